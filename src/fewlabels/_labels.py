@@ -1,0 +1,281 @@
+"""What counts as unlabelled, and how labels become numbers.
+
+Every estimator reads its ``y`` through this module, so that the answer to "which of my
+rows have no label?" is the same everywhere:
+
+=====================  ==========================================
+``y`` holds            a row is unlabelled where ``y`` is
+=====================  ==========================================
+integers               -1
+floats                 NaN
+strings or objects     None or NaN (``pandas.NA``, ``NaT`` too)
+booleans, unsigned     never: there is no room for a marker
+=====================  ==========================================
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+UNLABELED = -1
+
+
+class Labels(NamedTuple):
+    """Labels as numbers.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_samples,)
+        Index into `classes`, or -1 where the row is unlabelled.
+    classes : ndarray of shape (n_classes,)
+        The classes in sorted order, without the marker.
+    """
+
+    codes: NDArray[np.intp]
+    classes: NDArray[Any]
+
+    @property
+    def labeled(self) -> NDArray[np.intp]:
+        """Indices of the labelled rows."""
+        return np.flatnonzero(self.codes != UNLABELED)
+
+
+def _label_array(y: ArrayLike) -> NDArray[Any]:
+    """1-D array of labels in which a missing entry is still recognisable."""
+    if np.ma.isMaskedArray(y):
+        values = y.astype(object).filled(None)
+    elif hasattr(y, "to_numpy"):  # pandas and polars keep None, NaN and NA this way
+        values = y.to_numpy()
+    else:
+        values = np.asarray(y)
+        if values.dtype.kind in "US" and not isinstance(y, np.ndarray):
+            # NumPy has just turned the NaN of ["a", NaN] into the text "nan".
+            values = np.asarray(y, dtype=object)
+    if values.dtype.kind not in "biufOUS":  # NumPy's and pandas' newer string types
+        values = values.astype(object)
+    if values.ndim == 2 and values.shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {values.shape} instead: "
+            "pass one column of labels."
+        )
+    return column_or_1d(values, warn=True)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # NaN and NaT differ from themselves
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def _mask_of(values: NDArray[Any]) -> NDArray[np.bool_]:
+    match values.dtype.kind:
+        case "i":
+            return values == UNLABELED
+        case "f":
+            return np.isnan(values)
+        case "O":
+            return np.array([_is_missing(v) for v in values], dtype=bool)
+        case "U":
+            # How NumPy writes NaN into an array of text: np.array(["a", np.nan]).
+            return values == "nan"
+        case _:
+            return np.zeros(values.shape, dtype=bool)
+
+
+def unlabeled_mask(y: ArrayLike) -> NDArray[np.bool_]:
+    """Tell which entries of y are unlabelled.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels with holes. The hole is -1 among integers, NaN among floats, None or NaN
+        among strings and objects (NumPy, pandas and plain lists alike).
+
+    Returns
+    -------
+    mask : ndarray of bool of shape (n_samples,)
+        True where the row has no label.
+
+    See Also
+    --------
+    fewlabels.datasets.hide_labels : Take labels away, for experiments.
+
+    Examples
+    --------
+    >>> from fewlabels import unlabeled_mask
+    >>> unlabeled_mask([0, -1, 1])
+    array([False,  True, False])
+    >>> unlabeled_mask(["cat", None, "dog", float("nan")])
+    array([False,  True, False,  True])
+    """
+    return _mask_of(_label_array(y))
+
+
+def encode_labels(y: ArrayLike) -> Labels:
+    """Encode labels with holes as class indices.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels with holes, see :func:`unlabeled_mask`.
+
+    Returns
+    -------
+    labels : Labels
+        The codes (-1 = unlabelled) and the sorted classes.
+
+    Raises
+    ------
+    ValueError
+        If no row is labelled, if integer `y` holds only -1 and one other value, if
+        labels of different kinds are mixed or if `y` looks like a regression target.
+
+    Examples
+    --------
+    >>> from fewlabels._labels import encode_labels
+    >>> codes, classes = encode_labels(["b", None, "a"])
+    >>> codes
+    array([ 1, -1,  0])
+    >>> classes
+    array(['a', 'b'], dtype=object)
+    """
+    values = _label_array(y)
+    mask = _mask_of(values)
+    given = values[~mask]
+    if given.size == 0:
+        raise ValueError(
+            f"y has no labelled row ({values.size} rows, all unlabelled): label at "
+            "least one row of each class, or use a clustering estimator."
+        )
+    if given.dtype.kind == "O":
+        if not any(isinstance(v, str) for v in given):
+            given = np.asarray(given.tolist())  # numbers that made room for a hole
+        elif not all(isinstance(v, str) for v in given):
+            kinds = sorted({type(v).__name__ for v in given})
+            raise ValueError(
+                f"y mixes labels of different kinds ({', '.join(kinds)}): convert all "
+                "labels to strings or all to integers."
+            )
+    check_classification_targets(given)
+    classes, codes_given = np.unique(given, return_inverse=True)
+    if values.dtype.kind == "i" and mask.any() and classes.size == 1:
+        raise ValueError(
+            f"y holds only -1 and {classes[0]}. In integer y, -1 marks a row without "
+            "a label, which leaves a single class. If -1 is a class, pass the labels "
+            "as 0/1 or as strings; unlabelled rows are then -1 or None."
+        )
+    if classes.size == 1:
+        warnings.warn(
+            f"y holds a single class ({classes[0]!r}): every prediction will be that "
+            "class.",
+            UserWarning,
+            stacklevel=3,
+        )
+    if (
+        values.dtype.kind in "fO"
+        and not mask.any()
+        and classes.size > 2
+        and classes.dtype.kind in "if"
+        and UNLABELED in classes
+    ):
+        warnings.warn(
+            f"y has dtype {values.dtype}, so its -1 is taken as a class; if it marks "
+            "rows without a label, pass integers or use NaN.",
+            UserWarning,
+            stacklevel=3,
+        )
+    codes = np.full(values.shape, UNLABELED, dtype=np.intp)
+    codes[~mask] = codes_given
+    return Labels(codes, classes)
+
+
+def validate_partially_labeled(
+    estimator: Any, X: Any, y: ArrayLike, **check_params: Any
+) -> tuple[Any, Labels]:
+    """Validate X and a y with holes; the first line of every `fit`.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Gets `n_features_in_` and `feature_names_in_`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Training rows, labelled and unlabelled.
+    y : array-like of shape (n_samples,)
+        Labels with holes.
+    **check_params : dict
+        Passed on to :func:`sklearn.utils.validation.validate_data`.
+
+    Returns
+    -------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The validated rows.
+    labels : Labels
+        The encoded labels.
+    """
+    if y is None:
+        validate_data(estimator, X, y=None, **check_params)  # raises, naming y
+    X = validate_data(estimator, X, **check_params)
+    labels = encode_labels(y)
+    if labels.codes.size != X.shape[0]:
+        raise ValueError(
+            f"y has {labels.codes.size} entries but X has {X.shape[0]} rows: pass one "
+            "label per row, with the marker for rows without a label."
+        )
+    return X, labels
+
+
+def signed_targets(
+    codes: NDArray[np.intp], n_classes: int, dtype: Any = np.float64
+) -> NDArray[Any]:
+    """One-vs-rest targets in {-1, +1}, and 0 for unlabelled rows.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_samples,)
+        Class indices, -1 = unlabelled.
+    n_classes : int
+        Number of classes.
+    dtype : dtype, default=float64
+        Type of the result.
+
+    Returns
+    -------
+    Y : ndarray of shape (n_samples, n_columns)
+        One column per class; for up to two classes a single column, positive for the
+        second class.
+    """
+    positive = np.arange(n_classes) if n_classes > 2 else np.array([1])
+    Y = np.where(codes[:, None] == positive, 1, -1).astype(dtype)
+    Y[codes == UNLABELED] = 0
+    return Y
+
+
+def decide(decision: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Classes from decision values: the inverse of :func:`signed_targets`.
+
+    Parameters
+    ----------
+    decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Real outputs; 1-D for up to two classes.
+    classes : ndarray of shape (n_classes,)
+        The classes.
+
+    Returns
+    -------
+    y : ndarray of shape (n_samples,)
+        The class of every row.
+    """
+    if classes.size == 1:
+        return np.repeat(classes, decision.shape[0])
+    winner = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(1)
+    return classes[winner]

@@ -1,0 +1,27 @@
+"""The only door to scikit-learn's private helpers.
+
+scikit-learn may move these between releases; every other module imports them from
+here, so that one file follows.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    Options,
+    StrOptions,
+    validate_params,
+)
+
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "InvalidParameterError",
+    "Options",
+    "StrOptions",
+    "fit_context",
+    "validate_params",
+]
