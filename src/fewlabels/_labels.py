@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -47,10 +47,12 @@ class Labels(NamedTuple):
         return np.flatnonzero(self.codes != UNLABELED)
 
 
-def _label_array(y: ArrayLike) -> NDArray[Any]:
+def label_array(y: ArrayLike) -> NDArray[Any]:
     """1-D array of labels in which a missing entry is still recognisable."""
-    if np.ma.isMaskedArray(y):
-        values = y.astype(object).filled(None)
+    values: NDArray[Any]
+    if isinstance(y, np.ma.MaskedArray):
+        values = np.array(y.data, dtype=object)
+        values[np.ma.getmaskarray(y)] = None
     elif hasattr(y, "to_numpy"):  # pandas and polars keep None, NaN and NA this way
         values = y.to_numpy()
     else:
@@ -118,7 +120,7 @@ def unlabeled_mask(y: ArrayLike) -> NDArray[np.bool_]:
     >>> unlabeled_mask(["cat", None, "dog", float("nan")])
     array([False,  True, False,  True])
     """
-    return _mask_of(_label_array(y))
+    return _mask_of(label_array(y))
 
 
 def encode_labels(y: ArrayLike) -> Labels:
@@ -149,7 +151,7 @@ def encode_labels(y: ArrayLike) -> Labels:
     >>> classes
     array(['a', 'b'], dtype=object)
     """
-    values = _label_array(y)
+    values = label_array(y)
     mask = _mask_of(values)
     given = values[~mask]
     if given.size == 0:
@@ -166,6 +168,7 @@ def encode_labels(y: ArrayLike) -> Labels:
                 f"y mixes labels of different kinds ({', '.join(kinds)}): convert all "
                 "labels to strings or all to integers."
             )
+    assert_all_finite(given, input_name="y")
     check_classification_targets(given)
     classes, codes_given = np.unique(given, return_inverse=True)
     if values.dtype.kind == "i" and mask.any() and classes.size == 1:
@@ -277,5 +280,7 @@ def decide(decision: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     """
     if classes.size == 1:
         return np.repeat(classes, decision.shape[0])
-    winner = (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(1)
+    winner = (
+        (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(1)
+    )
     return classes[winner]
