@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_params,
 )
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 __all__ = [
     "HasMethods",
@@ -22,6 +23,7 @@ __all__ = [
     "InvalidParameterError",
     "Options",
     "StrOptions",
+    "check_sample_weight",
     "fit_context",
     "validate_params",
 ]

@@ -1,0 +1,305 @@
+"""Kernel functions: scikit-learn's names and callables behind one small object."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn import config_context, get_config
+from sklearn.gaussian_process.kernels import Kernel as GPKernel
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.utils.extmath import row_norms
+
+from fewlabels._sklearn import Interval, StrOptions
+from fewlabels.kernels._widths import gamma_from_width, median_width, range_width
+
+PRECOMPUTED = "precomputed"
+
+# The constraints that every estimator with a kernel shares.
+KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [
+        StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, PRECOMPUTED}),
+        callable,
+        GPKernel,
+    ],
+    "gamma": [
+        StrOptions({"scale", "median", "range"}),
+        Interval(Real, 0.0, None, closed="left"),
+        None,
+    ],
+    "degree": [Interval(Real, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "kernel_params": [dict, None],
+}
+
+
+def _squared_norms(X: Any) -> NDArray[Any]:
+    return row_norms(X, squared=True)
+
+
+def _cosine_diagonal(X: Any) -> NDArray[Any]:
+    return (row_norms(X) > 0).astype(X.dtype)  # a zero row has no direction
+
+
+def _ones(X: Any) -> NDArray[Any]:
+    return np.ones(X.shape[0], dtype=X.dtype)
+
+
+def _zeros(X: Any) -> NDArray[Any]:
+    return np.zeros(X.shape[0], dtype=X.dtype)
+
+
+def _affine_norms(X: Any, gamma: float | None, coef0: float) -> NDArray[Any]:
+    return (1.0 / X.shape[1] if gamma is None else gamma) * _squared_norms(X) + coef0
+
+
+def _polynomial_diagonal(
+    X: Any, gamma: float | None = None, degree: float = 3, coef0: float = 1
+) -> NDArray[Any]:
+    return _affine_norms(X, gamma, coef0) ** degree
+
+
+def _sigmoid_diagonal(
+    X: Any, gamma: float | None = None, coef0: float = 1
+) -> NDArray[Any]:
+    return np.tanh(_affine_norms(X, gamma, coef0))
+
+
+# k(x, x) without the rest of the kernel matrix, by scikit-learn's name. Parameters
+# that a kernel's diagonal does not depend on are dropped by `Kernel.diagonal`.
+_DIAGONALS: dict[str, Callable[..., NDArray[Any]]] = {
+    "additive_chi2": _zeros,
+    "chi2": _ones,
+    "cosine": _cosine_diagonal,
+    "laplacian": _ones,
+    "linear": _squared_norms,
+    "poly": _polynomial_diagonal,
+    "polynomial": _polynomial_diagonal,
+    "rbf": _ones,
+    "sigmoid": _sigmoid_diagonal,
+}
+_DIAGONAL_PARAMS = {
+    "poly": ("gamma", "degree", "coef0"),
+    "polynomial": ("gamma", "degree", "coef0"),
+    "sigmoid": ("gamma", "coef0"),
+}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    r"""A kernel with all its parameters fixed, ready to be evaluated on blocks.
+
+    Parameters
+    ----------
+    metric : str, callable or :class:`sklearn.gaussian_process.kernels.Kernel`
+        A name that :func:`sklearn.metrics.pairwise.pairwise_kernels` knows,
+        "precomputed", or a callable taking two rows and returning a number.
+    params : mapping, default={}
+        Keyword parameters of the kernel; names unknown to the metric are ignored.
+
+    See Also
+    --------
+    resolve_kernel : Fix the parameters of a kernel that depend on the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import Kernel
+    >>> kernel = Kernel("rbf", {"gamma": 0.5})
+    >>> X = np.array([[0.0], [1.0]])
+    >>> kernel(X).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
+    >>> kernel.diagonal(X)
+    array([1., 1.])
+    """
+
+    metric: str | Callable[..., Any] = "rbf"
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether rows handed to the kernel are rows of a kernel matrix already."""
+        return isinstance(self.metric, str) and self.metric == PRECOMPUTED
+
+    def __call__(self, X: Any, Y: Any = None) -> NDArray[Any]:
+        """Evaluate the kernel between all rows of X and all rows of Y.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples_X, n_features)
+            Rows; for a precomputed kernel the matrix itself.
+        Y : {ndarray, sparse matrix} of shape (n_samples_Y, n_features), default=None
+            Other rows; X itself when None.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples_X, n_samples_Y)
+            The kernel matrix.
+        """
+        return pairwise_kernels(
+            X, Y, metric=self.metric, filter_params=True, **self.params
+        )
+
+    def diagonal(self, X: Any) -> NDArray[Any]:
+        """Evaluate k(x, x) for every row, without the rest of the matrix.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel the square matrix itself.
+
+        Returns
+        -------
+        diagonal : ndarray of shape (n_samples,)
+            The diagonal of the kernel matrix.
+        """
+        if self.is_precomputed:
+            return np.array(X.diagonal())
+        if isinstance(self.metric, str):
+            names = _DIAGONAL_PARAMS.get(self.metric, ())
+            params = {name: self.params[name] for name in names if name in self.params}
+            return _DIAGONALS[self.metric](X, **params)
+        if isinstance(self.metric, GPKernel):
+            return self.metric.diag(X)
+        return np.array([self.metric(x, x, **self.params) for x in X], dtype=float)
+
+    def product(
+        self, X: Any, Y: Any, V: NDArray[Any], *, memory_budget: float | None = None
+    ) -> NDArray[Any]:
+        """Compute K(X, Y) @ V in blocks of rows of X, never holding all of K(X, Y).
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples_X, n_features)
+            Rows to evaluate at; for a precomputed kernel K(X, Y) itself.
+        Y : {ndarray, sparse matrix} of shape (n_samples_Y, n_features)
+            Rows that carry the coefficients.
+        V : ndarray of shape (n_samples_Y, n_columns)
+            Coefficients.
+        memory_budget : float, default=None
+            MiB for one block; scikit-learn's `working_memory` when None.
+
+        Returns
+        -------
+        product : ndarray of shape (n_samples_X, n_columns)
+            The values of the kernel expansion at X.
+        """
+        if self.is_precomputed:
+            return X @ V
+        row_bytes = 3 * max(Y.shape[0], 1) * np.dtype(np.float64).itemsize
+        step = max(1, int(budget_bytes(memory_budget) // row_bytes))
+        out = np.empty((X.shape[0], V.shape[1]), dtype=np.result_type(X, V))
+        with config_context(assume_finite=True):
+            for start in range(0, X.shape[0], step):
+                out[start : start + step] = self(X[start : start + step], Y) @ V
+        return out
+
+
+def budget_bytes(memory_budget: float | None) -> float:
+    """Bytes of a memory budget in MiB; None means scikit-learn's `working_memory`.
+
+    Parameters
+    ----------
+    memory_budget : float or None
+        MiB that temporary arrays may take.
+
+    Returns
+    -------
+    n_bytes : float
+        The same in bytes.
+    """
+    if memory_budget is None:
+        memory_budget = get_config()["working_memory"]
+    if not memory_budget > 0:
+        raise ValueError(f"memory_budget must be positive (MiB), got {memory_budget}.")
+    return memory_budget * 2**20
+
+
+def _scale_gamma(X: Any) -> float:
+    """1 / (n_features * variance of X), as in scikit-learn's SVC."""
+    if sparse.issparse(X):
+        variance = X.multiply(X).mean() - X.mean() ** 2
+    else:
+        variance = X.var()
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+_GAMMA_RULES: dict[str, Callable[[Any], float]] = {
+    "scale": _scale_gamma,
+    "median": lambda X: gamma_from_width(median_width(X)),
+    "range": lambda X: gamma_from_width(range_width(X)),
+}
+
+
+def resolve_kernel(
+    X: Any,
+    kernel: Any = "rbf",
+    *,
+    gamma: float | str | None = "scale",
+    degree: float = 3,
+    coef0: float = 1,
+    kernel_params: Mapping[str, Any] | None = None,
+) -> Kernel:
+    r"""Fix the parameters of a kernel, those that depend on the data included.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Rows from which a rule for `gamma` is computed.
+    kernel : str, callable, GP kernel or Kernel, default="rbf"
+        As in :class:`Kernel`; a :class:`Kernel` is returned as it is.
+    gamma : float, {"scale", "median", "range"} or None, default="scale"
+        Of :math:`\exp(-\gamma \|x - z\|^2)` and of the other named kernels:
+
+        - "scale": 1 / (n_features * X.var()), as in scikit-learn's SVC;
+        - "median": :math:`1 / (2 \sigma^2)` with :func:`median_width`, "rbf" only;
+        - "range": :math:`1 / (2 s^2)` with :func:`range_width`, "rbf" only;
+        - None: 1 / n_features.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and the sigmoid kernel.
+    kernel_params : dict, default=None
+        Keyword parameters for a callable kernel.
+
+    Returns
+    -------
+    kernel : Kernel
+        The kernel with numbers for parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import resolve_kernel
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> resolve_kernel(X, "rbf", gamma="range").params["gamma"]  # s = 3
+    0.055...
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    if not isinstance(kernel, str):
+        return Kernel(kernel, dict(kernel_params or {}))
+    if kernel not in PAIRWISE_KERNEL_FUNCTIONS and kernel != PRECOMPUTED:
+        names = ", ".join(sorted({*PAIRWISE_KERNEL_FUNCTIONS, PRECOMPUTED}))
+        raise ValueError(f"kernel={kernel!r} is unknown; use one of {names}.")
+    if kernel == PRECOMPUTED:
+        return Kernel(kernel)
+    if isinstance(gamma, str):
+        if gamma not in _GAMMA_RULES:
+            names = ", ".join(repr(name) for name in _GAMMA_RULES)
+            raise ValueError(
+                f"gamma={gamma!r} is unknown; use a number or one of {names}."
+            )
+        if gamma != "scale" and kernel != "rbf":
+            raise ValueError(
+                f"gamma={gamma!r} is a width of the 'rbf' kernel; give a number or "
+                f"'scale' for kernel={kernel!r}."
+            )
+        gamma = _GAMMA_RULES[gamma](X)
+    return Kernel(kernel, {"gamma": gamma, "degree": degree, "coef0": coef0})

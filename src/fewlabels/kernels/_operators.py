@@ -1,0 +1,539 @@
+"""Gram operators: one interface over several ways to hold a kernel matrix.
+
+An algorithm that multiplies with K, reads its diagonal or some of its columns takes a
+:class:`GramOperator` and need not know whether K is stored, recomputed tile by tile or
+replaced by a low-rank product.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import LinearOperator
+from sklearn import config_context
+from sklearn.utils import check_array
+from sklearn.utils.extmath import row_norms
+
+from fewlabels._linalg import serial_blas
+from fewlabels.kernels._functions import Kernel, budget_bytes, resolve_kernel
+
+FLOATS = (np.float64, np.float32)
+
+# Larger tiles leave the cache and are slower, however much memory there is.
+_MAX_TILE_EDGE = 1024
+
+# Arrays of the size of a tile that are alive while scikit-learn computes one.
+_TILES_ALIVE = 3
+
+
+class GramOperator(LinearOperator):
+    """A symmetric positive semidefinite matrix K, seen through its products.
+
+    It is a :class:`scipy.sparse.linalg.LinearOperator`: ``gram @ V`` works for a vector
+    or a block, and SciPy's iterative solvers take it as it is. A subclass implements
+    `_matmat`, `diagonal`, `columns` and `toarray`.
+
+    Attributes
+    ----------
+    shape : tuple (n_samples, n_samples)
+        Size of the matrix.
+    dtype : dtype
+        float32 or float64.
+    """
+
+    @abstractmethod
+    def diagonal(self) -> NDArray[Any]:
+        """Diagonal of K.
+
+        Returns
+        -------
+        diagonal : ndarray of shape (n_samples,)
+            k(x, x) for every row.
+        """
+
+    @abstractmethod
+    def columns(self, indices: ArrayLike) -> NDArray[Any]:
+        """Columns of K.
+
+        Parameters
+        ----------
+        indices : array-like of int of shape (n_indices,)
+            Which columns.
+
+        Returns
+        -------
+        columns : ndarray of shape (n_samples, n_indices)
+            K[:, indices].
+        """
+
+    @abstractmethod
+    def toarray(self) -> NDArray[Any]:
+        """K as a dense array.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples, n_samples)
+            The matrix.
+        """
+
+    def centered(self) -> "GramOperator":
+        r"""Centre in feature space: :math:`H K H` with :math:`H = I - 1 1^\top / n`.
+
+        Returns
+        -------
+        gram : GramOperator
+            An operator whose features have mean zero over the rows.
+        """
+        return CenteredGram(self)
+
+    def _adjoint(self) -> "GramOperator":
+        return self
+
+    def _transpose(self) -> "GramOperator":
+        return self
+
+
+class DenseGram(GramOperator):
+    """A kernel matrix held in memory.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Symmetric positive semidefinite matrix; only the shape is checked.
+
+    See Also
+    --------
+    TiledGram : The same products without the n x n array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import DenseGram
+    >>> gram = DenseGram([[2.0, 1.0], [1.0, 2.0]])
+    >>> gram @ np.ones(2)
+    array([3., 3.])
+    """
+
+    def __init__(self, K: ArrayLike) -> None:
+        self.K: NDArray[Any] = check_array(K, dtype=FLOATS, input_name="K")
+        if self.K.shape[0] != self.K.shape[1]:
+            raise ValueError(f"K must be square, got shape {self.K.shape}.")
+        super().__init__(dtype=self.K.dtype, shape=self.K.shape)
+
+    def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
+        return self.K @ V
+
+    def diagonal(self) -> NDArray[Any]:
+        """Diagonal of K.
+
+        Returns
+        -------
+        diagonal : ndarray of shape (n_samples,)
+            A copy of the diagonal.
+        """
+        return self.K.diagonal().copy()
+
+    def columns(self, indices: ArrayLike) -> NDArray[Any]:
+        """Columns of K.
+
+        Parameters
+        ----------
+        indices : array-like of int of shape (n_indices,)
+            Which columns.
+
+        Returns
+        -------
+        columns : ndarray of shape (n_samples, n_indices)
+            A copy of them.
+        """
+        return self.K[:, np.asarray(indices)]
+
+    def toarray(self) -> NDArray[Any]:
+        """K itself, not a copy.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples, n_samples)
+            The matrix.
+        """
+        return self.K
+
+
+class TiledGram(GramOperator):
+    """A kernel matrix that is never held: products recompute it tile by tile.
+
+    The matrix is symmetric, so only tiles on and above the diagonal are computed and
+    each serves two blocks of rows. Results do not depend on `n_jobs`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The rows; float32 stays float32.
+    kernel : str, callable or Kernel, default="rbf"
+        See :func:`resolve_kernel`; "precomputed" makes no sense here.
+    memory_budget : float, default=None
+        MiB that the tiles of all threads may take together; scikit-learn's
+        `working_memory` when None. Vectors of length n_samples come on top.
+    n_jobs : int, default=None
+        Number of threads. None means 1, -1 all cores.
+    **kernel_params : dict
+        `gamma`, `degree`, `coef0` and `kernel_params` of :func:`resolve_kernel`.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel with its parameters as numbers.
+    tile_edge : int
+        Rows and columns of a tile.
+
+    See Also
+    --------
+    gram_operator : Choose the representation from the memory budget.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import TiledGram
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> gram = TiledGram(X, "rbf", gamma=0.5, memory_budget=1)
+    >>> v = np.ones(500)
+    >>> bool(np.allclose(gram @ v, gram.toarray() @ v))
+    True
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        kernel: Any = "rbf",
+        *,
+        memory_budget: float | None = None,
+        n_jobs: int | None = None,
+        **kernel_params: Any,
+    ) -> None:
+        X = check_array(X, accept_sparse="csr", dtype=FLOATS)
+        self.kernel: Kernel = resolve_kernel(X, kernel, **kernel_params)
+        if self.kernel.is_precomputed:
+            raise ValueError(
+                "kernel='precomputed' is a matrix already: use DenseGram(K)."
+            )
+        super().__init__(dtype=X.dtype, shape=(X.shape[0], X.shape[0]))
+        self.X = X
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
+        per_tile = budget_bytes(memory_budget) / (
+            _TILES_ALIVE * effective_n_jobs(n_jobs) * self.dtype.itemsize
+        )
+        self.tile_edge = int(np.clip(np.sqrt(per_tile), 1, _MAX_TILE_EDGE))
+
+    def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
+        n, edge = self.shape[0], self.tile_edge
+        out = np.zeros((n, V.shape[1]), dtype=np.result_type(self.dtype, V.dtype))
+        # Strips arrive in order, so the sums do not depend on the number of threads.
+        with serial_blas(self.n_jobs), config_context(assume_finite=True):
+            strips = Parallel(
+                n_jobs=self.n_jobs, prefer="threads", return_as="generator"
+            )(delayed(self._strip)(start, V) for start in range(0, n, edge))
+            for start, strip in zip(range(0, n, edge), strips, strict=True):
+                out[start:] += strip
+        return out
+
+    def _strip(self, start: int, V: NDArray[Any]) -> NDArray[Any]:
+        """Sum what the tiles of one strip, `start` rows down, add to K V."""
+        n, edge = self.shape[0], self.tile_edge
+        rows = slice(start, start + edge)
+        out = np.zeros(
+            (n - start, V.shape[1]), dtype=np.result_type(self.dtype, V.dtype)
+        )
+        for left in range(start, n, edge):
+            columns = slice(left, left + edge)
+            tile = self._tile(rows, columns)
+            out[: tile.shape[0]] += tile @ V[columns]
+            if left > start:
+                below = left - start
+                out[below : below + tile.shape[1]] += tile.T @ V[rows]
+        return out
+
+    def _tile(self, rows: slice, columns: slice) -> NDArray[Any]:
+        # Without a second argument scikit-learn makes the diagonal exact.
+        Y = None if rows == columns else self.X[columns]
+        return self.kernel(self.X[rows], Y).astype(self.dtype, copy=False)
+
+    def diagonal(self) -> NDArray[Any]:
+        """Diagonal of K, without the rest.
+
+        Returns
+        -------
+        diagonal : ndarray of shape (n_samples,)
+            k(x, x) for every row.
+        """
+        return self.kernel.diagonal(self.X).astype(self.dtype, copy=False)
+
+    def columns(self, indices: ArrayLike) -> NDArray[Any]:
+        """Columns of K.
+
+        Parameters
+        ----------
+        indices : array-like of int of shape (n_indices,)
+            Which columns.
+
+        Returns
+        -------
+        columns : ndarray of shape (n_samples, n_indices)
+            K(X, X[indices]).
+        """
+        with config_context(assume_finite=True):
+            K = self.kernel(self.X, self.X[np.asarray(indices)])
+        return K.astype(self.dtype, copy=False)
+
+    def toarray(self) -> NDArray[Any]:
+        """K as a dense array, whatever the memory budget.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples, n_samples)
+            The matrix.
+        """
+        return self.kernel(self.X).astype(self.dtype, copy=False)
+
+
+class LowRankGram(GramOperator):
+    r"""A kernel matrix of low rank, :math:`K = Z Z^\top`.
+
+    Parameters
+    ----------
+    Z : array-like of shape (n_samples, rank)
+        The factor, for example from :class:`NystromFeatures`.
+
+    See Also
+    --------
+    NystromFeatures : Factor from landmarks.
+    PivotedCholeskyFeatures : Factor to a tolerance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import LowRankGram
+    >>> gram = LowRankGram([[1.0], [2.0]])
+    >>> gram.toarray()
+    array([[1., 2.],
+           [2., 4.]])
+    """
+
+    def __init__(self, Z: ArrayLike) -> None:
+        # A matrix of zeros has rank 0, hence no columns at all.
+        self.Z: NDArray[Any] = check_array(
+            Z, dtype=FLOATS, ensure_min_features=0, input_name="Z"
+        )
+        n_samples = self.Z.shape[0]
+        super().__init__(dtype=self.Z.dtype, shape=(n_samples, n_samples))
+
+    def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
+        return self.Z @ (self.Z.T @ V)
+
+    def diagonal(self) -> NDArray[Any]:
+        """Diagonal of K.
+
+        Returns
+        -------
+        diagonal : ndarray of shape (n_samples,)
+            Squared norms of the rows of Z.
+        """
+        return row_norms(self.Z, squared=True)
+
+    def columns(self, indices: ArrayLike) -> NDArray[Any]:
+        """Columns of K.
+
+        Parameters
+        ----------
+        indices : array-like of int of shape (n_indices,)
+            Which columns.
+
+        Returns
+        -------
+        columns : ndarray of shape (n_samples, n_indices)
+            Z Z[indices]'.
+        """
+        return self.Z @ self.Z[np.asarray(indices)].T
+
+    def toarray(self) -> NDArray[Any]:
+        """K as a dense array.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples, n_samples)
+            The matrix.
+        """
+        return self.Z @ self.Z.T
+
+    def centered(self) -> "LowRankGram":
+        """Centre the features, which keeps the rank low.
+
+        Returns
+        -------
+        gram : LowRankGram
+            The Gram operator of Z minus its column means.
+        """
+        return LowRankGram(self.Z - self.Z.mean(axis=0))
+
+
+class CenteredGram(GramOperator):
+    r"""A Gram operator centred in feature space, :math:`H K H`, :math:`H = I - 11'/n`.
+
+    Parameters
+    ----------
+    gram : GramOperator
+        The operator to centre; it is not changed, and no n x n array is made.
+
+    Attributes
+    ----------
+    row_means : ndarray of shape (n_samples,)
+        Means of the rows of K.
+    mean : float
+        Mean of K.
+
+    See Also
+    --------
+    sklearn.preprocessing.KernelCenterer : The same for a dense matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import DenseGram
+    >>> DenseGram([[2.0, 0.0], [0.0, 2.0]]).centered().toarray()
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+
+    def __init__(self, gram: GramOperator) -> None:
+        super().__init__(dtype=gram.dtype, shape=gram.shape)
+        self.gram = gram
+        n = gram.shape[0]
+        self.row_means = gram @ np.full(n, 1.0 / n, dtype=gram.dtype)
+        self.mean = self.row_means.mean()
+
+    def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
+        out = self.gram @ (V - V.mean(axis=0))
+        out -= out.mean(axis=0)
+        return out
+
+    def diagonal(self) -> NDArray[Any]:
+        """Diagonal of the centred matrix.
+
+        Returns
+        -------
+        diagonal : ndarray of shape (n_samples,)
+            Squared distances to the mean in feature space.
+        """
+        centered = self.gram.diagonal() - 2.0 * self.row_means + self.mean
+        return np.maximum(centered, 0)
+
+    def columns(self, indices: ArrayLike) -> NDArray[Any]:
+        """Columns of the centred matrix.
+
+        Parameters
+        ----------
+        indices : array-like of int of shape (n_indices,)
+            Which columns.
+
+        Returns
+        -------
+        columns : ndarray of shape (n_samples, n_indices)
+            The centred columns.
+        """
+        indices = np.asarray(indices)
+        columns = self.gram.columns(indices) - self.row_means[indices]
+        return columns - self.row_means[:, None] + self.mean
+
+    def toarray(self) -> NDArray[Any]:
+        """Centred matrix as a dense array.
+
+        Returns
+        -------
+        K : ndarray of shape (n_samples, n_samples)
+            The matrix.
+        """
+        K = self.gram.toarray() - self.row_means
+        K -= self.row_means[:, None]
+        K += self.mean
+        return K
+
+    def center_new(self, K: NDArray[Any]) -> NDArray[Any]:
+        """Centre kernel values between new rows and the training rows.
+
+        Parameters
+        ----------
+        K : ndarray of shape (n_new, n_samples)
+            Kernel between new rows and training rows, not centred.
+
+        Returns
+        -------
+        K : ndarray of shape (n_new, n_samples)
+            The same, centred by the training rows.
+        """
+        return K - K.mean(axis=1, keepdims=True) - self.row_means + self.mean
+
+
+def gram_operator(
+    X: Any,
+    kernel: Any = "rbf",
+    *,
+    representation: str = "auto",
+    memory_budget: float | None = None,
+    n_jobs: int | None = None,
+    **kernel_params: Any,
+) -> GramOperator:
+    """Make the Gram operator of a kernel on the rows of X.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The rows; the matrix itself when `kernel` is "precomputed".
+    kernel : str, callable or Kernel, default="rbf"
+        See :func:`resolve_kernel`.
+    representation : {"auto", "dense", "tiled"}, default="auto"
+        "auto" holds the matrix if it fits in the memory budget and recomputes it in
+        tiles otherwise. For a low-rank operator hand the features of
+        :class:`NystromFeatures` or :class:`PivotedCholeskyFeatures` to
+        :class:`LowRankGram`.
+    memory_budget : float, default=None
+        MiB for the matrix or the tiles; scikit-learn's `working_memory` when None.
+    n_jobs : int, default=None
+        Threads of the tiled operator.
+    **kernel_params : dict
+        `gamma`, `degree`, `coef0` and `kernel_params` of :func:`resolve_kernel`.
+
+    Returns
+    -------
+    gram : GramOperator
+        A :class:`DenseGram` or a :class:`TiledGram`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import gram_operator
+    >>> X = np.random.default_rng(0).normal(size=(600, 3))
+    >>> type(gram_operator(X)).__name__
+    'DenseGram'
+    >>> type(gram_operator(X, memory_budget=1)).__name__
+    'TiledGram'
+    """
+    if representation not in ("auto", "dense", "tiled"):
+        raise ValueError(
+            f"representation={representation!r} is unknown; use 'auto', 'dense' or "
+            "'tiled'."
+        )
+    X = check_array(X, accept_sparse="csr", dtype=FLOATS)
+    resolved = resolve_kernel(X, kernel, **kernel_params)
+    if resolved.is_precomputed:
+        return DenseGram(X)
+    if representation == "auto":
+        dense_bytes = X.shape[0] ** 2 * X.dtype.itemsize
+        fits = dense_bytes <= budget_bytes(memory_budget)
+        representation = "dense" if fits else "tiled"
+    if representation == "dense":
+        return DenseGram(resolved(X))
+    return TiledGram(X, resolved, memory_budget=memory_budget, n_jobs=n_jobs)

@@ -1,0 +1,203 @@
+"""Kernel functions and width rules."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+from scipy.spatial.distance import pdist
+from sklearn.gaussian_process.kernels import Matern
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
+from sklearn.svm import SVC
+
+from fewlabels.kernels import (
+    Kernel,
+    gamma_from_width,
+    median_width,
+    range_width,
+    resolve_kernel,
+    width_from_gamma,
+)
+from tests.helpers import assert_close
+from tests.kernels.suite import rows
+
+
+def overlap(x, z, power=1.0):
+    return float(np.minimum(x, z).sum() ** power)
+
+
+PSD_KERNELS = {
+    "linear": Kernel("linear"),
+    "rbf": Kernel("rbf", {"gamma": 0.7}),
+    "rbf, default gamma": Kernel("rbf"),
+    "poly": Kernel("poly", {"degree": 2, "gamma": 0.5, "coef0": 1}),
+    "polynomial, defaults": Kernel("polynomial"),
+    "cosine": Kernel("cosine"),
+    "laplacian": Kernel("laplacian", {"gamma": 0.3}),
+    "chi2": Kernel("chi2", {"gamma": 0.5}),
+    "callable": Kernel(overlap),
+    "Gaussian process": Kernel(Matern(nu=1.5)),
+}
+OTHER_KERNELS = {
+    "sigmoid": Kernel("sigmoid", {"gamma": 0.1, "coef0": 0.5}),
+    "sigmoid, defaults": Kernel("sigmoid"),
+    "additive_chi2": Kernel("additive_chi2"),
+}
+KERNELS = {**PSD_KERNELS, **OTHER_KERNELS}
+ON_SPARSE = ["linear", "rbf", "poly", "polynomial, defaults", "cosine", "sigmoid"]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+class TestEveryKernel:
+    def test_symmetric(self, name, rng, global_dtype):
+        X = rows(rng, dtype=global_dtype)
+        K = KERNELS[name](X)
+        assert K.shape == (len(X), len(X))
+        assert_close(K, K.T)
+
+    def test_two_arguments(self, name, rng, global_dtype):
+        X, Y = rows(rng, dtype=global_dtype), rows(rng, n=11, dtype=global_dtype)
+        K = KERNELS[name](X, Y)
+        assert_close(K, KERNELS[name](Y, X).T, factor=10)
+        # Distances between equal rows are exactly zero only when Y is left out.
+        assert_close(KERNELS[name](X, X), KERNELS[name](X), factor=10)
+
+    def test_diagonal(self, name, rng, global_dtype):
+        X = rows(rng, dtype=global_dtype)
+        K = KERNELS[name](X)
+        diagonal = KERNELS[name].diagonal(X)
+        assert diagonal.shape == (len(X),)
+        assert_close(diagonal, np.diag(K), scale=np.abs(K).max(), factor=10)
+
+    def test_product_in_blocks(self, name, rng):
+        X, Y = rows(rng), rows(rng, n=11)
+        V = rng.normal(size=(11, 3))
+        kernel = KERNELS[name]
+        # 1e-3 MiB hold three rows of K at a time.
+        product = kernel.product(X, Y, V, memory_budget=1e-3)
+        assert_close(product, kernel(X, Y) @ V, scale=np.abs(kernel(X, Y)).max())
+
+
+@pytest.mark.parametrize("name", PSD_KERNELS)
+def test_positive_semidefinite(name, rng):
+    K = PSD_KERNELS[name](rows(rng))
+    assert np.linalg.eigvalsh(K)[0] >= -1e-12 * np.abs(K).max() * len(K)
+
+
+@pytest.mark.parametrize("name", ON_SPARSE)
+def test_sparse_rows(name, rng):
+    X = rows(rng)
+    X[X < 0.5] = 0
+    thin = sparse.csr_array(X)
+    K = KERNELS[name](X)
+    assert_close(KERNELS[name](thin), K)
+    assert_close(KERNELS[name](thin, X), K, scale=np.abs(K).max())
+    assert_close(KERNELS[name].diagonal(thin), KERNELS[name].diagonal(X))
+
+
+def test_precomputed():
+    K = np.array([[2.0, 1.0], [1.0, 3.0]])
+    kernel = Kernel("precomputed")
+    assert kernel.is_precomputed
+    assert_close(kernel(K), K)
+    assert_close(kernel.diagonal(K), [2, 3])
+    assert_close(kernel.product(K, None, np.eye(2)), K)
+
+
+def test_callables_get_their_parameters(rng):
+    X = rows(rng, n=5)
+    kernel = resolve_kernel(X, overlap, kernel_params={"power": 2.0})
+    assert_close(kernel(X), pairwise_kernels(X, metric=overlap, power=2.0))
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+@pytest.mark.parametrize("gamma", ["scale", "median", "range", None, 0.25])
+def test_gamma(rng, gamma, as_sparse):
+    X = rng.normal(size=(30, 3))
+    expected = {
+        "scale": 1 / (3 * X.var()),
+        "median": 1 / (2 * np.median(pdist(X)) ** 2),
+        "range": 1 / (2 * np.sum(np.ptp(X, axis=0) ** 2)),
+        None: 1 / 3,
+        0.25: 0.25,
+    }[gamma]
+    data = sparse.csr_array(X) if as_sparse else X
+    kernel = resolve_kernel(data, "rbf", gamma=gamma)
+    assert_close(kernel(X), rbf_kernel(X, gamma=expected))
+
+
+def test_scale_is_that_of_svc(rng):
+    X = rng.normal(size=(20, 3))
+    svc = SVC(gamma="scale").fit(X, np.arange(20) % 2)
+    assert_close(resolve_kernel(X, "rbf", gamma="scale").params["gamma"], svc._gamma)
+
+
+@pytest.mark.parametrize("gamma", ["scale", "median", "range"])
+def test_gamma_of_constant_rows(gamma):
+    kernel = resolve_kernel(np.ones((4, 2)), "rbf", gamma=gamma)
+    assert kernel.params["gamma"] in (0.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ({"kernel": "gauss"}, "kernel='gauss' is unknown; use one of"),
+        ({"kernel": "rbf", "gamma": "wide"}, "gamma='wide' is unknown"),
+        ({"kernel": "poly", "gamma": "median"}, "width of the 'rbf' kernel"),
+    ],
+)
+def test_errors(args, message):
+    with pytest.raises(ValueError, match=message):
+        resolve_kernel(np.ones((3, 2)), **args)
+
+
+def test_a_resolved_kernel_stays_as_it_is():
+    kernel = Kernel("rbf", {"gamma": 2.0})
+    assert resolve_kernel(np.ones((3, 2)), kernel) is kernel
+
+
+@given(width=st.floats(1e-3, 1e3))
+def test_gamma_and_width(width):
+    assert width_from_gamma(gamma_from_width(width)) == pytest.approx(width)
+
+
+@pytest.mark.parametrize("bad", [0, -1, float("nan")])
+def test_widths_must_be_positive(bad):
+    with pytest.raises(ValueError, match="must be positive"):
+        gamma_from_width(bad)
+    with pytest.raises(ValueError, match="must be positive"):
+        width_from_gamma(bad)
+
+
+@given(
+    X=hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(1, 12), st.integers(1, 4)),
+        elements=st.integers(-3, 3),
+    )
+)
+def test_widths_against_all_pairs(X):
+    distances = pdist(X)
+    largest = np.max(distances, initial=0.0)
+    positive = distances[distances > 0]
+    if positive.size == 0:
+        assert range_width(X) == median_width(X) == 1.0
+    else:
+        # s is the diagonal of the bounding box: no pair is further apart, and some
+        # pair is at least 1/sqrt(d) of it apart.
+        s = range_width(X)
+        assert s / np.sqrt(X.shape[1]) <= largest + 1e-9 <= s + 2e-9
+        assert median_width(X) == pytest.approx(np.median(positive))
+
+
+def test_median_width_samples_large_data(rng):
+    X = rng.normal(size=(3000, 2))
+    exact = np.median(pdist(X))
+    sampled = median_width(X, max_samples=500, random_state=0)
+    assert sampled == median_width(X, max_samples=500, random_state=0)
+    assert sampled == pytest.approx(exact, rel=0.1)
+    with pytest.raises(ValueError, match="max_samples"):
+        median_width(X, max_samples=1)
