@@ -1,0 +1,477 @@
+"""Kernel regularised least squares: the supervised baseline of every comparison."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg, sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._labels import (
+    UNLABELED,
+    decide,
+    signed_targets,
+    validate_partially_labeled,
+)
+from fewlabels._linalg import spectral_cutoff
+from fewlabels._sklearn import (
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    fit_context,
+)
+from fewlabels.kernels import resolve_kernel
+from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, PRECOMPUTED
+
+# The grid of the papers.
+LAM_GRID = 2.0 ** np.arange(-10, 11)
+
+
+@dataclass(frozen=True)
+class RLSSolution:
+    """Kernel regularised least squares at one value of the regularisation.
+
+    Attributes
+    ----------
+    lam : float
+        The regularisation.
+    dual_coef : ndarray of shape (n_samples, n_targets)
+        Coefficients c of f(x) = sum_i c_i k(x, x_i) + b.
+    intercept : ndarray of shape (n_targets,)
+        The bias b, zero if none was fitted.
+    loo_outputs : ndarray of shape (n_samples, n_targets)
+        Output for every row of the model trained without that row; NaN if no row
+        would be left.
+    """
+
+    lam: float
+    dual_coef: NDArray[Any]
+    intercept: NDArray[Any]
+    loo_outputs: NDArray[Any]
+
+
+def rls_path(
+    K: ArrayLike,
+    Y: ArrayLike,
+    lams: Sequence[float] | NDArray[Any],
+    *,
+    fit_intercept: bool = False,
+    sample_weight: ArrayLike | None = None,
+) -> list[RLSSolution]:
+    r"""Solve kernel regularised least squares for a whole path of regularisations.
+
+    .. math::
+        \min_{f, b} \; \frac{1}{\sum_i w_i} \sum_i w_i \, (y_i - f(x_i) - b)^2
+        + \lambda \|f\|_K^2
+
+    One eigendecomposition of the (weighted) kernel matrix serves all values of
+    :math:`\lambda` and all leave-one-out outputs. These equal a new fit without the
+    row, at the same :math:`\lambda`, to rounding errors: with :math:`P` the inverse of
+    the system in :math:`c` (bordered by the bias), the residual of a left-out row is
+    :math:`c_i / P_{ii}`, taken at the ridge :math:`\lambda \sum_{j \ne i} w_j` of the
+    smaller problem.
+
+    Parameters
+    ----------
+    K : array-like of shape (n_samples, n_samples)
+        Symmetric positive semidefinite kernel matrix.
+    Y : array-like of shape (n_samples, n_targets)
+        Targets, one column per problem.
+    lams : sequence of float
+        Positive values of :math:`\lambda`.
+    fit_intercept : bool, default=False
+        Whether to add a bias that is not penalised.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Positive weights; all one when None.
+
+    Returns
+    -------
+    path : list of RLSSolution
+        One solution per value, in the order of `lams`.
+
+    Warns
+    -----
+    UserWarning
+        If K is not positive semidefinite; its negative part is then left out.
+
+    References
+    ----------
+    .. [1] R. Rifkin, R. Lippert, "Notes on regularized least squares",
+       MIT-CSAIL-TR-2007-025 (2007).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.semi_supervised import rls_path
+    >>> K = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> path = rls_path(K, [[1.0], [-1.0]], lams=[0.1, 1.0])
+    >>> [solution.dual_coef.round(3).ravel().tolist() for solution in path]
+    [[1.429, -1.429], [0.4, -0.4]]
+    """
+    K = np.asarray(K, dtype=np.float64)
+    Y = np.asarray(Y, dtype=np.float64)
+    n = K.shape[0]
+    if K.shape != (n, n) or Y.ndim != 2 or Y.shape[0] != n:
+        raise ValueError(
+            f"K must be square and Y have one row per row of K; got shapes {K.shape} "
+            f"and {Y.shape}."
+        )
+    w = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
+    if w.shape != (n,) or not np.all(w > 0):
+        raise ValueError(
+            "sample_weight must hold one positive number per row; drop rows of weight "
+            "zero."
+        )
+    if not all(lam > 0 for lam in lams):
+        raise ValueError(f"lams must be positive, got {list(lams)}.")
+
+    # Scaling rows by sqrt(w) turns the weighted problem into a plain one:
+    # (R K R + ridge I) a = R (y - b 1) and c = R a with R = diag(sqrt(w)).
+    root = np.sqrt(w)
+    e, U = linalg.eigh(root[:, None] * K * root, check_finite=False)
+    if e[0] < -1e3 * spectral_cutoff(np.abs(e), None, np.float64):
+        warnings.warn(
+            "The kernel matrix is not positive semidefinite (smallest eigenvalue "
+            f"{e[0]:.2g}): its negative part is left out. Use another kernel.",
+            UserWarning,
+            stacklevel=2,
+        )
+    e = np.maximum(e, 0)
+    spectrum = _Spectrum(e, U, U.T @ (root[:, None] * Y), U.T @ root, fit_intercept)
+    path = []
+    for lam in lams:
+        a, b = spectrum.solve(np.full(1, lam * w.sum()))
+        residual = spectrum.left_out_residuals(lam * (w.sum() - w)) / root[:, None]
+        path.append(RLSSolution(float(lam), root[:, None] * a, b, Y - residual))
+    return path
+
+
+@dataclass(frozen=True)
+class _Spectrum:
+    """Ridge systems (U diag(e) U' + ridge I) a = t - b o in the eigenbasis.
+
+    T = U't and o = U'(scaled ones) are given in the eigenbasis; the bias b, if any,
+    makes a orthogonal to o.
+    """
+
+    e: NDArray[Any]
+    U: NDArray[Any]
+    T: NDArray[Any]
+    o: NDArray[Any]
+    fit_intercept: bool
+
+    def _biases(self, D: NDArray[Any]) -> NDArray[Any]:
+        """Bias per ridge (row of D) and target; D holds 1 / (e + ridge)."""
+        if not self.fit_intercept:
+            return np.zeros((D.shape[0], self.T.shape[1]))
+        return (D * self.o) @ self.T / (D @ self.o**2)[:, None]
+
+    def solve(self, ridge: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the solution a and the bias b at one ridge."""
+        D = 1.0 / (self.e + ridge[:, None])
+        b = self._biases(D)[0]
+        return self.U @ (D[0][:, None] * (self.T - np.outer(self.o, b))), b
+
+    def left_out_residuals(self, ridges: NDArray[Any]) -> NDArray[Any]:
+        """Return y_i - f_{-i}(x_i), scaled, each row i at its own ridge."""
+        if ridges.size == 1:
+            return np.full(self.T.shape, np.nan)  # no row is left to learn from
+        D = 1.0 / (self.e + ridges[:, None])
+        UD = self.U * D
+        UDo = UD @ self.o
+        a = UD @ self.T - UDo[:, None] * self._biases(D)
+        P = np.einsum("ij,ij->i", UD, self.U)
+        if self.fit_intercept:
+            P -= UDo**2 / (D @ self.o**2)
+        return a / P[:, None]
+
+
+class RLSClassifier(ClassifierMixin, BaseEstimator):
+    r"""Kernel regularised least-squares classifier, the supervised baseline.
+
+    It learns from the labelled rows alone, so that a comparison with a
+    semi-supervised method can hand the same `X` and `y` to both. For every class
+    (a single one of two) it solves, over the l labelled rows,
+
+    .. math::
+        \min_{f, b} \; \frac{1}{l} \sum_{i=1}^{l} (y_i - f(x_i) - b)^2
+        + \lambda \|f\|_K^2, \qquad y_i \in \{-1, +1\}
+
+    Parameters
+    ----------
+    lam : float, array-like of float or "auto", default="auto"
+        The regularisation :math:`\lambda`. Of several values the one with the least
+        squared leave-one-out error is taken, at no further cost; "auto" means
+        2^-10, ..., 2^10.
+    kernel : str, callable or GP kernel, default="rbf"
+        See :func:`fewlabels.kernels.resolve_kernel`; with "precomputed", `X` is the
+        kernel matrix between rows and all training rows, unlabelled ones included.
+    gamma : float, {"scale", "median", "range"} or None, default="scale"
+        See :func:`fewlabels.kernels.resolve_kernel`; rules look at labelled rows only.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and the sigmoid kernel.
+    kernel_params : dict, default=None
+        Keyword parameters for a callable kernel.
+    fit_intercept : bool, default=True
+        Whether to add the bias b. The papers on S2RLSC do without.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, without the marker of unlabelled rows.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: as given, else as predicted.
+    lam_ : float
+        The regularisation used.
+    dual_coef_ : ndarray of shape (n_labeled, n_targets)
+        Coefficients of the labelled rows, n_targets = 1 for up to two classes.
+    intercept_ : ndarray of shape (n_targets,)
+        The bias.
+    loo_outputs_ : ndarray of shape (n_labeled,) or (n_labeled, n_classes)
+        For every labelled row, the decision value of the model trained without it.
+    loo_path_ : ndarray of shape (n_lams, 2)
+        Every value of `lam` tried and its mean squared leave-one-out error.
+    labeled_indices_ : ndarray of shape (n_labeled,)
+        The labelled rows.
+    X_fit_ : {ndarray, sparse matrix} of shape (n_labeled, n_features)
+        The labelled rows themselves; None for a precomputed kernel.
+    kernel_ : Kernel
+        The kernel with its parameters as numbers.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where `X` had any.
+
+    See Also
+    --------
+    rls_path : The solver.
+    sklearn.kernel_ridge.KernelRidge : The same objective for regression, with alpha
+        equal to lam times the number of rows and no bias.
+
+    References
+    ----------
+    .. [1] R. Rifkin, G. Yeo, T. Poggio, "Regularized least-squares classification",
+       in Advances in Learning Theory (2003).
+
+    Examples
+    --------
+    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from fewlabels.semi_supervised import RLSClassifier
+    >>> X, y_true = make_moons(200, noise=0.1, random_state=0)
+    >>> y = hide_labels(y_true, n_labeled=40, random_state=0)  # -1 = unlabelled
+    >>> model = RLSClassifier(gamma=2.0).fit(X, y)
+    >>> model.classes_
+    array([0, 1])
+    >>> bool(model.score(X, y_true) > 0.95)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "lam": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="neither"),
+            "array-like",
+        ],
+        "fit_intercept": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        lam: Any = "auto",
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str | None = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.lam = lam
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.fit_intercept = fit_intercept
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit on the labelled rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows; the square kernel matrix for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; those of unlabelled rows do not matter.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, labels = validate_partially_labeled(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+        rows, weights = _weighted_rows(labels.labeled, sample_weight, X)
+        self.classes_ = labels.classes
+        self.labeled_indices_ = rows
+        self.X_fit_ = None if self.kernel == PRECOMPUTED else X[rows]
+        self.kernel_ = resolve_kernel(
+            self.X_fit_,
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+        )
+        K = self._labeled_block(X)
+        Y = signed_targets(labels.codes[rows], labels.classes.size)
+        path = rls_path(
+            K,
+            Y,
+            self._lams(),
+            fit_intercept=self.fit_intercept,
+            sample_weight=weights,
+        )
+        self._keep_best(path, Y, weights)
+
+        self.transduction_ = labels.classes[labels.codes]
+        unlabeled = labels.codes == UNLABELED
+        if unlabeled.any():
+            self.transduction_[unlabeled] = decide(
+                self._decision(X[unlabeled]), self.classes_
+            )
+        return self
+
+    def _labeled_block(self, X: Any) -> NDArray[Any]:
+        """Kernel matrix of the labelled rows."""
+        if not self.kernel_.is_precomputed:
+            return self.kernel_(self.X_fit_)
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "kernel='precomputed' needs a square kernel matrix X in fit, got shape "
+                f"{X.shape}."
+            )
+        K = X[self.labeled_indices_][:, self.labeled_indices_]
+        return K.toarray() if sparse.issparse(K) else K
+
+    def _lams(self) -> NDArray[Any]:
+        if isinstance(self.lam, str):
+            return LAM_GRID
+        lams = np.atleast_1d(np.asarray(self.lam, dtype=np.float64))
+        if lams.ndim != 1 or lams.size == 0 or not np.all(lams > 0):
+            raise ValueError(
+                f"lam must be a positive number, a 1-d array of them or 'auto', got "
+                f"{self.lam!r}."
+            )
+        return lams
+
+    def _keep_best(
+        self,
+        path: list[RLSSolution],
+        Y: NDArray[Any],
+        weights: NDArray[Any] | None,
+    ) -> None:
+        """Store the solution with the least squared leave-one-out error."""
+        lams = np.array([solution.lam for solution in path])
+        errors = np.array(
+            [
+                np.average(np.mean((s.loo_outputs - Y) ** 2, axis=1), weights=weights)
+                for s in path
+            ]
+        )
+        # Of equals, and where a single row leaves nothing to compare, the smoothest.
+        ranking = np.lexsort((-lams, np.nan_to_num(errors, nan=np.inf)))
+        best = path[ranking[0]]
+        self.loo_path_ = np.column_stack([lams, errors])
+        self.lam_ = best.lam
+        self.dual_coef_ = best.dual_coef
+        self.intercept_ = best.intercept
+        self.loo_outputs_ = _as_decision(best.loo_outputs)
+
+    def _decision(self, X: Any) -> NDArray[Any]:
+        if self.kernel_.is_precomputed:
+            X = X[:, self.labeled_indices_]
+        outputs = self.kernel_.product(X, self.X_fit_, self.dual_coef_)
+        return _as_decision(outputs + self.intercept_)
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Compute the real outputs f(x) + b.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel with all training rows.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For up to two classes one value per row, positive for `classes_[1]`.
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            reset=False,
+        )
+        return self._decision(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel with all training rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predicted classes.
+        """
+        decision = self.decision_function(X)
+        return decide(decision, self.classes_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _weighted_rows(
+    rows: NDArray[np.intp], sample_weight: ArrayLike | None, X: Any
+) -> tuple[NDArray[np.intp], NDArray[Any] | None]:
+    """Labelled rows that count, and their weights."""
+    if sample_weight is None:
+        return rows, None
+    weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+    rows = rows[weights[rows] > 0]
+    if rows.size == 0:
+        raise ValueError(
+            "sample_weight is zero on every labelled row: give at least one a positive "
+            "weight."
+        )
+    return rows, weights[rows]
+
+
+def _as_decision(outputs: NDArray[Any]) -> NDArray[Any]:
+    """One column per class, or a plain vector for up to two classes."""
+    return outputs[:, 0] if outputs.shape[1] == 1 else outputs
