@@ -13,6 +13,7 @@ from sklearn.gaussian_process.kernels import Matern
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
 
+from fewlabels.exceptions import IgnoredParameterWarning
 from fewlabels.kernels import (
     Kernel,
     gamma_from_width,
@@ -152,6 +153,22 @@ def test_gamma_of_constant_rows(gamma):
 def test_errors(args, message):
     with pytest.raises(ValueError, match=message):
         resolve_kernel(np.ones((3, 2)), **args)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "params", "message"),
+    [
+        ("linear", {"gamma": 0.5}, "gamma=0.5 is ignored: kernel='linear'"),
+        ("precomputed", {"gamma": None}, "gamma=None is ignored"),
+        ("rbf", {"degree": 2}, "degree=2 is ignored"),
+        ("rbf", {"coef0": 0}, "coef0=0 is ignored"),
+        ("rbf", {"kernel_params": {"power": 2}}, "kernel_params is ignored"),
+        (overlap, {"gamma": 0.5}, "gamma=0.5 is ignored"),
+    ],
+)
+def test_ignored_parameters_are_named(kernel, params, message):
+    with pytest.warns(IgnoredParameterWarning, match=message):
+        resolve_kernel(np.ones((3, 2)), kernel, **params)
 
 
 def test_a_resolved_kernel_stays_as_it_is():

@@ -12,10 +12,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.metrics.pairwise import (
+    KERNEL_PARAMS,
+    PAIRWISE_KERNEL_FUNCTIONS,
+    pairwise_kernels,
+)
 from sklearn.utils.extmath import row_norms
 
 from fewlabels._sklearn import Interval, StrOptions
+from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels._widths import gamma_from_width, median_width, range_width
 
 PRECOMPUTED = "precomputed"
@@ -38,19 +43,19 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def _squared_norms(X: Any) -> NDArray[Any]:
+def _squared_norms(X: Any, **unused: Any) -> NDArray[Any]:
     return row_norms(X, squared=True)
 
 
-def _cosine_diagonal(X: Any) -> NDArray[Any]:
+def _cosine_diagonal(X: Any, **unused: Any) -> NDArray[Any]:
     return (row_norms(X) > 0).astype(X.dtype)  # a zero row has no direction
 
 
-def _ones(X: Any) -> NDArray[Any]:
+def _ones(X: Any, **unused: Any) -> NDArray[Any]:
     return np.ones(X.shape[0], dtype=X.dtype)
 
 
-def _zeros(X: Any) -> NDArray[Any]:
+def _zeros(X: Any, **unused: Any) -> NDArray[Any]:
     return np.zeros(X.shape[0], dtype=X.dtype)
 
 
@@ -65,13 +70,12 @@ def _polynomial_diagonal(
 
 
 def _sigmoid_diagonal(
-    X: Any, gamma: float | None = None, coef0: float = 1
+    X: Any, gamma: float | None = None, coef0: float = 1, **unused: Any
 ) -> NDArray[Any]:
     return np.tanh(_affine_norms(X, gamma, coef0))
 
 
-# k(x, x) without the rest of the kernel matrix, by scikit-learn's name. Parameters
-# that a kernel's diagonal does not depend on are dropped by `Kernel.diagonal`.
+# k(x, x) without the rest of the kernel matrix, by scikit-learn's name.
 _DIAGONALS: dict[str, Callable[..., NDArray[Any]]] = {
     "additive_chi2": _zeros,
     "chi2": _ones,
@@ -82,11 +86,6 @@ _DIAGONALS: dict[str, Callable[..., NDArray[Any]]] = {
     "polynomial": _polynomial_diagonal,
     "rbf": _ones,
     "sigmoid": _sigmoid_diagonal,
-}
-_DIAGONAL_PARAMS = {
-    "poly": ("gamma", "degree", "coef0"),
-    "polynomial": ("gamma", "degree", "coef0"),
-    "sigmoid": ("gamma", "coef0"),
 }
 
 
@@ -162,9 +161,7 @@ class Kernel:
         if self.is_precomputed:
             return np.array(X.diagonal())
         if isinstance(self.metric, str):
-            names = _DIAGONAL_PARAMS.get(self.metric, ())
-            params = {name: self.params[name] for name in names if name in self.params}
-            return _DIAGONALS[self.metric](X, **params)
+            return _DIAGONALS[self.metric](X, **self.params)
         if isinstance(self.metric, GPKernel):
             return self.metric.diag(X)
         return np.array([self.metric(x, x, **self.params) for x in X], dtype=float)
@@ -237,6 +234,30 @@ _GAMMA_RULES: dict[str, Callable[[Any], float]] = {
 }
 
 
+def _warn_about_ignored(
+    kernel: Any,
+    gamma: float | str | None,
+    degree: float,
+    coef0: float,
+    kernel_params: Mapping[str, Any] | None,
+) -> None:
+    """Name what differs from its default although the kernel does not use it."""
+    named = isinstance(kernel, str)
+    used = KERNEL_PARAMS.get(kernel, ()) if named else ()
+    if gamma != "scale" and "gamma" not in used:
+        warn_ignored(f"gamma={gamma!r}", f"kernel={kernel!r} does not use it")
+    if degree != 3 and "degree" not in used:
+        warn_ignored(f"degree={degree!r}", f"kernel={kernel!r} does not use it")
+    if coef0 != 1 and "coef0" not in used:
+        warn_ignored(f"coef0={coef0!r}", f"kernel={kernel!r} does not use it")
+    if kernel_params and named:
+        warn_ignored(
+            "kernel_params",
+            f"kernel={kernel!r} takes gamma, degree and coef0; kernel_params are for "
+            "callables",
+        )
+
+
 def resolve_kernel(
     X: Any,
     kernel: Any = "rbf",
@@ -273,6 +294,11 @@ def resolve_kernel(
     kernel : Kernel
         The kernel with numbers for parameters.
 
+    Warns
+    -----
+    IgnoredParameterWarning
+        If a parameter is given that the kernel does not use.
+
     Examples
     --------
     >>> import numpy as np
@@ -283,11 +309,13 @@ def resolve_kernel(
     """
     if isinstance(kernel, Kernel):
         return kernel
+    known = {*PAIRWISE_KERNEL_FUNCTIONS, PRECOMPUTED}
+    if isinstance(kernel, str) and kernel not in known:
+        names = ", ".join(sorted(known))
+        raise ValueError(f"kernel={kernel!r} is unknown; use one of {names}.")
+    _warn_about_ignored(kernel, gamma, degree, coef0, kernel_params)
     if not isinstance(kernel, str):
         return Kernel(kernel, dict(kernel_params or {}))
-    if kernel not in PAIRWISE_KERNEL_FUNCTIONS and kernel != PRECOMPUTED:
-        names = ", ".join(sorted({*PAIRWISE_KERNEL_FUNCTIONS, PRECOMPUTED}))
-        raise ValueError(f"kernel={kernel!r} is unknown; use one of {names}.")
     if kernel == PRECOMPUTED:
         return Kernel(kernel)
     if isinstance(gamma, str):

@@ -285,6 +285,7 @@ class _LowRankFeatures(
     degree: float
     coef0: float
     kernel_params: dict[str, Any] | None
+    landmarks_: Any
 
     def _resolve_kernel(self, X: Any) -> Kernel:
         if self.kernel == PRECOMPUTED and X.shape[0] != X.shape[1]:

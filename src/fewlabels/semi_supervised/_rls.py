@@ -249,7 +249,7 @@ class RLSClassifier(ClassifierMixin, BaseEstimator):
         The kernel with its parameters as numbers.
     n_features_in_ : int
         Number of features seen during fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where `X` had any.
 
     See Also

@@ -1,0 +1,30 @@
+"""Warnings that fewlabels emits; each can be filtered by its category."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+
+__all__ = ["DisconnectedGraphWarning", "IgnoredParameterWarning"]
+
+
+class DisconnectedGraphWarning(UserWarning):
+    """Some rows hang together with no labelled row: what is said of them is a guess."""
+
+
+class IgnoredParameterWarning(UserWarning):
+    """A parameter was given that has no effect beside the others."""
+
+
+def warn_ignored(parameter: str, reason: str) -> None:
+    """Say that a parameter has no effect.
+
+    Parameters
+    ----------
+    parameter : str
+        The parameter and its value, such as ``"gamma=0.5"``.
+    reason : str
+        Why, such as ``"kernel='linear' does not use it"``.
+    """
+    warnings.warn(
+        f"{parameter} is ignored: {reason}.", IgnoredParameterWarning, stacklevel=4
+    )
