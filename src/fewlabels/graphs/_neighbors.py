@@ -1,0 +1,486 @@
+"""Who is near whom: exact, approximate or supplied neighbour search."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import importlib.util
+from collections.abc import Callable, Iterable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, get_index_dtype, issparse
+from sklearn.base import clone
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import paired_euclidean_distances
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array, gen_batches
+
+from fewlabels._sklearn import HasMethods, Interval, StrOptions, validate_params
+
+# `neighbors="auto"` searches exactly up to this many rows (seconds, on two cores) and
+# for up to this many features, where a tree is both exact and quick.
+AUTO_EXACT_ROWS = 20_000
+AUTO_TREE_FEATURES = 4
+
+SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
+    "metric": [str, callable],
+    "metric_params": [dict, None],
+    "neighbors": [
+        StrOptions({"exact", "approximate", "auto"}),
+        HasMethods(["fit_transform"]),
+    ],
+    "n_jobs": [Integral, None],
+}
+
+# Numbers held at a time where rows are gathered edge by edge: 32 MB of float64.
+_BATCH_NUMBERS = 2**22
+
+
+def gather_batches(n_items: int, numbers_per_item: float) -> Iterable[slice]:
+    """Slices over `n_items` that each gather a bounded amount of numbers."""
+    size = int(_BATCH_NUMBERS / max(1, numbers_per_item))
+    return gen_batches(n_items, max(1, size)) if n_items else ()
+
+
+def per_edge(
+    function: Callable[[Any, Any], Any],
+    X: Any,
+    Y: Any,
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+) -> NDArray[Any]:
+    """Evaluate ``function(X[i], Y[j])`` on every edge (i, j), some edges at a time."""
+    width = Y.nnz / Y.shape[0] if issparse(Y) else Y.shape[1]
+    values = np.empty(rows.size, dtype=Y.dtype)
+    for batch in gather_batches(rows.size, width):
+        values[batch] = function(X[rows[batch]], Y[columns[batch]])
+    return values
+
+
+def neighbor_graph(
+    values: NDArray[Any], indices: NDArray[Any], n_samples: int
+) -> csr_array:
+    """CSR array with one value per neighbour; a stored zero is an edge too."""
+    n_queries, k = indices.shape
+    dtype = get_index_dtype(maxval=max(n_samples, indices.size))
+    indptr = np.arange(n_queries + 1, dtype=dtype) * k
+    return csr_array(
+        (values.ravel(), indices.ravel().astype(dtype), indptr),
+        shape=(n_queries, n_samples),
+    )
+
+
+def row_indices(graph: csr_array) -> NDArray[Any]:
+    """Row of every stored entry of a CSR array."""
+    return np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+
+
+def _nearest_first(
+    distances: NDArray[Any], indices: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    order = np.lexsort((indices, distances), axis=-1)
+    return (
+        np.take_along_axis(distances, order, axis=1),
+        np.take_along_axis(indices, order, axis=1),
+    )
+
+
+def _without_self(
+    distances: NDArray[Any], indices: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Drop each row's own index from a search of the training rows themselves.
+
+    The own index need not come first: copies of a row are as near. Where more copies
+    than neighbours have crowded it out, the farthest entry goes.
+    """
+    n, k = indices.shape
+    keep = indices != np.arange(n)[:, None]
+    keep[keep.all(axis=1), -1] = False
+    return distances[keep].reshape(n, k - 1), indices[keep].reshape(n, k - 1)
+
+
+class NeighborSearch:
+    """A set of rows that can be asked for neighbours.
+
+    Without `X` the rows themselves are the queries, and no row is its own neighbour.
+    """
+
+    def kneighbors(
+        self, n_neighbors: int, X: Any = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Distances and indices of the nearest rows, nearest first."""
+        raise NotImplementedError
+
+    def within_radius(self, radius: float, X: Any = None) -> csr_array:
+        """Distances not above `radius`, as a CSR array with explicit zeros."""
+        raise ValueError(
+            "kind='ball' is not possible with approximate search: use "
+            "neighbors='exact', or kind='knn'."
+        )
+
+    def pairwise(self, X: Any = None) -> NDArray[Any]:
+        """All distances."""
+        raise ValueError(
+            "kind='complete' needs every distance: use neighbors='exact' and rows or "
+            "a dense distance matrix, or kind='knn'."
+        )
+
+
+class ExactSearch(NeighborSearch):
+    """scikit-learn's search: any of its metrics, dense or sparse rows."""
+
+    def __init__(
+        self,
+        X: Any,
+        metric: str | Callable[..., float],
+        metric_params: dict[str, Any] | None,
+        n_jobs: int | None,
+    ) -> None:
+        self._X = X
+        params = dict(metric_params or {})
+        self._index = NearestNeighbors(
+            metric=metric,
+            p=params.pop("p", 2),
+            metric_params=params or None,
+            n_jobs=n_jobs,
+        ).fit(X)
+        self._euclidean = is_euclidean(metric, metric_params)
+
+    def _refined(self, rows: Any, columns: Any, distances: Any, X: Any) -> NDArray[Any]:
+        # The search expands ||x - z||^2 into products, so copies come out a little
+        # apart and d(i, j) differs from d(j, i): on the few edges that are kept, take
+        # the difference itself.
+        if not self._euclidean:
+            return distances.astype(self._X.dtype, copy=False)
+        queries = self._X if X is None else X
+        return per_edge(paired_euclidean_distances, queries, self._X, rows, columns)
+
+    def kneighbors(
+        self, n_neighbors: int, X: Any = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        distances, indices = self._index.kneighbors(X, n_neighbors)
+        rows = np.repeat(np.arange(indices.shape[0]), n_neighbors)
+        distances = self._refined(rows, indices.ravel(), distances.ravel(), X)
+        return _nearest_first(distances.reshape(indices.shape), indices)
+
+    def within_radius(self, radius: float, X: Any = None) -> csr_array:
+        graph = csr_array(self._index.radius_neighbors_graph(X, radius, "distance"))
+        data = self._refined(row_indices(graph), graph.indices, graph.data, X)
+        return csr_array((data, graph.indices, graph.indptr), shape=graph.shape)
+
+    def pairwise(self, X: Any = None) -> NDArray[Any]:
+        metric = self._index.effective_metric_
+        if metric == "precomputed":
+            return self._X if X is None else X
+        distances = pairwise_distances(
+            self._X if X is None else X,
+            self._X,
+            metric=metric,
+            n_jobs=self._index.n_jobs,
+            **self._index.effective_metric_params_,
+        )
+        return distances.astype(self._X.dtype, copy=False)
+
+
+class ApproximateSearch(NeighborSearch):
+    """Inverted lists of faiss: Euclidean distance between dense rows.
+
+    The rows are split into 2 sqrt(n) cells by k-means, and a query visits the cells
+    nearest to it. How many, is settled on a sample of the rows whose neighbours are
+    also searched exactly: 16, doubled until `RECALL` of those neighbours are found.
+    Nothing is drawn at random except by faiss, whose seed is fixed.
+    """
+
+    RECALL = 0.99
+    SAMPLE = 500  # rows
+
+    def __init__(self, X: NDArray[Any]) -> None:
+        try:
+            import faiss
+        except ImportError as error:
+            raise ImportError(
+                "neighbors='approximate' needs faiss: pip install 'fewlabels[ann]', "
+                "or use neighbors='exact'."
+            ) from error
+        n, p = X.shape
+        self._X = X
+        # faiss computes in float32: centred and scaled, rows far from the origin or
+        # of odd units keep their digits.
+        self._mean = X.mean(axis=0)
+        self._scale = float(np.abs(X - self._mean).max()) or 1.0
+        rows = self._prepared(X)
+        self._n_cells = max(1, int(2 * np.sqrt(n)))
+        self._index = faiss.IndexIVFFlat(faiss.IndexFlatL2(p), p, self._n_cells)
+        self._index.cp.niter = 8
+        self._index.cp.min_points_per_centroid = 1  # else faiss prints a warning
+        self._index.train(rows)
+        self._index.add(rows)
+        self._probes: dict[int, int] = {}
+
+    def _prepared(self, X: NDArray[Any]) -> NDArray[np.float32]:
+        return np.ascontiguousarray((X - self._mean) / self._scale, dtype=np.float32)
+
+    def _search(self, rows: NDArray[Any], k: int, n_probes: int) -> NDArray[np.intp]:
+        import faiss
+
+        probes = faiss.SearchParametersIVF()
+        probes.nprobe = n_probes
+        return self._index.search(rows, k, params=probes)[1]
+
+    def _settle_probes(self, k: int) -> int:
+        sample = self._prepared(self._X[:: -(-self._X.shape[0] // self.SAMPLE)])
+        exact = self._search(sample, k, self._n_cells)
+        n_probes = 16
+        while n_probes < self._n_cells:
+            found = self._search(sample, k, n_probes)
+            hits = sum(np.isin(f, e).sum() for f, e in zip(found, exact, strict=True))
+            if hits >= self.RECALL * exact.size:
+                return n_probes
+            n_probes *= 2
+        return self._n_cells
+
+    def kneighbors(
+        self, n_neighbors: int, X: Any = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        queries = self._X if X is None else X
+        rows = self._prepared(queries)
+        k = n_neighbors + (X is None)
+        if k not in self._probes:
+            self._probes[k] = self._settle_probes(k)
+        indices = self._search(rows, k, self._probes[k])
+        short = (indices < 0).any(axis=1)  # the cells visited held too few rows
+        if short.any():
+            indices[short] = self._search(rows[short], k, self._n_cells)
+        distances = per_edge(
+            paired_euclidean_distances,
+            queries,
+            self._X,
+            np.repeat(np.arange(rows.shape[0]), k),
+            indices.ravel(),
+        )
+        pair = _nearest_first(distances.reshape(indices.shape), indices)
+        return _without_self(*pair) if X is None else pair
+
+
+class GraphSearch(NeighborSearch):
+    """Neighbours looked up in a sparse graph of distances, given or transformed to."""
+
+    _transformer: Any
+
+    def __init__(self, X: Any, transformer: Any = None) -> None:
+        self._dtype = X.dtype
+        self._transformer = transformer if transformer is None else clone(transformer)
+        self._graph = X if transformer is None else self._transformer.fit_transform(X)
+        n = X.shape[0]
+        if not issparse(self._graph) or self._graph.shape != (n, n):
+            source = "X" if transformer is None else f"neighbors={transformer!r}"
+            raise ValueError(
+                f"{source} gave no sparse graph of distances of shape {(n, n)}: use "
+                "what sklearn.neighbors.KNeighborsTransformer(mode='distance') gives, "
+                "or a transformer like it."
+            )
+
+    def _edges(self, X: Any) -> tuple[csr_array, NDArray[Any], NDArray[Any]]:
+        """Graph with, per stored entry, its row and whether it counts."""
+        graph = self._graph
+        if X is not None:
+            graph = X if self._transformer is None else self._transformer.transform(X)
+        graph = csr_array(graph, dtype=self._dtype)
+        if graph.nnz and not graph.data.min() >= 0:
+            raise ValueError(
+                "The graph of distances holds negative values or NaN: pass distances, "
+                "not similarities."
+            )
+        rows = row_indices(graph)
+        is_self = rows == graph.indices if X is None else np.zeros(rows.size, bool)
+        return graph, rows, ~is_self
+
+    def kneighbors(
+        self, n_neighbors: int, X: Any = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        graph, rows, keep = self._edges(X)
+        n = graph.shape[0]
+        counts = np.bincount(rows[keep], minlength=n)
+        if counts.min(initial=n_neighbors) < n_neighbors:
+            raise ValueError(
+                f"The graph of distances holds only {counts.min()} neighbours for some "
+                f"row, n_neighbors={n_neighbors} are asked for: give it more "
+                "neighbours (one more than asked for, if a row counts as its own)."
+            )
+        rows, columns, data = rows[keep], graph.indices[keep], graph.data[keep]
+        order = np.lexsort((columns, data, rows))
+        starts = np.cumsum(counts) - counts
+        chosen = order[starts[:, None] + np.arange(n_neighbors)]
+        return data[chosen], columns[chosen].astype(np.intp)
+
+    def within_radius(self, radius: float, X: Any = None) -> csr_array:
+        graph, rows, keep = self._edges(X)
+        keep &= graph.data <= radius
+        counts = np.bincount(rows[keep], minlength=graph.shape[0])
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return csr_array(
+            (graph.data[keep], graph.indices[keep], indptr), shape=graph.shape
+        )
+
+
+def is_euclidean(metric: Any, metric_params: dict[str, Any] | None) -> bool:
+    """Whether the distance is the length of the difference."""
+    return metric in ("euclidean", "l2") or (
+        metric == "minkowski" and metric_params in (None, {}, {"p": 2})
+    )
+
+
+def _check_range(X: Any) -> None:
+    """Raise where squared distances overflow: the searches would go wrong silently."""
+    limit = np.sqrt(np.finfo(X.dtype).max / X.shape[1]) / 2
+    if max(X.max(), -X.min()) > limit:
+        raise ValueError(
+            f"X holds values beyond {limit:.1e}, whose squared distances overflow "
+            f"{X.dtype}: scale X to a moderate range."
+        )
+
+
+def _has_faiss() -> bool:
+    return importlib.util.find_spec("faiss") is not None
+
+
+def make_search(
+    X: Any,
+    *,
+    kind: str = "knn",
+    metric: str | Callable[..., float] = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    neighbors: Any = "exact",
+    n_jobs: int | None = None,
+) -> NeighborSearch:
+    """Index validated rows `X` for the neighbour search that `neighbors` names."""
+    if not isinstance(neighbors, str):
+        return GraphSearch(X, neighbors)
+    if metric == "precomputed" and issparse(X):
+        return GraphSearch(X)
+    euclidean = is_euclidean(metric, metric_params)
+    if euclidean:
+        _check_range(X)
+    fits = euclidean and not issparse(X)
+    if neighbors == "auto":
+        approximate = (
+            fits
+            and kind == "knn"
+            and X.shape[0] > AUTO_EXACT_ROWS
+            and X.shape[1] > AUTO_TREE_FEATURES
+            and _has_faiss()
+        )
+        neighbors = "approximate" if approximate else "exact"
+    if neighbors == "exact":
+        return ExactSearch(X, metric, metric_params, n_jobs)
+    if not fits:
+        raise ValueError(
+            "neighbors='approximate' searches by Euclidean distance between dense "
+            f"rows, got metric={metric!r} and {'sparse' if issparse(X) else 'dense'} "
+            "X: use neighbors='exact'."
+        )
+    return ApproximateSearch(X)
+
+
+def check_rows(X: Any) -> Any:
+    """Validate rows, dense or CSR, in float32 or float64."""
+    return check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
+
+
+def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
+    """Raise unless every row has that many others."""
+    if n_neighbors >= n_samples:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} must be smaller than the number of rows, got "
+            f"n_samples={n_samples}: a row is not its own neighbour. Ask for fewer "
+            "neighbours or use kind='complete'."
+        )
+
+
+@validate_params(
+    {
+        "X": ["array-like", "sparse matrix"],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        **SEARCH_CONSTRAINTS,
+    },
+    prefer_skip_nested_validation=True,
+)
+def nearest_neighbors(
+    X: Any,
+    n_neighbors: int,
+    *,
+    metric: str | Callable[..., float] = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    neighbors: Any = "exact",
+    n_jobs: int | None = None,
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Find the nearest other rows of every row.
+
+    A search for the largest number of neighbours serves several graphs: the first
+    columns are the search for fewer, see :func:`graph_from_neighbors`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows; distances of shape (n_samples, n_samples), dense or a sparse graph, for
+        ``metric="precomputed"``.
+    n_neighbors : int
+        Neighbours per row, fewer than rows.
+    metric : str or callable, default="euclidean"
+        A metric of :class:`sklearn.neighbors.NearestNeighbors`.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
+        How to search.
+
+        - "exact": by :class:`sklearn.neighbors.NearestNeighbors`;
+        - "approximate": by inverted lists of faiss, for dense rows and Euclidean
+          distance, at about 99 % recall (checked on a sample of the rows while
+          searching); ``pip install "fewlabels[ann]"``. Deterministic. It uses the
+          threads of OpenMP, whatever `n_jobs` says;
+        - "auto": "approximate" beyond 20,000 rows where it applies, is installed and
+          there are more than 4 features (below that, a tree is exact and quick);
+        - a transformer whose `fit_transform` gives a sparse graph of distances, as
+          :class:`sklearn.neighbors.KNeighborsTransformer` does, with at least
+          `n_neighbors` other rows in each row; `metric` is then its own affair.
+    n_jobs : int, default=None
+        Passed to scikit-learn's search.
+
+    Returns
+    -------
+    distances : ndarray of shape (n_samples, n_neighbors)
+        Distances, nearest first, in the dtype of `X`.
+    indices : ndarray of shape (n_samples, n_neighbors)
+        Row indices of the neighbours. A row is never its own neighbour; its copies
+        are, at distance 0.
+
+    See Also
+    --------
+    graph_from_neighbors : Turn the pair into a graph.
+
+    Examples
+    --------
+    >>> from fewlabels.graphs import nearest_neighbors
+    >>> distances, indices = nearest_neighbors([[0.0], [0.0], [1.0], [-2.0]], 2)
+    >>> indices
+    array([[1, 2],
+           [0, 2],
+           [0, 1],
+           [0, 1]])
+    >>> distances
+    array([[0., 1.],
+           [0., 1.],
+           [1., 1.],
+           [2., 2.]])
+    """
+    X = check_rows(X)
+    check_n_neighbors(n_neighbors, X.shape[0])
+    search = make_search(
+        X,
+        metric=metric,
+        metric_params=metric_params,
+        neighbors=neighbors,
+        n_jobs=n_jobs,
+    )
+    return search.kneighbors(n_neighbors)

@@ -1,0 +1,614 @@
+"""Similarity graphs of rows."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils import Tags, check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_params
+from fewlabels.exceptions import warn_ignored
+from fewlabels.graphs._neighbors import (
+    SEARCH_CONSTRAINTS,
+    NeighborSearch,
+    check_n_neighbors,
+    check_rows,
+    make_search,
+    neighbor_graph,
+)
+from fewlabels.graphs._weights import (
+    SCALED_WEIGHTS,
+    WEIGHT_CONSTRAINTS,
+    Edges,
+    auto_bandwidth,
+    weighted,
+)
+
+# Entries a complete graph may have: 10,000 rows, some 3 GB while it is built.
+MAX_COMPLETE = 10_000**2
+
+
+def _knn_edges(
+    search: NeighborSearch, n_samples: int, X: Any, n_neighbors: int, radius: Any
+) -> csr_array:
+    check_n_neighbors(n_neighbors, n_samples)
+    return neighbor_graph(*search.kneighbors(n_neighbors, X), n_samples)
+
+
+def _ball_edges(
+    search: NeighborSearch, n_samples: int, X: Any, n_neighbors: int, radius: Any
+) -> csr_array:
+    if radius is None:
+        raise ValueError(
+            "kind='ball' needs a radius: pass the largest distance of neighbours, or "
+            "use kind='knn'."
+        )
+    return search.within_radius(radius, X)
+
+
+def _complete_edges(
+    search: NeighborSearch, n_samples: int, X: Any, n_neighbors: int, radius: Any
+) -> csr_array:
+    n_queries = n_samples if X is None else X.shape[0]
+    if n_queries * n_samples > MAX_COMPLETE:
+        raise ValueError(
+            f"kind='complete' would store {n_queries} x {n_samples} weights; the limit "
+            f"is {MAX_COMPLETE}: use kind='knn'."
+        )
+    distances = search.pairwise(X)
+    columns = np.arange(n_samples, dtype=np.int32)[None, :]
+    if X is not None:
+        return neighbor_graph(
+            distances, np.broadcast_to(columns, distances.shape), n_samples
+        )
+    # Row i meets 0, ..., i - 1, i + 1, ..., n - 1.
+    others = columns[:, :-1] + (columns[:, :-1] >= columns.T)
+    return neighbor_graph(
+        np.take_along_axis(distances, others, axis=1), others, n_samples
+    )
+
+
+KINDS: dict[str, Callable[[NeighborSearch, int, Any, int, Any], csr_array]] = {
+    "knn": _knn_edges,
+    "ball": _ball_edges,
+    "complete": _complete_edges,
+}
+
+# Of two weights w_ij and w_ji, absent edges counting as 0.
+SYMMETRIZE: dict[str, Callable[[csr_array], csr_array]] = {
+    "union": lambda W: W.maximum(W.T),
+    "mutual": lambda W: W.minimum(W.T),
+}
+
+_CONSTRAINTS: dict[str, list[Any]] = {
+    "kind": [StrOptions(set(KINDS))],
+    "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    "symmetrize": [StrOptions(set(SYMMETRIZE))],
+    "radius": [Interval(Real, 0, None, closed="left"), None],
+    **WEIGHT_CONSTRAINTS,
+    **SEARCH_CONSTRAINTS,
+}
+
+
+def _warn_about_ignored(
+    kind: str,
+    symmetrize: str,
+    radius: float | None,
+    weight: Any,
+    bandwidth: float | str,
+    threshold: float | None,
+) -> None:
+    """Name what was given although the kind of graph or weight does not use it."""
+    if radius is not None and kind != "ball":
+        warn_ignored(f"radius={radius}", f"kind={kind!r} does not use it")
+    if symmetrize != "union" and kind != "knn":
+        warn_ignored(f"symmetrize={symmetrize!r}", f"kind={kind!r} is symmetric")
+    if bandwidth != "auto" and weight not in SCALED_WEIGHTS:
+        warn_ignored(f"bandwidth={bandwidth}", f"weight={weight!r} does not use it")
+    if threshold is not None and weight != "gaussian_threshold":
+        warn_ignored(f"threshold={threshold}", f"weight={weight!r} does not use it")
+
+
+def _undirected(
+    edges: Edges,
+    symmetrize: str,
+    weight: str | Callable[[Any], Any],
+    bandwidth: float,
+    threshold: float | None,
+) -> csr_array:
+    W = csr_array(SYMMETRIZE[symmetrize](weighted(edges, weight, bandwidth, threshold)))
+    W.sort_indices()
+    return W
+
+
+class _Built(NamedTuple):
+    graph: csr_array
+    bandwidth: float
+    search: NeighborSearch
+
+
+def _check_kind(kind: str, weight: Any) -> None:
+    if weight == "local_linear" and kind != "knn":
+        raise ValueError(
+            "weight='local_linear' reconstructs rows from n_neighbors neighbours: use "
+            f"kind='knn' instead of kind={kind!r}."
+        )
+
+
+def _build(
+    X: Any,
+    *,
+    kind: str,
+    n_neighbors: int,
+    symmetrize: str,
+    radius: float | None,
+    weight: str | Callable[[Any], Any],
+    bandwidth: float | str,
+    threshold: float | None,
+    metric: str | Callable[..., float],
+    metric_params: dict[str, Any] | None,
+    neighbors: Any,
+    n_jobs: int | None,
+) -> _Built:
+    """Build the graph of validated rows, keeping what new rows will need."""
+    _check_kind(kind, weight)
+    _warn_about_ignored(kind, symmetrize, radius, weight, bandwidth, threshold)
+    if kind == "knn":  # before an index is built
+        check_n_neighbors(n_neighbors, X.shape[0])
+    search = make_search(
+        X,
+        kind=kind,
+        metric=metric,
+        metric_params=metric_params,
+        neighbors=neighbors,
+        n_jobs=n_jobs,
+    )
+    lengths = KINDS[kind](search, X.shape[0], None, n_neighbors, radius)
+    _check_finite(lengths.data)
+    rows = None if metric == "precomputed" else X
+    scale = auto_bandwidth(lengths.data) if bandwidth == "auto" else float(bandwidth)
+    graph = _undirected(
+        Edges(lengths, rows, rows),
+        symmetrize if kind == "knn" else "union",
+        weight,
+        scale,
+        threshold,
+    )
+    return _Built(graph, scale, search)
+
+
+def _check_finite(lengths: NDArray[Any]) -> None:
+    if not np.isfinite(lengths).all():
+        raise ValueError(
+            "Some distances are infinite or not numbers: scale X to a moderate range."
+        )
+
+
+@validate_params(
+    {"X": ["array-like", "sparse matrix"], **_CONSTRAINTS},
+    prefer_skip_nested_validation=True,
+)
+def similarity_graph(
+    X: Any,
+    *,
+    kind: str = "knn",
+    n_neighbors: int = 10,
+    symmetrize: str = "union",
+    radius: float | None = None,
+    weight: str | Callable[[Any], Any] = "heat",
+    bandwidth: float | str = "auto",
+    threshold: float | None = None,
+    metric: str | Callable[..., float] = "euclidean",
+    metric_params: dict[str, Any] | None = None,
+    neighbors: Any = "exact",
+    n_jobs: int | None = None,
+) -> csr_array:
+    r"""Build a weighted graph that joins similar rows.
+
+    Edges join rows by `kind`; an edge of length d gets, by `weight`,
+
+    ====================  ==========================================================
+    "binary"              :math:`1`
+    "heat"                :math:`\exp(-d^2 / (2 t^2))`
+    "gaussian_threshold"  :math:`\exp(-d^2 / (2 t^2))` if `d` <= `threshold`, else 0
+    "inverse_distance"    :math:`1 / d`
+    "dot"                 :math:`\langle x_i, x_j \rangle`
+    "local_linear"        its share in the reconstruction of :math:`x_i`
+    ====================  ==========================================================
+
+    where t is the `bandwidth`, a length. Other conventions:
+    :math:`\exp(-d^2/\sigma)` is :math:`t = \sqrt{\sigma/2}`,
+    :math:`\exp(-d^2/(4\tau))` is :math:`t = \sqrt{2\tau}`,
+    :math:`\exp(-\gamma d^2)` is :math:`t = 1/\sqrt{2\gamma}`.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows; distances of shape (n_samples, n_samples), dense or a sparse graph, for
+        ``metric="precomputed"``.
+    kind : {"knn", "ball", "complete"}, default="knn"
+        Which rows are joined: a row and its `n_neighbors` nearest, rows at most
+        `radius` apart, or all. The complete graph stores n_samples^2 weights and is
+        refused beyond 10,000 rows.
+    n_neighbors : int, default=10
+        Neighbours per row of ``kind="knn"``, fewer than rows.
+    symmetrize : {"union", "mutual"}, default="union"
+        For ``kind="knn"``: keep an edge if one of its ends ("union") or if both
+        ("mutual") count the other among the neighbours. The mutual graph often falls
+        apart, see :func:`connectivity`.
+    radius : float, default=None
+        Largest distance of ``kind="ball"``, included.
+    weight : str or callable, default="heat"
+        Weight of an edge, by a name of the table above; a callable turns an array of
+        distances into one of weights. A weight of zero is no edge.
+    bandwidth : float or "auto", default="auto"
+        The length t; "auto" is the mean edge length, see :func:`auto_bandwidth`.
+    threshold : float, default=None
+        Longest edge of "gaussian_threshold".
+    metric : str or callable, default="euclidean"
+        A metric of :class:`sklearn.neighbors.NearestNeighbors`.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
+        How to search, see :func:`nearest_neighbors`.
+    n_jobs : int, default=None
+        Passed to scikit-learn's search.
+
+    Returns
+    -------
+    W : csr_array of shape (n_samples, n_samples)
+        Symmetric, non-negative weights with zero diagonal, in the dtype of `X`
+        (float64 unless `X` is float32).
+
+    See Also
+    --------
+    graph_from_neighbors : The same from a neighbour search that is at hand.
+    graph_laplacian : The Laplacian of the graph.
+    connectivity : Whether the graph hangs together.
+
+    Notes
+    -----
+    - Copies of a row are neighbours at distance 0, so they are joined by an edge.
+    - "heat" weights are at least 1e-8: an edge does not vanish because it is long.
+    - "inverse_distance" takes edges shorter than t/1000 as t/1000, which keeps the
+      weight between copies finite.
+    - "dot" drops edges with a negative product, with a warning.
+    - "local_linear" takes the weights of :func:`local_linear_weights`, sets negative
+      ones to zero, scales rows to sum 1 and takes the larger (union) or the smaller
+      (mutual) of the two directions. Edges whose weights were negative are gone.
+
+    References
+    ----------
+    .. [1] U. von Luxburg, "A tutorial on spectral clustering", Statistics and
+       Computing 17, 2007. :doi:`10.1007/s11222-007-9033-z`
+    .. [2] M. Belkin and P. Niyogi, "Laplacian eigenmaps for dimensionality reduction
+       and data representation", Neural Computation 15, 2003.
+       :doi:`10.1162/089976603321780317`
+
+    Examples
+    --------
+    >>> from fewlabels.graphs import similarity_graph
+    >>> X = [[0.0], [1.0], [2.0], [4.0]]
+    >>> W = similarity_graph(X, n_neighbors=1, weight="inverse_distance")
+    >>> W.toarray()
+    array([[0. , 1. , 0. , 0. ],
+           [1. , 0. , 1. , 0. ],
+           [0. , 1. , 0. , 0.5],
+           [0. , 0. , 0.5, 0. ]])
+    """
+    return _build(
+        check_rows(X),
+        kind=kind,
+        n_neighbors=n_neighbors,
+        symmetrize=symmetrize,
+        radius=radius,
+        weight=weight,
+        bandwidth=bandwidth,
+        threshold=threshold,
+        metric=metric,
+        metric_params=metric_params,
+        neighbors=neighbors,
+        n_jobs=n_jobs,
+    ).graph
+
+
+def _check_search(
+    distances: Any, indices: Any, n_neighbors: int | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    distances = check_array(
+        distances, dtype=(np.float64, np.float32), input_name="distances"
+    )
+    indices = check_array(indices, dtype=None, input_name="indices")
+    n, k = distances.shape
+    n_neighbors = k if n_neighbors is None else n_neighbors
+    if indices.shape != (n, k) or indices.dtype.kind not in "iu":
+        raise ValueError(
+            f"indices must be integers of the shape of distances, {(n, k)}, got "
+            f"{indices.dtype} of shape {indices.shape}: pass both as nearest_neighbors "
+            "returns them."
+        )
+    if n_neighbors > k:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} is more than the {k} neighbours of the search: "
+            "search for more, or ask for fewer."
+        )
+    if distances.min() < 0 or (np.diff(distances, axis=1) < 0).any():
+        raise ValueError(
+            "distances must be non-negative and increase along every row: pass both "
+            "arrays as nearest_neighbors returns them."
+        )
+    ordered = np.sort(indices, axis=1)
+    if ordered[:, 0].min() < 0 or ordered[:, -1].max() >= n:
+        raise ValueError(f"indices must lie in 0, ..., {n - 1}, the rows searched.")
+    if (np.diff(ordered, axis=1) == 0).any():
+        raise ValueError("indices names the same neighbour twice in a row.")
+    if (indices == np.arange(n)[:, None]).any():
+        raise ValueError(
+            "indices names a row as its own neighbour: search without self, as "
+            "nearest_neighbors and NearestNeighbors.kneighbors() without X do."
+        )
+    return distances[:, :n_neighbors], indices[:, :n_neighbors]
+
+
+@validate_params(
+    {
+        "X": ["array-like", "sparse matrix", None],
+        "distances": ["array-like"],
+        "indices": ["array-like"],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "symmetrize": _CONSTRAINTS["symmetrize"],
+        **WEIGHT_CONSTRAINTS,
+    },
+    prefer_skip_nested_validation=True,
+)
+def graph_from_neighbors(
+    distances: ArrayLike,
+    indices: ArrayLike,
+    *,
+    n_neighbors: int | None = None,
+    symmetrize: str = "union",
+    weight: str | Callable[[Any], Any] = "heat",
+    bandwidth: float | str = "auto",
+    threshold: float | None = None,
+    X: Any = None,
+) -> csr_array:
+    """Build a similarity graph from a neighbour search that is at hand.
+
+    One search with the largest number of neighbours thus serves several graphs.
+
+    Parameters
+    ----------
+    distances : array-like of shape (n_samples, k)
+        Distances to the k nearest other rows, nearest first.
+    indices : array-like of int of shape (n_samples, k)
+        Which rows these are.
+    n_neighbors : int, default=None
+        Use only that many of the k; None uses all.
+    symmetrize : {"union", "mutual"}, default="union"
+        As in :func:`similarity_graph`.
+    weight : str or callable, default="heat"
+        As in :func:`similarity_graph`.
+    bandwidth : float or "auto", default="auto"
+        As in :func:`similarity_graph`; "auto" is the mean over the neighbours used.
+    threshold : float, default=None
+        As in :func:`similarity_graph`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+        The rows, needed by the weights "dot" and "local_linear".
+
+    Returns
+    -------
+    W : csr_array of shape (n_samples, n_samples)
+        Symmetric, non-negative weights with zero diagonal, in the dtype of
+        `distances`.
+
+    See Also
+    --------
+    nearest_neighbors : Search.
+    similarity_graph : Search and build.
+
+    Examples
+    --------
+    >>> from fewlabels.graphs import graph_from_neighbors, nearest_neighbors
+    >>> search = nearest_neighbors([[0.0], [1.0], [2.0], [4.0]], 3)
+    >>> [graph_from_neighbors(*search, n_neighbors=k).nnz for k in (1, 2, 3)]
+    [6, 10, 12]
+    """
+    distances, indices = _check_search(distances, indices, n_neighbors)
+    _warn_about_ignored("knn", symmetrize, None, weight, bandwidth, threshold)
+    n = distances.shape[0]
+    if X is not None:
+        X = check_rows(X)
+        if X.shape[0] != n:
+            raise ValueError(
+                f"X has {X.shape[0]} rows but distances has {n}: pass the rows that "
+                "were searched."
+            )
+    scale = auto_bandwidth(distances) if bandwidth == "auto" else float(bandwidth)
+    edges = Edges(neighbor_graph(distances, indices, n), X, X)
+    return _undirected(edges, symmetrize, weight, scale, threshold)
+
+
+class SimilarityGraphTransformer(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Turn rows into their similarity graph.
+
+    `fit_transform` gives the symmetric graph of the training rows, `transform` the
+    weights between new rows and training rows. The two differ on the training rows:
+    in the graph no row is its own neighbour and edges go both ways, whereas a row
+    passed to `transform` is new, and a copy of it among the training rows is simply
+    its nearest neighbour.
+
+    Parameters
+    ----------
+    kind : {"knn", "ball", "complete"}, default="knn"
+        Which rows are joined.
+    n_neighbors : int, default=10
+        Neighbours per row of ``kind="knn"``, fewer than training rows.
+    symmetrize : {"union", "mutual"}, default="union"
+        When an edge between neighbours is kept; of no effect on `transform`.
+    radius : float, default=None
+        Largest distance of ``kind="ball"``, included.
+    weight : {"binary", "heat", "gaussian_threshold", "inverse_distance", "dot", \
+            "local_linear"} or callable, default="heat"
+        Weight of an edge, see :func:`similarity_graph`.
+    bandwidth : float or "auto", default="auto"
+        Length scale t of the weights.
+    threshold : float, default=None
+        Longest edge of "gaussian_threshold".
+    metric : str or callable, default="euclidean"
+        A metric of :class:`sklearn.neighbors.NearestNeighbors`.
+    metric_params : dict, default=None
+        Further arguments of the metric.
+    neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
+        How to search, see :func:`nearest_neighbors`.
+    n_jobs : int, default=None
+        Passed to scikit-learn's search.
+
+    Attributes
+    ----------
+    graph_ : csr_array of shape (n_samples, n_samples)
+        The graph of the training rows.
+    bandwidth_ : float
+        Length scale used, also for new rows.
+    n_samples_fit_ : int
+        Number of training rows.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of features seen during fit, where `X` has names.
+
+    See Also
+    --------
+    similarity_graph : The function behind it.
+
+    Examples
+    --------
+    >>> from fewlabels.graphs import SimilarityGraphTransformer
+    >>> X = [[0.0], [1.0], [2.0], [4.0]]
+    >>> transformer = SimilarityGraphTransformer(n_neighbors=1, weight="binary")
+    >>> transformer.fit_transform(X).toarray()
+    array([[0., 1., 0., 0.],
+           [1., 0., 1., 0.],
+           [0., 1., 0., 1.],
+           [0., 0., 1., 0.]])
+    >>> transformer.transform([[3.5]]).toarray()
+    array([[0., 0., 0., 1.]])
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = _CONSTRAINTS
+
+    def __init__(
+        self,
+        *,
+        kind: str = "knn",
+        n_neighbors: int = 10,
+        symmetrize: str = "union",
+        radius: float | None = None,
+        weight: str | Callable[[Any], Any] = "heat",
+        bandwidth: float | str = "auto",
+        threshold: float | None = None,
+        metric: str | Callable[..., float] = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        neighbors: Any = "exact",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kind = kind
+        self.n_neighbors = n_neighbors
+        self.symmetrize = symmetrize
+        self.radius = radius
+        self.weight = weight
+        self.bandwidth = bandwidth
+        self.threshold = threshold
+        self.metric = metric
+        self.metric_params = metric_params
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        precomputed = self.metric == "precomputed"
+        tags.input_tags.sparse = self.neighbors != "approximate"
+        tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
+        )
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None) -> "SimilarityGraphTransformer":
+        """Build the graph of the training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : Ignored
+            Present for API consistency.
+
+        Returns
+        -------
+        self : SimilarityGraphTransformer
+            The fitted transformer.
+        """
+        X = self._validated(X, reset=True)
+        self.graph_, self.bandwidth_, self._search = _build(
+            X, **self.get_params(deep=False)
+        )
+        # The rows at the far end of edges from new rows, where a weight needs them.
+        self._fit_X = None if self.metric == "precomputed" else X
+        self.n_samples_fit_ = self._n_features_out = X.shape[0]
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> csr_array:
+        """Build the graph of the training rows and return it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : Ignored
+            Present for API consistency.
+
+        Returns
+        -------
+        W : csr_array of shape (n_samples, n_samples)
+            The symmetric graph.
+        """
+        return self.fit(X).graph_
+
+    def transform(self, X: Any) -> csr_array:
+        """Weigh the edges from new rows to the training rows near them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            New rows.
+
+        Returns
+        -------
+        W : csr_array of shape (n_queries, n_samples)
+            Weights; ``kind="knn"`` stores `n_neighbors` in each row.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        n = self.n_samples_fit_
+        lengths = KINDS[self.kind](self._search, n, X, self.n_neighbors, self.radius)
+        _check_finite(lengths.data)
+        rows = None if self._fit_X is None else X
+        edges = Edges(lengths, rows, self._fit_X)
+        return weighted(edges, self.weight, self.bandwidth_, self.threshold)

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from scipy.sparse import coo_array, csr_array, csr_matrix
+from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
+
+from fewlabels.graphs import _neighbors as module
+from fewlabels.graphs import nearest_neighbors
+from tests.graphs.strategies import rows
+from tests.helpers import assert_close
+from tests.reference import graphs as reference
+
+
+def assert_valid_search(X, distances, indices):
+    """A search is right up to the order of ties."""
+    n, k = indices.shape
+    assert distances.shape == (n, k)
+    assert (np.diff(distances, axis=1) >= 0).all()
+    for i, found in enumerate(reference.neighbors(X, k)):
+        assert i not in indices[i]
+        assert len(set(indices[i])) == k
+        assert_close(distances[i], [d for d, _ in found])
+        assert_close(distances[i], [reference.distance(X[i], X[j]) for j in indices[i]])
+
+
+@given(X=rows(), data=st.data())
+def test_search_is_right_with_ties_and_copies(X, data):
+    k = data.draw(st.integers(1, len(X) - 1))
+    distances, indices = nearest_neighbors(X, k)
+    assert distances.dtype == X.dtype
+    assert_valid_search(X, distances, indices)
+
+
+def test_search_equals_twin_without_ties(rng):
+    X = rng.standard_normal((40, 3))
+    _, indices = nearest_neighbors(X, 7)
+    assert_array_equal(
+        indices, [[j for _, j in row] for row in reference.neighbors(X, 7)]
+    )
+
+
+@pytest.mark.parametrize("neighbors", ["exact", "approximate"])
+@pytest.mark.parametrize("n_features", [3, 30])
+def test_copies_far_from_the_origin_are_at_distance_zero(rng, n_features, neighbors):
+    # Expanding ||x - z||^2 into products would put copies about 1e-5 apart here.
+    if neighbors == "approximate":
+        pytest.importorskip("faiss")
+    X = np.repeat(rng.standard_normal((20, n_features)) + 1e3, 3, axis=0)
+    distances, indices = nearest_neighbors(X, 4, neighbors=neighbors)
+    assert_array_equal(distances[:, :2], 0)
+    assert_array_equal(indices[:, :2] // 3, np.arange(60)[:, None] // 3 * np.ones(2))
+    assert (distances[:, 2:] > 0).all()
+
+
+@pytest.mark.parametrize("neighbors", ["exact", "approximate"])
+def test_more_copies_than_neighbors(neighbors):
+    if neighbors == "approximate":
+        pytest.importorskip("faiss")
+    distances, indices = nearest_neighbors(np.ones((50, 3)), 5, neighbors=neighbors)
+    assert_array_equal(distances, 0)
+    assert (indices != np.arange(50)[:, None]).all()
+    assert all(len(set(row)) == 5 for row in indices)
+
+
+@pytest.mark.parametrize("container", [csr_array, csr_matrix, coo_array])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "manhattan"])
+def test_sparse_rows(rng, container, metric, global_dtype):
+    X = rng.random((30, 8)) * (rng.random((30, 8)) < 0.5)
+    X[:, 0] += 0.1  # the cosine distance of a zero row means nothing
+    X = X.astype(global_dtype)
+    dense = nearest_neighbors(X, 4, metric=metric)
+    sparse = nearest_neighbors(container(X), 4, metric=metric)
+    assert sparse[0].dtype == global_dtype
+    assert_close(sparse[0], dense[0], factor=10)
+    assert_array_equal(sparse[1], dense[1])
+
+
+def test_metric_params(rng):
+    X = rng.standard_normal((25, 4))
+    by_name = nearest_neighbors(X, 3, metric="manhattan")
+    by_power = nearest_neighbors(X, 3, metric="minkowski", metric_params={"p": 1})
+    assert_close(by_power[0], by_name[0])
+    by_call = nearest_neighbors(X, 3, metric=lambda x, z: np.abs(x - z).sum())
+    assert_close(by_call[0], by_name[0])
+
+
+@pytest.mark.parametrize(
+    "precomputed",
+    [
+        lambda X: pairwise_distances(X),
+        lambda X: csr_array(pairwise_distances(X)),
+        # With and without the row itself, sorted and unsorted, with stored zeros.
+        lambda X: KNeighborsTransformer(n_neighbors=6).fit_transform(X),
+        lambda X: kneighbors_graph(X, 5, mode="distance"),
+        lambda X: kneighbors_graph(X, 6, mode="distance").tocoo(),
+    ],
+)
+def test_precomputed_distances(rng, precomputed):
+    X = rng.standard_normal((30, 3))
+    expected = nearest_neighbors(X, 5)
+    found = nearest_neighbors(precomputed(X), 5, metric="precomputed")
+    assert_close(found[0], expected[0])
+    assert_array_equal(found[1], expected[1])
+
+
+def test_stored_zeros_of_a_precomputed_graph_are_neighbors():
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    graph = KNeighborsTransformer(n_neighbors=2).fit_transform(X)
+    distances, indices = nearest_neighbors(graph, 1, metric="precomputed")
+    assert_array_equal(distances, 0)
+    assert_array_equal(indices.ravel(), [1, 0, 3, 2])
+
+
+def test_transformer_as_search(rng, global_dtype):
+    X = rng.standard_normal((30, 3)).astype(global_dtype)
+    expected = nearest_neighbors(X, 5)
+    transformer = KNeighborsTransformer(n_neighbors=5)
+    found = nearest_neighbors(X, 5, neighbors=transformer)
+    assert found[0].dtype == global_dtype
+    assert_close(found[0], expected[0])
+    assert_array_equal(found[1], expected[1])
+    assert not hasattr(transformer, "n_features_in_")  # a clone was fitted
+
+
+class DenseTransformer(KNeighborsTransformer):
+    def fit_transform(self, X, y=None):
+        return super().fit_transform(X).toarray()
+
+
+@pytest.mark.parametrize(
+    ("X", "k", "options", "message"),
+    [
+        (np.ones((3, 2)), 3, {}, "n_neighbors=3 must be smaller.*n_samples=3"),
+        (np.ones((1, 2)), 1, {}, "n_samples=1"),
+        (np.ones((3, 2)), 0, {}, "n_neighbors"),
+        ([[1.0], [np.nan]], 1, {}, "NaN"),
+        (np.eye(4), 1, {"neighbors": "nearly"}, "'neighbors' parameter"),
+        (
+            csr_array(np.eye(4)),
+            1,
+            {"neighbors": "approximate"},
+            "Euclidean distance between dense rows.*sparse X",
+        ),
+        (
+            np.eye(4),
+            1,
+            {"neighbors": "approximate", "metric": "cosine"},
+            "metric='cosine'.*neighbors='exact'",
+        ),
+        (
+            np.arange(8.0)[:, None],
+            4,
+            {"neighbors": KNeighborsTransformer(n_neighbors=3)},
+            "only 3 neighbours",
+        ),
+        (
+            np.arange(8.0)[:, None],
+            2,
+            {"neighbors": DenseTransformer(n_neighbors=3)},
+            "gave no sparse graph",
+        ),
+        (csr_array(np.ones((4, 3))), 1, {"metric": "precomputed"}, "shape"),
+        (csr_array(-np.ones((4, 4))), 1, {"metric": "precomputed"}, "negative"),
+    ],
+)
+def test_errors(X, k, options, message):
+    with pytest.raises(ValueError, match=message):
+        nearest_neighbors(X, k, **options)
+
+
+class TestApproximate:
+    @pytest.fixture(autouse=True)
+    def _faiss(self):
+        pytest.importorskip("faiss")
+
+    @pytest.mark.parametrize("clusters", [1, 30])
+    def test_recall(self, rng, clusters, global_dtype):
+        # One cluster in 25 dimensions is the hard case for cells.
+        centres = 4 * rng.standard_normal((clusters, 25))
+        X = centres[rng.integers(clusters, size=3000)] + rng.standard_normal((3000, 25))
+        X = X.astype(global_dtype)
+        exact_distances, exact = nearest_neighbors(X, 10)
+        distances, found = nearest_neighbors(X, 10, neighbors="approximate")
+        shared = [np.isin(f, e).mean() for f, e in zip(found, exact, strict=True)]
+        assert np.mean(shared) > 0.97
+        assert distances.dtype == global_dtype
+        hit = (found == exact).all(axis=1)
+        assert_close(distances[hit], exact_distances[hit])
+
+    def test_deterministic(self, rng):
+        X = rng.standard_normal((2000, 10))
+        first = nearest_neighbors(X, 5, neighbors="approximate")
+        second = nearest_neighbors(X, 5, neighbors="approximate")
+        assert_array_equal(first[1], second[1])
+
+    @settings(max_examples=20)  # threads of faiss are slow to start
+    @given(X=rows(), data=st.data())
+    def test_exact_on_few_rows(self, X, data):
+        k = data.draw(st.integers(1, len(X) - 1))
+        search = nearest_neighbors(X, k, neighbors="approximate")
+        assert_valid_search(X, *search)
+
+    def test_neighbors_beyond_the_cells_visited(self, rng, monkeypatch):
+        # 16 of 34 cells hold fewer than 290 of 300 rows: the others are visited too.
+        monkeypatch.setattr(module.ApproximateSearch, "RECALL", 0)
+        X = rng.standard_normal((300, 2))
+        search = nearest_neighbors(X, 290, neighbors="approximate")
+        assert_valid_search(X, *search)
+
+    @pytest.mark.parametrize("scale", [1e-30, 1e30])
+    def test_units_do_not_matter(self, rng, scale):
+        X = rng.standard_normal((500, 5))
+        expected = nearest_neighbors(X, 3, neighbors="approximate")
+        found = nearest_neighbors(scale * X, 3, neighbors="approximate")
+        assert_array_equal(found[1], expected[1])
+
+    def test_auto(self, rng, monkeypatch):
+        def chosen(X, **options):
+            return type(module.make_search(X, neighbors="auto", **options))
+
+        X = rng.standard_normal((60, 6))
+        assert chosen(X) is module.ExactSearch
+        monkeypatch.setattr(module, "AUTO_EXACT_ROWS", 50)
+        assert chosen(X) is module.ApproximateSearch
+        assert chosen(X[:, :3]) is module.ExactSearch
+        assert chosen(csr_array(X)) is module.ExactSearch
+        assert chosen(X, metric="cosine") is module.ExactSearch
+        assert chosen(X, kind="ball") is module.ExactSearch
+        monkeypatch.setattr(module, "_has_faiss", lambda: False)
+        assert chosen(X) is module.ExactSearch
+
+
+def test_missing_faiss_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(ImportError, match=r"fewlabels\[ann\]"):
+        nearest_neighbors(np.eye(4), 1, neighbors="approximate")

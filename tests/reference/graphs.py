@@ -1,0 +1,105 @@
+"""Slow twins of fewlabels.graphs: every sum is a loop."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import math
+
+import numpy as np
+
+
+def distance(x, z):
+    return math.sqrt(sum((float(a) - float(b)) ** 2 for a, b in zip(x, z, strict=True)))
+
+
+def neighbors(X, k):
+    """The k nearest other rows of every row; ties go to the smaller index."""
+    found = []
+    for i in range(len(X)):
+        others = [(distance(X[i], X[j]), j) for j in range(len(X)) if j != i]
+        found.append(sorted(others)[:k])
+    return found
+
+
+def symmetrized(directed, symmetrize):
+    n = len(directed)
+    choose = {"union": max, "mutual": min}[symmetrize]
+    return np.array(
+        [[choose(directed[i][j], directed[j][i]) for j in range(n)] for i in range(n)]
+    )
+
+
+def graph_from_neighbors(distances, indices, weight, symmetrize):
+    """Graph of a search, where `weight` maps one distance to one weight."""
+    n = len(distances)
+    directed = np.zeros((n, n))
+    for i in range(n):
+        for d, j in zip(distances[i], indices[i], strict=True):
+            directed[i, j] = weight(float(d))
+    return symmetrized(directed, symmetrize)
+
+
+def ball_graph(X, radius, weight):
+    n = len(X)
+    W = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            if i != j and distance(X[i], X[j]) <= radius:
+                W[i, j] = weight(distance(X[i], X[j]))
+    return W
+
+
+def barycenter(x, Z, reg):
+    """Weights of the rows of Z for x, from the optimality conditions of the problem."""
+    k = len(Z)
+    C = np.array([[float(a) - float(b) for a, b in zip(z, x, strict=True)] for z in Z])
+    G = C @ C.T
+    r = reg * (np.trace(G) if np.trace(G) > 0 else 1.0)
+    A = np.zeros((k + 1, k + 1))
+    A[:k, :k] = 2 * (G + r * np.eye(k))
+    A[:k, k] = A[k, :k] = 1
+    return np.linalg.solve(A, np.r_[np.zeros(k), 1])[:k]
+
+
+def laplacian(W, kind):
+    n = len(W)
+    d = [sum(float(W[i, j]) for j in range(n) if j != i) for i in range(n)]
+    scale = {
+        "unnormalized": lambda i, j: 1.0,
+        "symmetric": lambda i, j: 1 / math.sqrt(d[i]) / math.sqrt(d[j]),
+        "random_walk": lambda i, j: 1 / d[i],
+    }[kind]
+    L = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            if d[i] > 0 and d[j] > 0:
+                L[i, j] = (d[i] if i == j else -W[i, j]) * scale(i, j)
+    return L
+
+
+def quadratic_form(W, f, scaled=False):
+    """Half the sum of w_ij (f_i - f_j)^2, of f_i / sqrt(d_i) where `scaled`."""
+    n = len(W)
+    if scaled:
+        d = [sum(float(w) for w in row) for row in W]
+        f = [f[i] / math.sqrt(d[i]) if d[i] > 0 else 0.0 for i in range(n)]
+    return 0.5 * sum(
+        float(W[i, j]) * (f[i] - f[j]) ** 2 for i in range(n) for j in range(n)
+    )
+
+
+def components(W):
+    """Sets of vertices that paths join."""
+    n = len(W)
+    left, found = set(range(n)), []
+    while left:
+        front = [left.pop()]
+        component = set(front)
+        while front:
+            i = front.pop()
+            for j in list(left):
+                if W[i, j] != 0 or W[j, i] != 0:
+                    left.remove(j)
+                    component.add(j)
+                    front.append(j)
+        found.append(component)
+    return found
