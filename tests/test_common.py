@@ -1,0 +1,148 @@
+"""scikit-learn's checks for every estimator, and our own for all of them."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import make_blobs
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fewlabels.graphs import SimilarityGraphTransformer
+from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
+from fewlabels.semi_supervised import RLSClassifier
+
+MINUS_ONE_IS_UNLABELLED = {
+    "check_classifiers_classes": (
+        "hands over integer labels -1 and 1, but -1 means unlabelled here; "
+        "scikit-learn excuses its own semi-supervised classes by name"
+    )
+}
+ROWS_ARE_LEFT_OUT_WHOLE = {
+    name: (
+        "a row of weight 2 is left out whole, one of two copies alone, so the "
+        "leave-one-out choice of lam differs; so does the 'scale' rule for gamma. "
+        "With both given the check passes, see below"
+    )
+    for name in (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    )
+}
+
+NEW_ROWS_ARE_NOT_TRAINING_ROWS = {
+    name: (
+        "fit_transform gives the symmetric graph without self-edges, transform the "
+        "weights from new rows to training rows"
+    )
+    for name in ("check_transformer_general", "check_transformer_data_not_an_array")
+}
+NO_KERNEL_MATRIX = {
+    "check_positive_only_tag_during_fit": (
+        "hands over a matrix with a negative diagonal, which is refused: no kernel "
+        "matrix has one"
+    )
+}
+
+# Every estimator, with the checks that it fails and why.
+ESTIMATORS = [
+    (RLSClassifier(), {**MINUS_ONE_IS_UNLABELLED, **ROWS_ARE_LEFT_OUT_WHOLE}),
+    (RLSClassifier(lam=1.0, gamma=0.1), MINUS_ONE_IS_UNLABELLED),
+    (
+        RLSClassifier(kernel="linear", fit_intercept=False, lam=0.1),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (RLSClassifier(kernel="precomputed"), MINUS_ONE_IS_UNLABELLED),
+    (NystromFeatures(random_state=0), {}),
+    (NystromFeatures(landmarks="kmeans", random_state=0), {}),
+    (NystromFeatures(landmarks="leverage", random_state=0), {}),
+    (NystromFeatures(kernel="precomputed", random_state=0), {}),
+    (PivotedCholeskyFeatures(), {}),
+    (PivotedCholeskyFeatures(kernel="precomputed"), NO_KERNEL_MATRIX),
+    # The checks come with as few as ten rows.
+    *(
+        (SimilarityGraphTransformer(n_neighbors=3, **p), NEW_ROWS_ARE_NOT_TRAINING_ROWS)
+        for p in (
+            {},
+            {"kind": "ball", "radius": 1.0},
+            {"kind": "complete"},
+            {"weight": "local_linear"},
+            {"weight": "dot"},
+        )
+    ),
+]
+EXPECTED_FAILURES = {str(estimator): why for estimator, why in ESTIMATORS}
+CLASSIFIERS = [
+    e for e, _ in ESTIMATORS if is_classifier(e) and e.kernel != "precomputed"
+]
+
+
+# The checks hand over single classes and the like, which warn as they should.
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@parametrize_with_checks(
+    [estimator for estimator, _ in ESTIMATORS],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES[str(estimator)],
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+class TestEveryClassifier:
+    @pytest.fixture
+    def data(self):
+        X, y = make_blobs(60, centers=3, cluster_std=0.5, random_state=0)
+        return X, y, np.where(np.arange(60) < 15, y, -1)
+
+    def test_transduction(self, estimator, data):
+        X, y, holes = data
+        model = clone(estimator).fit(X, holes)
+        assert model.transduction_.shape == (60,)
+        assert_array_equal(model.transduction_[:15], y[:15])
+        assert set(model.transduction_) <= set(model.classes_)
+
+    def test_the_marker_is_no_class(self, estimator, data):
+        X, y, holes = data
+        assert_array_equal(clone(estimator).fit(X, holes).classes_, [0, 1, 2])
+        names = np.array(["x", "y", "z"], dtype=object)[y]
+        names[15:] = None
+        assert_array_equal(clone(estimator).fit(X, names).classes_, ["x", "y", "z"])
+        numbers = np.where(holes < 0, np.nan, holes)
+        assert_array_equal(clone(estimator).fit(X, numbers).classes_, [0, 1, 2])
+
+    def test_names_of_classes_do_not_matter(self, estimator, data):
+        X, _, holes = data
+        names = np.array(["x", "y", "z"], dtype=object)
+        with_names = names[holes]
+        with_names[holes < 0] = None
+        plain = clone(estimator).fit(X, holes).predict(X)
+        assert_array_equal(clone(estimator).fit(X, with_names).predict(X), names[plain])
+
+    def test_minus_one_and_one_other_class(self, estimator, data):
+        X, _, holes = data
+        with pytest.raises(ValueError, match="pass the labels as 0/1 or as strings"):
+            clone(estimator).fit(X, np.where(holes == 0, 1, -1))
+
+    def test_no_label_at_all(self, estimator, data):
+        X, _, holes = data
+        with pytest.raises(ValueError, match="y has no labelled row"):
+            clone(estimator).fit(X, np.full_like(holes, -1))
+
+    def test_wrong_length(self, estimator, data):
+        X, _, holes = data
+        with pytest.raises(ValueError, match="y has 59 entries but X has 60 rows"):
+            clone(estimator).fit(X, holes[:-1])
+
+    def test_a_class_seen_once(self, estimator, data):
+        X, _, holes = data
+        holes[np.flatnonzero(holes == 2)[1:]] = -1
+        assert_array_equal(clone(estimator).fit(X, holes).classes_, [0, 1, 2])
+
+    def test_pickle(self, estimator, data):
+        X, _, holes = data
+        model = clone(estimator).fit(X, holes)
+        again = pickle.loads(pickle.dumps(model))
+        assert_array_equal(again.predict(X), model.predict(X))
