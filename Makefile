@@ -1,0 +1,67 @@
+# Two commands do everything, from a machine that has Python >= 3.11 and make:
+#
+#     make demo    label 1,797 digits from 20 labels and draw a picture
+#     make test    run all tests
+#
+# Each makes the virtual environment .venv and installs what it needs, with uv where
+# that is installed and with venv and pip otherwise.
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+
+ifndef PYTHON
+PYTHON := $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+endif
+
+ifdef UV
+MAKE_VENV = uv venv --quiet $(if $(PYTHON),--python $(PYTHON),--python '>=3.11') $(VENV)
+INSTALL = uv pip install --quiet --python $(BIN)/python
+else
+MAKE_VENV = $(PYTHON) -m venv $(VENV)
+INSTALL = $(BIN)/python -m pip install --quiet
+endif
+
+.PHONY: help demo test lint docs bench clean
+
+help:
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 8
+	@echo "    make lint    check style, spelling and types"
+	@echo "    make docs    build the documentation into docs/_build/html"
+	@echo "    make bench   measure what the documentation claims about speed and memory"
+	@echo "    make clean   remove everything that was made, .venv included"
+
+$(BIN)/python:
+	@test -n "$(PYTHON)$(UV)" || { \
+		echo "fewlabels needs Python >= 3.11; name one: make PYTHON=/path/to/python"; exit 1; }
+	$(MAKE_VENV)
+
+# .venv/installed-test stands for the package with its extra 'test', and so on.
+$(VENV)/installed-%: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --constraint constraints.txt --editable ".[$*]"
+	@touch $@
+
+demo: $(VENV)/installed-plot
+	@mkdir -p demo
+	MPLBACKEND=Agg $(BIN)/python examples/plot_digits_twenty_labels.py demo/digits.png
+
+test: $(VENV)/installed-test
+	$(BIN)/python -m pytest --numprocesses auto --quiet $(PYTEST_ARGS)
+
+lint: $(VENV)/installed-lint
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/codespell
+	$(BIN)/mypy
+
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+
+bench: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/house.py
+
+clean:
+	rm -rf $(VENV) build dist demo docs/_build docs/auto_examples docs/generated
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
