@@ -1,0 +1,49 @@
+"""Configuration of the documentation."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+
+from fewlabels import __version__
+
+project = "fewlabels"
+author = "the fewlabels developers"
+copyright = "2026, the fewlabels developers"
+version = release = __version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.extlinks",
+    "sphinx.ext.mathjax",
+    "myst_parser",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "auto_examples/*.ipynb"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+# What is inherited from scikit-learn refers to scikit-learn's own pages.
+suppress_warnings = ["ref.ref", "ref.term"]
+autodoc_typehints = "none"  # numpydoc describes the types in words
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# :doi:`10.1000/1` becomes a link.
+extlinks = {"doi": ("https://doi.org/%s", "doi:%s")}
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": "plot_",
+    "download_all_examples": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+}
+warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+
+html_theme = "pydata_sphinx_theme"
+html_title = "fewlabels"
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
