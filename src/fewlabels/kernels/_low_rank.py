@@ -37,7 +37,7 @@ from fewlabels.kernels._functions import (
 from fewlabels.kernels._operators import FLOATS, DenseGram, GramOperator, TiledGram
 
 # Columns by which the factor of a pivoted Cholesky decomposition grows.
-_GROWTH = 64
+_GROWTH = 16
 
 
 @dataclass(frozen=True)
