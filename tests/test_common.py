@@ -13,7 +13,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
-from fewlabels.semi_supervised import RLSClassifier
+from fewlabels.semi_supervised import (
+    RLSClassifier,
+    S2RLSClassifier,
+    S2RLSClassifierCV,
+)
 
 MINUS_ONE_IS_UNLABELLED = {
     "check_classifiers_classes": (
@@ -42,8 +46,8 @@ NEW_ROWS_ARE_NOT_TRAINING_ROWS = {
 }
 NO_KERNEL_MATRIX = {
     "check_positive_only_tag_during_fit": (
-        "hands over a matrix with a negative diagonal, which is refused: no kernel "
-        "matrix has one"
+        "hands over a matrix with a negative diagonal, which is refused: it is no "
+        "kernel matrix"
     )
 }
 
@@ -56,6 +60,24 @@ ESTIMATORS = [
         MINUS_ONE_IS_UNLABELLED,
     ),
     (RLSClassifier(kernel="precomputed"), MINUS_ONE_IS_UNLABELLED),
+    (S2RLSClassifier(random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (S2RLSClassifier(kernel="linear", random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (
+        S2RLSClassifier(kernel="precomputed", random_state=0),
+        {**MINUS_ONE_IS_UNLABELLED, **NO_KERNEL_MATRIX},
+    ),
+    (S2RLSClassifier(n_components=20, random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (
+        S2RLSClassifierCV(
+            kernel="linear",
+            lams=[0.1, 10.0],
+            cv=2,
+            n_restarts_search=1,
+            n_restarts=2,
+            random_state=0,
+        ),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),
     (NystromFeatures(landmarks="leverage", random_state=0), {}),

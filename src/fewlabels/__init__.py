@@ -11,7 +11,14 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_SUBMODULES = ("datasets", "exceptions", "graphs", "kernels", "semi_supervised")
+_SUBMODULES = (
+    "datasets",
+    "exceptions",
+    "graphs",
+    "kernels",
+    "partition",
+    "semi_supervised",
+)
 
 # Names offered at the top level, each with the module it lives in.
 _FLAGSHIPS = {

@@ -1,0 +1,3 @@
+"""Compiled loops: flat arrays in, flat arrays out, one file per family."""
+
+# SPDX-License-Identifier: BSD-3-Clause

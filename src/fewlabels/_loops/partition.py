@@ -1,0 +1,407 @@
+"""Loops of the partition problem: climbing, evolution and tabu search.
+
+The problem, for u free points and k classes with E the one-hot matrix of all points:
+
+    maximise  S = 2 sum_c e_c' Q e_c  subject to  lo_c <= size of class c <= hi_c
+
+Moving point i from class a to class b raises S by 4 (H[b, i] - H[a, i] + Q[i, i]),
+where H = E' Q, and moving i from a to b together with j from b to a by the sum of the
+two minus 8 Q[i, j]. Either the products H are kept, with Q at hand row by row (a trial
+costs O(1), a move O(u)), or the products P = E' B with a factor Q = B B' (both cost
+O(r)). Every loop serves both: `dense` says which of (Q, H) and (B, P) is in use, the
+other two are empty.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+from numba import njit
+
+# Candidates per class in the search for the best exchange of two points.
+SWAP_CANDIDATES = 32
+
+# Moves that one mutation may make; more than these have a probability below 1e-9.
+MAX_MOVES = 12
+
+# Attempts to draw a mutation that keeps the class sizes within their bounds.
+MAX_DRAWS = 100
+
+
+# The order of a sum of r products may change, which lets the compiler vectorise it.
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _difference_product(x, p, s):
+    total = 0.0
+    for t in range(x.shape[0]):
+        total += x[t] * (p[t] - s[t])
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _product(x, z):
+    total = 0.0
+    for t in range(x.shape[0]):
+        total += x[t] * z[t]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def move_gain(i, a, b, dense, q, H, B, P):
+    """Return what moving i from a to b adds to S."""
+    if dense:
+        difference = H[b, i] - H[a, i]
+    else:
+        difference = _difference_product(B[i], P[b], P[a])
+    return 4.0 * (difference + q[i])
+
+
+@njit(cache=True, nogil=True)
+def _entry(i, j, dense, Q, B):
+    return Q[i, j] if dense else _product(B[i], B[j])
+
+
+@njit(cache=True, nogil=True)
+def apply_move(i, b, codes, sizes, dense, Q, H, B, P):
+    """Move i to class b and bring the products up to date."""
+    a = codes[i]
+    if dense:
+        row = Q[i]
+        to, off = H[b], H[a]
+    else:
+        row = B[i]
+        to, off = P[b], P[a]
+    for j in range(row.shape[0]):
+        to[j] += row[j]
+        off[j] -= row[j]
+    sizes[a] -= 1
+    sizes[b] += 1
+    codes[i] = b
+
+
+@njit(cache=True, nogil=True)
+def _append(buffer, count, value):
+    if count == buffer.shape[0]:
+        larger = np.empty(2 * count, dtype=buffer.dtype)
+        larger[:count] = buffer
+        buffer = larger
+    buffer[count] = value
+    return buffer
+
+
+@njit(cache=True, nogil=True)
+def _best_movers(a, b, gains, found, codes, dense, q, H, B, P, tabu_until, now):
+    """Keep the points of class a that gain most by moving to b, best first."""
+    count = 0
+    for i in range(codes.shape[0]):
+        if codes[i] != a or tabu_until[i] > now:
+            continue
+        gain = move_gain(i, a, b, dense, q, H, B, P)
+        if count == SWAP_CANDIDATES and gain <= gains[count - 1]:
+            continue
+        if count < SWAP_CANDIDATES:
+            count += 1
+        place = count - 1
+        while place > 0 and gains[place - 1] < gain:
+            gains[place] = gains[place - 1]
+            found[place] = found[place - 1]
+            place -= 1
+        gains[place] = gain
+        found[place] = i
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, P, tabu_until, now):
+    """Return the best exchange between two classes whose sizes block single moves."""
+    k = sizes.shape[0]
+    gains_ab = np.empty(SWAP_CANDIDATES)
+    gains_ba = np.empty(SWAP_CANDIDATES)
+    movers_ab = np.empty(SWAP_CANDIDATES, dtype=np.intp)
+    movers_ba = np.empty(SWAP_CANDIDATES, dtype=np.intp)
+    best, best_i, best_j = -np.inf, -1, -1
+    for a in range(k):
+        for b in range(a + 1, k):
+            forward = sizes[a] > lo[a] and sizes[b] < hi[b]
+            backward = sizes[b] > lo[b] and sizes[a] < hi[a]
+            if forward and backward:
+                continue
+            n_ab = _best_movers(
+                a, b, gains_ab, movers_ab, codes, dense, q, H, B, P, tabu_until, now
+            )
+            n_ba = _best_movers(
+                b, a, gains_ba, movers_ba, codes, dense, q, H, B, P, tabu_until, now
+            )
+            for s in range(n_ab):
+                for t in range(n_ba):
+                    i, j = movers_ab[s], movers_ba[t]
+                    gain = gains_ab[s] + gains_ba[t] - 8.0 * _entry(i, j, dense, Q, B)
+                    if gain > best:
+                        best, best_i, best_j = gain, i, j
+    return best, best_i, best_j
+
+
+@njit(cache=True, nogil=True)
+def climb(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, max_trials, swaps):
+    """Climb to a local optimum of S: round robin, first improvement.
+
+    A trial takes one point and its best admissible class. After u trials without a
+    change, exchanges of two points are tried where bounds on the sizes block moves.
+
+    Returns the gains of all changes, the numbers of trials, moves and swaps, and
+    whether the trials ran out.
+    """
+    u = codes.shape[0]
+    k = sizes.shape[0]
+    never = np.zeros(u, dtype=np.int64)
+    gains = np.empty(64)
+    changes = trials = moves = n_swaps = 0
+    exhausted = False
+    i = 0
+    while True:
+        unchanged = 0
+        while unchanged < u:
+            if trials == max_trials:
+                exhausted = True
+                break
+            trials += 1
+            a = codes[i]
+            best, target = tol, -1
+            if sizes[a] > lo[a]:
+                for b in range(k):
+                    if b != a and sizes[b] < hi[b]:
+                        gain = move_gain(i, a, b, dense, q, H, B, P)
+                        if gain > best:
+                            best, target = gain, b
+            if target >= 0:
+                apply_move(i, target, codes, sizes, dense, Q, H, B, P)
+                gains = _append(gains, changes, best)
+                changes += 1
+                moves += 1
+                unchanged = 0
+            else:
+                unchanged += 1
+            i += 1
+            if i == u:
+                i = 0
+        if exhausted or not swaps:
+            break
+        best, s, t = _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, P, never, 0)
+        if best <= tol:
+            break
+        a, b = codes[s], codes[t]
+        apply_move(s, b, codes, sizes, dense, Q, H, B, P)
+        apply_move(t, a, codes, sizes, dense, Q, H, B, P)
+        gains = _append(gains, changes, best)
+        changes += 1
+        n_swaps += 1
+    return gains[:changes], trials, moves, n_swaps, exhausted
+
+
+@njit(cache=True, nogil=True)
+def _draw_mutation(flip, points, targets, codes, sizes, lo, hi, marked, new_sizes, rng):
+    """Draw the moves of one mutation that keeps to the bounds; return how many.
+
+    One random point moves to a random other class (`flip`), or every point does with
+    probability 1/u. Where the bounds forbid every single move, two points of different
+    classes change places.
+    """
+    u = codes.shape[0]
+    k = sizes.shape[0]
+    for _ in range(MAX_DRAWS):
+        count = 1 if flip else min(rng.binomial(u, 1.0 / u), MAX_MOVES)
+        new_sizes[:] = sizes
+        drawn = 0
+        while drawn < count:
+            i = rng.integers(0, u)
+            if marked[i]:
+                continue
+            marked[i] = True
+            b = rng.integers(0, k - 1)
+            if b >= codes[i]:
+                b += 1
+            points[drawn] = i
+            targets[drawn] = b
+            new_sizes[codes[i]] -= 1
+            new_sizes[b] += 1
+            drawn += 1
+        for s in range(drawn):
+            marked[points[s]] = False
+        valid = drawn > 0
+        for c in range(k):
+            if new_sizes[c] < lo[c] or new_sizes[c] > hi[c]:
+                valid = False
+        if valid:
+            return drawn
+    for _ in range(MAX_DRAWS):
+        i = rng.integers(0, u)
+        j = rng.integers(0, u)
+        if codes[i] != codes[j]:
+            points[0], targets[0] = i, codes[j]
+            points[1], targets[1] = j, codes[i]
+            return 2
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def _gain_of_moves(count, points, targets, codes, dense, q, Q, H, B, P):
+    """Return what several moves at once add to S."""
+    total = 0.0
+    for s in range(count):
+        i, b = points[s], targets[s]
+        a = codes[i]
+        total += move_gain(i, a, b, dense, q, H, B, P)
+        for t in range(s):
+            j, d = points[t], targets[t]
+            c = codes[j]
+            sign = (b == d) + (a == c) - (a == d) - (b == c)
+            if sign != 0:
+                total += 4.0 * sign * _entry(i, j, dense, Q, B)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def evolve(
+    codes, sizes, S, lo, hi, dense, q, Q, H, B, P, nu, flip, tol, patience, limit, rng
+):
+    """Evolve a population of mu partitions, keeping the mu best of mu + nu.
+
+    All arrays of state have the population as their first axis and are brought into
+    the order of decreasing S. A child counts as better only by more than `tol`.
+
+    Returns the best S after every change of it, and the numbers of generations,
+    children and survivors.
+    """
+    mu, u = codes.shape
+    marked = np.zeros(u, dtype=np.bool_)
+    new_sizes = np.empty(sizes.shape[1], dtype=sizes.dtype)
+    parents = np.empty(nu, dtype=np.intp)
+    counts = np.empty(nu, dtype=np.intp)
+    points = np.empty((nu, MAX_MOVES), dtype=np.intp)
+    targets = np.empty((nu, MAX_MOVES), dtype=np.intp)
+    merit = np.empty(mu + nu)
+    history = np.empty(64)
+    history[0] = S.max()
+    changes = 1
+    generation = survivors = idle = 0
+    while generation < limit and idle < patience:
+        generation += 1
+        for c in range(nu):
+            p = rng.integers(0, mu)
+            parents[c] = p
+            counts[c] = _draw_mutation(
+                flip,
+                points[c],
+                targets[c],
+                codes[p],
+                sizes[p],
+                lo,
+                hi,
+                marked,
+                new_sizes,
+                rng,
+            )
+            gain = _gain_of_moves(
+                counts[c], points[c], targets[c], codes[p], dense, q, Q, H[p], B, P[p]
+            )
+            # A copy of its parent, or one that differs by rounding, must not survive.
+            merit[mu + c] = S[p] + gain - tol if counts[c] > 0 else -np.inf
+        merit[:mu] = S
+        order = np.argsort(-merit, kind="mergesort")[:mu]  # of equals, the parents
+        born = 0
+        for s in range(mu):
+            if order[s] >= mu:
+                born += 1
+        if born == 0:
+            idle += 1
+            continue
+        idle = 0
+        survivors += born
+        old_codes, old_sizes, old_S = codes.copy(), sizes.copy(), S.copy()
+        old_H, old_P = H.copy(), P.copy()
+        for s in range(mu):
+            c = order[s] - mu
+            p = order[s] if c < 0 else parents[c]
+            codes[s], sizes[s], S[s] = old_codes[p], old_sizes[p], old_S[p]
+            H[s], P[s] = old_H[p], old_P[p]
+            if c >= 0:
+                S[s] = merit[order[s]] + tol
+                for t in range(counts[c]):
+                    apply_move(
+                        points[c, t],
+                        targets[c, t],
+                        codes[s],
+                        sizes[s],
+                        dense,
+                        Q,
+                        H[s],
+                        B,
+                        P[s],
+                    )
+        if S.max() > history[changes - 1]:
+            history = _append(history, changes, S.max())
+            changes += 1
+    return history[:changes], generation, generation * nu, survivors, idle < patience
+
+
+@njit(cache=True, nogil=True)
+def tabu(
+    codes, sizes, S, lo, hi, dense, q, Q, H, B, P, tenure, tol, patience, limit, rng
+):
+    """Walk by the best move that is not forbidden, up or down, and keep the best.
+
+    A point that moved stays for `tenure` + 0, ..., 9 steps unless moving it beats the
+    best partition so far. `codes` ends as the best partition.
+
+    Returns the best S after every change of it, and the numbers of steps and swaps.
+    """
+    u = codes.shape[0]
+    k = sizes.shape[0]
+    tabu_until = np.zeros(u, dtype=np.int64)
+    best_codes = codes.copy()
+    best_S = S
+    history = np.empty(64)
+    history[0] = S
+    changes = 1
+    step = idle = n_swaps = 0
+    while step < limit and idle < patience:
+        step += 1
+        best, mover, target = -np.inf, -1, -1
+        for i in range(u):
+            a = codes[i]
+            if sizes[a] <= lo[a]:
+                continue
+            for b in range(k):
+                if b == a or sizes[b] >= hi[b]:
+                    continue
+                gain = move_gain(i, a, b, dense, q, H, B, P)
+                if tabu_until[i] > step and S + gain <= best_S + tol:
+                    continue
+                if gain > best:
+                    best, mover, target = gain, i, b
+        swap_gain, s, t = _best_swap(
+            codes, sizes, lo, hi, dense, q, Q, H, B, P, tabu_until, step
+        )
+        if mover < 0 and s < 0:
+            idle += 1  # everything is forbidden: let time pass
+            continue
+        if swap_gain > best:
+            a, b = codes[s], codes[t]
+            apply_move(s, b, codes, sizes, dense, Q, H, B, P)
+            apply_move(t, a, codes, sizes, dense, Q, H, B, P)
+            tabu_until[s] = step + tenure + rng.integers(0, 10)
+            tabu_until[t] = step + tenure + rng.integers(0, 10)
+            S += swap_gain
+            n_swaps += 1
+        else:
+            apply_move(mover, target, codes, sizes, dense, Q, H, B, P)
+            tabu_until[mover] = step + tenure + rng.integers(0, 10)
+            S += best
+        if S > best_S + tol:
+            best_S = S
+            best_codes[:] = codes
+            history = _append(history, changes, S)
+            changes += 1
+            idle = 0
+        else:
+            idle += 1
+    codes[:] = best_codes
+    return history[:changes], step, n_swaps, idle < patience

@@ -1,0 +1,190 @@
+"""Bounds on class sizes, and partitions that keep to them."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# |share - balance| < 0.1, the tolerance of the papers.
+DEFAULT_TOL = 0.1
+
+
+class SizeBounds(NamedTuple):
+    """Least and largest number of free points in every class.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of int of shape (n_classes,)
+        The bounds, both included.
+    """
+
+    lower: NDArray[np.intp]
+    upper: NDArray[np.intp]
+
+    def admit(self, sizes: NDArray[np.intp]) -> bool:
+        """Whether class sizes are within the bounds."""
+        return bool(np.all((self.lower <= sizes) & (sizes <= self.upper)))
+
+
+def check_balance(balance: ArrayLike, n_classes: int) -> NDArray[np.float64]:
+    """Class shares as an array that sums to one.
+
+    Parameters
+    ----------
+    balance : float or array-like of shape (n_classes,)
+        Shares of all classes, or for two classes that of the second (positive) one.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_classes,)
+        The shares.
+    """
+    shares = np.asarray(balance, dtype=np.float64)
+    if shares.ndim == 0:
+        if n_classes != 2:
+            raise ValueError(
+                f"balance={balance!r} is a single share, but there are {n_classes} "
+                "classes: give one share per class."
+            )
+        shares = np.array([1.0 - shares, shares])
+    if shares.shape != (n_classes,):
+        raise ValueError(
+            f"balance has shape {shares.shape}, but there are {n_classes} classes: "
+            "give one share per class."
+        )
+    if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-6:
+        raise ValueError(
+            f"balance must hold shares between 0 and 1 that sum to 1, got {balance!r}."
+        )
+    return shares / shares.sum()
+
+
+def size_bounds(
+    shares: NDArray[np.float64] | None, tol: float | None, n_free: int, n_classes: int
+) -> SizeBounds:
+    r"""Integer bounds on class sizes from class shares.
+
+    The papers ask for :math:`|m_c / u - b_c| < \varepsilon`, with m_c of u free points
+    in class c. The sizes that come closest to the shares are always admitted, so a
+    tolerance of zero fixes them.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_classes,) or None
+        The shares :math:`b_c`; None means no bounds.
+    tol : float or None
+        The tolerance :math:`\varepsilon`; 0.1 when None.
+    n_free : int
+        Number of free points.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    bounds : SizeBounds
+        The bounds.
+    """
+    if shares is None:
+        if tol is not None:
+            raise ValueError("balance_tol without balance bounds nothing: give both.")
+        return SizeBounds(
+            np.zeros(n_classes, dtype=np.intp), np.full(n_classes, n_free, np.intp)
+        )
+    tol = DEFAULT_TOL if tol is None else tol
+    if not tol >= 0:
+        raise ValueError(f"balance_tol must not be negative, got {tol}.")
+    nearest = nearest_sizes(shares, n_free)
+    fuzz = 1e-9  # of the products below, which are often meant to be integers
+    lower = np.floor((shares - tol) * n_free + fuzz).astype(np.intp) + 1
+    upper = np.ceil((shares + tol) * n_free - fuzz).astype(np.intp) - 1
+    lower = np.clip(np.minimum(lower, nearest), 0, n_free)
+    upper = np.clip(np.maximum(upper, nearest), 0, n_free)
+    if n_classes == 2:  # each size determines the other
+        lower[0], upper[0] = n_free - upper[1], n_free - lower[1]
+    return SizeBounds(lower, upper)
+
+
+def nearest_sizes(shares: NDArray[np.float64], n_free: int) -> NDArray[np.intp]:
+    """Whole numbers that sum to n_free and come closest to the shares.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_classes,)
+        Shares that sum to one.
+    n_free : int
+        The sum.
+
+    Returns
+    -------
+    sizes : ndarray of int of shape (n_classes,)
+        The numbers, by largest remainders.
+    """
+    exact = shares * n_free
+    sizes = np.floor(exact).astype(np.intp)
+    remainders = np.argsort(-(exact - sizes), kind="stable")
+    sizes[remainders[: n_free - sizes.sum()]] += 1
+    return sizes
+
+
+def repair(
+    codes: NDArray[np.intp], scores: NDArray[np.float64], bounds: SizeBounds
+) -> NDArray[np.intp]:
+    """Move points between classes until all sizes are within their bounds.
+
+    Those points move whose scores suffer least: of two classes, the largest scores
+    become positive, as in the papers.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_free,)
+        Classes of the free points.
+    scores : ndarray of shape (n_free, n_classes)
+        How well every class fits every point.
+    bounds : SizeBounds
+        The bounds.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_free,)
+        Classes within the bounds.
+    """
+    codes = codes.copy()
+    n_classes = scores.shape[1]
+    while True:
+        sizes = np.bincount(codes, minlength=n_classes)
+        over, under = sizes - bounds.upper, bounds.lower - sizes
+        if not (over > 0).any() and not (under > 0).any():
+            return codes
+        if (over > 0).any():  # out of the fullest class, to wherever there is room
+            leaving = codes == over.argmax()
+            targets = np.flatnonzero(sizes < bounds.upper)
+            if (under > 0).any():
+                targets = np.flatnonzero(under > 0)
+            wanted = int(over.max())
+        else:  # into the emptiest class, from wherever there is more than enough
+            leaving = np.isin(codes, np.flatnonzero(sizes > bounds.lower))
+            targets = np.array([under.argmax()])
+            wanted = int(under.max())
+        rows = np.flatnonzero(leaving)
+        best = targets[scores[np.ix_(rows, targets)].argmax(axis=1)]
+        loss = scores[rows, codes[rows]] - scores[rows, best]
+        # One batch moves to one target; what it leaves over is done in the next turn.
+        order = np.argsort(loss, kind="stable")
+        target = best[order[0]]
+        candidates = rows[order[best[order] == target]]
+        room = bounds.upper[target] - sizes[target]
+        if under[target] > 0:
+            room = under[target]
+        moving = candidates[: min(wanted, room)]
+        if not (over > 0).any():  # no class may fall below its own bound
+            spare = sizes - bounds.lower
+            rank = np.zeros(moving.size, dtype=np.intp)
+            for c in range(n_classes):
+                mine = codes[moving] == c
+                rank[mine] = np.arange(mine.sum())
+            moving = moving[rank < spare[codes[moving]]]
+        codes[moving] = target

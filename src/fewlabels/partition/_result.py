@@ -1,0 +1,62 @@
+"""What every solver of the partition problem returns."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class PartitionResult:
+    """A partition and how it was found.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_samples,)
+        The partition, in the convention of the problem: -1 and +1, or class indices.
+    objective : float
+        F(y), to be minimised; computed afresh from `y`.
+    history : ndarray of shape (n_changes + 1,)
+        F at the start and after every change for the better, of the best run.
+    solver : str
+        Name of the solver.
+    n_trials : int
+        Candidate partitions looked at, over all runs.
+    n_flips : int
+        Points that changed class, over all runs.
+    n_swaps : int
+        Pairs of points that changed places, over all runs.
+    objectives : ndarray of shape (n_runs,)
+        F at the end of every run.
+    seconds : dict of str to float
+        Time spent in each phase: "prepare", "start" and "search".
+    stop_reason : str
+        Why the best run ended.
+    representation : {"dense", "factor"}
+        How gains were computed.
+    lower_bound : float or None
+        A proven lower bound on F, if one was asked for.
+    """
+
+    y: NDArray[Any]
+    objective: float
+    history: NDArray[np.float64]
+    solver: str
+    n_trials: int
+    n_flips: int
+    n_swaps: int
+    objectives: NDArray[np.float64]
+    seconds: dict[str, float] = field(compare=False)
+    stop_reason: str
+    representation: str
+    lower_bound: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How far `objective` can be from the optimum, if a bound is known."""
+        if self.lower_bound is None:
+            return None
+        return max(self.objective - self.lower_bound, 0.0)

@@ -1,0 +1,322 @@
+"""What all search methods share: starts, state, restarts and the best of the runs."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+
+from fewlabels.partition._balance import repair
+from fewlabels.partition._problem import PartitionProblem
+from fewlabels.partition._result import PartitionResult
+from fewlabels.partition._systems import Array
+
+# Changes of S smaller than this share of its scale are rounding errors.
+RELATIVE_TOL = 1e-12
+
+_NONE = np.empty((0, 0))
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Arrays from which the loops compute gains, for the free points.
+
+    Attributes
+    ----------
+    dense : bool
+        Whether Q and products with it are in use, or B and products with that.
+    q : ndarray of shape (n_free,)
+        Diagonal of Q.
+    Q, B : ndarray
+        The matrix or its factor; the other one is empty.
+    offset : ndarray of shape (n_classes, n_free) or (n_classes, rank)
+        What the labelled points contribute to the products.
+    tol : float
+        Gains up to this are rounding errors.
+    """
+
+    dense: bool
+    q: Array
+    Q: Array
+    B: Array
+    offset: Array
+    tol: float
+
+    def products(self, codes: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Products H = E'Q or P = E'B of a partition of the free points."""
+        k = self.offset.shape[0]
+        E = (np.arange(k)[:, None] == codes).astype(np.float64)
+        products = self.offset + E @ (self.Q if self.dense else self.B)
+        return (products, _NONE) if self.dense else (_NONE, products)
+
+
+def prepare_gains(
+    problem: PartitionProblem,
+    representation: str,
+    memory_budget: float,
+    n_runs: int,
+) -> Gains:
+    """Choose how gains are computed and compute what that needs.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+    representation : {"auto", "dense", "factor"}
+        "auto" takes the dense matrix if it fits in the budget and enough runs share the
+        cost of computing it.
+    memory_budget : float
+        MiB that the dense matrix may take.
+    n_runs : int
+        Number of runs.
+
+    Returns
+    -------
+    gains : Gains
+        The arrays.
+    """
+    if representation not in ("auto", "dense", "factor"):
+        raise ValueError(
+            f"representation={representation!r} is unknown; use 'auto', 'dense' or "
+            "'factor'."
+        )
+    system, free, labeled = problem.system, problem.free, problem.labeled
+    B = system.B if representation != "dense" else None
+    if representation == "factor" and B is None:
+        raise ValueError(
+            "representation='factor' needs a problem made from a factor, or from "
+            "path(); this one holds a kernel matrix."
+        )
+    dense = B is None
+    if representation == "auto" and B is not None:
+        fits = free.size**2 * 8 <= memory_budget * 2**20
+        # A run saves about 8 u r products, which computing Q costs 50 times over for
+        # every 100 points: measured.
+        dense = fits and (n_runs >= free.size / 100 or free.size <= B.shape[1])
+    E = problem.one_hot(problem.codes)  # rows of free points are zero
+    tol = RELATIVE_TOL * 0.5 * problem.n_classes * float(np.sum(problem.d**2))
+    q = system.diagonal()[free]
+    if dense or B is None:
+        offset = np.ascontiguousarray(system.products(E)[free].T)
+        return Gains(True, q, system.dense(free), _NONE, offset, tol)
+    offset = E[labeled].T @ B[labeled]
+    return Gains(False, q, _NONE, np.ascontiguousarray(B[free]), offset, tol)
+
+
+def spawn_generators(random_state: Any, n: int) -> list[np.random.Generator]:
+    """Make n independent generators from one seed.
+
+    Parameters
+    ----------
+    random_state : None, int, RandomState or Generator
+        The seed; a generator is advanced by one draw.
+    n : int
+        How many.
+
+    Returns
+    -------
+    generators : list of Generator
+        The same ones whatever they are used for, and in whatever order.
+    """
+    if isinstance(random_state, np.random.Generator):
+        random_state = int(random_state.integers(2**63))
+    elif isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31))
+    seeds = np.random.SeedSequence(random_state).spawn(n)
+    return [np.random.Generator(np.random.PCG64(seed)) for seed in seeds]
+
+
+def supervised_start(problem: PartitionProblem) -> NDArray[np.intp]:
+    """Classes of the free points as least squares on the labelled ones predicts them.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        A problem with labelled points.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_free,)
+        Classes, repaired where the sizes are out of bounds.
+    """
+    if problem.labeled.size == 0:
+        raise ValueError(
+            "start='supervised' needs labelled points: use start='random' or give a "
+            "partition."
+        )
+    Y = 2.0 * problem.one_hot(problem.codes)[problem.labeled] - 1.0
+    scores = problem.system.supervised_outputs(problem.labeled, Y)[problem.free]
+    return repair(scores.argmax(axis=1), scores, problem.bounds)
+
+
+def random_start(
+    problem: PartitionProblem, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Classes of the free points drawn by the class ratio.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_free,)
+        Classes, repaired at random where the sizes are out of bounds.
+    """
+    k, u = problem.n_classes, problem.free.size
+    codes = rng.choice(k, size=u, p=problem.ratio)
+    if problem.bounds.admit(np.bincount(codes, minlength=k)):
+        return codes
+    return repair(codes, rng.random((u, k)), problem.bounds)
+
+
+def first_start(
+    problem: PartitionProblem, start: str | ArrayLike, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Classes of the free points from which the first run starts.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+    start : {"supervised", "random"} or array-like of shape (n_samples,)
+        What to start from.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_free,)
+        Classes within the bounds.
+    """
+    if isinstance(start, str):
+        if start == "supervised":
+            return supervised_start(problem)
+        if start == "random":
+            return random_start(problem, rng)
+        raise ValueError(
+            f"start={start!r} is unknown; use 'supervised', 'random' or a partition."
+        )
+    codes = problem.check_partition(start)[problem.free]
+    sizes = np.bincount(codes, minlength=problem.n_classes)
+    if not problem.bounds.admit(sizes):
+        raise ValueError(
+            f"start has class sizes {sizes.tolist()}, but the balance asks for between "
+            f"{problem.lower.tolist()} and {problem.upper.tolist()}."
+        )
+    return codes
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a search.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_free,)
+        The best partition of the free points.
+    raises : ndarray
+        By how much S grew with every change for the better.
+    n_trials, n_flips, n_swaps : int
+        What it took.
+    stop_reason : str
+        Why it ended.
+    """
+
+    codes: NDArray[np.intp]
+    raises: Array
+    n_trials: int
+    n_flips: int
+    n_swaps: int
+    stop_reason: str
+
+
+def best_of_runs(
+    problem: PartitionProblem,
+    run: Callable[[Gains, NDArray[np.intp], np.random.Generator], Run],
+    *,
+    solver: str,
+    start: str | ArrayLike,
+    n_restarts: int,
+    random_state: Any,
+    n_jobs: int | None,
+    representation: str,
+    memory_budget: float,
+) -> PartitionResult:
+    """Run a search from the start and from random partitions; return the best.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+    run : callable
+        Takes the gains, the start and a generator, and returns a :class:`Run`.
+    solver : str
+        Name for the result.
+    start : {"supervised", "random"} or array-like of shape (n_samples,)
+        Where the first run starts.
+    n_restarts : int
+        Further runs, from random partitions.
+    random_state : None, int, RandomState or Generator
+        Seed.
+    n_jobs : int or None
+        Threads.
+    representation : {"auto", "dense", "factor"}
+        How gains are computed.
+    memory_budget : float
+        MiB for the dense representation.
+
+    Returns
+    -------
+    result : PartitionResult
+        The best run, with the counts of all.
+    """
+    if n_restarts < 0:
+        raise ValueError(f"n_restarts must not be negative, got {n_restarts}.")
+    clock = perf_counter()
+    gains = prepare_gains(problem, representation, memory_budget, n_restarts + 1)
+    prepared = perf_counter()
+    generators = spawn_generators(random_state, n_restarts + 1)
+    first = first_start(problem, start, generators[0])
+    started = perf_counter()
+
+    def one(number: int) -> Run:
+        rng = generators[number]
+        codes = first.copy() if number == 0 else random_start(problem, rng)
+        return run(gains, codes, rng)
+
+    runs = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(one)(number) for number in range(n_restarts + 1)
+    )
+    codes = np.stack([problem.codes] * len(runs))
+    codes[:, problem.free] = [r.codes for r in runs]
+    objectives = np.array([problem.objective_of(c) for c in codes])
+    best = int(objectives.argmin())
+    found = runs[best]
+    # Counted back from the end, whose objective is computed afresh.
+    later = np.concatenate([np.cumsum(found.raises[::-1])[::-1], [0.0]])
+    return PartitionResult(
+        y=problem.decode(codes[best]),
+        objective=float(objectives[best]),
+        history=objectives[best] + later,
+        solver=solver,
+        n_trials=sum(r.n_trials for r in runs),
+        n_flips=sum(r.n_flips for r in runs),
+        n_swaps=sum(r.n_swaps for r in runs),
+        objectives=objectives,
+        seconds={
+            "prepare": prepared - clock,
+            "start": started - prepared,
+            "search": perf_counter() - started,
+        },
+        stop_reason=found.stop_reason,
+        representation="dense" if gains.dense else "factor",
+    )

@@ -1,0 +1,378 @@
+"""Heuristic solvers: local search, evolution, tabu search."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fewlabels.partition._problem import PartitionProblem
+from fewlabels.partition._result import PartitionResult
+from fewlabels.partition._runs import Gains, Run, best_of_runs, random_start
+
+# MiB that a dense matrix of gains may take unless the caller says otherwise.
+MEMORY_BUDGET = 1024.0
+
+_NO_LIMIT = np.iinfo(np.int64).max
+
+
+def local_search(
+    problem: PartitionProblem,
+    start: str | ArrayLike = "supervised",
+    n_restarts: int = 0,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    *,
+    swaps: bool = True,
+    max_trials: int | None = None,
+    representation: str = "auto",
+    memory_budget: float = MEMORY_BUDGET,
+) -> PartitionResult:
+    """Climb by changing the class of one point at a time.
+
+    The free points take turns; each goes to the class that lowers F most, if any does
+    and the class sizes stay within their bounds, until no point moves in a whole turn
+    [1]_. Where bounds block moves that would help, pairs of points exchange their
+    classes, and the turns go on. From a random start this is also the (1+1)-EA with
+    round-robin mutation of [2]_.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+    start : {"supervised", "random"} or array-like of shape (n_samples,), \
+            default="supervised"
+        The prediction of least squares on the labelled points (of two classes, the
+        largest outputs become positive where the balance asks for it), classes drawn
+        by the class ratio, or a partition.
+    n_restarts : int, default=0
+        Further runs from random partitions; the best run counts.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed; results do not depend on `n_jobs`.
+    n_jobs : int, default=None
+        Threads for the runs; None means 1, -1 all cores.
+    swaps : bool, default=True
+        Whether to exchange pairs where bounds block single moves.
+    max_trials : int, default=None
+        Limit on the trials of one run.
+    representation : {"auto", "dense", "factor"}, default="auto"
+        Gains from a dense matrix (a trial costs O(1), a move O(n)) or from a factor
+        (both cost O(rank)); the same moves are made either way.
+    memory_budget : float, default=1024
+        MiB that "auto" may take for the dense matrix.
+
+    Returns
+    -------
+    result : PartitionResult
+        The best partition and how it was found.
+
+    References
+    ----------
+    .. [1] F. Gieseke, O. Kramer, A. Airola, T. Pahikkala, "Speedy local search for
+       semi-supervised regularized least-squares", KI (2011).
+       :doi:`10.1007/978-3-642-24455-1_8`
+    .. [2] F. Gieseke, O. Kramer, A. Airola, T. Pahikkala, "Efficient recurrent local
+       search strategies for semi- and unsupervised regularized least-squares
+       classification", Evolutionary Intelligence 5 (2012).
+       :doi:`10.1007/s12065-012-0068-5`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.partition import PartitionProblem, local_search
+    >>> X = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0]])
+    >>> problem = PartitionProblem.from_factor(X, [-1, 0, 0, 0, 0, 1], lam=0.1)
+    >>> result = local_search(problem, n_restarts=5, random_state=0)
+    >>> result.y
+    array([-1, -1, -1,  1,  1,  1])
+    >>> bool(result.objective == problem.objective(result.y))
+    True
+    """
+    from fewlabels._loops.partition import climb  # compiled on first use
+
+    limit = _NO_LIMIT if max_trials is None else max_trials
+
+    def run(gains: Gains, codes: NDArray[np.intp], rng: np.random.Generator) -> Run:
+        sizes = np.bincount(codes, minlength=problem.n_classes)
+        H, P = gains.products(codes)
+        raises, trials, moves, n_swaps, exhausted = climb(
+            codes,
+            sizes,
+            problem.lower,
+            problem.upper,
+            gains.dense,
+            gains.q,
+            gains.Q,
+            H,
+            gains.B,
+            P,
+            gains.tol,
+            limit,
+            swaps,
+        )
+        reason = "max_trials reached" if exhausted else "local optimum"
+        return Run(codes, raises, trials, moves + 2 * n_swaps, n_swaps, reason)
+
+    return best_of_runs(
+        problem,
+        run,
+        solver="local_search",
+        start=start,
+        n_restarts=n_restarts,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        representation=representation,
+        memory_budget=memory_budget,
+    )
+
+
+def evolve(
+    problem: PartitionProblem,
+    mu: int = 5,
+    nu: int = 25,
+    *,
+    start: str | ArrayLike = "random",
+    mutation: str = "flip",
+    n_restarts: int = 0,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    patience: int | None = None,
+    max_generations: int | None = None,
+    representation: str = "auto",
+    memory_budget: float = MEMORY_BUDGET,
+) -> PartitionResult:
+    """Evolve a population of partitions, the (mu + nu)-EA.
+
+    In every generation, `nu` times a random parent is copied and mutated, and the `mu`
+    best of all `mu` + `nu` partitions stay [1]_.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+    mu : int, default=5
+        Size of the population.
+    nu : int, default=25
+        Children per generation; ``mu=1, nu=1`` is the (1+1)-EA.
+    start : {"random", "supervised"} or array-like of shape (n_samples,), \
+            default="random"
+        The first member of the population; the others are random.
+    mutation : {"flip", "uniform"}, default="flip"
+        Move one random point to another class, or every point with probability 1/u.
+        Where the bounds on class sizes forbid all single moves, two points exchange
+        their classes.
+    n_restarts : int, default=0
+        Further runs; the best run counts.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed; results do not depend on `n_jobs`.
+    n_jobs : int, default=None
+        Threads for the runs; None means 1, -1 all cores.
+    patience : int, default=None
+        Stop after this many generations without a survivor; n_samples when None.
+    max_generations : int, default=None
+        Limit on the generations of one run.
+    representation : {"auto", "dense", "factor"}, default="auto"
+        As in :func:`local_search`.
+    memory_budget : float, default=1024
+        MiB that "auto" may take for the dense matrix.
+
+    Returns
+    -------
+    result : PartitionResult
+        The best partition and how it was found.
+
+    References
+    ----------
+    .. [1] F. Gieseke, O. Kramer, A. Airola, T. Pahikkala, "Efficient recurrent local
+       search strategies for semi- and unsupervised regularized least-squares
+       classification", Evolutionary Intelligence 5 (2012).
+       :doi:`10.1007/s12065-012-0068-5`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.partition import PartitionProblem, evolve
+    >>> X = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0]])
+    >>> problem = PartitionProblem.from_factor(X, [-1, 0, 0, 0, 0, 1], lam=0.1)
+    >>> evolve(problem, random_state=0).y
+    array([-1, -1, -1,  1,  1,  1])
+    """
+    from fewlabels._loops.partition import evolve as evolve_loop
+
+    if mu < 1 or nu < 1:
+        raise ValueError(f"mu and nu must be at least 1, got {mu} and {nu}.")
+    if mutation not in ("flip", "uniform"):
+        raise ValueError(f"mutation={mutation!r} is unknown; use 'flip' or 'uniform'.")
+    patience = problem.codes.size if patience is None else patience
+    limit = _NO_LIMIT if max_generations is None else max_generations
+
+    def run(gains: Gains, codes: NDArray[np.intp], rng: np.random.Generator) -> Run:
+        if problem.free.size == 0:
+            return Run(codes, np.empty(0), 0, 0, 0, "no free point")
+        population = np.stack(
+            [codes] + [random_start(problem, rng) for _ in range(mu - 1)]
+        )
+        sizes = np.stack(
+            [np.bincount(c, minlength=problem.n_classes) for c in population]
+        )
+        products = [gains.products(c) for c in population]
+        H, P = (np.stack(part) for part in zip(*products, strict=True))
+        S = -np.array([_objective(problem, c) for c in population])
+        history, _, children, survivors, exhausted = evolve_loop(
+            population,
+            sizes,
+            S,
+            problem.lower,
+            problem.upper,
+            gains.dense,
+            gains.q,
+            gains.Q,
+            H,
+            gains.B,
+            P,
+            nu,
+            mutation == "flip",
+            gains.tol,
+            patience,
+            limit,
+            rng,
+        )
+        reason = (
+            "max_generations reached"
+            if exhausted
+            else f"{patience} generations without a survivor"
+        )
+        return Run(
+            population[S.argmax()], np.diff(history), children, survivors, 0, reason
+        )
+
+    return best_of_runs(
+        problem,
+        run,
+        solver="evolve",
+        start=start,
+        n_restarts=n_restarts,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        representation=representation,
+        memory_budget=memory_budget,
+    )
+
+
+def tabu_search(
+    problem: PartitionProblem,
+    start: str | ArrayLike = "supervised",
+    n_restarts: int = 0,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    *,
+    tenure: int | None = None,
+    patience: int | None = None,
+    max_steps: int | None = None,
+    representation: str = "auto",
+    memory_budget: float = MEMORY_BUDGET,
+) -> PartitionResult:
+    """Leave local optima by the best move that is not forbidden.
+
+    Every step makes the best move, for better or worse, of a point that has not moved
+    recently, or of any point if that beats the best partition so far [1]_. Where class
+    sizes are at their bounds, exchanges of two points count as moves.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+    start : {"supervised", "random"} or array-like of shape (n_samples,), \
+            default="supervised"
+        As in :func:`local_search`.
+    n_restarts : int, default=0
+        Further runs from random partitions; the best run counts.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed; results do not depend on `n_jobs`.
+    n_jobs : int, default=None
+        Threads for the runs; None means 1, -1 all cores.
+    tenure : int, default=None
+        Steps for which a point must not move again, plus a random number below 10;
+        the lesser of 20 and a quarter of the free points when None.
+    patience : int, default=None
+        Stop after this many steps without a new best; 10 times the number of free
+        points when None.
+    max_steps : int, default=None
+        Limit on the steps of one run.
+    representation : {"auto", "dense", "factor"}, default="auto"
+        As in :func:`local_search`; a step costs O(n) with the dense matrix and
+        O(n rank) with a factor.
+    memory_budget : float, default=1024
+        MiB that "auto" may take for the dense matrix.
+
+    Returns
+    -------
+    result : PartitionResult
+        The best partition and how it was found.
+
+    References
+    ----------
+    .. [1] F. Glover, J.-K. Hao, "Efficient evaluations for solving large 0-1
+       unconstrained quadratic optimisation problems", International Journal of
+       Metaheuristics 1 (2010). :doi:`10.1504/IJMHEUR.2010.033120`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.partition import PartitionProblem, tabu_search
+    >>> X = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0]])
+    >>> problem = PartitionProblem.from_factor(X, [-1, 0, 0, 0, 0, 1], lam=0.1)
+    >>> tabu_search(problem, random_state=0).y
+    array([-1, -1, -1,  1,  1,  1])
+    """
+    from fewlabels._loops.partition import tabu
+
+    u = problem.free.size
+    tenure = min(20, u // 4) if tenure is None else tenure
+    patience = 10 * u if patience is None else patience
+    limit = _NO_LIMIT if max_steps is None else max_steps
+
+    def run(gains: Gains, codes: NDArray[np.intp], rng: np.random.Generator) -> Run:
+        sizes = np.bincount(codes, minlength=problem.n_classes)
+        H, P = gains.products(codes)
+        history, steps, n_swaps, exhausted = tabu(
+            codes,
+            sizes,
+            0.0,
+            problem.lower,
+            problem.upper,
+            gains.dense,
+            gains.q,
+            gains.Q,
+            H,
+            gains.B,
+            P,
+            tenure,
+            gains.tol,
+            patience,
+            limit,
+            rng,
+        )
+        reason = (
+            "max_steps reached" if exhausted else f"{patience} steps without a new best"
+        )
+        return Run(codes, np.diff(history), steps, steps + n_swaps, n_swaps, reason)
+
+    return best_of_runs(
+        problem,
+        run,
+        solver="tabu_search",
+        start=start,
+        n_restarts=n_restarts,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        representation=representation,
+        memory_budget=memory_budget,
+    )
+
+
+def _objective(problem: PartitionProblem, free_codes: NDArray[np.intp]) -> float:
+    codes = problem.codes.copy()
+    codes[problem.free] = free_codes
+    return problem.objective_of(codes)

@@ -1,0 +1,770 @@
+"""Semi-supervised regularised least squares by search over partitions (S2RLSC)."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._labels import (
+    Labels,
+    decide,
+    signed_targets,
+    validate_partially_labeled,
+)
+from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels.kernels import (
+    NystromFeatures,
+    gamma_from_width,
+    range_width,
+    resolve_kernel,
+)
+from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, PRECOMPUTED
+from fewlabels.kernels._operators import FLOATS
+from fewlabels.partition import (
+    PartitionProblem,
+    PartitionResult,
+    evolve,
+    local_search,
+    tabu_search,
+)
+from fewlabels.partition._balance import check_balance
+from fewlabels.semi_supervised._rls import LAM_GRID
+
+SOLVERS: dict[str, Callable[..., PartitionResult]] = {
+    "local_search": local_search,
+    "evolve": evolve,
+    "tabu_search": tabu_search,
+}
+
+# Above this many rows a warning says how large the kernel matrix will be.
+LARGE_KERNEL = 15_000
+
+_CONSTRAINTS: dict[str, list[Any]] = {
+    **KERNEL_CONSTRAINTS,
+    "balance": [
+        Interval(Real, 0, 1, closed="both"),
+        "array-like",
+        dict,
+        None,
+        "boolean",
+    ],
+    "balance_tol": [Interval(Real, 0, None, closed="left"), None],
+    "solver": [StrOptions(set(SOLVERS))],
+    "start": [StrOptions({"supervised", "random"}), "array-like"],
+    "n_restarts": [Interval(Integral, 0, None, closed="left")],
+    "n_components": [Interval(Integral, 1, None, closed="left"), None],
+    "random_state": ["random_state"],
+    "n_jobs": [Integral, None],
+}
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Training rows as a kernel matrix or as features, ready for sub-problems."""
+
+    matrix: NDArray[Any]
+    is_factor: bool
+
+    def problem(
+        self, codes: NDArray[np.intp], rows: NDArray[np.intp] | None, **params: Any
+    ) -> PartitionProblem:
+        """Make the partition problem of some rows (None: all of them)."""
+        matrix = self.matrix
+        if rows is not None:
+            matrix = matrix[rows] if self.is_factor else matrix[np.ix_(rows, rows)]
+            codes = codes[rows]
+        make = (
+            PartitionProblem.from_factor
+            if self.is_factor
+            else PartitionProblem.from_kernel
+        )
+        return make(matrix, codes, **params)
+
+    def outputs(
+        self, held_out: NDArray[np.intp], rows: NDArray[np.intp], model: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return outputs on held-out rows of a model trained on other rows."""
+        if self.is_factor:
+            return self.matrix[held_out] @ model
+        return self.matrix[np.ix_(held_out, rows)] @ model
+
+
+class _S2RLSBase(ClassifierMixin, BaseEstimator):
+    """What the classifier and its cross-validated form share."""
+
+    kernel: Any
+    degree: float
+    coef0: float
+    kernel_params: dict[str, Any] | None
+    n_components: int | None
+
+    def _represent(self, X: Any, gamma: Any, rng: np.random.RandomState) -> _Rows:
+        """Turn rows into features where that is smaller, else into a kernel matrix."""
+        params = {
+            "gamma": gamma,
+            "degree": self.degree,
+            "coef0": self.coef0,
+            "kernel_params": self.kernel_params,
+        }
+        self.features_ = None
+        if self.n_components is not None:
+            self.features_ = NystromFeatures(
+                self.n_components, kernel=self.kernel, random_state=rng, **params
+            )
+            Z = self.features_.fit_transform(X)
+            self.kernel_ = self.features_.kernel_
+            return _Rows(Z, True)
+        self.kernel_ = resolve_kernel(X, self.kernel, **params)
+        if self.kernel_.is_precomputed:
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    "kernel='precomputed' needs a square kernel matrix X in fit, got "
+                    f"shape {X.shape}."
+                )
+            return _Rows(X.toarray() if sparse.issparse(X) else X, False)
+        if self.kernel_.metric == "linear" and X.shape[1] <= X.shape[0]:
+            return _Rows(X.toarray() if sparse.issparse(X) else X, True)
+        if X.shape[0] > LARGE_KERNEL:
+            warnings.warn(
+                f"The kernel matrix of {X.shape[0]} rows takes "
+                f"{8 * X.shape[0] ** 2 / 2**30:.0f} GiB, several times over: set "
+                "n_components for a low-rank approximation.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return _Rows(self.kernel_(X), False)
+
+    def _validate(self, X: Any, y: ArrayLike) -> tuple[Any, Labels]:
+        return validate_partially_labeled(self, X, y, accept_sparse="csr", dtype=FLOATS)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
+        tags.input_tags.sparse = True
+        return tags
+
+
+class S2RLSClassifier(_S2RLSBase):
+    r"""Semi-supervised regularised least squares, by search over partitions.
+
+    The unlabelled rows get the labels that least squares fits best. Over all labellings
+    of the u unlabelled rows whose class sizes are close to the expected ones,
+
+    .. math::
+        \min_{y_{l+1}, \dots, y_{l+u} \in \{-1, +1\}} \; \min_{f}
+        \frac{1}{l} \sum_{i=1}^{l} (y_i - f(x_i))^2
+        + \frac{\lambda_u}{u} \sum_{i=l+1}^{l+u} (y_i - f(x_i))^2
+        + \lambda \|f\|_K^2
+
+    which favours boundaries through regions with few rows. For more than two classes
+    the objectives of all one-vs-rest problems are added, and a row is in exactly one
+    class. Labels that are given never change, and the model is always the one that
+    belongs to the final labelling.
+
+    Parameters
+    ----------
+    kernel : str, callable or GP kernel, default="rbf"
+        See :func:`fewlabels.kernels.resolve_kernel`; with "precomputed", `X` is the
+        kernel matrix between rows and all training rows. With "linear", and with
+        `n_components`, nothing of size n x n is held.
+    gamma : float, {"scale", "median", "range"} or None, default="scale"
+        See :func:`fewlabels.kernels.resolve_kernel`.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and the sigmoid kernel.
+    kernel_params : dict, default=None
+        Keyword parameters for a callable kernel.
+    lam : float, default=1.0
+        The regularisation :math:`\lambda`.
+    lam_unlabeled : float, default=1.0
+        Weight :math:`\lambda_u` of the unlabelled rows.
+    balance : float, array-like, dict, None or False, default=None
+        Share of every class among the unlabelled rows: an array in the order of
+        `classes_`, a dict by class, or for two classes the share of the second one.
+        None estimates it from the labels, False sets no bounds.
+    balance_tol : float, default=0.1
+        Largest deviation from these shares.
+    solver : {"local_search", "evolve", "tabu_search"}, default="local_search"
+        See :mod:`fewlabels.partition`.
+    start : {"supervised", "random"} or array-like of shape (n_samples,), \
+            default="supervised"
+        Where the search starts: the prediction of the supervised model, random labels,
+        or a class for every row.
+    n_restarts : int, default=10
+        Further runs from random labellings; the best run counts.
+    n_components : int, default=None
+        Landmarks of a Nyström approximation of the kernel; None for none.
+    random_state : int, RandomState instance or None, default=None
+        Seed of restarts and landmarks.
+    n_jobs : int, default=None
+        Threads for the runs; results do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, without the marker of unlabelled rows.
+    transduction_ : ndarray of shape (n_samples,)
+        The final labelling of all training rows.
+    objective_ : float
+        Its objective.
+    result_ : PartitionResult
+        How it was found.
+    balance_ : ndarray of shape (n_classes,) or None
+        The class shares asked for.
+    class_sizes_ : ndarray of shape (n_classes, 2)
+        Least and largest number of unlabelled rows in every class.
+    dual_coef_ : ndarray of shape (n_samples, n_targets) or None
+        Coefficients of the training rows; None where `coef_` is used.
+    coef_ : ndarray of shape (rank, n_targets) or None
+        Weights of the features (those of the linear kernel, or Nyström features).
+    features_ : NystromFeatures or None
+        The features, if `n_components` is given.
+    kernel_ : Kernel
+        The kernel with its parameters as numbers.
+    X_fit_ : {ndarray, sparse matrix} or None
+        The training rows, if predictions need them.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    See Also
+    --------
+    S2RLSClassifierCV : Choose lam, lam_unlabeled and gamma by cross-validation.
+    RLSClassifier : The supervised counterpart.
+    fewlabels.partition.local_search : The solver.
+
+    References
+    ----------
+    .. [1] F. Gieseke, O. Kramer, A. Airola, T. Pahikkala, "Efficient recurrent local
+       search strategies for semi- and unsupervised regularized least-squares
+       classification", Evolutionary Intelligence 5 (2012).
+       :doi:`10.1007/s12065-012-0068-5`
+
+    Examples
+    --------
+    >>> from fewlabels.datasets import hide_labels, make_gaussian2c
+    >>> from fewlabels.semi_supervised import RLSClassifier, S2RLSClassifier
+    >>> X, y_true = make_gaussian2c(300, 100, random_state=0)
+    >>> y = hide_labels(y_true, n_labeled=10, random_state=0)
+    >>> model = S2RLSClassifier(kernel="linear", random_state=0).fit(X, y)
+    >>> baseline = RLSClassifier(kernel="linear").fit(X, y)
+    >>> unlabeled = y == -1
+    >>> bool((model.transduction_ != y_true)[unlabeled].mean() < 0.05)
+    True
+    >>> bool((baseline.transduction_ != y_true)[unlabeled].mean() > 0.1)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_CONSTRAINTS,
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "lam_unlabeled": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str | None = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        lam: float = 1.0,
+        lam_unlabeled: float = 1.0,
+        balance: Any = None,
+        balance_tol: float = 0.1,
+        solver: str = "local_search",
+        start: Any = "supervised",
+        n_restarts: int = 10,
+        n_components: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.lam = lam
+        self.lam_unlabeled = lam_unlabeled
+        self.balance = balance
+        self.balance_tol = balance_tol
+        self.solver = solver
+        self.start = start
+        self.n_restarts = n_restarts
+        self.n_components = n_components
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Label the unlabelled rows and fit the model of that labelling.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All rows; the square kernel matrix for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, labels = self._validate(X, y)
+        rng = check_random_state(self.random_state)
+        rows = self._represent(X, self.gamma, rng)
+        self.classes_ = labels.classes
+        self.balance_ = class_shares(self.balance, labels)
+        # A single class is its own partition: the other of two stays empty.
+        n_classes = max(labels.classes.size, 2)
+        single = labels.classes.size == 1
+        problem = rows.problem(
+            labels.codes,
+            None,
+            lam=self.lam,
+            lam_unlabeled=self.lam_unlabeled,
+            balance=[1.0, 0.0] if single else self.balance_,
+            balance_tol=_tolerance(self.balance_tol, self.balance_, single),
+            n_classes=n_classes,
+        )
+        result = SOLVERS[self.solver](
+            problem,
+            start=self._start(labels),
+            n_restarts=self.n_restarts,
+            random_state=rng,
+            n_jobs=self.n_jobs,
+        )
+        self.result_ = result
+        self.objective_ = result.objective
+        self.class_sizes_ = np.column_stack([problem.lower, problem.upper])
+        self.transduction_ = labels.classes[result.y]
+        model: Any = problem.model(result.y)
+        self.coef_ = model if rows.is_factor else None
+        self.dual_coef_ = None if rows.is_factor else model
+        keep_rows = not rows.is_factor and not self.kernel_.is_precomputed
+        self.X_fit_ = X if keep_rows else None
+        return self
+
+    def _start(self, labels: Labels) -> Any:
+        """Return the start, in class indices where a class for every row is given."""
+        if isinstance(self.start, str):
+            return self.start
+        given = np.asarray(self.start)
+        codes = np.searchsorted(labels.classes, given)
+        codes = np.minimum(codes, labels.classes.size - 1)
+        if given.shape != labels.codes.shape or np.any(labels.classes[codes] != given):
+            raise ValueError(
+                f"start must name one of the classes {labels.classes.tolist()} for "
+                f"each of the {labels.codes.size} rows."
+            )
+        return codes
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Compute the real outputs f(x).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel with all training rows.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For up to two classes one value per row, positive for `classes_[1]`.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        if self.features_ is not None:
+            outputs = self.features_.transform(X) @ self.coef_
+        elif self.coef_ is not None:
+            outputs = np.asarray(X @ self.coef_)
+        else:
+            dual: Any = self.dual_coef_
+            outputs = self.kernel_.product(X, self.X_fit_, dual)
+        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel with all training rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predicted classes.
+        """
+        decision = self.decision_function(X)
+        return decide(decision, self.classes_)
+
+
+class S2RLSClassifierCV(_S2RLSBase):
+    r"""S2RLSC with parameters chosen by cross-validation on the labelled rows.
+
+    The unlabelled rows are in every training set; labelled rows are left out fold by
+    fold. One eigendecomposition per fold, `lam_unlabeled` and `gamma` serves all values
+    of `lam`. As in [1]_, the best of several runs counts while searching, and of more
+    runs at the end.
+
+    Parameters
+    ----------
+    kernel : str, callable or GP kernel, default="rbf"
+        See :class:`S2RLSClassifier`.
+    gammas : array-like or None, default=None
+        Values of `gamma` to try for the "rbf" kernel: numbers or rules. None tries the
+        widths {0.1, 0.5, 1, 5, 10} times :func:`fewlabels.kernels.range_width`.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and the sigmoid kernel.
+    kernel_params : dict, default=None
+        Keyword parameters for a callable kernel.
+    lams : array-like or None, default=None
+        Values of `lam` to try; None means 2^-10, ..., 2^10.
+    lams_unlabeled : array-like, default=(0.1, 1.0)
+        Values of `lam_unlabeled` to try.
+    balance : float, array-like, dict, None or False, default=None
+        See :class:`S2RLSClassifier`; None estimates it from all labels.
+    balance_tol : float, default=0.2
+        Largest deviation from these shares.
+    solver : {"local_search", "evolve", "tabu_search"}, default="local_search"
+        See :mod:`fewlabels.partition`.
+    start : {"supervised", "random"}, default="supervised"
+        Where the search starts.
+    cv : int, default=5
+        Number of folds, cut to the number of labelled rows.
+    n_restarts_search : int, default=9
+        Random restarts while searching for parameters.
+    n_restarts : int, default=49
+        Random restarts of the final model.
+    n_components : int, default=None
+        Landmarks of a Nyström approximation of the kernel; None for none.
+    random_state : int, RandomState instance or None, default=None
+        Seed of folds, restarts and landmarks.
+    n_jobs : int, default=None
+        Threads for the runs; results do not depend on it.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen `gamma`, `lam` and `lam_unlabeled`.
+    best_score_ : float
+        Their accuracy on left-out labelled rows; optimistic, being a maximum.
+    cv_results_ : dict of ndarray
+        Columns "gamma", "lam_unlabeled", "lam", "accuracy" and "squared_error", one
+        entry per combination.
+    best_estimator_ : S2RLSClassifier
+        The final model.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, without the marker of unlabelled rows.
+    transduction_ : ndarray of shape (n_samples,)
+        The final labelling of all training rows.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    See Also
+    --------
+    S2RLSClassifier : The classifier for given parameters.
+
+    References
+    ----------
+    .. [1] F. Gieseke, O. Kramer, A. Airola, T. Pahikkala, "Efficient recurrent local
+       search strategies for semi- and unsupervised regularized least-squares
+       classification", Evolutionary Intelligence 5 (2012).
+       :doi:`10.1007/s12065-012-0068-5`
+
+    Examples
+    --------
+    >>> from fewlabels.datasets import hide_labels, make_gaussian2c
+    >>> from fewlabels.semi_supervised import S2RLSClassifierCV
+    >>> X, y_true = make_gaussian2c(200, 50, random_state=0)
+    >>> y = hide_labels(y_true, n_labeled=20, random_state=0)
+    >>> model = S2RLSClassifierCV(kernel="linear", random_state=0).fit(X, y)
+    >>> bool(model.score(X[y == -1], y_true[y == -1]) > 0.95)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: c for name, c in _CONSTRAINTS.items() if name != "gamma"},
+        "gammas": ["array-like", None],
+        "lams": ["array-like", None],
+        "lams_unlabeled": ["array-like"],
+        "start": [StrOptions({"supervised", "random"})],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "n_restarts_search": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gammas: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        lams: Any = None,
+        lams_unlabeled: Any = (0.1, 1.0),
+        balance: Any = None,
+        balance_tol: float = 0.2,
+        solver: str = "local_search",
+        start: str = "supervised",
+        cv: int = 5,
+        n_restarts_search: int = 9,
+        n_restarts: int = 49,
+        n_components: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gammas = gammas
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.lams = lams
+        self.lams_unlabeled = lams_unlabeled
+        self.balance = balance
+        self.balance_tol = balance_tol
+        self.solver = solver
+        self.start = start
+        self.cv = cv
+        self.n_restarts_search = n_restarts_search
+        self.n_restarts = n_restarts
+        self.n_components = n_components
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Choose the parameters and fit the final model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All rows; the square kernel matrix for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, labels = self._validate(X, y)
+        rng = check_random_state(self.random_state)
+        grid = self._grid(X)
+        folds = self._folds(labels, rng)
+        shares = class_shares(self.balance, labels)
+        seed = int(rng.randint(2**31))
+        accuracy, squared = np.zeros((2, *(len(values) for values in grid.values())))
+        for g, gamma in enumerate(grid["gamma"]):
+            rows = self._represent(X, gamma, np.random.RandomState(seed))
+            for u, lam_unlabeled in enumerate(grid["lam_unlabeled"]):
+                for held_out in folds:
+                    scores = self._score_path(
+                        rows,
+                        labels,
+                        held_out,
+                        lam_unlabeled,
+                        grid["lam"],
+                        shares,
+                        seed,
+                    )
+                    accuracy[g, u] += scores[0]
+                    squared[g, u] += scores[1]
+        n_labeled = labels.labeled.size
+        accuracy, squared = accuracy.ravel() / n_labeled, squared.ravel() / n_labeled
+        table = np.array(list(product(*grid.values())), dtype=object)
+        # With few labels many combinations tie: the outputs decide between them.
+        best = int(np.lexsort((squared, -accuracy))[0])
+        self.best_params_ = dict(zip(grid, table[best], strict=True))
+        self.best_score_ = float(accuracy[best])
+        self.cv_results_ = {
+            **{name: table[:, column] for column, name in enumerate(grid)},
+            "accuracy": accuracy,
+            "squared_error": squared,
+        }
+        self.classes_ = labels.classes
+        self.best_estimator_ = S2RLSClassifier(
+            kernel=self.kernel,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            balance=self.balance,
+            balance_tol=self.balance_tol,
+            solver=self.solver,
+            start=self.start,
+            n_restarts=self.n_restarts,
+            n_components=self.n_components,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+            **self.best_params_,
+        ).fit(X, y)
+        self.transduction_ = self.best_estimator_.transduction_
+        return self
+
+    def _grid(self, X: Any) -> dict[str, list[Any]]:
+        lams = LAM_GRID if self.lams is None else self.lams
+        gammas = ["scale"] if self.gammas is None else list(self.gammas)
+        if self.gammas is None and self.kernel == "rbf":
+            s = range_width(X)
+            gammas = [gamma_from_width(c * s) for c in (0.1, 0.5, 1.0, 5.0, 10.0)]
+        grid: dict[str, list[Any]] = {
+            "gamma": gammas,
+            "lam_unlabeled": [float(v) for v in self.lams_unlabeled],
+            "lam": [float(v) for v in lams],
+        }
+        for name, values in grid.items():
+            if not values:
+                raise ValueError(f"{name}s holds no value to try: give at least one.")
+        return grid
+
+    def _folds(
+        self, labels: Labels, rng: np.random.RandomState
+    ) -> list[NDArray[np.intp]]:
+        """Labelled rows to leave out together, every class spread over the folds."""
+        labeled = labels.labeled
+        if labeled.size < 2:
+            raise ValueError(
+                "cross-validation needs at least two labelled rows, got 1 sample with a "
+                "label: use S2RLSClassifier with given parameters."
+            )
+        n_folds = min(self.cv, labeled.size)
+        # Dealt out class after class, starting at random: even folds for any counts.
+        order = np.argsort(labels.codes[labeled] + rng.random_sample(labeled.size))
+        fold_of = np.empty(labeled.size, dtype=np.intp)
+        fold_of[order] = np.arange(labeled.size) % n_folds
+        return [labeled[fold_of == f] for f in range(n_folds)]
+
+    def _score_path(
+        self,
+        rows: _Rows,
+        labels: Labels,
+        held_out: NDArray[np.intp],
+        lam_unlabeled: float,
+        lams: list[float],
+        shares: NDArray[Any] | None,
+        seed: int,
+    ) -> NDArray[Any]:
+        """Right answers and squared errors on left-out rows, for every lam."""
+        n_classes = max(labels.classes.size, 2)
+        training = np.setdiff1d(np.arange(labels.codes.size), held_out)
+        problem = rows.problem(
+            labels.codes,
+            training,
+            lam_unlabeled=lam_unlabeled,
+            balance=shares,
+            balance_tol=_tolerance(self.balance_tol, shares, single=False),
+            n_classes=n_classes,
+        )
+        truth = signed_targets(labels.codes[held_out], labels.classes.size)
+        scores = np.empty((2, len(lams)))
+        for number, along in enumerate(problem.path(lams)):
+            result = SOLVERS[self.solver](
+                along,
+                start=self.start if problem.labeled.size else "random",
+                n_restarts=self.n_restarts_search,
+                random_state=seed,
+                n_jobs=self.n_jobs,
+            )
+            outputs = rows.outputs(held_out, training, along.model(result.y))
+            decision = outputs[:, 0] if outputs.shape[1] == 1 else outputs
+            codes = decide(decision, np.arange(labels.classes.size))
+            scores[0, number] = np.sum(codes == labels.codes[held_out])
+            scores[1, number] = np.sum(np.mean((outputs - truth) ** 2, axis=1))
+        return scores
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Compute the real outputs of the final model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel with all training rows.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For up to two classes one value per row, positive for `classes_[1]`.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return self.best_estimator_.decision_function(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel with all training rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predicted classes.
+        """
+        decision = self.decision_function(X)
+        return decide(decision, self.classes_)
+
+
+def class_shares(balance: Any, labels: Labels) -> NDArray[np.float64] | None:
+    """Shares of the classes among the unlabelled rows, in the order of the classes.
+
+    Parameters
+    ----------
+    balance : float, array-like, dict, None or False
+        See :class:`S2RLSClassifier`.
+    labels : Labels
+        The labels, from which None estimates the shares.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_classes,) or None
+        The shares; None for no bounds.
+    """
+    k = labels.classes.size
+    if balance is None or k == 1:
+        counts = np.bincount(labels.codes[labels.labeled], minlength=k)
+        return counts / counts.sum()
+    if isinstance(balance, bool | np.bool_):
+        if balance:
+            raise ValueError("balance=True is unknown; use None, False or shares.")
+        return None
+    if isinstance(balance, dict):
+        classes = labels.classes.tolist()
+        if set(balance) != set(classes):
+            raise ValueError(
+                f"balance names the classes {sorted(balance, key=str)}, but the labels "
+                f"hold {classes}: give the share of every class."
+            )
+        balance = [balance[c] for c in classes]
+    return check_balance(balance, k)
+
+
+def _tolerance(
+    tol: float | None, shares: NDArray[Any] | None, single: bool
+) -> float | None:
+    if single:
+        return 0.0
+    return None if shares is None else tol

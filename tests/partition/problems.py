@@ -1,0 +1,52 @@
+"""Random partition problems for several test modules."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+from hypothesis import strategies as st
+
+from fewlabels.partition import PartitionProblem
+
+
+def random_problem(
+    seed, n=10, rank=3, n_classes=2, n_labeled=3, balanced=False, factor=True, **params
+):
+    """A problem in class indices on random features, with duplicates and zeros."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, rank))
+    if n > 4:
+        Z[1] = Z[2]
+        Z[3] = 0
+    y = np.full(n, -1)
+    chosen = rng.permutation(n)[:n_labeled]
+    y[chosen] = np.arange(n_labeled) % n_classes
+    if balanced:
+        params.setdefault("balance", np.full(n_classes, 1 / n_classes))
+        params.setdefault("balance_tol", 0.0)
+    make = PartitionProblem.from_factor if factor else PartitionProblem.from_kernel
+    params = {"lam": 0.1, "lam_unlabeled": 0.7, **params}
+    return make(Z if factor else Z @ Z.T, y, n_classes=n_classes, **params)
+
+
+@st.composite
+def problems(draw, max_points=9, max_classes=3, factor=None):
+    n = draw(st.integers(2, max_points))
+    return random_problem(
+        draw(st.integers(0, 1000)),
+        n=n,
+        rank=draw(st.integers(1, 4)),
+        n_classes=draw(st.integers(2, max_classes)),
+        n_labeled=draw(st.integers(0, n)),
+        balanced=draw(st.booleans()),
+        factor=draw(st.booleans()) if factor is None else factor,
+        lam=draw(st.sampled_from([1e-3, 0.1, 10.0])),
+    )
+
+
+def random_codes(problem, seed=0):
+    """A partition within the bounds."""
+    from fewlabels.partition._runs import random_start
+
+    codes = problem.codes.copy()
+    codes[problem.free] = random_start(problem, np.random.default_rng(seed))
+    return codes

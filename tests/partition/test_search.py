@@ -1,0 +1,273 @@
+"""Local search, evolution and tabu search."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from fewlabels.partition import (
+    PartitionProblem,
+    evolve,
+    local_search,
+    tabu_search,
+)
+from fewlabels.partition._runs import supervised_start
+from tests.helpers import assert_close
+from tests.partition.problems import problems, random_codes, random_problem
+from tests.reference import partition as reference
+
+SOLVERS = {
+    "local_search": local_search,
+    "evolve": evolve,
+    "evolve uniform": lambda p, **kw: evolve(p, mutation="uniform", **kw),
+    "(1+1)": lambda p, **kw: evolve(p, 1, 1, **kw),
+    "tabu_search": tabu_search,
+}
+
+
+def assert_valid(problem, result):
+    codes = problem.check_partition(result.y)  # labelled points keep their class
+    sizes = np.bincount(codes[problem.free], minlength=problem.n_classes)
+    assert problem.bounds.admit(sizes)
+    assert result.objective == problem.objective_of(codes)
+    assert result.objective == result.objectives.min()
+    assert np.all(np.diff(result.history) <= 1e-12)
+    assert_close(result.history[-1], result.objective, scale=1)
+    assert set(result.seconds) == {"prepare", "start", "search"}
+    assert result.gap is None
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@settings(max_examples=25)
+@given(problem=problems(), seed=st.integers(0, 99))
+def test_results_are_valid(name, problem, seed):
+    result = SOLVERS[name](problem, start="random", n_restarts=1, random_state=seed)
+    assert_valid(problem, result)
+    assert result.objectives.shape == (2,)
+
+
+@given(problem=problems(max_points=8), seed=st.integers(0, 99))
+def test_local_search_is_its_slow_twin(problem, seed):
+    codes = random_codes(problem, seed)
+    result = local_search(problem, start=problem.decode(codes), swaps=False)
+    twin, value, steps = reference.climb(problem, codes)
+    assert_close(result.objective, value, scale=1)
+    assert_array_equal(problem.check_partition(result.y), twin)
+    if problem.free.size:
+        assert result.n_trials == steps
+    assert result.stop_reason == "local optimum"
+
+
+@given(problem=problems(), seed=st.integers(0, 99))
+def test_local_optimum(problem, seed):
+    """No single admissible move and, at tight bounds, no exchange helps."""
+    result = local_search(problem, start="random", random_state=seed)
+    codes = problem.check_partition(result.y)
+    sizes = np.bincount(codes[problem.free], minlength=problem.n_classes)
+    gains = problem.move_gains(codes)
+    for row, i in enumerate(problem.free):
+        for b in range(problem.n_classes):
+            a = codes[i]
+            if a != b and sizes[a] > problem.lower[a] and sizes[b] < problem.upper[b]:
+                assert gains[row, b] <= 1e-10
+            elif a != b:
+                for j in problem.free[codes[problem.free] == b]:
+                    assert problem.swap_gain(result.y, i, j) <= 1e-10
+
+
+@pytest.mark.parametrize("solver", [local_search, tabu_search])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("balanced", [False, True])
+@given(seed=st.integers(0, 99))
+@settings(max_examples=15)
+def test_both_representations_make_the_same_moves(solver, n_classes, balanced, seed):
+    problem = random_problem(
+        seed, n=60, rank=5, n_classes=n_classes, balanced=balanced, n_labeled=6
+    )
+    results = [
+        solver(
+            problem,
+            start="random",
+            n_restarts=2,
+            random_state=seed,
+            representation=representation,
+        )
+        for representation in ("dense", "factor")
+    ]
+    assert [r.representation for r in results] == ["dense", "factor"]
+    assert_array_equal(results[0].y, results[1].y)
+    assert results[0].n_trials == results[1].n_trials
+    assert results[0].n_flips == results[1].n_flips
+    assert_close(results[0].history, results[1].history, scale=1)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_results_do_not_depend_on_threads(name):
+    problem = random_problem(3, n=80, rank=10, n_labeled=8)
+    one, two = (
+        SOLVERS[name](
+            problem, start="random", n_restarts=5, random_state=7, n_jobs=n_jobs
+        )
+        for n_jobs in (1, 2)
+    )
+    assert_array_equal(one.y, two.y)
+    assert_array_equal(one.objectives, two.objectives)
+
+
+@pytest.mark.parametrize(
+    ("n_labeled", "balanced"), [(0, False), (0, True), (4, False), (4, True)]
+)
+def test_restarts_find_the_optimum(n_labeled, balanced):
+    """Of 100 random instances with up to 14 points, 95 at least are solved exactly."""
+    solved = 0
+    for seed in range(100):
+        problem = random_problem(
+            seed,
+            n=8 + seed % 7,
+            rank=4,
+            n_labeled=n_labeled,
+            balanced=balanced,
+            factor=seed % 2 == 0,
+        )
+        best, _ = reference.exhaustive_fast(problem)
+        result = local_search(problem, start="random", n_restarts=49, random_state=seed)
+        assert result.objective >= best - 1e-9
+        solved += result.objective <= best + 1e-9
+    assert solved >= 95
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_other_solvers_find_the_optimum_too(name):
+    solved = 0
+    for seed in range(20):
+        problem = random_problem(seed, n=10, rank=4, balanced=seed % 2 == 0)
+        best, _ = reference.exhaustive_fast(problem)
+        result = SOLVERS[name](
+            problem, start="random", n_restarts=19, random_state=seed
+        )
+        solved += result.objective <= best + 1e-9
+    assert solved >= 18
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_restarts_find_the_optimum_of_three_classes(balanced):
+    solved = 0
+    for seed in range(20):
+        problem = random_problem(seed, n=8, rank=3, n_classes=3, balanced=balanced)
+        best, _ = reference.exhaustive(problem)
+        result = local_search(problem, start="random", n_restarts=49, random_state=seed)
+        assert result.objective >= best - 1e-9
+        solved += result.objective <= best + 1e-9
+    assert solved >= 18
+
+
+def test_tight_balance_does_not_block_the_search():
+    """With fixed sizes no single move is possible; exchanges find the clusters."""
+    rng = np.random.default_rng(0)
+    side = np.repeat([-1.0, 1.0], 20)
+    X = np.column_stack([3 * side, rng.normal(size=40)])
+    y = np.zeros(40, dtype=int)
+    y[[0, 39]] = -1, 1
+    problem = PartitionProblem.from_factor(X, y, 0.1, balance=0.5, balance_tol=0.0)
+    assert problem.lower[1] == problem.upper[1] == 19
+    start = y.copy()
+    start[1:39] = np.tile([-1, 1], 19)
+    for solver in (local_search, tabu_search):
+        result = solver(problem, start=start)
+        assert_array_equal(result.y, side)
+        assert result.n_swaps > 0
+    assert_array_equal(evolve(problem, random_state=0).y, side)
+    stuck = local_search(problem, start=start, swaps=False)
+    assert stuck.n_flips == 0
+
+
+def test_tabu_search_is_no_worse_than_its_local_optimum():
+    better = 0
+    for seed in range(20):
+        problem = random_problem(seed, n=60, rank=20, lam=1e-3)
+        climbed = local_search(problem, start="random", random_state=seed)
+        walked = tabu_search(problem, start=climbed.y, random_state=seed)
+        assert walked.objective <= climbed.objective + 1e-12
+        better += walked.objective < climbed.objective - 1e-9
+    assert better > 0
+
+
+def test_supervised_start():
+    problem = random_problem(0, n=30, n_labeled=10, n_classes=3, balanced=True)
+    codes = supervised_start(problem)
+    assert problem.bounds.admit(np.bincount(codes, minlength=3))
+    free = random_problem(0, n=30, n_labeled=10, n_classes=3)
+    Z, rows = free.system.Z, free.labeled
+    Y = 2.0 * free.one_hot(free.codes)[rows] - 1
+    K = Z @ Z.T
+    A = K[np.ix_(rows, rows)] + free.lam * len(rows) * np.eye(len(rows))
+    outputs = K[:, rows] @ np.linalg.solve(A, Y)
+    assert_array_equal(supervised_start(free), outputs[free.free].argmax(axis=1))
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("factor", [True, False])
+def test_nothing_is_free(name, factor):
+    problem = random_problem(0, n=6, n_labeled=6, factor=factor)
+    result = SOLVERS[name](problem, start="random", random_state=0)
+    assert_array_equal(result.y, problem.codes)
+    assert_valid(problem, result)
+
+
+def test_limits():
+    problem = random_problem(0, n=50, rank=10)
+    cut = local_search(problem, start="random", random_state=0, max_trials=10)
+    assert cut.n_trials == 10
+    assert cut.stop_reason == "max_trials reached"
+    cut = evolve(problem, max_generations=3, random_state=0)
+    assert cut.n_trials == 3 * 25
+    assert cut.stop_reason == "max_generations reached"
+    cut = tabu_search(problem, max_steps=4, random_state=0)
+    assert cut.n_trials == 4
+    assert cut.stop_reason == "max_steps reached"
+
+
+def test_the_memory_budget_decides():
+    problem = random_problem(0, n=200, rank=3)
+    few = local_search(problem, memory_budget=0.01, n_restarts=20, random_state=0)
+    assert few.representation == "factor"
+    many = local_search(problem, n_restarts=20, random_state=0)
+    assert many.representation == "dense"
+    assert_array_equal(few.y, many.y)
+
+
+@pytest.mark.parametrize(
+    ("solver", "params", "message"),
+    [
+        (local_search, {"start": "best"}, "start='best' is unknown"),
+        (local_search, {"n_restarts": -1}, "n_restarts must not be negative"),
+        (local_search, {"representation": "thin"}, "representation='thin'"),
+        (evolve, {"mu": 0}, "mu and nu must be at least 1"),
+        (evolve, {"mutation": "cross"}, "mutation='cross' is unknown"),
+    ],
+)
+def test_bad_parameters(solver, params, message):
+    with pytest.raises(ValueError, match=message):
+        solver(random_problem(0), **params)
+
+
+def test_bad_starts():
+    with pytest.raises(ValueError, match="needs labelled points"):
+        local_search(random_problem(0, n_labeled=0))
+    problem = random_problem(0, balanced=True)
+    one_class = np.where(problem.codes < 0, 0, problem.codes)
+    with pytest.raises(ValueError, match="start has class sizes"):
+        local_search(problem, start=one_class)
+    with pytest.raises(ValueError, match="made from a factor"):
+        local_search(random_problem(0, factor=False), representation="factor")
+
+
+@pytest.mark.parametrize(
+    "random_state", [0, np.random.RandomState(0), np.random.default_rng(0), None]
+)
+def test_seeds(random_state):
+    problem = random_problem(0)
+    assert_valid(problem, local_search(problem, "random", 3, random_state))
