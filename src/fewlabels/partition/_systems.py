@@ -65,8 +65,8 @@ class KernelSystem:
             )
         except linalg.LinAlgError as error:
             raise ValueError(
-                "K is not positive semidefinite, so it is no kernel matrix: use another "
-                "kernel or, if only rounding is to blame, a larger lam."
+                "K is not positive semidefinite, so it is no kernel matrix: use "
+                "another kernel or, if only rounding is to blame, a larger lam."
             ) from error
 
     @cached_property

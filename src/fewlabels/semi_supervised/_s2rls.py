@@ -646,8 +646,8 @@ class S2RLSClassifierCV(_S2RLSBase):
         labeled = labels.labeled
         if labeled.size < 2:
             raise ValueError(
-                "cross-validation needs at least two labelled rows, got 1 sample with a "
-                "label: use S2RLSClassifier with given parameters."
+                "cross-validation needs at least two labelled rows, got 1 sample with "
+                "a label: use S2RLSClassifier with given parameters."
             )
         n_folds = min(self.cv, labeled.size)
         # Dealt out class after class, starting at random: even folds for any counts.
