@@ -37,7 +37,13 @@ WITH_HOLE = {
     "list with NaN": (["a", NAN, "b"], ["a", "b"]),
     "numbers with None": ([0, None, 1], [0, 1]),
     "bools with None": ([True, None, False], [False, True]),
-    "masked array": (np.ma.array([-1, 5, 1], mask=[False, True, False]), [-1, 1]),
+    "masked integers": (np.ma.array([3, 4, 5], mask=[False, True, False]), [3, 5]),
+    "masked floats": (np.ma.array([3.0, 4.0, 5.0], mask=[0, 1, 0]), [3, 5]),
+    "masked strings": (np.ma.array(["a", "x", "b"], mask=[0, 1, 0]), ["a", "b"]),
+    "large nullable ints": (
+        pd.Series([2**53, None, 2**53 + 1], dtype="Int64"),
+        [2**53, 2**53 + 1],
+    ),
     "NumPy strings": (
         np.array(["a", NAN, "b"], dtype=np.dtypes.StringDType(na_object=NAN)),
         ["a", "b"],
@@ -124,6 +130,17 @@ def test_minus_one_and_one_other_class_is_refused():
 def test_minus_one_is_a_class_among_floats():
     assert_array_equal(encode_labels([-1.0, 1.0, NAN]).classes, [-1, 1])
     assert_array_equal(encode_labels([-1.0, 1.0]).classes, [-1, 1])
+
+
+def test_missing_nullable_integers_and_minus_one_are_both_holes():
+    y = pd.Series([0, -1, None, 1], dtype="Int64")
+    assert_array_equal(unlabeled_mask(y), [False, True, True, False])
+    assert_array_equal(encode_labels(y).classes, [0, 1])
+
+
+def test_minus_one_beside_nan_and_other_classes_is_pointed_out():
+    with pytest.warns(UserWarning, match="its -1 is taken as a class"):
+        encode_labels([-1.0, 0.0, 1.0, NAN])
 
 
 @pytest.mark.parametrize("dtype", [float, object])

@@ -39,3 +39,17 @@ def test_serial_blas():
     with serial_blas(2):
         assert blas_threads() == {1}
     assert blas_threads() == before
+
+
+def test_serial_blas_in_two_threads_at_once():
+    def blas_threads():
+        return [i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas"]
+
+    before = blas_threads()
+    first, second = serial_blas(2), serial_blas(2)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)  # out of order, as threads may
+    assert set(blas_threads()) == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == before

@@ -6,7 +6,7 @@ rows have no label?" is the same everywhere:
 =====================  ==========================================
 ``y`` holds            a row is unlabelled where ``y`` is
 =====================  ==========================================
-integers               -1
+integers               -1 (nullable ones: missing too)
 floats                 NaN
 strings or objects     None or NaN (``pandas.NA``, ``NaT`` too)
 booleans, unsigned     never: there is no room for a marker
@@ -50,11 +50,17 @@ class Labels(NamedTuple):
 def label_array(y: ArrayLike) -> NDArray[Any]:
     """1-D array of labels in which a missing entry is still recognisable."""
     values: NDArray[Any]
+    dtype = getattr(y, "dtype", None)
     if isinstance(y, np.ma.MaskedArray):
         values = np.array(y.data, dtype=object)
         values[np.ma.getmaskarray(y)] = None
+        if y.dtype.kind in "iu":
+            values = np.ma.filled(y.astype(np.int64), UNLABELED)
     elif hasattr(y, "to_numpy"):  # pandas and polars keep None, NaN and NA this way
         values = y.to_numpy()
+        if getattr(dtype, "kind", "") in "iu" and values.dtype.kind in "Of":
+            # Nullable integers: a missing one is the marker of integers.
+            values = y.to_numpy(dtype=np.int64, na_value=UNLABELED)
     else:
         values = np.asarray(y)
         if values.dtype.kind in "US" and not isinstance(y, np.ndarray):
@@ -186,7 +192,6 @@ def encode_labels(y: ArrayLike) -> Labels:
         )
     if (
         values.dtype.kind in "fO"
-        and not mask.any()
         and classes.size > 2
         and classes.dtype.kind in "if"
         and UNLABELED in classes

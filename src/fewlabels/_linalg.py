@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import threading
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -10,6 +11,37 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import linalg
 from threadpoolctl import threadpool_limits
+
+# The types in which rows are kept; anything else becomes float64.
+FLOATS = (np.float64, np.float32)
+
+
+class _SerialBlas:
+    """One limit on BLAS threads for all who ask for it at the same time.
+
+    The limit belongs to the process: the first one in sets it, the last one out lifts
+    it. Each setting its own would restore them in the wrong order.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._limits = threadpool_limits(limits=1, user_api="blas")
+            self._users += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limits.restore_original_limits()
+
+
+_SERIAL_BLAS = _SerialBlas()
 
 
 def serial_blas(n_jobs: int | None) -> AbstractContextManager[Any]:
@@ -25,9 +57,7 @@ def serial_blas(n_jobs: int | None) -> AbstractContextManager[Any]:
     context : context manager
         Does nothing for a single thread.
     """
-    if effective_n_jobs(n_jobs) == 1:
-        return nullcontext()
-    return threadpool_limits(limits=1, user_api="blas")
+    return nullcontext() if effective_n_jobs(n_jobs) == 1 else _SERIAL_BLAS
 
 
 def spectral_cutoff(eigenvalues: NDArray[Any], tol: float | None, dtype: Any) -> float:

@@ -10,8 +10,6 @@ from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
-    InvalidParameterError,
-    Options,
     StrOptions,
     validate_params,
 )
@@ -20,8 +18,6 @@ from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 __all__ = [
     "HasMethods",
     "Interval",
-    "InvalidParameterError",
-    "Options",
     "StrOptions",
     "check_sample_weight",
     "fit_context",

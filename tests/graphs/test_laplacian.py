@@ -248,3 +248,21 @@ class TestPower:
             random_walk.quadratic_form(np.ones(3))
         with pytest.raises(ValueError, match="each of the 3 vertices"):
             laplacian_power(graph_laplacian(path(3)), 2).quadratic_form(np.ones(4))
+
+
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+def test_a_large_weight_does_not_excuse_the_others(container):
+    """Symmetry and sign are judged entry by entry."""
+    W = np.array([[0, 1e4, 0], [1e4, 0, 0.5], [0, 0, 0]], dtype=np.float32)
+    with pytest.raises(ValueError, match="not symmetric"):
+        graph_laplacian(container(W))
+    W = np.array([[0, 1e4, 0], [1e4, 0, -1], [0, -1, 0]], dtype=np.float32)
+    with pytest.raises(ValueError, match="negative weights"):
+        graph_laplacian(container(W))
+
+
+def test_power_zero_returns_a_copy():
+    f = np.ones(3)
+    g = laplacian_power(np.zeros((3, 3)), 0) @ f
+    g += 1
+    assert_array_equal(f, 1)

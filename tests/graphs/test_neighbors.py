@@ -241,3 +241,14 @@ def test_missing_faiss_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(ImportError, match=r"fewlabels\[ann\]"):
         nearest_neighbors(np.eye(4), 1, neighbors="approximate")
+
+
+def test_outliers_do_not_spoil_approximate_neighbours(rng):
+    """A few rows far away leave faiss too few digits for the others."""
+    pytest.importorskip("faiss")
+    X = rng.normal(size=(3000, 8))
+    X[:3] *= 1e12
+    exact = nearest_neighbors(X, 5)[1]
+    with pytest.warns(UserWarning, match="searching exactly"):
+        found = nearest_neighbors(X, 5, neighbors="approximate")[1]
+    assert np.mean(found == exact) > 0.99

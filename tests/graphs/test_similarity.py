@@ -211,6 +211,7 @@ class TestLocalLinear:
 
     def test_sparse_rows(self, rng):
         X = rng.random((20, 4)) * (rng.random((20, 4)) < 0.6)
+        X[:, 0] = rng.random(20)  # no copies: which of them is nearest is open
         dense = local_linear_weights(X, 3)
         assert_close(local_linear_weights(csr_array(X), 3).toarray(), dense.toarray())
 
@@ -435,3 +436,30 @@ class TestTransformer:
 def test_ignored_parameters_are_named(rng, params, message):
     with pytest.warns(IgnoredParameterWarning, match=message):
         similarity_graph(rng.normal(size=(15, 2)), **params)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e8])
+@pytest.mark.parametrize("options", [{"n_neighbors": 10}, {"kind": "complete"}])
+def test_rows_far_from_the_origin(rng, offset, options):
+    """Moving all rows by the same amount changes neither neighbours nor weights."""
+    X = rng.normal(size=(150, 20)).round(3)  # exact sums up to 1e8
+    W = similarity_graph(X, **options).toarray()
+    moved = similarity_graph(X + offset, **options).toarray()
+    assert np.abs(W - moved).max() < 1e-5
+
+
+@pytest.mark.parametrize("radius", [0.0, 1e-9, 1e-6])
+def test_copies_are_joined_in_any_ball(rng, radius):
+    X = np.repeat(rng.normal(size=(10, 20)), 2, axis=0)
+    W = similarity_graph(X, kind="ball", radius=radius)
+    assert_array_equal(W.toarray(), np.kron(np.eye(10), [[0, 1], [1, 0]]))
+
+
+@pytest.mark.parametrize("weight", ["heat", "dot", "local_linear"])
+def test_new_rows_may_come_in_another_container(rng, weight):
+    X, new = rng.random((2, 20, 3))
+    transformer = SimilarityGraphTransformer(n_neighbors=4, weight=weight)
+    expected = transformer.fit(X).transform(new).toarray()
+    assert_close(transformer.transform(csr_array(new)).toarray(), expected)
+    transformer.fit(csr_array(X))
+    assert_close(transformer.transform(new).toarray(), expected)

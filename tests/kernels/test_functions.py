@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from scipy.spatial.distance import pdist
-from sklearn.gaussian_process.kernels import Matern
+from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 from sklearn.svm import SVC
 
@@ -22,6 +22,7 @@ from fewlabels.kernels import (
     resolve_kernel,
     width_from_gamma,
 )
+from fewlabels.kernels._functions import is_precomputed
 from tests.helpers import assert_close
 from tests.kernels.suite import rows
 
@@ -130,6 +131,56 @@ def test_gamma(rng, gamma, as_sparse):
     assert_close(kernel(X), rbf_kernel(X, gamma=expected))
 
 
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_copies_do_not_count_in_the_median(rng, as_sparse):
+    A = rng.normal(size=(2, 3))
+    X = np.repeat(A, [180, 20], axis=0)
+    data = sparse.csr_array(X) if as_sparse else X
+    assert_close(median_width(data), np.linalg.norm(A[0] - A[1]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_scale_of_constant_rows_far_from_zero(dtype, as_sparse):
+    X = np.full((6, 3), 0.1, dtype=dtype)
+    data = sparse.csr_array(X) if as_sparse else X
+    gamma = resolve_kernel(data, "rbf", gamma="scale").params["gamma"]
+    assert gamma == 1.0
+    assert isinstance(gamma, float)
+
+
+def test_rules_take_lists():
+    assert resolve_kernel([[0.0], [2.0]], "rbf", gamma="range").params["gamma"] == 0.125
+
+
+def test_noise_in_a_gaussian_process_kernel_is_refused(rng):
+    with pytest.raises(ValueError, match="leave WhiteKernel out"):
+        resolve_kernel(rng.normal(size=(5, 2)), WhiteKernel(0.5) + Matern())
+    with pytest.raises(ValueError, match="dense rows only"):
+        resolve_kernel(sparse.eye_array(5, format="csr"), Matern())
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_dtype_is_kept(name, rng, global_dtype):
+    X = rows(rng, dtype=global_dtype)
+    assert KERNELS[name](X).dtype == global_dtype
+    assert KERNELS[name](X, X[:3]).dtype == global_dtype
+    assert KERNELS[name].diagonal(X).dtype == global_dtype
+
+
+def test_integers_do_not_overflow():
+    X = np.array([[100, 100]], dtype=np.int8)
+    assert Kernel("linear").diagonal(X) == 20_000
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", Kernel("precomputed")])
+def test_is_precomputed(kernel):
+    assert is_precomputed(kernel)
+    assert not is_precomputed("rbf")
+    assert not is_precomputed(Kernel("rbf"))
+    assert not is_precomputed(Matern())
+
+
 def test_scale_is_that_of_svc(rng):
     X = rng.normal(size=(20, 3))
     svc = SVC(gamma="scale").fit(X, np.arange(20) % 2)
@@ -148,6 +199,8 @@ def test_gamma_of_constant_rows(gamma):
         ({"kernel": "gauss"}, "kernel='gauss' is unknown; use one of"),
         ({"kernel": "rbf", "gamma": "wide"}, "gamma='wide' is unknown"),
         ({"kernel": "poly", "gamma": "median"}, "width of the 'rbf' kernel"),
+        ({"kernel": "rbf", "gamma": -1.0}, "gamma must be a non-negative number"),
+        ({"kernel": "rbf", "gamma": np.nan}, "gamma must be a non-negative number"),
     ],
 )
 def test_errors(args, message):
@@ -164,6 +217,8 @@ def test_errors(args, message):
         ("rbf", {"coef0": 0}, "coef0=0 is ignored"),
         ("rbf", {"kernel_params": {"power": 2}}, "kernel_params is ignored"),
         (overlap, {"gamma": 0.5}, "gamma=0.5 is ignored"),
+        (Matern(), {"kernel_params": {"nu": 1}}, "kernel_params is ignored"),
+        (Kernel("rbf", {"gamma": 1.0}), {"gamma": 0.5}, "gamma=0.5 is ignored"),
     ],
 )
 def test_ignored_parameters_are_named(kernel, params, message):
@@ -181,7 +236,7 @@ def test_gamma_and_width(width):
     assert width_from_gamma(gamma_from_width(width)) == pytest.approx(width)
 
 
-@pytest.mark.parametrize("bad", [0, -1, float("nan")])
+@pytest.mark.parametrize("bad", [0, -1, float("nan"), -1e-200])
 def test_widths_must_be_positive(bad):
     with pytest.raises(ValueError, match="must be positive"):
         gamma_from_width(bad)

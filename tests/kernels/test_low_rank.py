@@ -251,9 +251,51 @@ def test_max_rank_before_the_tolerance_is_a_warning(rng):
         PivotedCholeskyFeatures(50, gamma=1.0).fit(X)
 
 
-def test_indefinite_matrices_are_refused():
-    with pytest.raises(ValueError, match="negative diagonal"):
-        pivoted_cholesky(DenseGram(-np.eye(3)))
+@pytest.mark.parametrize(
+    "K", [-np.eye(3), np.array([[1.0, 2], [2, 1]]), np.array([[1.0, 1], [1, 0]])]
+)
+def test_indefinite_matrices_are_refused(K):
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        pivoted_cholesky(DenseGram(K))
+
+
+@pytest.mark.parametrize("n", [500, 20_000])
+def test_float32_reaches_what_it_promises(n):
+    """Rounding limits the accuracy by the precision, not by the number of rows."""
+    X = np.random.default_rng(0).uniform(size=(n, 2)).astype(np.float32)
+    result = pivoted_cholesky(TiledGram(X, gamma=1.0), tol=1e-5)
+    assert result.converged
+    assert result.residual <= 1e-5
+    with pytest.warns(ConvergenceWarning, match="rounding errors of float32"):
+        PivotedCholeskyFeatures(tol=1e-12, gamma=1.0).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"), [({"max_rank": 0}, "max_rank"), ({"tol": -1}, "tol")]
+)
+def test_bad_limits(params, message):
+    with pytest.raises(ValueError, match=message):
+        pivoted_cholesky(DenseGram(np.eye(3)), **params)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_leverage_of_low_rank_kernels(kernel, global_dtype):
+    """K_RR is singular far below the number of landmarks."""
+    for seed in range(5):
+        X = np.random.default_rng(seed).normal(size=(300, 2)).astype(global_dtype)
+        features = NystromFeatures(
+            50, kernel=kernel, landmarks="leverage", random_state=seed
+        )
+        Z = features.fit_transform(X)
+        K = features.kernel_(X)
+        assert_close(Z @ Z.T, K, scale=np.abs(K).max(), factor=1e3)
+
+
+def test_leverage_needs_a_psd_kernel(rng):
+    with pytest.raises(ValueError, match="needs a positive semidefinite kernel"):
+        NystromFeatures(
+            20, kernel="sigmoid", gamma=1.0, coef0=-1, landmarks="leverage"
+        ).fit(rng.normal(size=(60, 3)))
 
 
 def test_no_more_than_the_factor_is_held(rng):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from sklearn.gaussian_process.kernels import Matern
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 
@@ -137,6 +138,34 @@ def test_tiles_keep_to_the_memory_budget(rng):
     vectors = 8 * n * 8  # strips in flight and the result
     assert peak < budget * 2**20 + vectors
     assert peak < n * n * 8 / 10
+
+
+@pytest.mark.parametrize(
+    "kernel", [Kernel("rbf"), Kernel("laplacian"), Kernel(Matern()), Kernel("poly")]
+)
+def test_tiles_keep_to_the_memory_budget_whatever_the_kernel(rng, kernel, global_dtype):
+    n, budget = 1200, 4
+    X = rng.normal(size=(n, 5)).astype(global_dtype)
+    v = np.ones(n, dtype=global_dtype)
+    gram = TiledGram(X, kernel, memory_budget=budget)
+    gram @ v
+    tracemalloc.start()
+    gram @ v
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < budget * 2**20 + 8 * n * 8
+
+
+def test_no_columns_at_all(rng):
+    X = rng.normal(size=(7, 2))
+    for gram in (
+        DenseGram(X @ X.T),
+        TiledGram(X),
+        LowRankGram(X),
+        TiledGram(X).centered(),
+    ):
+        assert gram.columns([]).shape == (7, 0)
+        assert gram.columns(3).shape == (7, 1)
 
 
 def test_memory_budget_decides_the_representation(rng):

@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -96,6 +96,73 @@ def test_bad_input_of_the_solver(change, message):
 def test_indefinite_kernels_are_pointed_out():
     with pytest.warns(UserWarning, match="not positive semidefinite"):
         rls_path(np.diag([1.0, -1.0]), np.ones((2, 1)), [1.0])
+
+
+def test_indefinite_kernels_predict_what_was_fitted(rng):
+    """Coefficients, leave-one-out outputs and predictions are of one model."""
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    with pytest.warns(UserWarning, match="not positive semidefinite"):
+        model = RLSClassifier(
+            kernel="sigmoid", gamma=1.0, coef0=0, lam=1e-3, fit_intercept=False
+        ).fit(X, y)
+    e, U = np.linalg.eigh(model.kernel_(X))
+    psd = (U * np.maximum(e, 0)) @ U.T
+    expected = KernelRidge(alpha=1e-3 * 60, kernel="precomputed")
+    expected.fit(psd, 2.0 * y - 1)
+    assert_close(model.decision_function(X), expected.predict(psd), scale=10)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("n", [30, 300])
+def test_float32_rows_are_no_reason_to_warn(rng, kernel, n):
+    X = rng.normal(size=(n, 2)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    single = RLSClassifier(kernel=kernel, lam=0.1).fit(X, y)  # warnings are errors
+    double = RLSClassifier(kernel=kernel, lam=0.1).fit(X.astype(np.float64), y)
+    assert np.abs(single.decision_function(X) - double.decision_function(X)).max() < 0.1
+
+
+@pytest.mark.parametrize("lam", [1.0, 2.0**-10, 1e-8])
+def test_bias_when_ones_is_the_null_direction_of_the_kernel(rng, lam):
+    """A centred kernel of large rows: the bias must not cost any digits."""
+    X = 1e6 * rng.normal(size=(10, 30))
+    X -= X.mean(axis=0)
+    y = rng.normal(size=(10, 1))
+    (solution,) = rls_path(X @ X.T, y, [lam], fit_intercept=True)
+    for i in range(10):
+        rest = np.arange(10) != i
+        Z, t = X[rest], y[rest] - y[rest].mean()
+        Zc = Z - Z.mean(axis=0)
+        c = np.linalg.solve(Zc @ Zc.T + lam * 9 * np.eye(9), t)
+        output = (X[i] - Z.mean(axis=0)) @ Zc.T @ c + y[rest].mean()
+        assert_close(solution.loo_outputs[i], output, scale=1, factor=100)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_kernels_that_are_not_finite_are_refused(bad):
+    K = np.eye(3)
+    K[0, 1] = K[1, 0] = bad
+    with pytest.raises(ValueError, match="infinite values or NaN"):
+        rls_path(K, np.ones((3, 1)), [1.0])
+    with pytest.raises(ValueError, match="lams must be positive numbers"):
+        rls_path(np.eye(3), np.ones((3, 1)), [bad])
+
+
+def test_weights_of_very_different_size(rng):
+    K, Y = problem(rng, 4)
+    (s,) = rls_path(K, Y, [0.1], sample_weight=[1.0, 1e20, 1.0, 1.0])
+    assert np.isfinite(s.loo_outputs).all()
+
+
+def test_weights_of_unlabelled_rows_do_not_matter(rng):
+    X, y = make_blobs(30, centers=2, random_state=0)
+    y[20:] = -1
+    w = np.where(y < 0, np.nan, 1.0)
+    weighted = RLSClassifier().fit(X, y, sample_weight=w)
+    assert_close(
+        weighted.decision_function(X), RLSClassifier().fit(X, y).decision_function(X)
+    )
 
 
 def test_is_kernel_ridge_on_the_labelled_rows(rng):
@@ -272,6 +339,23 @@ def test_weights_of_zero_remove_rows(rng):
     assert_close(weighted.decision_function(X), plain.decision_function(X))
     with pytest.raises(ValueError, match="zero on every labelled row"):
         RLSClassifier().fit(X, np.where(w > 0, y, -1), sample_weight=1 - w)
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_score_skips_holes(kind):
+    X, y = make_blobs(40, centers=2, cluster_std=4.0, random_state=0)
+    codes = np.where(np.arange(40) < 20, y, -1)
+    model = RLSClassifier().fit(X, LABELS[kind](codes))
+    expected = np.mean((model.predict(X) == model.classes_[y])[:20])
+    assert model.score(X, LABELS[kind](codes)) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="no labelled row to score"):
+        model.score(X, LABELS[kind](np.full(40, -1)))
+
+
+def test_cross_validation_with_holes():
+    X, y = make_blobs(60, centers=[[0, 0], [9, 9]], random_state=0)
+    y[30:] = -1
+    assert cross_val_score(RLSClassifier(), X, y, cv=3).mean() > 0.95
 
 
 @pytest.mark.parametrize("lam", [[], [1.0, -1.0], [[1.0]], [np.nan]])

@@ -11,11 +11,7 @@ from fewlabels.graphs._connectivity import (
     connectivity,
     warn_unreached,
 )
-from fewlabels.graphs._laplacian import (
-    LaplacianPower,
-    graph_laplacian,
-    laplacian_power,
-)
+from fewlabels.graphs._laplacian import graph_laplacian, laplacian_power
 from fewlabels.graphs._neighbors import nearest_neighbors
 from fewlabels.graphs._similarity import (
     SimilarityGraphTransformer,
@@ -26,7 +22,6 @@ from fewlabels.graphs._weights import auto_bandwidth, local_linear_weights
 
 __all__ = [
     "ConnectivityReport",
-    "LaplacianPower",
     "SimilarityGraphTransformer",
     "auto_bandwidth",
     "connectivity",

@@ -13,6 +13,8 @@ from scipy.sparse.csgraph import laplacian
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_array
 
+from fewlabels._linalg import FLOATS
+
 
 def _largest(A: Any) -> float:
     return float(abs(A).max()) if min(A.shape) else 0.0
@@ -20,12 +22,17 @@ def _largest(A: Any) -> float:
 
 def _check_square(A: Any, name: str) -> Any:
     """Square finite array, sparse (CSR) or dense, in float32 or float64."""
-    A = check_array(
-        A, accept_sparse="csr", dtype=(np.float64, np.float32), input_name=name
-    )
+    A = check_array(A, accept_sparse="csr", dtype=FLOATS, input_name=name)
     if A.shape[0] != A.shape[1]:
         raise ValueError(f"{name} must be square, got shape {A.shape}.")
     return csr_array(A) if issparse(A) else A
+
+
+def _is_symmetric(A: Any) -> bool:
+    """Whether every entry equals its mirror image, up to rounding of its own size."""
+    tolerance = np.sqrt(np.finfo(A.dtype).eps)
+    excess = abs(A - A.T) > tolerance * (abs(A) + abs(A.T))
+    return not (excess.nnz if issparse(excess) else excess.any())
 
 
 def _check_weights(W: Any) -> Any:
@@ -33,13 +40,12 @@ def _check_weights(W: Any) -> Any:
     W = _check_square(W, "W")
     W = W - (diags_array(W.diagonal()) if issparse(W) else np.diag(W.diagonal()))
     W = csr_array(W) if issparse(W) else W
-    tolerance = np.sqrt(np.finfo(W.dtype).eps) * _largest(W)
-    if _largest(W - W.T) > tolerance:
+    if not _is_symmetric(W):
         raise ValueError(
             "W is not symmetric, so it has no graph Laplacian: symmetrise it, for "
             "instance by W.maximum(W.T)."
         )
-    if W.min() < -tolerance:
+    if W.min() < -100 * np.finfo(W.dtype).eps * _largest(W):
         raise ValueError(
             f"W holds negative weights (down to {W.min():.3g}): pass similarities, "
             "which are not negative."
@@ -171,8 +177,8 @@ class LaplacianPower(LinearOperator):
 
     Examples
     --------
-    >>> from fewlabels.graphs import LaplacianPower
-    >>> LaplacianPower([[1, -1], [-1, 1]], 3).toarray()
+    >>> from fewlabels.graphs import laplacian_power
+    >>> laplacian_power([[1, -1], [-1, 1]], 3).toarray()
     array([[ 4., -4.],
            [-4.,  4.]])
     """
@@ -188,6 +194,8 @@ class LaplacianPower(LinearOperator):
         super().__init__(self.L.dtype, self.L.shape)
 
     def _applied(self, f: NDArray[Any], power: int) -> NDArray[Any]:
+        if power == 0:
+            return f.copy()  # never the caller's own array
         for _ in range(power):
             f = self.L @ f
         return f
@@ -228,8 +236,7 @@ class LaplacianPower(LinearOperator):
         value : float or ndarray of shape (n_functions,)
             The quadratic form of each function.
         """
-        tolerance = np.sqrt(np.finfo(self.dtype).eps) * _largest(self.L)
-        if _largest(self.L - self.L.T) > tolerance:
+        if not _is_symmetric(self.L):
             raise ValueError(
                 "The quadratic form needs a symmetric Laplacian: use "
                 "kind='unnormalized' or kind='symmetric'."

@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import importlib.util
+import warnings
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -15,7 +17,9 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, gen_batches
+from sklearn.utils.extmath import row_norms
 
+from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import HasMethods, Interval, StrOptions, validate_params
 
 # `neighbors="auto"` searches exactly up to this many rows (seconds, on two cores) and
@@ -139,18 +143,24 @@ class ExactSearch(NeighborSearch):
     ) -> None:
         self._X = X
         params = dict(metric_params or {})
+        self._euclidean = is_euclidean(metric, metric_params)
+        # The search expands ||x - z||^2 into products, which loses the digits of rows
+        # far from the origin: centre them.
+        centre = self._euclidean and not issparse(X)
+        self._mean = X.mean(axis=0) if centre else None
         self._index = NearestNeighbors(
             metric=metric,
             p=params.pop("p", 2),
             metric_params=params or None,
             n_jobs=n_jobs,
-        ).fit(X)
-        self._euclidean = is_euclidean(metric, metric_params)
+        ).fit(self._centred(X))
+
+    def _centred(self, X: Any) -> Any:
+        return X if X is None or self._mean is None else X - self._mean
 
     def _refined(self, rows: Any, columns: Any, distances: Any, X: Any) -> NDArray[Any]:
-        # The search expands ||x - z||^2 into products, so copies come out a little
-        # apart and d(i, j) differs from d(j, i): on the few edges that are kept, take
-        # the difference itself.
+        # From products, copies come out a little apart and d(i, j) differs from
+        # d(j, i): on the few edges that are kept, take the difference itself.
         if not self._euclidean:
             return distances.astype(self._X.dtype, copy=False)
         queries = self._X if X is None else X
@@ -159,23 +169,37 @@ class ExactSearch(NeighborSearch):
     def kneighbors(
         self, n_neighbors: int, X: Any = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        distances, indices = self._index.kneighbors(X, n_neighbors)
+        distances, indices = self._index.kneighbors(self._centred(X), n_neighbors)
         rows = np.repeat(np.arange(indices.shape[0]), n_neighbors)
         distances = self._refined(rows, indices.ravel(), distances.ravel(), X)
         return _nearest_first(distances.reshape(indices.shape), indices)
 
     def within_radius(self, radius: float, X: Any = None) -> csr_array:
-        graph = csr_array(self._index.radius_neighbors_graph(X, radius, "distance"))
-        data = self._refined(row_indices(graph), graph.indices, graph.data, X)
-        return csr_array((data, graph.indices, graph.indptr), shape=graph.shape)
+        # A little further, as lengths from products are off, and then cut.
+        reach = radius + self._slack if self._euclidean else radius
+        graph = csr_array(
+            self._index.radius_neighbors_graph(self._centred(X), reach, "distance")
+        )
+        rows = row_indices(graph)
+        data = self._refined(rows, graph.indices, graph.data, X)
+        keep = data <= radius
+        counts = np.bincount(rows[keep], minlength=graph.shape[0])
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return csr_array((data[keep], graph.indices[keep], indptr), shape=graph.shape)
+
+    @property
+    def _slack(self) -> float:
+        """Bound on the error of a distance that is computed from products."""
+        largest = row_norms(self._centred(self._X)).max(initial=0.0)
+        return float(4 * np.sqrt(np.finfo(self._X.dtype).eps) * largest)
 
     def pairwise(self, X: Any = None) -> NDArray[Any]:
         metric = self._index.effective_metric_
         if metric == "precomputed":
             return self._X if X is None else X
         distances = pairwise_distances(
-            self._X if X is None else X,
-            self._X,
+            self._centred(self._X if X is None else X),
+            self._centred(self._X),
             metric=metric,
             n_jobs=self._index.n_jobs,
             **self._index.effective_metric_params_,
@@ -216,7 +240,7 @@ class ApproximateSearch(NeighborSearch):
         self._index.cp.min_points_per_centroid = 1  # else faiss prints a warning
         self._index.train(rows)
         self._index.add(rows)
-        self._probes: dict[int, int] = {}
+        self._probes: dict[int, int | None] = {}
 
     def _prepared(self, X: NDArray[Any]) -> NDArray[np.float32]:
         return np.ascontiguousarray((X - self._mean) / self._scale, dtype=np.float32)
@@ -228,17 +252,39 @@ class ApproximateSearch(NeighborSearch):
         probes.nprobe = n_probes
         return self._index.search(rows, k, params=probes)[1]
 
-    def _settle_probes(self, k: int) -> int:
-        sample = self._prepared(self._X[:: -(-self._X.shape[0] // self.SAMPLE)])
-        exact = self._search(sample, k, self._n_cells)
+    def _settle_probes(self, k: int) -> int | None:
+        """Cells to visit for enough recall; None if not even all of them give it."""
+        sample = self._X[:: -(-self._X.shape[0] // self.SAMPLE)]
+        exact = self._exact_index.kneighbors(k, sample)[0][:, -1:]
+        rows = self._prepared(sample)
         n_probes = 16
-        while n_probes < self._n_cells:
-            found = self._search(sample, k, n_probes)
-            hits = sum(np.isin(f, e).sum() for f, e in zip(found, exact, strict=True))
-            if hits >= self.RECALL * exact.size:
+        while True:
+            n_probes = min(n_probes, self._n_cells)
+            found = self._search(rows, k, n_probes)
+            # As near as the k-th neighbour is near enough: which of several equally
+            # near rows comes back does not matter.
+            lengths = self._lengths(sample, found)
+            hits = np.count_nonzero(lengths <= exact * (1 + 1e-5))
+            if hits >= self.RECALL * lengths.size:
                 return n_probes
+            if n_probes == self._n_cells:
+                return None
             n_probes *= 2
-        return self._n_cells
+
+    def _lengths(self, queries: NDArray[Any], indices: NDArray[Any]) -> NDArray[Any]:
+        """Distances to the rows found; infinite where none was found."""
+        lengths = per_edge(
+            paired_euclidean_distances,
+            queries,
+            self._X,
+            np.repeat(np.arange(queries.shape[0]), indices.shape[1]),
+            indices.ravel(),
+        ).reshape(indices.shape)
+        return np.where(indices < 0, np.inf, lengths)
+
+    @cached_property
+    def _exact_index(self) -> ExactSearch:
+        return ExactSearch(self._X, "euclidean", None, None)
 
     def kneighbors(
         self, n_neighbors: int, X: Any = None
@@ -248,18 +294,21 @@ class ApproximateSearch(NeighborSearch):
         k = n_neighbors + (X is None)
         if k not in self._probes:
             self._probes[k] = self._settle_probes(k)
-        indices = self._search(rows, k, self._probes[k])
+        n_probes = self._probes[k]
+        if n_probes is None:
+            warnings.warn(
+                "neighbors='approximate' does not find enough of the neighbours, as "
+                "rows far from all others leave too few digits for the rest: searching "
+                "exactly. Scale X or remove outliers.",
+                UserWarning,
+                stacklevel=2,
+            )
+            return self._exact_index.kneighbors(n_neighbors, X)
+        indices = self._search(rows, k, n_probes)
         short = (indices < 0).any(axis=1)  # the cells visited held too few rows
         if short.any():
             indices[short] = self._search(rows[short], k, self._n_cells)
-        distances = per_edge(
-            paired_euclidean_distances,
-            queries,
-            self._X,
-            np.repeat(np.arange(rows.shape[0]), k),
-            indices.ravel(),
-        )
-        pair = _nearest_first(distances.reshape(indices.shape), indices)
+        pair = _nearest_first(self._lengths(queries, indices), indices)
         return _without_self(*pair) if X is None else pair
 
 
@@ -385,7 +434,7 @@ def make_search(
 
 def check_rows(X: Any) -> Any:
     """Validate rows, dense or CSR, in float32 or float64."""
-    return check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
+    return check_array(X, accept_sparse="csr", dtype=FLOATS)
 
 
 def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:

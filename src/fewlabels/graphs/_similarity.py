@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -17,6 +17,7 @@ from sklearn.base import (
 from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_params
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs._neighbors import (
@@ -326,9 +327,7 @@ def similarity_graph(
 def _check_search(
     distances: Any, indices: Any, n_neighbors: int | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    distances = check_array(
-        distances, dtype=(np.float64, np.float32), input_name="distances"
-    )
+    distances = check_array(distances, dtype=FLOATS, input_name="distances")
     indices = check_array(indices, dtype=None, input_name="indices")
     n, k = distances.shape
     n_neighbors = k if n_neighbors is None else n_neighbors
@@ -385,7 +384,8 @@ def graph_from_neighbors(
 ) -> csr_array:
     """Build a similarity graph from a neighbour search that is at hand.
 
-    One search with the largest number of neighbours thus serves several graphs.
+    One search with the largest number of neighbours thus serves several graphs (of
+    equally near rows, another one may be chosen than a search for fewer would).
 
     Parameters
     ----------
@@ -545,9 +545,7 @@ class SimilarityGraphTransformer(
         return tags
 
     def _validated(self, X: Any, reset: bool) -> Any:
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32)
-        )
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=FLOATS)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any = None) -> "SimilarityGraphTransformer":
@@ -606,6 +604,8 @@ class SimilarityGraphTransformer(
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
+        if self._fit_X is not None and issparse(X) != issparse(self._fit_X):
+            X = csr_array(X) if issparse(self._fit_X) else X.toarray()
         n = self.n_samples_fit_
         lengths = KINDS[self.kind](self._search, n, X, self.n_neighbors, self.radius)
         _check_finite(lengths.data)

@@ -86,6 +86,8 @@ def auto_bandwidth(distances: ArrayLike) -> float:
     2.0
     """
     lengths = np.asarray(distances, dtype=np.float64).ravel()
+    if not np.isfinite(lengths).all():
+        raise ValueError("distances holds infinite values or NaN.")
     for kept in (lengths, lengths[lengths > 0]):
         if kept.size:
             scale = float(np.minimum(kept, 5 * np.median(kept)).mean())

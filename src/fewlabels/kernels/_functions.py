@@ -17,8 +17,10 @@ from sklearn.metrics.pairwise import (
     PAIRWISE_KERNEL_FUNCTIONS,
     pairwise_kernels,
 )
+from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
 
+from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels._widths import gamma_from_width, median_width, range_width
@@ -27,11 +29,7 @@ PRECOMPUTED = "precomputed"
 
 # The constraints that every estimator with a kernel shares.
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
-    "kernel": [
-        StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, PRECOMPUTED}),
-        callable,
-        GPKernel,
-    ],
+    "kernel": [StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, PRECOMPUTED}), callable],
     "gamma": [
         StrOptions({"scale", "median", "range"}),
         Interval(Real, 0.0, None, closed="left"),
@@ -64,7 +62,11 @@ def _affine_norms(X: Any, gamma: float | None, coef0: float) -> NDArray[Any]:
 
 
 def _polynomial_diagonal(
-    X: Any, gamma: float | None = None, degree: float = 3, coef0: float = 1
+    X: Any,
+    gamma: float | None = None,
+    degree: float = 3,
+    coef0: float = 1,
+    **unused: Any,
 ) -> NDArray[Any]:
     return _affine_norms(X, gamma, coef0) ** degree
 
@@ -141,9 +143,11 @@ class Kernel:
         K : ndarray of shape (n_samples_X, n_samples_Y)
             The kernel matrix.
         """
-        return pairwise_kernels(
+        K = pairwise_kernels(
             X, Y, metric=self.metric, filter_params=True, **self.params
         )
+        # Some kernels are computed in float64 only.
+        return K.astype(X.dtype, copy=False) if X.dtype in FLOATS else K
 
     def diagonal(self, X: Any) -> NDArray[Any]:
         """Evaluate k(x, x) for every row, without the rest of the matrix.
@@ -160,11 +164,13 @@ class Kernel:
         """
         if self.is_precomputed:
             return np.array(X.diagonal())
+        if X.dtype not in FLOATS:
+            X = X.astype(np.float64)  # integers would overflow
         if isinstance(self.metric, str):
             return _DIAGONALS[self.metric](X, **self.params)
         if isinstance(self.metric, GPKernel):
-            return self.metric.diag(X)
-        return np.array([self.metric(x, x, **self.params) for x in X], dtype=float)
+            return self.metric.diag(X).astype(X.dtype, copy=False)
+        return np.array([self.metric(x, x, **self.params) for x in X], dtype=X.dtype)
 
     def product(
         self, X: Any, Y: Any, V: NDArray[Any], *, memory_budget: float | None = None
@@ -198,6 +204,24 @@ class Kernel:
         return out
 
 
+def is_precomputed(kernel: Any) -> bool:
+    """Whether a kernel, in any of its forms, is a matrix already.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+        The `kernel` of an estimator.
+
+    Returns
+    -------
+    precomputed : bool
+        True if rows are rows of a kernel matrix.
+    """
+    if isinstance(kernel, Kernel):
+        return kernel.is_precomputed
+    return isinstance(kernel, str) and kernel == PRECOMPUTED
+
+
 def budget_bytes(memory_budget: float | None) -> float:
     """Bytes of a memory budget in MiB; None means scikit-learn's `working_memory`.
 
@@ -221,10 +245,16 @@ def budget_bytes(memory_budget: float | None) -> float:
 def _scale_gamma(X: Any) -> float:
     """1 / (n_features * variance of X), as in scikit-learn's SVC."""
     if sparse.issparse(X):
-        variance = X.multiply(X).mean() - X.mean() ** 2
+        size, values = X.shape[0] * X.shape[1], X.data.astype(np.float64)
+        mean, mean_square = values.sum() / size, values @ values / size
+        variance = mean_square - mean**2
     else:
-        variance = X.var()
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        variance = float(X.var(dtype=np.float64))
+        mean_square = variance + float(X.mean(dtype=np.float64)) ** 2
+    # Constant rows: what is left of the variance is rounding.
+    if variance <= 10 * np.finfo(np.float64).eps * mean_square:
+        return 1.0
+    return float(1.0 / (X.shape[1] * variance))
 
 
 _GAMMA_RULES: dict[str, Callable[[Any], float]] = {
@@ -240,10 +270,12 @@ def _warn_about_ignored(
     degree: float,
     coef0: float,
     kernel_params: Mapping[str, Any] | None,
+    shown: Any = None,
 ) -> None:
     """Name what differs from its default although the kernel does not use it."""
-    named = isinstance(kernel, str)
-    used = KERNEL_PARAMS.get(kernel, ()) if named else ()
+    named = isinstance(kernel, str | GPKernel)
+    used = KERNEL_PARAMS.get(kernel, ()) if isinstance(kernel, str) else ()
+    kernel = kernel if shown is None else shown
     if gamma != "scale" and "gamma" not in used:
         warn_ignored(f"gamma={gamma!r}", f"kernel={kernel!r} does not use it")
     if degree != 3 and "degree" not in used:
@@ -253,8 +285,21 @@ def _warn_about_ignored(
     if kernel_params and named:
         warn_ignored(
             "kernel_params",
-            f"kernel={kernel!r} takes gamma, degree and coef0; kernel_params are for "
-            "callables",
+            f"kernel={kernel!r} does not use them, they are for callables",
+        )
+
+
+def _check_gp_kernel(kernel: GPKernel, X: Any) -> None:
+    if sparse.issparse(X):
+        raise ValueError(
+            f"kernel={kernel!r} of a Gaussian process takes dense rows only: use a "
+            "named kernel, or X.toarray()."
+        )
+    row = np.asarray(X)[:1]
+    if not np.allclose(kernel.diag(row), kernel(row, row)):
+        raise ValueError(
+            f"kernel={kernel!r} adds noise to its diagonal, which belongs into the "
+            "regularisation: leave WhiteKernel out."
         )
 
 
@@ -271,7 +316,7 @@ def resolve_kernel(
 
     Parameters
     ----------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows from which a rule for `gamma` is computed.
     kernel : str, callable, GP kernel or Kernel, default="rbf"
         As in :class:`Kernel`; a :class:`Kernel` is returned as it is.
@@ -308,12 +353,17 @@ def resolve_kernel(
     0.055...
     """
     if isinstance(kernel, Kernel):
+        # It comes with its parameters: any other one would be ignored.
+        _warn_about_ignored(PRECOMPUTED, gamma, degree, coef0, kernel_params, kernel)
         return kernel
     known = {*PAIRWISE_KERNEL_FUNCTIONS, PRECOMPUTED}
     if isinstance(kernel, str) and kernel not in known:
         names = ", ".join(sorted(known))
         raise ValueError(f"kernel={kernel!r} is unknown; use one of {names}.")
     _warn_about_ignored(kernel, gamma, degree, coef0, kernel_params)
+    if isinstance(kernel, GPKernel):
+        _check_gp_kernel(kernel, X)
+        return Kernel(kernel)
     if not isinstance(kernel, str):
         return Kernel(kernel, dict(kernel_params or {}))
     if kernel == PRECOMPUTED:
@@ -329,5 +379,8 @@ def resolve_kernel(
                 f"gamma={gamma!r} is a width of the 'rbf' kernel; give a number or "
                 f"'scale' for kernel={kernel!r}."
             )
+        X = check_array(X, accept_sparse="csr", dtype=FLOATS)
         gamma = _GAMMA_RULES[gamma](X)
+    elif gamma is not None and not 0 <= gamma < np.inf:
+        raise ValueError(f"gamma must be a non-negative number, got {gamma}.")
     return Kernel(kernel, {"gamma": gamma, "degree": degree, "coef0": coef0})

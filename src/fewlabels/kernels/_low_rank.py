@@ -26,15 +26,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fewlabels._linalg import inverse_square_root
+from fewlabels._linalg import FLOATS, inverse_square_root
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.kernels._functions import (
     KERNEL_CONSTRAINTS,
-    PRECOMPUTED,
     Kernel,
+    is_precomputed,
     resolve_kernel,
 )
-from fewlabels.kernels._operators import FLOATS, DenseGram, GramOperator, TiledGram
+from fewlabels.kernels._operators import DenseGram, GramOperator, TiledGram
 
 # Columns by which the factor of a pivoted Cholesky decomposition grows.
 _GROWTH = 16
@@ -53,8 +53,8 @@ class PivotedCholesky:
     residual : float
         Share of the trace of K that the factor leaves out.
     converged : bool
-        Whether `residual` reached the tolerance, or rounding errors, before
-        `max_rank` was reached.
+        Whether `residual` reached the tolerance. Otherwise `max_rank` was reached, or
+        only rounding errors were left to choose from.
     """
 
     factor: NDArray[Any]
@@ -82,7 +82,8 @@ def pivoted_cholesky(
     max_rank : int, default=None
         Largest rank; n_samples when None. Memory is taken as the rank grows.
     tol : float, default=1e-6
-        Share of the trace that may be left out.
+        Share of the trace that may be left out; 0 goes on until only rounding errors
+        are left.
 
     Returns
     -------
@@ -104,27 +105,36 @@ def pivoted_cholesky(
     >>> result.factor.shape[1] < 10, result.converged
     (True, True)
     """
+    if max_rank is not None and max_rank < 1:
+        raise ValueError(f"max_rank must be at least 1, got {max_rank}.")
+    if not tol >= 0:
+        raise ValueError(f"tol must not be negative, got {tol}.")
     n = gram.shape[0]
     limit = n if max_rank is None else min(max_rank, n)
     residual = gram.diagonal().astype(np.float64)
     trace = residual.sum()
-    if np.any(residual < 0):
-        raise ValueError("gram has a negative diagonal entry: it is not psd.")
     # Below this a diagonal entry is the rounding error of earlier subtractions.
-    floor = n * float(np.finfo(gram.dtype).eps) * np.max(residual, initial=0.0)
+    floor = 10 * float(np.finfo(gram.dtype).eps) * np.abs(residual).max(initial=0.0)
     pivots = np.empty(limit, dtype=np.intp)
     # Column k of the factor is row k here: contiguous, and growing the array by rows
     # extends it in place instead of holding two copies.
     Zt = np.empty((0, n), dtype=gram.dtype)
     rank = 0
     while True:
+        # Of a psd matrix, what is left is psd: a diagonal below zero is rounding, which
+        # grows with the number of subtractions, or no kernel.
+        if residual.min(initial=0.0) < -(rank + 1) * floor:
+            raise ValueError(
+                "gram is not positive semidefinite, so it has no such factor: use "
+                "another kernel."
+            )
+        np.maximum(residual, 0, out=residual)
         left = residual.sum()
         pivot = int(np.argmax(residual))
-        if left <= tol * trace or residual[pivot] <= floor:
-            converged = True
-            break
-        if rank == limit:
-            converged = False
+        # Where only rounding errors are left, no further pivot can be trusted.
+        exhausted = bool(residual[pivot] <= floor)
+        converged = bool(left <= tol * trace) or (tol == 0 and exhausted)
+        if converged or exhausted or rank == limit:
             break
         if rank == Zt.shape[0]:
             Zt.resize((min(rank + _GROWTH, limit), n), refcheck=False)
@@ -137,7 +147,6 @@ def pivoted_cholesky(
         pivots[rank] = pivot
         rank += 1
         residual -= column.astype(np.float64) ** 2
-        np.maximum(residual, 0, out=residual)
         residual[pivot] = 0
     Zt.resize((rank, n), refcheck=False)
     share = float(left / trace) if trace > 0 else 0.0
@@ -219,8 +228,14 @@ def _leverage(
     pilot = _uniform(X, kernel, min(2 * n_landmarks, n), rng)
     C = _kernel_columns(X, kernel, pilot)
     spectrum = linalg.eigvalsh(C[pilot].astype(np.float64)) * (n / pilot.size)
+    noise = pilot.size * float(np.finfo(C.dtype).eps) * np.abs(spectrum).max()
+    if spectrum[0] < -100 * noise:
+        raise ValueError(
+            "landmarks='leverage' needs a positive semidefinite kernel: use another "
+            "kernel or landmarks='uniform'."
+        )
     # A random draw covers a space of about a quarter as many dimensions as it has rows.
-    ridge = _ridge_of_dimension(np.maximum(spectrum, 0), n_landmarks / 4)
+    ridge = _ridge_of_dimension(np.maximum(spectrum, 0), n_landmarks / 4, noise)
     if ridge == 0:  # a kernel matrix of zeros
         return pilot[:n_landmarks]
     scores = ridge_leverage_scores(C, pilot, kernel.diagonal(X), ridge)
@@ -229,7 +244,9 @@ def _leverage(
     return rng.choice(n, size=n_landmarks, replace=False, p=p)
 
 
-def _ridge_of_dimension(spectrum: NDArray[Any], dimension: float) -> float:
+def _ridge_of_dimension(
+    spectrum: NDArray[Any], dimension: float, smallest: float
+) -> float:
     """Solve sum(e / (e + ridge)) = dimension for the ridge; 0 without a spectrum."""
     largest = float(np.max(spectrum, initial=0.0))
     if largest == 0:
@@ -238,7 +255,7 @@ def _ridge_of_dimension(spectrum: NDArray[Any], dimension: float) -> float:
     def excess(log_ridge: float) -> float:
         return float(np.sum(spectrum / (spectrum + np.exp(log_ridge)))) - dimension
 
-    low = np.log(largest * np.finfo(float).eps)
+    low = np.log(10 * smallest)
     high = np.log(largest * (spectrum.size / dimension + 1))
     return float(np.exp(brentq(excess, low, high) if excess(low) > 0 else low))
 
@@ -266,7 +283,7 @@ _LANDMARKS: dict[str, Callable[..., NDArray[Any]]] = {
 
 
 def _kernel_columns(X: Any, kernel: Kernel, indices: NDArray[np.intp]) -> NDArray[Any]:
-    """Columns of the kernel matrix of X; `indices` may be of either kind of kernel."""
+    """Columns of the kernel matrix of X, which X is already if precomputed."""
     if kernel.is_precomputed:
         return X[:, indices]
     return kernel(X, X[indices])
@@ -288,7 +305,7 @@ class _LowRankFeatures(
     landmarks_: Any
 
     def _resolve_kernel(self, X: Any) -> Kernel:
-        if self.kernel == PRECOMPUTED and X.shape[0] != X.shape[1]:
+        if is_precomputed(self.kernel) and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "kernel='precomputed' needs a square kernel matrix X in fit, got shape "
                 f"{X.shape}."
@@ -342,12 +359,12 @@ class _LowRankFeatures(
         raise NotImplementedError
 
     def _accept_sparse(self) -> bool | str:
-        return False if self.kernel == PRECOMPUTED else "csr"
+        return False if is_precomputed(self.kernel) else "csr"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
-        tags.input_tags.sparse = self.kernel != PRECOMPUTED
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = not is_precomputed(self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -621,10 +638,15 @@ class PivotedCholeskyFeatures(_LowRankFeatures):
         gram = DenseGram(X) if precomputed else TiledGram(X, self.kernel_)
         result = pivoted_cholesky(gram, max_rank=self.max_rank, tol=self.tol)
         if not result.converged:
+            rank = result.pivots.size
+            why = (
+                f"max_rank={self.max_rank} was reached: raise it, or raise tol"
+                if rank == self.max_rank
+                else f"rounding errors of {X.dtype} set an end: raise tol"
+            )
             warnings.warn(
-                f"max_rank={self.max_rank} was reached with a share of "
-                f"{result.residual:.2g} of the trace left out (tol={self.tol:g}): "
-                "raise max_rank or tol, or use a smoother kernel.",
+                f"A share of {result.residual:.2g} of the trace is left out "
+                f"(tol={self.tol:g}), as {why}.",
                 ConvergenceWarning,
                 stacklevel=2,
             )

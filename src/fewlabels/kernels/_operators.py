@@ -7,27 +7,32 @@ replaced by a low-rank product.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn import config_context
+from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
+from sklearn.utils.parallel import Parallel, delayed
 
-from fewlabels._linalg import serial_blas
+from fewlabels._linalg import FLOATS, serial_blas
 from fewlabels.kernels._functions import Kernel, budget_bytes, resolve_kernel
-
-FLOATS = (np.float64, np.float32)
 
 # Larger tiles leave the cache and are slower, however much memory there is.
 _MAX_TILE_EDGE = 1024
 
-# Arrays of the size of a tile that are alive while scikit-learn computes one.
+# Arrays of the size of a tile, in float64 whatever the rows are, that are alive while
+# scikit-learn computes one.
 _TILES_ALIVE = 3
+_TILES_ALIVE_GP = 6
+
+
+def _index_array(indices: ArrayLike) -> NDArray[np.intp]:
+    return np.atleast_1d(np.asarray(indices, dtype=np.intp))
 
 
 class GramOperator(LinearOperator):
@@ -45,7 +50,6 @@ class GramOperator(LinearOperator):
         float32 or float64.
     """
 
-    @abstractmethod
     def diagonal(self) -> NDArray[Any]:
         """Diagonal of K.
 
@@ -54,8 +58,8 @@ class GramOperator(LinearOperator):
         diagonal : ndarray of shape (n_samples,)
             k(x, x) for every row.
         """
+        raise NotImplementedError
 
-    @abstractmethod
     def columns(self, indices: ArrayLike) -> NDArray[Any]:
         """Columns of K.
 
@@ -69,8 +73,8 @@ class GramOperator(LinearOperator):
         columns : ndarray of shape (n_samples, n_indices)
             K[:, indices].
         """
+        raise NotImplementedError
 
-    @abstractmethod
     def toarray(self) -> NDArray[Any]:
         """K as a dense array.
 
@@ -79,6 +83,7 @@ class GramOperator(LinearOperator):
         K : ndarray of shape (n_samples, n_samples)
             The matrix.
         """
+        raise NotImplementedError
 
     def centered(self) -> "GramOperator":
         r"""Centre in feature space: :math:`H K H` with :math:`H = I - 1 1^\top / n`.
@@ -150,7 +155,7 @@ class DenseGram(GramOperator):
         columns : ndarray of shape (n_samples, n_indices)
             A copy of them.
         """
-        return self.K[:, np.asarray(indices)]
+        return self.K[:, _index_array(indices)]
 
     def toarray(self) -> NDArray[Any]:
         """K itself, not a copy.
@@ -167,7 +172,9 @@ class TiledGram(GramOperator):
     """A kernel matrix that is never held: products recompute it tile by tile.
 
     The matrix is symmetric, so only tiles on and above the diagonal are computed and
-    each serves two blocks of rows. Results do not depend on `n_jobs`.
+    each serves two blocks of rows. Sums are taken in the same order whatever `n_jobs`
+    is; only a budget too small for tiles of full size makes them depend on it, by
+    rounding errors.
 
     Parameters
     ----------
@@ -224,9 +231,9 @@ class TiledGram(GramOperator):
         self.X = X
         self.n_jobs = n_jobs
         self.memory_budget = memory_budget
-        per_tile = budget_bytes(memory_budget) / (
-            _TILES_ALIVE * effective_n_jobs(n_jobs) * self.dtype.itemsize
-        )
+        gp = isinstance(self.kernel.metric, GPKernel)
+        alive = effective_n_jobs(n_jobs) * (_TILES_ALIVE_GP if gp else _TILES_ALIVE)
+        per_tile = budget_bytes(memory_budget) / (8 * alive)
         self.tile_edge = int(np.clip(np.sqrt(per_tile), 1, _MAX_TILE_EDGE))
 
     def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
@@ -260,7 +267,7 @@ class TiledGram(GramOperator):
     def _tile(self, rows: slice, columns: slice) -> NDArray[Any]:
         # Without a second argument scikit-learn makes the diagonal exact.
         Y = None if rows == columns else self.X[columns]
-        return self.kernel(self.X[rows], Y).astype(self.dtype, copy=False)
+        return self.kernel(self.X[rows], Y)
 
     def diagonal(self) -> NDArray[Any]:
         """Diagonal of K, without the rest.
@@ -270,7 +277,7 @@ class TiledGram(GramOperator):
         diagonal : ndarray of shape (n_samples,)
             k(x, x) for every row.
         """
-        return self.kernel.diagonal(self.X).astype(self.dtype, copy=False)
+        return self.kernel.diagonal(self.X)
 
     def columns(self, indices: ArrayLike) -> NDArray[Any]:
         """Columns of K.
@@ -285,9 +292,11 @@ class TiledGram(GramOperator):
         columns : ndarray of shape (n_samples, n_indices)
             K(X, X[indices]).
         """
+        chosen = _index_array(indices)
+        if chosen.size == 0:
+            return np.empty((self.shape[0], 0), dtype=self.dtype)
         with config_context(assume_finite=True):
-            K = self.kernel(self.X, self.X[np.asarray(indices)])
-        return K.astype(self.dtype, copy=False)
+            return self.kernel(self.X, self.X[chosen])
 
     def toarray(self) -> NDArray[Any]:
         """K as a dense array, whatever the memory budget.
@@ -297,7 +306,7 @@ class TiledGram(GramOperator):
         K : ndarray of shape (n_samples, n_samples)
             The matrix.
         """
-        return self.kernel(self.X).astype(self.dtype, copy=False)
+        return self.kernel(self.X)
 
 
 class LowRankGram(GramOperator):
@@ -357,7 +366,7 @@ class LowRankGram(GramOperator):
         columns : ndarray of shape (n_samples, n_indices)
             Z Z[indices]'.
         """
-        return self.Z @ self.Z[np.asarray(indices)].T
+        return self.Z @ self.Z[_index_array(indices)].T
 
     def toarray(self) -> NDArray[Any]:
         """K as a dense array.
@@ -444,8 +453,8 @@ class CenteredGram(GramOperator):
         columns : ndarray of shape (n_samples, n_indices)
             The centred columns.
         """
-        indices = np.asarray(indices)
-        columns = self.gram.columns(indices) - self.row_means[indices]
+        chosen = _index_array(indices)
+        columns = self.gram.columns(chosen) - self.row_means[chosen]
         return columns - self.row_means[:, None] + self.mean
 
     def toarray(self) -> NDArray[Any]:
@@ -529,6 +538,11 @@ def gram_operator(
     X = check_array(X, accept_sparse="csr", dtype=FLOATS)
     resolved = resolve_kernel(X, kernel, **kernel_params)
     if resolved.is_precomputed:
+        if representation == "tiled":
+            raise ValueError(
+                "representation='tiled' computes the kernel anew: give rows instead of "
+                "kernel='precomputed'."
+            )
         return DenseGram(X)
     if representation == "auto":
         dense_bytes = X.shape[0] ** 2 * X.dtype.itemsize

@@ -6,8 +6,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import pdist
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_array, check_random_state
+from sklearn.utils.extmath import row_norms
+
+from fewlabels._linalg import FLOATS
 
 
 def gamma_from_width(width: float) -> float:
@@ -29,7 +33,7 @@ def gamma_from_width(width: float) -> float:
     >>> gamma_from_width(2.0)
     0.125
     """
-    if not width > 0:
+    if not (width > 0 and width**2 > 0):
         raise ValueError(f"width must be positive, got {width}.")
     return float(0.5 / width**2)
 
@@ -89,7 +93,7 @@ def range_width(X: Any) -> float:
     >>> range_width([[0, 0], [3, 1], [1, 4]])
     5.0
     """
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
+    X = check_array(X, accept_sparse=("csr", "csc"), dtype=FLOATS)
     ranges = X.max(axis=0) - X.min(axis=0)
     width = float(np.linalg.norm(ranges.toarray() if sparse.issparse(X) else ranges))
     return width if width > 0 else 1.0
@@ -119,13 +123,18 @@ def median_width(X: Any, *, max_samples: int = 2000, random_state: Any = 0) -> f
     >>> median_width([[0.0], [1.0], [3.0], [3.0]])
     2.0
     """
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    X = check_array(X, accept_sparse="csr", dtype=FLOATS)
     if max_samples < 2:
         raise ValueError(f"max_samples must be at least 2, got {max_samples}.")
     n_samples = X.shape[0]
     if n_samples > max_samples:
         rng = check_random_state(random_state)
         X = X[rng.choice(n_samples, size=max_samples, replace=False)]
-    distances = pairwise_distances(X)[np.triu_indices(X.shape[0], k=1)]
-    distances = distances[distances > 0]
+    if sparse.issparse(X):
+        distances = pairwise_distances(X)[np.triu_indices(X.shape[0], k=1)]
+        # Computed from products, copies come out a little apart.
+        smallest = np.sqrt(np.finfo(X.dtype).eps) * row_norms(X).max(initial=0.0)
+    else:
+        distances, smallest = pdist(X), 0.0
+    distances = distances[distances > smallest]
     return float(np.median(distances)) if distances.size else 1.0

@@ -11,8 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import (
@@ -21,7 +19,7 @@ from fewlabels._labels import (
     signed_targets,
     validate_partially_labeled,
 )
-from fewlabels._linalg import spectral_cutoff
+from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import (
     Interval,
     StrOptions,
@@ -29,7 +27,8 @@ from fewlabels._sklearn import (
     fit_context,
 )
 from fewlabels.kernels import resolve_kernel
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, PRECOMPUTED
+from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
+from fewlabels.semi_supervised._base import KernelClassifier, as_decision
 
 # The grid of the papers.
 LAM_GRID = 2.0 ** np.arange(-10, 11)
@@ -74,10 +73,9 @@ def rls_path(
 
     One eigendecomposition of the (weighted) kernel matrix serves all values of
     :math:`\lambda` and all leave-one-out outputs. These equal a new fit without the
-    row, at the same :math:`\lambda`, to rounding errors: with :math:`P` the inverse of
-    the system in :math:`c` (bordered by the bias), the residual of a left-out row is
-    :math:`c_i / P_{ii}`, taken at the ridge :math:`\lambda \sum_{j \ne i} w_j` of the
-    smaller problem.
+    row, at the same :math:`\lambda`, to rounding errors: with :math:`c = P y` for the
+    coefficients, the residual of a left-out row is :math:`c_i / P_{ii}`, taken at the
+    ridge :math:`\lambda \sum_{j \ne i} w_j` of the smaller problem.
 
     Parameters
     ----------
@@ -116,8 +114,11 @@ def rls_path(
     >>> [solution.dual_coef.round(3).ravel().tolist() for solution in path]
     [[1.429, -1.429], [0.4, -0.4]]
     """
-    K = np.asarray(K, dtype=np.float64)
+    given = np.asarray(K)
+    precision = np.float32 if given.dtype == np.float32 else np.float64
+    K = np.asarray(given, dtype=np.float64)
     Y = np.asarray(Y, dtype=np.float64)
+    lams = np.asarray(lams, dtype=np.float64)
     n = K.shape[0]
     if K.shape != (n, n) or Y.ndim != 2 or Y.shape[0] != n:
         raise ValueError(
@@ -125,19 +126,33 @@ def rls_path(
             f"and {Y.shape}."
         )
     w = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
-    if w.shape != (n,) or not np.all(w > 0):
+    if w.shape != (n,) or not np.all((w > 0) & np.isfinite(w)):
         raise ValueError(
             "sample_weight must hold one positive number per row; drop rows of weight "
             "zero."
         )
-    if not all(lam > 0 for lam in lams):
-        raise ValueError(f"lams must be positive, got {list(lams)}.")
+    if not np.all((lams > 0) & np.isfinite(lams)):
+        raise ValueError(f"lams must be positive numbers, got {lams}.")
+    if not np.isfinite(K).all():
+        raise ValueError(
+            "The kernel matrix holds infinite values or NaN: scale the rows, or use "
+            "another kernel (a fractional degree needs non-negative products)."
+        )
 
     # Scaling rows by sqrt(w) turns the weighted problem into a plain one:
     # (R K R + ridge I) a = R (y - b 1) and c = R a with R = diag(sqrt(w)).
-    root = np.sqrt(w)
-    e, U = linalg.eigh(root[:, None] * K * root, check_finite=False)
-    if e[0] < -1e3 * spectral_cutoff(np.abs(e), None, np.float64):
+    root = np.sqrt(w)[:, None]
+    A = root * K * root.T
+    if fit_intercept:
+        # The optimal bias makes a orthogonal to sqrt(w): work in that complement.
+        N = linalg.qr(root)[0][:, 1:]
+        e, V = linalg.eigh(N.T @ A @ N, check_finite=False)
+        U = N @ V
+    else:
+        e, U = linalg.eigh(A, check_finite=False)
+    rounding = 100 * n * float(np.finfo(precision).eps) * np.abs(A).max()
+    negative = e < -rounding
+    if negative.any():
         warnings.warn(
             "The kernel matrix is not positive semidefinite (smallest eigenvalue "
             f"{e[0]:.2g}): its negative part is left out. Use another kernel.",
@@ -145,56 +160,39 @@ def rls_path(
             stacklevel=2,
         )
     e = np.maximum(e, 0)
-    spectrum = _Spectrum(e, U, U.T @ (root[:, None] * Y), U.T @ root, fit_intercept)
+    T = U.T @ (root * Y)
+    others = _sums_of_others(w)[:, None]
     path = []
     for lam in lams:
-        a, b = spectrum.solve(np.full(1, lam * w.sum()))
-        residual = spectrum.left_out_residuals(lam * (w.sum() - w)) / root[:, None]
-        path.append(RLSSolution(float(lam), root[:, None] * a, b, Y - residual))
+        # Directions that were left out must not act on predictions either.
+        D = np.where(negative, 0.0, 1.0 / (e + lam * w.sum()))
+        dual_coef = root * (U @ (D[:, None] * T))
+        residual = Y - K @ dual_coef
+        b = w @ residual / w.sum() if fit_intercept else np.zeros(Y.shape[1])
+        loo = Y - _left_out_residuals(U, T, e, lam * others) / root
+        path.append(RLSSolution(float(lam), dual_coef, b, loo))
     return path
 
 
-@dataclass(frozen=True)
-class _Spectrum:
-    """Ridge systems (U diag(e) U' + ridge I) a = t - b o in the eigenbasis.
-
-    T = U't and o = U'(scaled ones) are given in the eigenbasis; the bias b, if any,
-    makes a orthogonal to o.
-    """
-
-    e: NDArray[Any]
-    U: NDArray[Any]
-    T: NDArray[Any]
-    o: NDArray[Any]
-    fit_intercept: bool
-
-    def _biases(self, D: NDArray[Any]) -> NDArray[Any]:
-        """Bias per ridge (row of D) and target; D holds 1 / (e + ridge)."""
-        if not self.fit_intercept:
-            return np.zeros((D.shape[0], self.T.shape[1]))
-        return (D * self.o) @ self.T / (D @ self.o**2)[:, None]
-
-    def solve(self, ridge: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the solution a and the bias b at one ridge."""
-        D = 1.0 / (self.e + ridge[:, None])
-        b = self._biases(D)[0]
-        return self.U @ (D[0][:, None] * (self.T - np.outer(self.o, b))), b
-
-    def left_out_residuals(self, ridges: NDArray[Any]) -> NDArray[Any]:
-        """Return y_i - f_{-i}(x_i), scaled, each row i at its own ridge."""
-        if ridges.size == 1:
-            return np.full(self.T.shape, np.nan)  # no row is left to learn from
-        D = 1.0 / (self.e + ridges[:, None])
-        UD = self.U * D
-        UDo = UD @ self.o
-        a = UD @ self.T - UDo[:, None] * self._biases(D)
-        P = np.einsum("ij,ij->i", UD, self.U)
-        if self.fit_intercept:
-            P -= UDo**2 / (D @ self.o**2)
-        return a / P[:, None]
+def _sums_of_others(w: NDArray[Any]) -> NDArray[Any]:
+    """Sum of all weights but the own one, without subtracting."""
+    before = np.concatenate([[0.0], np.cumsum(w)[:-1]])
+    after = np.concatenate([np.cumsum(w[::-1])[::-1][1:], [0.0]])
+    return before + after
 
 
-class RLSClassifier(ClassifierMixin, BaseEstimator):
+def _left_out_residuals(
+    U: NDArray[Any], T: NDArray[Any], e: NDArray[Any], ridges: NDArray[Any]
+) -> NDArray[Any]:
+    """Return a_i / P_ii with P = U diag(1 / (e + ridge_i)) U', for every row i."""
+    if ridges.size == 1:
+        return np.full((1, T.shape[1]), np.nan)  # no row is left to learn from
+    D = 1.0 / (e + ridges[:1]) if np.ptp(ridges) == 0 else 1.0 / (e + ridges)
+    UD = U * D
+    return UD @ T / np.einsum("ij,ij->i", UD, U)[:, None]
+
+
+class RLSClassifier(KernelClassifier):
     r"""Kernel regularised least-squares classifier, the supervised baseline.
 
     It learns from the labelled rows alone, so that a comparison with a
@@ -209,8 +207,8 @@ class RLSClassifier(ClassifierMixin, BaseEstimator):
     ----------
     lam : float, array-like of float or "auto", default="auto"
         The regularisation :math:`\lambda`. Of several values the one with the least
-        squared leave-one-out error is taken, at no further cost; "auto" means
-        2^-10, ..., 2^10.
+        squared leave-one-out error is taken, from one eigendecomposition; "auto"
+        means 2^-10, ..., 2^10.
     kernel : str, callable or GP kernel, default="rbf"
         See :func:`fewlabels.kernels.resolve_kernel`; with "precomputed", `X` is the
         kernel matrix between rows and all training rows, unlabelled ones included.
@@ -325,12 +323,12 @@ class RLSClassifier(ClassifierMixin, BaseEstimator):
             The fitted classifier.
         """
         X, labels = validate_partially_labeled(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32]
+            self, X, y, accept_sparse="csr", dtype=FLOATS
         )
         rows, weights = _weighted_rows(labels.labeled, sample_weight, X)
         self.classes_ = labels.classes
         self.labeled_indices_ = rows
-        self.X_fit_ = None if self.kernel == PRECOMPUTED else X[rows]
+        self.X_fit_ = None if is_precomputed(self.kernel) else X[rows]
         self.kernel_ = resolve_kernel(
             self.X_fit_,
             self.kernel,
@@ -402,13 +400,13 @@ class RLSClassifier(ClassifierMixin, BaseEstimator):
         self.lam_ = best.lam
         self.dual_coef_ = best.dual_coef
         self.intercept_ = best.intercept
-        self.loo_outputs_ = _as_decision(best.loo_outputs)
+        self.loo_outputs_ = as_decision(best.loo_outputs)
 
     def _decision(self, X: Any) -> NDArray[Any]:
         if self.kernel_.is_precomputed:
             X = X[:, self.labeled_indices_]
         outputs = self.kernel_.product(X, self.X_fit_, self.dual_coef_)
-        return _as_decision(outputs + self.intercept_)
+        return as_decision(outputs + self.intercept_)
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Compute the real outputs f(x) + b.
@@ -428,32 +426,10 @@ class RLSClassifier(ClassifierMixin, BaseEstimator):
             self,
             X,
             accept_sparse="csr",
-            dtype=[np.float64, np.float32],
+            dtype=FLOATS,
             reset=False,
         )
         return self._decision(X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        decision = self.decision_function(X)
-        return decide(decision, self.classes_)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _weighted_rows(
@@ -462,16 +438,15 @@ def _weighted_rows(
     """Labelled rows that count, and their weights."""
     if sample_weight is None:
         return rows, None
-    weights = check_sample_weight(sample_weight, X, ensure_non_negative=True)
-    rows = rows[weights[rows] > 0]
-    if rows.size == 0:
-        raise ValueError(
-            "sample_weight is zero on every labelled row: give at least one a positive "
-            "weight."
-        )
-    return rows, weights[rows]
-
-
-def _as_decision(outputs: NDArray[Any]) -> NDArray[Any]:
-    """One column per class, or a plain vector for up to two classes."""
-    return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+    weights = np.asarray(sample_weight)
+    if weights.shape == (X.shape[0],):
+        weights = weights[rows]  # what unlabelled rows weigh does not matter
+        X = X[rows]
+        if not weights.any():
+            raise ValueError(
+                "sample_weight is zero on every labelled row: give at least one a "
+                "positive weight."
+            )
+    weights = check_sample_weight(weights, X, ensure_non_negative=True)
+    positive = weights > 0
+    return rows[positive], weights[positive]

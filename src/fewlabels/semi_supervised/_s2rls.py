@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import (
@@ -22,6 +21,7 @@ from fewlabels._labels import (
     signed_targets,
     validate_partially_labeled,
 )
+from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.kernels import (
     NystromFeatures,
@@ -29,8 +29,7 @@ from fewlabels.kernels import (
     range_width,
     resolve_kernel,
 )
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, PRECOMPUTED
-from fewlabels.kernels._operators import FLOATS
+from fewlabels.kernels._functions import KERNEL_CONSTRAINTS
 from fewlabels.partition import (
     PartitionProblem,
     PartitionResult,
@@ -39,6 +38,7 @@ from fewlabels.partition import (
     tabu_search,
 )
 from fewlabels.partition._balance import check_balance
+from fewlabels.semi_supervised._base import KernelClassifier, as_decision
 from fewlabels.semi_supervised._rls import LAM_GRID
 
 SOLVERS: dict[str, Callable[..., PartitionResult]] = {
@@ -100,7 +100,7 @@ class _Rows:
         return self.matrix[np.ix_(held_out, rows)] @ model
 
 
-class _S2RLSBase(ClassifierMixin, BaseEstimator):
+class _S2RLSBase(KernelClassifier):
     """What the classifier and its cross-validated form share."""
 
     kernel: Any
@@ -147,12 +147,6 @@ class _S2RLSBase(ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: ArrayLike) -> tuple[Any, Labels]:
         return validate_partially_labeled(self, X, y, accept_sparse="csr", dtype=FLOATS)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == PRECOMPUTED
-        tags.input_tags.sparse = True
-        return tags
 
 
 class S2RLSClassifier(_S2RLSBase):
@@ -397,23 +391,7 @@ class S2RLSClassifier(_S2RLSBase):
         else:
             dual: Any = self.dual_coef_
             outputs = self.kernel_.product(X, self.X_fit_, dual)
-        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        decision = self.decision_function(X)
-        return decide(decision, self.classes_)
+        return as_decision(outputs)
 
 
 class S2RLSClassifierCV(_S2RLSBase):
@@ -688,8 +666,7 @@ class S2RLSClassifierCV(_S2RLSBase):
                 n_jobs=self.n_jobs,
             )
             outputs = rows.outputs(held_out, training, along.model(result.y))
-            decision = outputs[:, 0] if outputs.shape[1] == 1 else outputs
-            codes = decide(decision, np.arange(labels.classes.size))
+            codes = decide(as_decision(outputs), np.arange(labels.classes.size))
             scores[0, number] = np.sum(codes == labels.codes[held_out])
             scores[1, number] = np.sum(np.mean((outputs - truth) ** 2, axis=1))
         return scores
@@ -710,22 +687,6 @@ class S2RLSClassifierCV(_S2RLSBase):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return self.best_estimator_.decision_function(X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        decision = self.decision_function(X)
-        return decide(decision, self.classes_)
 
 
 def class_shares(balance: Any, labels: Labels) -> NDArray[np.float64] | None:
