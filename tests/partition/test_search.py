@@ -32,7 +32,7 @@ def assert_valid(problem, result):
     codes = problem.check_partition(result.y)  # labelled points keep their class
     sizes = np.bincount(codes[problem.free], minlength=problem.n_classes)
     assert problem.bounds.admit(sizes)
-    assert result.objective == problem.objective_of(codes)
+    assert result.objective == problem.objectives_of(codes[None])[0]
     assert result.objective == result.objectives.min()
     assert np.all(np.diff(result.history) <= 1e-12)
     assert_close(result.history[-1], result.objective, scale=1)

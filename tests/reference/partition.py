@@ -35,7 +35,7 @@ def exhaustive(problem):
             continue
         codes = problem.codes.copy()
         codes[problem.free] = free
-        value = problem.objective_of(codes)
+        value = problem.objectives_of(codes[None])[0]
         if value < best:
             best, best_codes = value, codes
     return best, best_codes
@@ -59,7 +59,7 @@ def climb(problem, codes, max_steps=10_000):
     """Round robin, first improvement, recomputing F from scratch for every trial."""
     codes = codes.copy()
     k = problem.n_classes
-    value = problem.objective_of(codes)
+    value = problem.objectives_of(codes[None])[0]
     tol = 1e-12 * 0.5 * k * np.sum(problem.d**2)
     unchanged = step = 0
     while unchanged < problem.free.size and step < max_steps:
@@ -73,7 +73,7 @@ def climb(problem, codes, max_steps=10_000):
                 continue
             trial = codes.copy()
             trial[i] = b
-            f = problem.objective_of(trial)
+            f = problem.objectives_of(trial[None])[0]
             if f < best:
                 best, target = f, b
         if target is None:

@@ -339,29 +339,29 @@ class PartitionProblem:
         objective : float
             F(y).
         """
-        return self.objective_of(self.check_partition(y))
+        return float(self.objectives_of(self.check_partition(y)[None])[0])
 
-    def objective_of(self, codes: NDArray[np.intp]) -> float:
-        """Evaluate F at class indices, unchecked.
+    def objectives_of(self, codes: NDArray[np.intp]) -> Array:
+        """Evaluate F at several partitions given as class indices, unchecked.
 
         Parameters
         ----------
-        codes : ndarray of shape (n_samples,)
+        codes : ndarray of shape (n_partitions, n_samples)
             Classes of all points.
 
         Returns
         -------
-        objective : float
-            F.
+        objectives : ndarray of shape (n_partitions,)
+            F of each.
         """
-        E = self.one_hot(codes)
-        ones = np.ones((codes.size, 1))
-        Q_E1 = self.system.products(np.hstack([E, ones]))
-        inside = np.sum(E * Q_E1[:, :-1])
-        total = Q_E1[:, -1].sum()
         k = self.n_classes
-        S = 2.0 * inside + (0.5 * k - 2.0) * total
-        return float(0.5 * k * np.sum(self.d**2) - S)
+        E = (codes[:, None, :] == np.arange(k)[:, None]).astype(np.float64)
+        stacked = np.vstack([E.reshape(-1, codes.shape[1]), np.ones(codes.shape[1])])
+        products = self.system.products(stacked.T).T
+        inside = np.einsum("ij,ij->i", stacked, products)
+        within = inside[:-1].reshape(codes.shape[0], k).sum(axis=1)
+        S = 2.0 * within + (0.5 * k - 2.0) * inside[-1]
+        return 0.5 * k * np.sum(self.d**2) - S
 
     def move_gains(self, y: ArrayLike) -> Array:
         """By how much F falls if a free point changes class.

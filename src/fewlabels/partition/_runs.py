@@ -48,11 +48,28 @@ class Gains:
     tol: float
 
     def products(self, codes: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Products H = E'Q or P = E'B of a partition of the free points."""
-        k = self.offset.shape[0]
-        E = (np.arange(k)[:, None] == codes).astype(np.float64)
-        products = self.offset + E @ (self.Q if self.dense else self.B)
-        return (products, _NONE) if self.dense else (_NONE, products)
+        """Products H = E'Q or P = E'B of partitions of the free points.
+
+        One matrix product serves many partitions: a single one would be bound by the
+        time that reading Q takes.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_partitions, n_free)
+            Classes of the free points.
+
+        Returns
+        -------
+        H, P : ndarray of shape (n_partitions, n_classes, n_free or rank)
+            The products; the one not in use is of shape (n_partitions, 0, 0).
+        """
+        matrix = self.Q if self.dense else self.B
+        n_partitions, k = codes.shape[0], self.offset.shape[0]
+        E = (codes[:, None, :] == np.arange(k)[:, None]).astype(np.float64)
+        products = E.reshape(n_partitions * k, -1) @ matrix
+        products = products.reshape(n_partitions, k, -1) + self.offset
+        none = np.empty((n_partitions, 0, 0))
+        return (products, none) if self.dense else (none, products)
 
 
 def prepare_gains(
@@ -241,7 +258,7 @@ class Run:
 
 def best_of_runs(
     problem: PartitionProblem,
-    run: Callable[[Gains, NDArray[np.intp], np.random.Generator], Run],
+    run: Callable[[Gains, NDArray[np.intp], Array, Array, np.random.Generator], Run],
     *,
     solver: str,
     start: str | ArrayLike,
@@ -258,7 +275,8 @@ def best_of_runs(
     problem : PartitionProblem
         The problem.
     run : callable
-        Takes the gains, the start and a generator, and returns a :class:`Run`.
+        Takes the gains, the start, its products and a generator, and returns a
+        :class:`Run`. The arrays are its own to change.
     solver : str
         Name for the result.
     start : {"supervised", "random"} or array-like of shape (n_samples,)
@@ -286,19 +304,16 @@ def best_of_runs(
     prepared = perf_counter()
     generators = spawn_generators(random_state, n_restarts + 1)
     first = first_start(problem, start, generators[0])
+    starts = np.stack([first] + [random_start(problem, rng) for rng in generators[1:]])
+    H, P = gains.products(starts)
     started = perf_counter()
-
-    def one(number: int) -> Run:
-        rng = generators[number]
-        codes = first.copy() if number == 0 else random_start(problem, rng)
-        return run(gains, codes, rng)
-
     runs = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(one)(number) for number in range(n_restarts + 1)
+        delayed(run)(gains, *state)
+        for state in zip(starts, H, P, generators, strict=True)
     )
     codes = np.stack([problem.codes] * len(runs))
     codes[:, problem.free] = [r.codes for r in runs]
-    objectives = np.array([problem.objective_of(c) for c in codes])
+    objectives = problem.objectives_of(codes)
     best = int(objectives.argmin())
     found = runs[best]
     # Counted back from the end, whose objective is computed afresh.

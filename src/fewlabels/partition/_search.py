@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._runs import Gains, Run, best_of_runs, random_start
+from fewlabels.partition._systems import Array
 
 # MiB that a dense matrix of gains may take unless the caller says otherwise.
 MEMORY_BUDGET = 1024.0
@@ -93,9 +94,14 @@ def local_search(
 
     limit = _NO_LIMIT if max_trials is None else max_trials
 
-    def run(gains: Gains, codes: NDArray[np.intp], rng: np.random.Generator) -> Run:
+    def run(
+        gains: Gains,
+        codes: NDArray[np.intp],
+        H: Array,
+        P: Array,
+        rng: np.random.Generator,
+    ) -> Run:
         sizes = np.bincount(codes, minlength=problem.n_classes)
-        H, P = gains.products(codes)
         raises, trials, moves, n_swaps, exhausted = climb(
             codes,
             sizes,
@@ -207,7 +213,13 @@ def evolve(
     patience = problem.codes.size if patience is None else patience
     limit = _NO_LIMIT if max_generations is None else max_generations
 
-    def run(gains: Gains, codes: NDArray[np.intp], rng: np.random.Generator) -> Run:
+    def run(
+        gains: Gains,
+        codes: NDArray[np.intp],
+        H: Array,
+        P: Array,
+        rng: np.random.Generator,
+    ) -> Run:
         if problem.free.size == 0:
             return Run(codes, np.empty(0), 0, 0, 0, "no free point")
         population = np.stack(
@@ -216,9 +228,10 @@ def evolve(
         sizes = np.stack(
             [np.bincount(c, minlength=problem.n_classes) for c in population]
         )
-        products = [gains.products(c) for c in population]
-        H, P = (np.stack(part) for part in zip(*products, strict=True))
-        S = -np.array([_objective(problem, c) for c in population])
+        H, P = gains.products(population)
+        everything = np.stack([problem.codes] * mu)
+        everything[:, problem.free] = population
+        S = -problem.objectives_of(everything)  # up to a constant
         history, _, children, survivors, exhausted = evolve_loop(
             population,
             sizes,
@@ -333,9 +346,14 @@ def tabu_search(
     patience = 10 * u if patience is None else patience
     limit = _NO_LIMIT if max_steps is None else max_steps
 
-    def run(gains: Gains, codes: NDArray[np.intp], rng: np.random.Generator) -> Run:
+    def run(
+        gains: Gains,
+        codes: NDArray[np.intp],
+        H: Array,
+        P: Array,
+        rng: np.random.Generator,
+    ) -> Run:
         sizes = np.bincount(codes, minlength=problem.n_classes)
-        H, P = gains.products(codes)
         history, steps, n_swaps, exhausted = tabu(
             codes,
             sizes,
@@ -370,9 +388,3 @@ def tabu_search(
         representation=representation,
         memory_budget=memory_budget,
     )
-
-
-def _objective(problem: PartitionProblem, free_codes: NDArray[np.intp]) -> float:
-    codes = problem.codes.copy()
-    codes[problem.free] = free_codes
-    return problem.objective_of(codes)
