@@ -215,7 +215,7 @@ def _draw_mutation(flip, points, targets, codes, sizes, lo, hi, marked, new_size
             if marked[i]:
                 continue
             marked[i] = True
-            b = rng.integers(0, k - 1)
+            b = rng.integers(0, k - 1) if k > 2 else 0
             if b >= codes[i]:
                 b += 1
             points[drawn] = i
@@ -259,16 +259,44 @@ def _gain_of_moves(count, points, targets, codes, dense, q, Q, H, B, P):
 
 
 @njit(cache=True, nogil=True)
+def _select(merit, S, children, slots):
+    """Pair the best children with the worst parents they replace; return how many.
+
+    Of equals, the parent stays.
+    """
+    born = 0
+    for _ in range(S.shape[0]):
+        child, slot = -1, -1
+        for c in range(merit.shape[0]):
+            used = False
+            for s in range(born):
+                used |= children[s] == c
+            if not used and (child < 0 or merit[c] > merit[child]):
+                child = c
+        for p in range(S.shape[0]):
+            used = False
+            for s in range(born):
+                used |= slots[s] == p
+            if not used and (slot < 0 or S[p] < S[slot]):
+                slot = p
+        if child < 0 or slot < 0 or merit[child] <= S[slot]:
+            break
+        children[born], slots[born] = child, slot
+        born += 1
+    return born
+
+
+@njit(cache=True, nogil=True)
 def evolve(
     codes, sizes, S, lo, hi, dense, q, Q, H, B, P, nu, flip, tol, patience, limit, rng
 ):
     """Evolve a population of mu partitions, keeping the mu best of mu + nu.
 
-    All arrays of state have the population as their first axis and are brought into
-    the order of decreasing S. A child counts as better only by more than `tol`.
+    All arrays of state have the population as their first axis. A child counts as
+    better only by more than `tol`.
 
     Returns the best S after every change of it, and the numbers of generations,
-    children and survivors.
+    children and survivors, and whether the generations ran out.
     """
     mu, u = codes.shape
     marked = np.zeros(u, dtype=np.bool_)
@@ -277,7 +305,11 @@ def evolve(
     counts = np.empty(nu, dtype=np.intp)
     points = np.empty((nu, MAX_MOVES), dtype=np.intp)
     targets = np.empty((nu, MAX_MOVES), dtype=np.intp)
-    merit = np.empty(mu + nu)
+    merit = np.empty(nu)
+    children = np.empty(mu, dtype=np.intp)
+    slots = np.empty(mu, dtype=np.intp)
+    saved_codes, saved_sizes = codes.copy(), sizes.copy()
+    saved_H, saved_P = H.copy(), P.copy()
     history = np.empty(64)
     history[0] = S.max()
     changes = 1
@@ -303,39 +335,35 @@ def evolve(
                 counts[c], points[c], targets[c], codes[p], dense, q, Q, H[p], B, P[p]
             )
             # A copy of its parent, or one that differs by rounding, must not survive.
-            merit[mu + c] = S[p] + gain - tol if counts[c] > 0 else -np.inf
-        merit[:mu] = S
-        order = np.argsort(-merit, kind="mergesort")[:mu]  # of equals, the parents
-        born = 0
-        for s in range(mu):
-            if order[s] >= mu:
-                born += 1
+            merit[c] = S[p] + gain - tol if counts[c] > 0 else -np.inf
+        born = _select(merit, S, children, slots)
         if born == 0:
             idle += 1
             continue
         idle = 0
         survivors += born
-        old_codes, old_sizes, old_S = codes.copy(), sizes.copy(), S.copy()
-        old_H, old_P = H.copy(), P.copy()
-        for s in range(mu):
-            c = order[s] - mu
-            p = order[s] if c < 0 else parents[c]
-            codes[s], sizes[s], S[s] = old_codes[p], old_sizes[p], old_S[p]
-            H[s], P[s] = old_H[p], old_P[p]
-            if c >= 0:
-                S[s] = merit[order[s]] + tol
-                for t in range(counts[c]):
-                    apply_move(
-                        points[c, t],
-                        targets[c, t],
-                        codes[s],
-                        sizes[s],
-                        dense,
-                        Q,
-                        H[s],
-                        B,
-                        P[s],
-                    )
+        # A parent may have several children, and may itself be replaced: copy first.
+        for s in range(born):
+            p = parents[children[s]]
+            saved_codes[s], saved_sizes[s] = codes[p], sizes[p]
+            saved_H[s], saved_P[s] = H[p], P[p]
+        for s in range(born):
+            c, slot = children[s], slots[s]
+            codes[slot], sizes[slot] = saved_codes[s], saved_sizes[s]
+            H[slot], P[slot] = saved_H[s], saved_P[s]
+            S[slot] = merit[c] + tol
+            for t in range(counts[c]):
+                apply_move(
+                    points[c, t],
+                    targets[c, t],
+                    codes[slot],
+                    sizes[slot],
+                    dense,
+                    Q,
+                    H[slot],
+                    B,
+                    P[slot],
+                )
         if S.max() > history[changes - 1]:
             history = _append(history, changes, S.max())
             changes += 1
