@@ -16,7 +16,7 @@ PYTHON := $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 endif
 
 ifdef UV
-MAKE_VENV = uv venv --quiet $(if $(PYTHON),--python $(PYTHON),--python '>=3.11') $(VENV)
+MAKE_VENV = uv venv --quiet --seed $(if $(PYTHON),--python $(PYTHON),--python '>=3.11') $(VENV)
 INSTALL = uv pip install --quiet --python $(BIN)/python
 else
 MAKE_VENV = $(PYTHON) -m venv $(VENV)
@@ -26,14 +26,14 @@ endif
 .PHONY: help demo test lint docs bench clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 8
+	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 7
 	@echo "    make lint    check style, spelling and types"
 	@echo "    make docs    build the documentation into docs/_build/html"
 	@echo "    make bench   measure what the documentation claims about speed and memory"
 	@echo "    make clean   remove everything that was made, .venv included"
 
 $(BIN)/python:
-	@test -n "$(PYTHON)$(UV)" || { \
+	@test -n "$(UV)" || $(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "fewlabels needs Python >= 3.11; name one: make PYTHON=/path/to/python"; exit 1; }
 	$(MAKE_VENV)
 
@@ -52,7 +52,7 @@ test: $(VENV)/installed-test
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/codespell
+	$(BIN)/codespell $$(git ls-files)
 	$(BIN)/mypy
 
 docs: $(VENV)/installed-docs

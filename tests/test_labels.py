@@ -40,6 +40,7 @@ WITH_HOLE = {
     "masked integers": (np.ma.array([3, 4, 5], mask=[False, True, False]), [3, 5]),
     "masked floats": (np.ma.array([3.0, 4.0, 5.0], mask=[0, 1, 0]), [3, 5]),
     "masked strings": (np.ma.array(["a", "x", "b"], mask=[0, 1, 0]), ["a", "b"]),
+    "Categorical of integers": (pd.Categorical([3, None, 5]), [3, 5]),
     "large nullable ints": (
         pd.Series([2**53, None, 2**53 + 1], dtype="Int64"),
         [2**53, 2**53 + 1],
@@ -136,6 +137,11 @@ def test_missing_nullable_integers_and_minus_one_are_both_holes():
     y = pd.Series([0, -1, None, 1], dtype="Int64")
     assert_array_equal(unlabeled_mask(y), [False, True, True, False])
     assert_array_equal(encode_labels(y).classes, [0, 1])
+
+
+def test_minus_one_is_a_hole_among_categories_of_integers():
+    y = pd.Series([0, -1, None, 1], dtype="category")
+    assert_array_equal(unlabeled_mask(y), [False, True, True, False])
 
 
 def test_minus_one_beside_nan_and_other_classes_is_pointed_out():

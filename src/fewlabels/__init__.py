@@ -23,6 +23,7 @@ _SUBMODULES = (
 # Names offered at the top level, each with the module it lives in.
 _FLAGSHIPS = {
     "RLSClassifier": "fewlabels.semi_supervised",
+    "S2RLSClassifier": "fewlabels.semi_supervised",
     "hide_labels": "fewlabels.datasets",
     "unlabeled_mask": "fewlabels._labels",
 }

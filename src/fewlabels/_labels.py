@@ -47,20 +47,28 @@ class Labels(NamedTuple):
         return np.flatnonzero(self.codes != UNLABELED)
 
 
+def _holds_nullable_integers(y: ArrayLike) -> bool:
+    """Whether y is of a pandas type for integers (or categories) with holes."""
+    dtype = getattr(y, "dtype", None)
+    categories = getattr(dtype, "categories", None)
+    inner = dtype if categories is None else categories.dtype
+    return not isinstance(dtype, np.dtype) and getattr(inner, "kind", "") in ("i", "u")
+
+
 def label_array(y: ArrayLike) -> NDArray[Any]:
     """1-D array of labels in which a missing entry is still recognisable."""
     values: NDArray[Any]
-    dtype = getattr(y, "dtype", None)
     if isinstance(y, np.ma.MaskedArray):
         values = np.array(y.data, dtype=object)
         values[np.ma.getmaskarray(y)] = None
         if y.dtype.kind in "iu":
             values = np.ma.filled(y.astype(np.int64), UNLABELED)
+    elif _holds_nullable_integers(y):
+        objects = np.array(y, dtype=object)
+        holes = [_is_missing(v) for v in objects]
+        values = np.where(holes, UNLABELED, objects).astype(np.int64)
     elif hasattr(y, "to_numpy"):  # pandas and polars keep None, NaN and NA this way
         values = y.to_numpy()
-        if getattr(dtype, "kind", "") in "iu" and values.dtype.kind in "Of":
-            # Nullable integers: a missing one is the marker of integers.
-            values = y.to_numpy(dtype=np.int64, na_value=UNLABELED)
     else:
         values = np.asarray(y)
         if values.dtype.kind in "US" and not isinstance(y, np.ndarray):
@@ -185,7 +193,7 @@ def encode_labels(y: ArrayLike) -> Labels:
         )
     if classes.size == 1:
         warnings.warn(
-            f"y holds a single class ({classes[0]!r}): every prediction will be that "
+            f"y holds a single class ({classes[0]}): every prediction will be that "
             "class.",
             UserWarning,
             stacklevel=3,

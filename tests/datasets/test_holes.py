@@ -188,7 +188,7 @@ def test_minus_one_as_a_class_is_refused():
         ({"n_labeled": "2"}, "n_labeled must be an int"),
         ({"per_class": 0}, "per_class must be at least 1, got 0"),
         ({"per_class": 0.5}, "per_class must be an int, got 0.5"),
-        ({"per_class": 3}, "class .*1.* has only 2 labelled rows: lower per_class"),
+        ({"per_class": 3}, "class .*1.* has only 2 labelled: lower per_class"),
     ],
 )
 def test_errors(params, message):

@@ -21,7 +21,8 @@ from tests.graphs.strategies import weights
 from tests.reference import graphs as reference
 
 # A pair, a triangle and a lone vertex.
-W = block_diag([np.ones((2, 2)), np.ones((3, 3)), np.zeros((1, 1))], format="csr")
+BLOCKS = [csr_array(np.ones((n, n))) for n in (2, 3)] + [csr_array((1, 1))]
+W = block_diag(BLOCKS, format="csr")
 
 
 @given(W=weights(), container=st.sampled_from([np.asarray, csr_matrix, csc_array]))

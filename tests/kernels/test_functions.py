@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -151,6 +152,15 @@ def test_scale_of_constant_rows_far_from_zero(dtype, as_sparse):
 
 def test_rules_take_lists():
     assert resolve_kernel([[0.0], [2.0]], "rbf", gamma="range").params["gamma"] == 0.125
+
+
+def test_kernels_take_data_frames_and_lists(rng):
+    X = rng.normal(size=(5, 2))
+    kernel = resolve_kernel(pd.DataFrame(X), "rbf")
+    assert_close(kernel(pd.DataFrame(X)), kernel(X))
+    assert_close(kernel.diagonal(X.tolist()), np.ones(5))
+    V = np.ones((5, 1))
+    assert_close(kernel.product(pd.DataFrame(X), X.tolist(), V), kernel(X) @ V)
 
 
 def test_noise_in_a_gaussian_process_kernel_is_refused(rng):

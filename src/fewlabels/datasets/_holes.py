@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -73,7 +74,9 @@ def hide_labels(
             f"and per_class={per_class!r}."
         )
     values = label_array(y)
-    codes, classes = encode_labels(values)
+    with warnings.catch_warnings():  # a single class is no problem here
+        warnings.simplefilter("ignore", UserWarning)
+        codes, classes = encode_labels(values)
     counts = np.bincount(codes[codes != UNLABELED])
     rng = check_random_state(random_state)
     if per_class is not None:
@@ -101,8 +104,8 @@ def _equal_quota(
         raise ValueError(f"per_class must be at least 1, got {per_class}.")
     if counts.min() < per_class:
         raise ValueError(
-            f"per_class={per_class}, but class {classes[counts.argmin()]!r} has only "
-            f"{counts.min()} labelled rows: lower per_class or use n_labeled."
+            f"per_class={per_class}, but class {classes[counts.argmin()]} has only "
+            f"{counts.min()} labelled: lower per_class or use n_labeled."
         )
     return np.full_like(counts, per_class)
 

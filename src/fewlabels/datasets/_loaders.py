@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -685,7 +685,7 @@ def _load(
 def _class_names(entry: Entry, classes: Sequence[int] | None) -> NDArray[Any]:
     if classes is None:
         return np.array(entry.labels)
-    names = list(classes)
+    names = list(classes) if isinstance(classes, Iterable) else [classes]
     if len(names) < 2 or len(set(names)) < len(names) or set(names) - {*entry.labels}:
         raise ValueError(
             "classes must name at least two different classes out of "

@@ -43,7 +43,7 @@ def _check_weights(W: Any) -> Any:
     if not _is_symmetric(W):
         raise ValueError(
             "W is not symmetric, so it has no graph Laplacian: symmetrise it, for "
-            "instance by W.maximum(W.T)."
+            "instance by the larger of W and W.T."
         )
     if W.min() < -100 * np.finfo(W.dtype).eps * _largest(W):
         raise ValueError(

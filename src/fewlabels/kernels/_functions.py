@@ -91,6 +91,11 @@ _DIAGONALS: dict[str, Callable[..., NDArray[Any]]] = {
 }
 
 
+def _rows(X: Any) -> Any:
+    """Arrays and sparse matrices as they are; lists and data frames as arrays."""
+    return X if isinstance(X, np.ndarray) or sparse.issparse(X) else np.asarray(X)
+
+
 @dataclass(frozen=True)
 class Kernel:
     r"""A kernel with all its parameters fixed, ready to be evaluated on blocks.
@@ -133,9 +138,9 @@ class Kernel:
 
         Parameters
         ----------
-        X : {ndarray, sparse matrix} of shape (n_samples_X, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
             Rows; for a precomputed kernel the matrix itself.
-        Y : {ndarray, sparse matrix} of shape (n_samples_Y, n_features), default=None
+        Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features), default=None
             Other rows; X itself when None.
 
         Returns
@@ -143,6 +148,7 @@ class Kernel:
         K : ndarray of shape (n_samples_X, n_samples_Y)
             The kernel matrix.
         """
+        X = _rows(X)
         K = pairwise_kernels(
             X, Y, metric=self.metric, filter_params=True, **self.params
         )
@@ -154,7 +160,7 @@ class Kernel:
 
         Parameters
         ----------
-        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows; for a precomputed kernel the square matrix itself.
 
         Returns
@@ -162,6 +168,7 @@ class Kernel:
         diagonal : ndarray of shape (n_samples,)
             The diagonal of the kernel matrix.
         """
+        X = _rows(X)
         if self.is_precomputed:
             return np.array(X.diagonal())
         if X.dtype not in FLOATS:
@@ -179,9 +186,9 @@ class Kernel:
 
         Parameters
         ----------
-        X : {ndarray, sparse matrix} of shape (n_samples_X, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
             Rows to evaluate at; for a precomputed kernel K(X, Y) itself.
-        Y : {ndarray, sparse matrix} of shape (n_samples_Y, n_features)
+        Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features)
             Rows that carry the coefficients.
         V : ndarray of shape (n_samples_Y, n_columns)
             Coefficients.
@@ -193,8 +200,10 @@ class Kernel:
         product : ndarray of shape (n_samples_X, n_columns)
             The values of the kernel expansion at X.
         """
+        X = _rows(X)
         if self.is_precomputed:
             return X @ V
+        Y = _rows(Y)
         row_bytes = 3 * max(Y.shape[0], 1) * np.dtype(np.float64).itemsize
         step = max(1, int(budget_bytes(memory_budget) // row_bytes))
         out = np.empty((X.shape[0], V.shape[1]), dtype=np.result_type(X, V))

@@ -21,7 +21,6 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -105,6 +104,11 @@ def pivoted_cholesky(
     >>> result.factor.shape[1] < 10, result.converged
     (True, True)
     """
+    if not isinstance(gram, GramOperator):
+        raise TypeError(
+            f"gram must be a Gram operator, got {type(gram).__name__}: wrap a matrix "
+            "as DenseGram(K)."
+        )
     if max_rank is not None and max_rank < 1:
         raise ValueError(f"max_rank must be at least 1, got {max_rank}.")
     if not tol >= 0:
@@ -268,6 +272,8 @@ def _kmeans(
             "landmarks='kmeans' needs the rows themselves; with kernel='precomputed' "
             "use landmarks='uniform' or 'leverage'."
         )
+    from sklearn.cluster import KMeans  # slow to import, and rarely needed
+
     with warnings.catch_warnings():
         # Fewer distinct rows than clusters: the copies are merged below.
         warnings.simplefilter("ignore", ConvergenceWarning)

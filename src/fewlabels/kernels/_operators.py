@@ -7,6 +7,7 @@ replaced by a low-rank product.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,12 @@ class GramOperator(LinearOperator):
     dtype : dtype
         float32 or float64.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # LinearOperator.__new__ takes anything, which would hide the parameters.
+        parameters = inspect.signature(cls.__init__).parameters.values()
+        cls.__signature__ = inspect.Signature(list(parameters)[1:])
 
     def diagonal(self) -> NDArray[Any]:
         """Diagonal of K.

@@ -42,8 +42,7 @@ def local_search(
     ----------
     problem : PartitionProblem
         The problem.
-    start : {"supervised", "random"} or array-like of shape (n_samples,), \
-            default="supervised"
+    start : {"supervised", "random"} or array-like, default="supervised"
         The prediction of least squares on the labelled points (of two classes, the
         largest outputs become positive where the balance asks for it), classes drawn
         by the class ratio, or a partition.
@@ -161,8 +160,7 @@ def evolve(
         Size of the population.
     nu : int, default=25
         Children per generation; ``mu=1, nu=1`` is the (1+1)-EA.
-    start : {"random", "supervised"} or array-like of shape (n_samples,), \
-            default="random"
+    start : {"random", "supervised"} or array-like, default="random"
         The first member of the population; the others are random.
     mutation : {"flip", "uniform"}, default="flip"
         Move one random point to another class, or every point with probability 1/u.
@@ -296,8 +294,7 @@ def tabu_search(
     ----------
     problem : PartitionProblem
         The problem.
-    start : {"supervised", "random"} or array-like of shape (n_samples,), \
-            default="supervised"
+    start : {"supervised", "random"} or array-like, default="supervised"
         As in :func:`local_search`.
     n_restarts : int, default=0
         Further runs from random partitions; the best run counts.

@@ -145,9 +145,7 @@ def rls_path(
     A = root * K * root.T
     if fit_intercept:
         # The optimal bias makes a orthogonal to sqrt(w): work in that complement.
-        N = linalg.qr(root)[0][:, 1:]
-        e, V = linalg.eigh(N.T @ A @ N, check_finite=False)
-        U = N @ V
+        e, U = _eigh_in_complement(A, root[:, 0])
     else:
         e, U = linalg.eigh(A, check_finite=False)
     rounding = 100 * n * float(np.finfo(precision).eps) * np.abs(A).max()
@@ -172,6 +170,23 @@ def rls_path(
         loo = Y - _left_out_residuals(U, T, e, lam * others) / root
         path.append(RLSSolution(float(lam), dual_coef, b, loo))
     return path
+
+
+def _eigh_in_complement(
+    A: NDArray[Any], direction: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Eigenpairs of A restricted to the vectors orthogonal to a direction."""
+    # The reflection I - 2 v v' maps the direction to the first axis; applied from both
+    # sides it is a change of rank two.
+    v = direction / np.linalg.norm(direction)
+    v[0] += np.copysign(1.0, v[0])
+    v /= np.linalg.norm(v)
+    Av = A @ v
+    shift = 2.0 * (Av - (v @ Av) * v)
+    reflected = A - np.outer(v, shift) - np.outer(shift, v)
+    e, V = linalg.eigh(reflected[1:, 1:], check_finite=False)
+    U = np.vstack([np.zeros((1, V.shape[1])), V])
+    return e, U - 2.0 * np.outer(v, v[1:] @ V)
 
 
 def _sums_of_others(w: NDArray[Any]) -> NDArray[Any]:

@@ -192,8 +192,7 @@ class S2RLSClassifier(_S2RLSBase):
         Largest deviation from these shares.
     solver : {"local_search", "evolve", "tabu_search"}, default="local_search"
         See :mod:`fewlabels.partition`.
-    start : {"supervised", "random"} or array-like of shape (n_samples,), \
-            default="supervised"
+    start : {"supervised", "random"} or array-like, default="supervised"
         Where the search starts: the prediction of the supervised model, random labels,
         or a class for every row.
     n_restarts : int, default=10
