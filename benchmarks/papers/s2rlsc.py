@@ -66,11 +66,14 @@ SETUPS = {
     "003": {
         "lams_unlabeled": (0.01, 1.0, 100.0),
         "tol": {"non-realistic": 0.1, "realistic": 0.1},
+        # "from all available labels", in both scenarios
+        "balance": {"non-realistic": "all", "realistic": "all"},
         "solver": "one start",
     },
     "000": {
         "lams_unlabeled": (0.1, 1.0),
         "tol": {"non-realistic": 0.1, "realistic": 0.2},
+        "balance": {"non-realistic": "all", "realistic": "labels"},
         "solver": "evolution",
     },
 }
@@ -196,8 +199,9 @@ def run_repetition(row, repetition):
     everything = np.arange(len(split.X))
     labelled = np.arange(split.n_labelled)
     n_runs = 10
+    known = setup["balance"][scenario] == "all"
+    balance = split.share_of_all if known else split.share_of_labels
     if scenario == "non-realistic":  # parameters by the error on the test rows
-        balance = split.share_of_all
         rlsc = rlsc_errors(split, labelled, split.X_test, split.signs_test)
         grid = s2rlsc_errors(
             split,
@@ -212,7 +216,6 @@ def run_repetition(row, repetition):
             repetition,
         )
     else:  # parameters by cross-validation on the labels
-        balance = split.share_of_labels
         rlsc, grid = 0.0, 0.0
         for held_out in folds_of(split, repetition):
             rows = np.setdiff1d(everything, held_out)

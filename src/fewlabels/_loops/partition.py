@@ -20,6 +20,9 @@ from numba import njit
 # Candidates per class in the search for the best exchange of two points.
 SWAP_CANDIDATES = 32
 
+# Pairs of points whose exchange is evaluated to make sure that none helps.
+MAX_PAIRS = 2_000_000
+
 # Moves that one mutation may make; more than these have a probability below 1e-9.
 MAX_MOVES = 12
 
@@ -88,19 +91,23 @@ def _append(buffer, count, value):
 
 
 @njit(cache=True, nogil=True)
-def _best_movers(a, b, gains, found, codes, dense, q, H, B, P, tabu_until, now):
-    """Keep the points of class a that gain most by moving to b, best first."""
+def _best_movers(a, b, gains, found, codes, dense, q, H, B, P, tol, tabu, now):
+    """Keep the points of class a that gain most by moving to b, best first.
+
+    Gains within `tol` of each other are equal, here and below: rounding must not
+    decide between them, or it would matter how gains are computed.
+    """
     count = 0
     for i in range(codes.shape[0]):
-        if codes[i] != a or tabu_until[i] > now:
+        if codes[i] != a or tabu[i] > now:
             continue
         gain = move_gain(i, a, b, dense, q, H, B, P)
-        if count == SWAP_CANDIDATES and gain <= gains[count - 1]:
+        if count == SWAP_CANDIDATES and gain <= gains[count - 1] + tol:
             continue
         if count < SWAP_CANDIDATES:
             count += 1
         place = count - 1
-        while place > 0 and gains[place - 1] < gain:
+        while place > 0 and gains[place - 1] < gain - tol:
             gains[place] = gains[place - 1]
             found[place] = found[place - 1]
             place -= 1
@@ -110,8 +117,11 @@ def _best_movers(a, b, gains, found, codes, dense, q, H, B, P, tabu_until, now):
 
 
 @njit(cache=True, nogil=True)
-def _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, P, tabu_until, now):
-    """Return the best exchange between two classes whose sizes block single moves."""
+def _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, tabu, now):
+    """Return the best exchange between two classes whose sizes block single moves.
+
+    Only the points that gain most by moving alone are looked at.
+    """
     k = sizes.shape[0]
     gains_ab = np.empty(SWAP_CANDIDATES)
     gains_ba = np.empty(SWAP_CANDIDATES)
@@ -125,18 +135,64 @@ def _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, P, tabu_until, now):
             if forward and backward:
                 continue
             n_ab = _best_movers(
-                a, b, gains_ab, movers_ab, codes, dense, q, H, B, P, tabu_until, now
+                a, b, gains_ab, movers_ab, codes, dense, q, H, B, P, tol, tabu, now
             )
             n_ba = _best_movers(
-                b, a, gains_ba, movers_ba, codes, dense, q, H, B, P, tabu_until, now
+                b, a, gains_ba, movers_ba, codes, dense, q, H, B, P, tol, tabu, now
             )
             for s in range(n_ab):
                 for t in range(n_ba):
                     i, j = movers_ab[s], movers_ba[t]
                     gain = gains_ab[s] + gains_ba[t] - 8.0 * _entry(i, j, dense, Q, B)
-                    if gain > best:
+                    if gain > best + tol:
                         best, best_i, best_j = gain, i, j
     return best, best_i, best_j
+
+
+@njit(cache=True, nogil=True)
+def _any_swap(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol):
+    """Find an exchange that helps, or make sure that there is none.
+
+    As |Q_ij| <= sqrt(Q_ii Q_jj), most pairs are ruled out by their single gains.
+    Returns its gain, the two points (-1 if none) and whether all pairs were covered.
+    """
+    u = codes.shape[0]
+    k = sizes.shape[0]
+    gains = np.empty(u)
+    roots = np.sqrt(np.maximum(q, 0.0))
+    left = MAX_PAIRS
+    for a in range(k):
+        for b in range(a + 1, k):
+            forward = sizes[a] > lo[a] and sizes[b] < hi[b]
+            backward = sizes[b] > lo[b] and sizes[a] < hi[a]
+            if forward and backward:
+                continue
+            best_gain, best_root = -np.inf, 0.0
+            for i in range(u):
+                if codes[i] == a:
+                    gains[i] = move_gain(i, a, b, dense, q, H, B, P)
+                elif codes[i] == b:
+                    gains[i] = move_gain(i, b, a, dense, q, H, B, P)
+                    best_gain = max(best_gain, gains[i])
+                    best_root = max(best_root, roots[i])
+            for i in range(u):
+                if codes[i] != a:
+                    continue
+                if gains[i] + best_gain + 8.0 * roots[i] * best_root <= tol:
+                    continue
+                for j in range(u):
+                    if codes[j] != b:
+                        continue
+                    pair = gains[i] + gains[j]
+                    if pair + 8.0 * roots[i] * roots[j] <= tol:
+                        continue
+                    if left == 0:
+                        return 0.0, -1, -1, False
+                    left -= 1
+                    gain = pair - 8.0 * _entry(i, j, dense, Q, B)
+                    if gain > tol:
+                        return gain, i, j, True
+    return 0.0, -1, -1, True
 
 
 @njit(cache=True, nogil=True)
@@ -146,8 +202,8 @@ def climb(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, max_trials, swaps):
     A trial takes one point and its best admissible class. After u trials without a
     change, exchanges of two points are tried where bounds on the sizes block moves.
 
-    Returns the gains of all changes, the numbers of trials, moves and swaps, and
-    whether the trials ran out.
+    Returns the gains of all changes, the numbers of trials, moves and swaps, whether
+    the trials ran out, and whether all exchanges were covered in the end.
     """
     u = codes.shape[0]
     k = sizes.shape[0]
@@ -155,6 +211,7 @@ def climb(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, max_trials, swaps):
     gains = np.empty(64)
     changes = trials = moves = n_swaps = 0
     exhausted = False
+    covered = True
     i = 0
     while True:
         unchanged = 0
@@ -164,12 +221,12 @@ def climb(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, max_trials, swaps):
                 break
             trials += 1
             a = codes[i]
-            best, target = tol, -1
+            best, target = 0.0, -1
             if sizes[a] > lo[a]:
                 for b in range(k):
                     if b != a and sizes[b] < hi[b]:
                         gain = move_gain(i, a, b, dense, q, H, B, P)
-                        if gain > best:
+                        if gain > best + tol:
                             best, target = gain, b
             if target >= 0:
                 apply_move(i, target, codes, sizes, dense, Q, H, B, P)
@@ -184,16 +241,22 @@ def climb(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, max_trials, swaps):
                 i = 0
         if exhausted or not swaps:
             break
-        best, s, t = _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, P, never, 0)
+        best, s, t = _best_swap(
+            codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, never, 0
+        )
         if best <= tol:
-            break
+            best, s, t, covered = _any_swap(
+                codes, sizes, lo, hi, dense, q, Q, H, B, P, tol
+            )
+            if s < 0:
+                break
         a, b = codes[s], codes[t]
         apply_move(s, b, codes, sizes, dense, Q, H, B, P)
         apply_move(t, a, codes, sizes, dense, Q, H, B, P)
         gains = _append(gains, changes, best)
         changes += 1
         n_swaps += 1
-    return gains[:changes], trials, moves, n_swaps, exhausted
+    return gains[:changes], trials, moves, n_swaps, exhausted, covered
 
 
 @njit(cache=True, nogil=True)
@@ -206,7 +269,13 @@ def _draw_mutation(flip, points, targets, codes, sizes, lo, hi, marked, new_size
     """
     u = codes.shape[0]
     k = sizes.shape[0]
-    for _ in range(MAX_DRAWS):
+    full = 0
+    movable = False
+    for a in range(k):
+        full += sizes[a] > 0
+        for b in range(k):
+            movable |= a != b and sizes[a] > lo[a] and sizes[b] < hi[b]
+    for _ in range(MAX_DRAWS if movable else 0):
         count = 1 if flip else min(rng.binomial(u, 1.0 / u), MAX_MOVES)
         new_sizes[:] = sizes
         drawn = 0
@@ -231,7 +300,7 @@ def _draw_mutation(flip, points, targets, codes, sizes, lo, hi, marked, new_size
                 valid = False
         if valid:
             return drawn
-    for _ in range(MAX_DRAWS):
+    for _ in range(MAX_DRAWS if full > 1 else 0):
         i = rng.integers(0, u)
         j = rng.integers(0, u)
         if codes[i] != codes[j]:
@@ -259,7 +328,7 @@ def _gain_of_moves(count, points, targets, codes, dense, q, Q, H, B, P):
 
 
 @njit(cache=True, nogil=True)
-def _select(merit, S, children, slots):
+def _select(merit, S, tol, children, slots):
     """Pair the best children with the worst parents they replace; return how many.
 
     Of equals, the parent stays.
@@ -271,15 +340,15 @@ def _select(merit, S, children, slots):
             used = False
             for s in range(born):
                 used |= children[s] == c
-            if not used and (child < 0 or merit[c] > merit[child]):
+            if not used and (child < 0 or merit[c] > merit[child] + tol):
                 child = c
         for p in range(S.shape[0]):
             used = False
             for s in range(born):
                 used |= slots[s] == p
-            if not used and (slot < 0 or S[p] < S[slot]):
+            if not used and (slot < 0 or S[p] < S[slot] - tol):
                 slot = p
-        if child < 0 or slot < 0 or merit[child] <= S[slot]:
+        if child < 0 or slot < 0 or merit[child] <= S[slot] + tol:
             break
         children[born], slots[born] = child, slot
         born += 1
@@ -295,8 +364,9 @@ def evolve(
     All arrays of state have the population as their first axis. A child counts as
     better only by more than `tol`.
 
-    Returns the best S after every change of it, and the numbers of generations,
-    children and survivors, and whether the generations ran out.
+    Returns the best S after every change of it, the numbers of children, of moves of
+    those that survived and of exchanges among them, and whether the generations ran
+    out.
     """
     mu, u = codes.shape
     marked = np.zeros(u, dtype=np.bool_)
@@ -313,7 +383,7 @@ def evolve(
     history = np.empty(64)
     history[0] = S.max()
     changes = 1
-    generation = survivors = idle = 0
+    generation = flips = n_swaps = idle = 0
     while generation < limit and idle < patience:
         generation += 1
         for c in range(nu):
@@ -334,14 +404,12 @@ def evolve(
             gain = _gain_of_moves(
                 counts[c], points[c], targets[c], codes[p], dense, q, Q, H[p], B, P[p]
             )
-            # A copy of its parent, or one that differs by rounding, must not survive.
-            merit[c] = S[p] + gain - tol if counts[c] > 0 else -np.inf
-        born = _select(merit, S, children, slots)
+            merit[c] = S[p] + gain if counts[c] > 0 else -np.inf
+        born = _select(merit, S, tol, children, slots)
         if born == 0:
             idle += 1
             continue
         idle = 0
-        survivors += born
         # A parent may have several children, and may itself be replaced: copy first.
         for s in range(born):
             p = parents[children[s]]
@@ -351,7 +419,10 @@ def evolve(
             c, slot = children[s], slots[s]
             codes[slot], sizes[slot] = saved_codes[s], saved_sizes[s]
             H[slot], P[slot] = saved_H[s], saved_P[s]
-            S[slot] = merit[c] + tol
+            S[slot] = merit[c]
+            flips += counts[c]
+            # In this mode, two moves at once are an exchange.
+            n_swaps += flip and counts[c] == 2
             for t in range(counts[c]):
                 apply_move(
                     points[c, t],
@@ -367,11 +438,11 @@ def evolve(
         if S.max() > history[changes - 1]:
             history = _append(history, changes, S.max())
             changes += 1
-    return history[:changes], generation, generation * nu, survivors, idle < patience
+    return history[:changes], generation * nu, flips, n_swaps, idle < patience
 
 
 @njit(cache=True, nogil=True)
-def tabu(
+def walk(
     codes, sizes, S, lo, hi, dense, q, Q, H, B, P, tenure, tol, patience, limit, rng
 ):
     """Walk by the best move that is not forbidden, up or down, and keep the best.
@@ -379,7 +450,8 @@ def tabu(
     A point that moved stays for `tenure` + 0, ..., 9 steps unless moving it beats the
     best partition so far. `codes` ends as the best partition.
 
-    Returns the best S after every change of it, and the numbers of steps and swaps.
+    Returns the best S after every change of it, the numbers of steps, moves and
+    exchanges, and whether the steps ran out.
     """
     u = codes.shape[0]
     k = sizes.shape[0]
@@ -389,7 +461,7 @@ def tabu(
     history = np.empty(64)
     history[0] = S
     changes = 1
-    step = idle = n_swaps = 0
+    step = idle = moves = n_swaps = 0
     while step < limit and idle < patience:
         step += 1
         best, mover, target = -np.inf, -1, -1
@@ -403,26 +475,28 @@ def tabu(
                 gain = move_gain(i, a, b, dense, q, H, B, P)
                 if tabu_until[i] > step and S + gain <= best_S + tol:
                     continue
-                if gain > best:
+                if gain > best + tol:
                     best, mover, target = gain, i, b
         swap_gain, s, t = _best_swap(
-            codes, sizes, lo, hi, dense, q, Q, H, B, P, tabu_until, step
+            codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, tabu_until, step
         )
         if mover < 0 and s < 0:
             idle += 1  # everything is forbidden: let time pass
             continue
-        if swap_gain > best:
+        if swap_gain > best + tol:
             a, b = codes[s], codes[t]
             apply_move(s, b, codes, sizes, dense, Q, H, B, P)
             apply_move(t, a, codes, sizes, dense, Q, H, B, P)
-            tabu_until[s] = step + tenure + rng.integers(0, 10)
-            tabu_until[t] = step + tenure + rng.integers(0, 10)
+            tabu_until[s] = step + 1 + tenure + rng.integers(0, 10)
+            tabu_until[t] = step + 1 + tenure + rng.integers(0, 10)
             S += swap_gain
+            moves += 2
             n_swaps += 1
         else:
             apply_move(mover, target, codes, sizes, dense, Q, H, B, P)
-            tabu_until[mover] = step + tenure + rng.integers(0, 10)
+            tabu_until[mover] = step + 1 + tenure + rng.integers(0, 10)
             S += best
+            moves += 1
         if S > best_S + tol:
             best_S = S
             best_codes[:] = codes
@@ -432,4 +506,4 @@ def tabu(
         else:
             idle += 1
     codes[:] = best_codes
-    return history[:changes], step, n_swaps, idle < patience
+    return history[:changes], step, moves, n_swaps, idle < patience

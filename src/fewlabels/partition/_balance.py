@@ -97,6 +97,7 @@ def size_bounds(
     tol = DEFAULT_TOL if tol is None else tol
     if not tol >= 0:
         raise ValueError(f"balance_tol must not be negative, got {tol}.")
+    tol = min(tol, 2.0)  # no deviation is larger than 1
     nearest = nearest_sizes(shares, n_free)
     fuzz = 1e-9  # of the products below, which are often meant to be integers
     lower = np.floor((shares - tol) * n_free + fuzz).astype(np.intp) + 1
@@ -157,34 +158,24 @@ def repair(
     while True:
         sizes = np.bincount(codes, minlength=n_classes)
         over, under = sizes - bounds.upper, bounds.lower - sizes
-        if not (over > 0).any() and not (under > 0).any():
+        if (over > 0).any():  # out of the fullest class, first to where points lack
+            spare = np.where(np.arange(n_classes) == over.argmax(), over, 0)
+            room = np.maximum(under if (under > 0).any() else -over, 0)
+        elif (under > 0).any():  # into the emptiest class, from where enough are left
+            spare = np.maximum(-under, 0)
+            room = np.where(np.arange(n_classes) == under.argmax(), under, 0)
+        else:
             return codes
-        if (over > 0).any():  # out of the fullest class, to wherever there is room
-            leaving = codes == over.argmax()
-            targets = np.flatnonzero(sizes < bounds.upper)
-            if (under > 0).any():
-                targets = np.flatnonzero(under > 0)
-            wanted = int(over.max())
-        else:  # into the emptiest class, from wherever there is more than enough
-            leaving = np.isin(codes, np.flatnonzero(sizes > bounds.lower))
-            targets = np.array([under.argmax()])
-            wanted = int(under.max())
-        rows = np.flatnonzero(leaving)
+        rows = np.flatnonzero(spare[codes] > 0)
+        targets = np.flatnonzero(room > 0)
         best = targets[scores[np.ix_(rows, targets)].argmax(axis=1)]
         loss = scores[rows, codes[rows]] - scores[rows, best]
-        # One batch moves to one target; what it leaves over is done in the next turn.
-        order = np.argsort(loss, kind="stable")
-        target = best[order[0]]
-        candidates = rows[order[best[order] == target]]
-        room = bounds.upper[target] - sizes[target]
-        if under[target] > 0:
-            room = under[target]
-        moving = candidates[: min(wanted, room)]
-        if not (over > 0).any():  # no class may fall below its own bound
-            spare = sizes - bounds.lower
-            rank = np.zeros(moving.size, dtype=np.intp)
-            for c in range(n_classes):
-                mine = codes[moving] == c
-                rank[mine] = np.arange(mine.sum())
-            moving = moving[rank < spare[codes[moving]]]
-        codes[moving] = target
+        for at in np.argsort(loss, kind="stable"):
+            source, target = codes[rows[at]], best[at]
+            if spare[source] == 0 or room[target] == 0:
+                break  # what is best for the others has changed
+            codes[rows[at]] = target
+            spare[source] -= 1
+            room[target] -= 1
+            if not spare.any() or not room.any():
+                break

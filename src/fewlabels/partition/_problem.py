@@ -157,6 +157,9 @@ class PartitionProblem:
         matrix = as_array(K, "K")
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"K must be square, got shape {matrix.shape}.")
+        asymmetry = np.abs(matrix - matrix.T).max(initial=0.0)
+        if asymmetry > 1e-6 * np.abs(matrix).max(initial=0.0):
+            raise ValueError("K is not symmetric, so it is no kernel matrix.")
         return cls._make(
             matrix,
             KernelSystem,
@@ -280,8 +283,8 @@ class PartitionProblem:
         values = np.asarray(list(lams), dtype=np.float64)
         if not np.all(values > 0):
             raise ValueError(f"lams must be positive, got {values}.")
-        for system in self.system.path(values):
-            yield PartitionProblem(
+        return (
+            PartitionProblem(
                 system,
                 self.codes,
                 self.bounds,
@@ -291,6 +294,8 @@ class PartitionProblem:
                 d=self.d,
                 lam_unlabeled=self.lam_unlabeled,
             )
+            for system in self.system.path(values)
+        )
 
     def targets(self, y: ArrayLike) -> Array:
         """Targets in {-1, +1}: one column per class, a single one for two classes.
@@ -354,14 +359,28 @@ class PartitionProblem:
         objectives : ndarray of shape (n_partitions,)
             F of each.
         """
+        return 0.5 * self.n_classes * np.sum(self.d**2) - self.fits_of(codes)
+
+    def fits_of(self, codes: NDArray[np.intp]) -> Array:
+        """Evaluate S, which F lacks to a constant, at several partitions, unchecked.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_partitions, n_samples)
+            Classes of all points.
+
+        Returns
+        -------
+        fits : ndarray of shape (n_partitions,)
+            S of each, to be maximised.
+        """
         k = self.n_classes
         E = (codes[:, None, :] == np.arange(k)[:, None]).astype(np.float64)
         stacked = np.vstack([E.reshape(-1, codes.shape[1]), np.ones(codes.shape[1])])
         products = self.system.products(stacked.T).T
         inside = np.einsum("ij,ij->i", stacked, products)
         within = inside[:-1].reshape(codes.shape[0], k).sum(axis=1)
-        S = 2.0 * within + (0.5 * k - 2.0) * inside[-1]
-        return 0.5 * k * np.sum(self.d**2) - S
+        return 2.0 * within + (0.5 * k - 2.0) * inside[-1]
 
     def move_gains(self, y: ArrayLike) -> Array:
         """By how much F falls if a free point changes class.

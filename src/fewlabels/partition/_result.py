@@ -2,14 +2,14 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PartitionResult:
     """A partition and how it was found.
 
@@ -24,9 +24,10 @@ class PartitionResult:
     solver : str
         Name of the solver.
     n_trials : int
-        Candidate partitions looked at, over all runs.
+        Over all runs: points that had their turn (local search), children (evolution)
+        or steps (tabu search).
     n_flips : int
-        Points that changed class, over all runs.
+        Changes of class that were made, over all runs.
     n_swaps : int
         Pairs of points that changed places, over all runs.
     objectives : ndarray of shape (n_runs,)
@@ -49,7 +50,7 @@ class PartitionResult:
     n_flips: int
     n_swaps: int
     objectives: NDArray[np.float64]
-    seconds: dict[str, float] = field(compare=False)
+    seconds: dict[str, float]
     stop_reason: str
     representation: str
     lower_bound: float | None = None

@@ -16,7 +16,7 @@ from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._systems import Array
 
-# Changes of S smaller than this share of its scale are rounding errors.
+# Changes of S up to this share of the trace of Q are rounding errors.
 RELATIVE_TOL = 1e-12
 
 _NONE = np.empty((0, 0))
@@ -116,8 +116,10 @@ def prepare_gains(
         # every 100 points: measured.
         dense = fits and (n_runs >= free.size / 100 or free.size <= B.shape[1])
     E = problem.one_hot(problem.codes)  # rows of free points are zero
-    tol = RELATIVE_TOL * 0.5 * problem.n_classes * float(np.sum(problem.d**2))
     q = system.diagonal()[free]
+    tol = RELATIVE_TOL * float(np.sum(np.abs(q)))
+    if system.B is None:  # Q = D (I - lam G) D by subtraction
+        tol += 100 * np.finfo(np.float64).eps * float(np.max(problem.d**2, initial=0))
     if dense or B is None:
         offset = np.ascontiguousarray(system.products(E)[free].T)
         return Gains(True, q, system.dense(free), _NONE, offset, tol)
@@ -313,8 +315,10 @@ def best_of_runs(
     )
     codes = np.stack([problem.codes] * len(runs))
     codes[:, problem.free] = [r.codes for r in runs]
+    # F = constant - S may have no digits left to tell the runs apart.
+    fits = problem.fits_of(codes)
     objectives = problem.objectives_of(codes)
-    best = int(objectives.argmin())
+    best = int(fits.argmax())
     found = runs[best]
     # Counted back from the end, whose objective is computed afresh.
     later = np.concatenate([np.cumsum(found.raises[::-1])[::-1], [0.0]])

@@ -15,7 +15,13 @@ from fewlabels.partition._systems import Array
 # MiB that a dense matrix of gains may take unless the caller says otherwise.
 MEMORY_BUDGET = 1024.0
 
-_NO_LIMIT = np.iinfo(np.int64).max
+
+def _limit(value: int | None, name: str) -> int:
+    if value is None:
+        return int(np.iinfo(np.int64).max)
+    if value < 0:
+        raise ValueError(f"{name} must not be negative, got {value}.")
+    return value
 
 
 def local_search(
@@ -91,7 +97,7 @@ def local_search(
     """
     from fewlabels._loops.partition import climb  # compiled on first use
 
-    limit = _NO_LIMIT if max_trials is None else max_trials
+    limit = _limit(max_trials, "max_trials")
 
     def run(
         gains: Gains,
@@ -101,7 +107,7 @@ def local_search(
         rng: np.random.Generator,
     ) -> Run:
         sizes = np.bincount(codes, minlength=problem.n_classes)
-        raises, trials, moves, n_swaps, exhausted = climb(
+        raises, trials, moves, n_swaps, exhausted, covered = climb(
             codes,
             sizes,
             problem.lower,
@@ -116,7 +122,11 @@ def local_search(
             limit,
             swaps,
         )
-        reason = "max_trials reached" if exhausted else "local optimum"
+        reason = "local optimum"
+        if exhausted:
+            reason = "max_trials reached"
+        elif not covered:
+            reason = "local optimum, but not all pairs were tried for an exchange"
         return Run(codes, raises, trials, moves + 2 * n_swaps, n_swaps, reason)
 
     return best_of_runs(
@@ -208,8 +218,8 @@ def evolve(
         raise ValueError(f"mu and nu must be at least 1, got {mu} and {nu}.")
     if mutation not in ("flip", "uniform"):
         raise ValueError(f"mutation={mutation!r} is unknown; use 'flip' or 'uniform'.")
-    patience = problem.codes.size if patience is None else patience
-    limit = _NO_LIMIT if max_generations is None else max_generations
+    patience = problem.codes.size if patience is None else _limit(patience, "patience")
+    limit = _limit(max_generations, "max_generations")
 
     def run(
         gains: Gains,
@@ -229,8 +239,8 @@ def evolve(
         H, P = gains.products(population)
         everything = np.stack([problem.codes] * mu)
         everything[:, problem.free] = population
-        S = -problem.objectives_of(everything)  # up to a constant
-        history, _, children, survivors, exhausted = evolve_loop(
+        S = problem.fits_of(everything)
+        history, children, flips, n_swaps, exhausted = evolve_loop(
             population,
             sizes,
             S,
@@ -255,7 +265,7 @@ def evolve(
             else f"{patience} generations without a survivor"
         )
         return Run(
-            population[S.argmax()], np.diff(history), children, survivors, 0, reason
+            population[S.argmax()], np.diff(history), children, flips, n_swaps, reason
         )
 
     return best_of_runs(
@@ -287,8 +297,8 @@ def tabu_search(
     """Leave local optima by the best move that is not forbidden.
 
     Every step makes the best move, for better or worse, of a point that has not moved
-    recently, or of any point if that beats the best partition so far [1]_. Where class
-    sizes are at their bounds, exchanges of two points count as moves.
+    recently, or of any point if that alone beats the best partition so far [1]_. Where
+    class sizes are at their bounds, exchanges of two points count as moves.
 
     Parameters
     ----------
@@ -336,12 +346,12 @@ def tabu_search(
     >>> tabu_search(problem, random_state=0).y
     array([-1, -1, -1,  1,  1,  1])
     """
-    from fewlabels._loops.partition import tabu
+    from fewlabels._loops.partition import walk
 
     u = problem.free.size
     tenure = min(20, u // 4) if tenure is None else tenure
-    patience = 10 * u if patience is None else patience
-    limit = _NO_LIMIT if max_steps is None else max_steps
+    patience = 10 * u if patience is None else _limit(patience, "patience")
+    limit = _limit(max_steps, "max_steps")
 
     def run(
         gains: Gains,
@@ -351,7 +361,7 @@ def tabu_search(
         rng: np.random.Generator,
     ) -> Run:
         sizes = np.bincount(codes, minlength=problem.n_classes)
-        history, steps, n_swaps, exhausted = tabu(
+        history, steps, moves, n_swaps, exhausted = walk(
             codes,
             sizes,
             0.0,
@@ -372,7 +382,7 @@ def tabu_search(
         reason = (
             "max_steps reached" if exhausted else f"{patience} steps without a new best"
         )
-        return Run(codes, np.diff(history), steps, steps + n_swaps, n_swaps, reason)
+        return Run(codes, np.diff(history), steps, moves, n_swaps, reason)
 
     return best_of_runs(
         problem,

@@ -19,6 +19,12 @@ from scipy import linalg
 Array = NDArray[np.float64]
 
 
+_NOT_PSD = (
+    "K is not positive semidefinite, so it is no kernel matrix: use another kernel or, "
+    "if only rounding is to blame, a larger lam."
+)
+
+
 class System(Protocol):
     """What a problem asks of its quadratic form."""
 
@@ -64,10 +70,7 @@ class KernelSystem:
                 A, lower=True, overwrite_a=True, check_finite=False
             )
         except linalg.LinAlgError as error:
-            raise ValueError(
-                "K is not positive semidefinite, so it is no kernel matrix: use "
-                "another kernel or, if only rounding is to blame, a larger lam."
-            ) from error
+            raise ValueError(_NOT_PSD) from error
 
     @cached_property
     def Q(self) -> Array:
@@ -106,6 +109,8 @@ class KernelSystem:
         w, V = linalg.eigh(
             self.d[:, None] * self.K * self.d, overwrite_a=True, check_finite=False
         )
+        if w[0] < -1e-8 * np.abs(w).max():
+            raise ValueError(_NOT_PSD)
         keep = w > w.size * np.finfo(w.dtype).eps * max(w[-1], 0.0)
         w, V = w[keep], np.ascontiguousarray(V[:, keep])
         for lam in lams:
@@ -127,7 +132,13 @@ class FactorSystem:
     def _cholesky(self) -> Array:
         A = self._gram.copy()
         A.flat[:: A.shape[0] + 1] += self.lam
-        return linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+        try:
+            return linalg.cholesky(A, lower=True, check_finite=False)
+        except linalg.LinAlgError as error:
+            raise ValueError(
+                f"lam={self.lam:g} is lost in the rounding errors of features of this "
+                "size: scale the features, or raise lam."
+            ) from error
 
     @cached_property
     def B(self) -> Array:

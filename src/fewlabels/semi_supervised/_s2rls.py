@@ -12,18 +12,22 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.metrics.pairwise import KERNEL_PARAMS
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import (
     Labels,
     decide,
+    label_array,
     signed_targets,
     validate_partially_labeled,
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels import (
+    Kernel,
     NystromFeatures,
     gamma_from_width,
     range_width,
@@ -75,21 +79,8 @@ class _Rows:
 
     matrix: NDArray[Any]
     is_factor: bool
-
-    def problem(
-        self, codes: NDArray[np.intp], rows: NDArray[np.intp] | None, **params: Any
-    ) -> PartitionProblem:
-        """Make the partition problem of some rows (None: all of them)."""
-        matrix = self.matrix
-        if rows is not None:
-            matrix = matrix[rows] if self.is_factor else matrix[np.ix_(rows, rows)]
-            codes = codes[rows]
-        make = (
-            PartitionProblem.from_factor
-            if self.is_factor
-            else PartitionProblem.from_kernel
-        )
-        return make(matrix, codes, **params)
+    kernel: Kernel
+    features: NystromFeatures | None = None
 
     def outputs(
         self, held_out: NDArray[np.intp], rows: NDArray[np.intp], model: NDArray[Any]
@@ -108,6 +99,7 @@ class _S2RLSBase(KernelClassifier):
     coef0: float
     kernel_params: dict[str, Any] | None
     n_components: int | None
+    balance_tol: float | None
 
     def _represent(self, X: Any, gamma: Any, rng: np.random.RandomState) -> _Rows:
         """Turn rows into features where that is smaller, else into a kernel matrix."""
@@ -117,24 +109,22 @@ class _S2RLSBase(KernelClassifier):
             "coef0": self.coef0,
             "kernel_params": self.kernel_params,
         }
-        self.features_ = None
         if self.n_components is not None:
-            self.features_ = NystromFeatures(
+            features = NystromFeatures(
                 self.n_components, kernel=self.kernel, random_state=rng, **params
             )
-            Z = self.features_.fit_transform(X)
-            self.kernel_ = self.features_.kernel_
-            return _Rows(Z, True)
-        self.kernel_ = resolve_kernel(X, self.kernel, **params)
-        if self.kernel_.is_precomputed:
+            Z = features.fit_transform(X)
+            return _Rows(Z, True, features.kernel_, features)
+        kernel = resolve_kernel(X, self.kernel, **params)
+        if kernel.is_precomputed:
             if X.shape[0] != X.shape[1]:
                 raise ValueError(
                     "kernel='precomputed' needs a square kernel matrix X in fit, got "
                     f"shape {X.shape}."
                 )
-            return _Rows(X.toarray() if sparse.issparse(X) else X, False)
-        if self.kernel_.metric == "linear" and X.shape[1] <= X.shape[0]:
-            return _Rows(X.toarray() if sparse.issparse(X) else X, True)
+            return _Rows(X.toarray() if sparse.issparse(X) else X, False, kernel)
+        if kernel.metric == "linear" and X.shape[1] <= X.shape[0]:
+            return _Rows(X.toarray() if sparse.issparse(X) else X, True, kernel)
         if X.shape[0] > LARGE_KERNEL:
             warnings.warn(
                 f"The kernel matrix of {X.shape[0]} rows takes "
@@ -143,7 +133,41 @@ class _S2RLSBase(KernelClassifier):
                 UserWarning,
                 stacklevel=3,
             )
-        return _Rows(self.kernel_(X), False)
+        return _Rows(kernel(X), False, kernel)
+
+    def _problem(
+        self,
+        rows: _Rows,
+        labels: Labels,
+        shares: NDArray[Any] | None,
+        *,
+        subset: NDArray[np.intp] | None = None,
+        **params: Any,
+    ) -> PartitionProblem:
+        """Make the partition problem of some training rows (None: of all)."""
+        matrix, codes = rows.matrix, labels.codes
+        if subset is not None:
+            codes = codes[subset]
+            matrix = (
+                matrix[subset] if rows.is_factor else matrix[np.ix_(subset, subset)]
+            )
+        make = (
+            PartitionProblem.from_factor
+            if rows.is_factor
+            else PartitionProblem.from_kernel
+        )
+        tol = None if shares is None else self.balance_tol
+        n_classes = labels.classes.size
+        if n_classes == 1:  # its own partition: the other of two classes stays empty
+            n_classes, shares, tol = 2, np.array([1.0, 0.0]), 0.0
+        return make(
+            matrix,
+            codes,
+            balance=shares,
+            balance_tol=tol,
+            n_classes=n_classes,
+            **params,
+        )
 
     def _validate(self, X: Any, y: ArrayLike) -> tuple[Any, Labels]:
         return validate_partially_labeled(self, X, y, accept_sparse="csr", dtype=FLOATS)
@@ -186,7 +210,8 @@ class S2RLSClassifier(_S2RLSBase):
         Weight :math:`\lambda_u` of the unlabelled rows.
     balance : float, array-like, dict, None or False, default=None
         Share of every class among the unlabelled rows: an array in the order of
-        `classes_`, a dict by class, or for two classes the share of the second one.
+        `classes_`, a dict or pandas Series by class, or for two classes the share of
+        the second one.
         None estimates it from the labels, False sets no bounds.
     balance_tol : float, default=0.1
         Largest deviation from these shares.
@@ -278,7 +303,7 @@ class S2RLSClassifier(_S2RLSBase):
         lam: float = 1.0,
         lam_unlabeled: float = 1.0,
         balance: Any = None,
-        balance_tol: float = 0.1,
+        balance_tol: float | None = 0.1,
         solver: str = "local_search",
         start: Any = "supervised",
         n_restarts: int = 10,
@@ -323,18 +348,14 @@ class S2RLSClassifier(_S2RLSBase):
         rng = check_random_state(self.random_state)
         rows = self._represent(X, self.gamma, rng)
         self.classes_ = labels.classes
+        self.kernel_, self.features_ = rows.kernel, rows.features
         self.balance_ = class_shares(self.balance, labels)
-        # A single class is its own partition: the other of two stays empty.
-        n_classes = max(labels.classes.size, 2)
-        single = labels.classes.size == 1
-        problem = rows.problem(
-            labels.codes,
-            None,
+        problem = self._problem(
+            rows,
+            labels,
+            self.balance_,
             lam=self.lam,
             lam_unlabeled=self.lam_unlabeled,
-            balance=[1.0, 0.0] if single else self.balance_,
-            balance_tol=_tolerance(self.balance_tol, self.balance_, single),
-            n_classes=n_classes,
         )
         result = SOLVERS[self.solver](
             problem,
@@ -345,7 +366,8 @@ class S2RLSClassifier(_S2RLSBase):
         )
         self.result_ = result
         self.objective_ = result.objective
-        self.class_sizes_ = np.column_stack([problem.lower, problem.upper])
+        sizes = np.column_stack([problem.lower, problem.upper])
+        self.class_sizes_ = sizes[: labels.classes.size]
         self.transduction_ = labels.classes[result.y]
         model: Any = problem.model(result.y)
         self.coef_ = model if rows.is_factor else None
@@ -358,15 +380,14 @@ class S2RLSClassifier(_S2RLSBase):
         """Return the start, in class indices where a class for every row is given."""
         if isinstance(self.start, str):
             return self.start
-        given = np.asarray(self.start)
-        codes = np.searchsorted(labels.classes, given)
-        codes = np.minimum(codes, labels.classes.size - 1)
-        if given.shape != labels.codes.shape or np.any(labels.classes[codes] != given):
+        given = label_array(self.start).tolist()
+        index = {c: code for code, c in enumerate(labels.classes.tolist())}
+        if len(given) != labels.codes.size or not set(given) <= set(index):
             raise ValueError(
                 f"start must name one of the classes {labels.classes.tolist()} for "
                 f"each of the {labels.codes.size} rows."
             )
-        return codes
+        return np.array([index[c] for c in given])
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Compute the real outputs f(x).
@@ -502,7 +523,7 @@ class S2RLSClassifierCV(_S2RLSBase):
         lams: Any = None,
         lams_unlabeled: Any = (0.1, 1.0),
         balance: Any = None,
-        balance_tol: float = 0.2,
+        balance_tol: float | None = 0.2,
         solver: str = "local_search",
         start: str = "supervised",
         cv: int = 5,
@@ -603,17 +624,24 @@ class S2RLSClassifierCV(_S2RLSBase):
     def _grid(self, X: Any) -> dict[str, list[Any]]:
         lams = LAM_GRID if self.lams is None else self.lams
         gammas = ["scale"] if self.gammas is None else list(self.gammas)
+        if gammas and "gamma" not in KERNEL_PARAMS.get(str(self.kernel), ()):
+            if self.gammas is not None:
+                warn_ignored("gammas", f"kernel={self.kernel!r} does not use it")
+            gammas = ["scale"]
         if self.gammas is None and self.kernel == "rbf":
             s = range_width(X)
             gammas = [gamma_from_width(c * s) for c in (0.1, 0.5, 1.0, 5.0, 10.0)]
         grid: dict[str, list[Any]] = {
             "gamma": gammas,
-            "lam_unlabeled": [float(v) for v in self.lams_unlabeled],
-            "lam": [float(v) for v in lams],
+            "lam_unlabeled": np.asarray(self.lams_unlabeled, dtype=float).tolist(),
+            "lam": np.asarray(lams, dtype=float).tolist(),
         }
         for name, values in grid.items():
-            if not values:
-                raise ValueError(f"{name}s holds no value to try: give at least one.")
+            if not values or any(isinstance(v, list) for v in values):
+                plural = "lams_unlabeled" if name == "lam_unlabeled" else f"{name}s"
+                raise ValueError(
+                    f"{plural} holds no value to try: give a list with at least one."
+                )
         return grid
 
     def _folds(
@@ -644,15 +672,9 @@ class S2RLSClassifierCV(_S2RLSBase):
         seed: int,
     ) -> NDArray[Any]:
         """Right answers and squared errors on left-out rows, for every lam."""
-        n_classes = max(labels.classes.size, 2)
         training = np.setdiff1d(np.arange(labels.codes.size), held_out)
-        problem = rows.problem(
-            labels.codes,
-            training,
-            lam_unlabeled=lam_unlabeled,
-            balance=shares,
-            balance_tol=_tolerance(self.balance_tol, shares, single=False),
-            n_classes=n_classes,
+        problem = self._problem(
+            rows, labels, shares, subset=training, lam_unlabeled=lam_unlabeled
         )
         truth = signed_targets(labels.codes[held_out], labels.classes.size)
         scores = np.empty((2, len(lams)))
@@ -704,13 +726,15 @@ def class_shares(balance: Any, labels: Labels) -> NDArray[np.float64] | None:
         The shares; None for no bounds.
     """
     k = labels.classes.size
-    if balance is None or k == 1:
-        counts = np.bincount(labels.codes[labels.labeled], minlength=k)
-        return counts / counts.sum()
     if isinstance(balance, bool | np.bool_):
         if balance:
             raise ValueError("balance=True is unknown; use None, False or shares.")
         return None
+    if balance is None or k == 1:
+        counts = np.bincount(labels.codes[labels.labeled], minlength=k)
+        return counts / counts.sum()
+    if hasattr(balance, "to_dict"):  # a pandas Series: its index names the classes
+        balance = balance.to_dict()
     if isinstance(balance, dict):
         classes = labels.classes.tolist()
         if set(balance) != set(classes):
@@ -720,11 +744,3 @@ def class_shares(balance: Any, labels: Labels) -> NDArray[np.float64] | None:
             )
         balance = [balance[c] for c in classes]
     return check_balance(balance, k)
-
-
-def _tolerance(
-    tol: float | None, shares: NDArray[Any] | None, single: bool
-) -> float | None:
-    if single:
-        return 0.0
-    return None if shares is None else tol
