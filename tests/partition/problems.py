@@ -9,11 +9,21 @@ from fewlabels.partition import PartitionProblem
 
 
 def random_problem(
-    seed, n=10, rank=3, n_classes=2, n_labeled=3, balanced=False, factor=True, **params
+    seed,
+    n=10,
+    rank=3,
+    n_classes=2,
+    n_labeled=3,
+    balanced=False,
+    factor=True,
+    ties=False,
+    **params,
 ):
     """A problem in class indices on random features, with duplicates and zeros."""
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(n, rank))
+    if ties:
+        Z = Z.round()
     if n > 4:
         Z[1] = Z[2]
         Z[3] = 0

@@ -17,6 +17,7 @@ from tests.reference import partition as reference
 
 def kernel_of(problem):
     system = problem.system
+    system = getattr(getattr(system, "shared", None), "base", system)
     return system.K if hasattr(system, "K") else system.Z @ system.Z.T
 
 
@@ -166,6 +167,22 @@ def test_repair_always_ends_within_the_bounds(weights, tol, n_free, seed):
         assert_array_equal(fixed, codes)
 
 
+@given(k=st.integers(2, 5), n_free=st.integers(2, 25), seed=st.integers(0, 99))
+def test_repair_moves_the_points_that_lose_least(k, n_free, seed):
+    """One class too full, room everywhere else: the smallest losses move."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n_free, k))
+    keep = int(rng.integers(n_free))
+    upper = np.full(k, n_free)
+    upper[0] = keep
+    fixed = repair(
+        np.zeros(n_free, dtype=np.intp), scores, SizeBounds(np.zeros(k, int), upper)
+    )
+    losses = np.sort(scores[:, 0] - scores[:, 1:].max(axis=1))
+    total = np.sum(scores[:, 0] - scores[np.arange(n_free), fixed])
+    assert_close(total, losses[: n_free - keep].sum(), scale=1)
+
+
 @given(n_free=st.integers(1, 20), low=st.integers(0, 20), seed=st.integers(0, 99))
 def test_repair_of_two_classes_takes_the_largest_outputs(n_free, low, seed):
     low = min(low, n_free)
@@ -223,4 +240,28 @@ def test_bad_partitions():
     with pytest.raises(ValueError, match="use move_gains"):
         three.flip_gains(random_codes(three))
     with pytest.raises(ValueError, match="lams must be positive"):
-        next(problem.path([0.0]))
+        problem.path([0.0])
+
+
+def test_matrices_that_are_no_kernels():
+    K = np.diag([1.0, 1.0, 1.0, -9.0])
+    problem = PartitionProblem.from_kernel(K, [-1, 1, 0, 0])
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        problem.objective([-1, 1, 1, 1])
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        next(problem.path([1.0]))
+    with pytest.raises(ValueError, match="not symmetric"):
+        PartitionProblem.from_kernel([[1.0, 0.5], [0.0, 1.0]], [0, 0])
+
+
+def test_features_that_drown_the_regularisation(rng):
+    Z = 1e8 * np.repeat(rng.normal(size=(20, 1)), 2, axis=1)
+    problem = PartitionProblem.from_factor(Z, np.zeros(20, dtype=int), 1e-3)
+    with pytest.raises(ValueError, match="scale the features, or raise lam"):
+        problem.objective(np.tile([-1, 1], 10))
+
+
+def test_tolerances_beyond_all_bounds():
+    bounds = size_bounds(np.array([0.5, 0.5]), 1e20, 10, 2)
+    assert_array_equal(bounds.lower, 0)
+    assert_array_equal(bounds.upper, 10)

@@ -7,9 +7,9 @@ The problem, for u free points and k classes with E the one-hot matrix of all po
 Moving point i from class a to class b raises S by 4 (H[b, i] - H[a, i] + Q[i, i]),
 where H = E' Q, and moving i from a to b together with j from b to a by the sum of the
 two minus 8 Q[i, j]. Either the products H are kept, with Q at hand row by row (a trial
-costs O(1), a move O(u)), or the products P = E' B with a factor Q = B B' (both cost
-O(r)). Every loop serves both: `dense` says which of (Q, H) and (B, P) is in use, the
-other two are empty.
+costs O(1), a move O(u)), or the products P = E' B diag(w) with a factor
+Q = B diag(w) B' (both cost O(r)). Every loop serves both: `dense` says which of (Q, H)
+and (B, w, P) is in use, the others are empty.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -40,15 +40,15 @@ def _difference_product(x, p, s):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _product(x, z):
+def _product(x, z, w):
     total = 0.0
     for t in range(x.shape[0]):
-        total += x[t] * z[t]
+        total += x[t] * z[t] * w[t]
     return total
 
 
 @njit(cache=True, nogil=True)
-def move_gain(i, a, b, dense, q, H, B, P):
+def move_gain(i, a, b, dense, q, H, B, w, P):
     """Return what moving i from a to b adds to S."""
     if dense:
         difference = H[b, i] - H[a, i]
@@ -58,23 +58,25 @@ def move_gain(i, a, b, dense, q, H, B, P):
 
 
 @njit(cache=True, nogil=True)
-def _entry(i, j, dense, Q, B):
-    return Q[i, j] if dense else _product(B[i], B[j])
+def _entry(i, j, dense, Q, B, w):
+    return Q[i, j] if dense else _product(B[i], B[j], w)
 
 
 @njit(cache=True, nogil=True)
-def apply_move(i, b, codes, sizes, dense, Q, H, B, P):
+def apply_move(i, b, codes, sizes, dense, Q, H, B, w, P):
     """Move i to class b and bring the products up to date."""
     a = codes[i]
     if dense:
-        row = Q[i]
-        to, off = H[b], H[a]
+        row, to, off = Q[i], H[b], H[a]
+        for j in range(row.shape[0]):
+            to[j] += row[j]
+            off[j] -= row[j]
     else:
-        row = B[i]
-        to, off = P[b], P[a]
-    for j in range(row.shape[0]):
-        to[j] += row[j]
-        off[j] -= row[j]
+        row, to, off = B[i], P[b], P[a]
+        for t in range(row.shape[0]):
+            step = w[t] * row[t]
+            to[t] += step
+            off[t] -= step
     sizes[a] -= 1
     sizes[b] += 1
     codes[i] = b
@@ -91,7 +93,7 @@ def _append(buffer, count, value):
 
 
 @njit(cache=True, nogil=True)
-def _best_movers(a, b, gains, found, codes, dense, q, H, B, P, tol, tabu, now):
+def _best_movers(a, b, gains, found, codes, dense, q, H, B, w, P, tol, tabu, now):
     """Keep the points of class a that gain most by moving to b, best first.
 
     Gains within `tol` of each other are equal, here and below: rounding must not
@@ -101,7 +103,7 @@ def _best_movers(a, b, gains, found, codes, dense, q, H, B, P, tol, tabu, now):
     for i in range(codes.shape[0]):
         if codes[i] != a or tabu[i] > now:
             continue
-        gain = move_gain(i, a, b, dense, q, H, B, P)
+        gain = move_gain(i, a, b, dense, q, H, B, w, P)
         if count == SWAP_CANDIDATES and gain <= gains[count - 1] + tol:
             continue
         if count < SWAP_CANDIDATES:
@@ -117,7 +119,7 @@ def _best_movers(a, b, gains, found, codes, dense, q, H, B, P, tol, tabu, now):
 
 
 @njit(cache=True, nogil=True)
-def _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, tabu, now):
+def _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, tabu, now):
     """Return the best exchange between two classes whose sizes block single moves.
 
     Only the points that gain most by moving alone are looked at.
@@ -135,22 +137,50 @@ def _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, tabu, now):
             if forward and backward:
                 continue
             n_ab = _best_movers(
-                a, b, gains_ab, movers_ab, codes, dense, q, H, B, P, tol, tabu, now
+                a,
+                b,
+                gains_ab,
+                movers_ab,
+                codes,
+                dense,
+                q,
+                H,
+                B,
+                w,
+                P,
+                tol,
+                tabu,
+                now,
             )
             n_ba = _best_movers(
-                b, a, gains_ba, movers_ba, codes, dense, q, H, B, P, tol, tabu, now
+                b,
+                a,
+                gains_ba,
+                movers_ba,
+                codes,
+                dense,
+                q,
+                H,
+                B,
+                w,
+                P,
+                tol,
+                tabu,
+                now,
             )
             for s in range(n_ab):
                 for t in range(n_ba):
                     i, j = movers_ab[s], movers_ba[t]
-                    gain = gains_ab[s] + gains_ba[t] - 8.0 * _entry(i, j, dense, Q, B)
+                    gain = (
+                        gains_ab[s] + gains_ba[t] - 8.0 * _entry(i, j, dense, Q, B, w)
+                    )
                     if gain > best + tol:
                         best, best_i, best_j = gain, i, j
     return best, best_i, best_j
 
 
 @njit(cache=True, nogil=True)
-def _any_swap(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol):
+def _any_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol):
     """Find an exchange that helps, or make sure that there is none.
 
     As |Q_ij| <= sqrt(Q_ii Q_jj), most pairs are ruled out by their single gains.
@@ -170,9 +200,9 @@ def _any_swap(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol):
             best_gain, best_root = -np.inf, 0.0
             for i in range(u):
                 if codes[i] == a:
-                    gains[i] = move_gain(i, a, b, dense, q, H, B, P)
+                    gains[i] = move_gain(i, a, b, dense, q, H, B, w, P)
                 elif codes[i] == b:
-                    gains[i] = move_gain(i, b, a, dense, q, H, B, P)
+                    gains[i] = move_gain(i, b, a, dense, q, H, B, w, P)
                     best_gain = max(best_gain, gains[i])
                     best_root = max(best_root, roots[i])
             for i in range(u):
@@ -189,14 +219,14 @@ def _any_swap(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol):
                     if left == 0:
                         return 0.0, -1, -1, False
                     left -= 1
-                    gain = pair - 8.0 * _entry(i, j, dense, Q, B)
+                    gain = pair - 8.0 * _entry(i, j, dense, Q, B, w)
                     if gain > tol:
                         return gain, i, j, True
     return 0.0, -1, -1, True
 
 
 @njit(cache=True, nogil=True)
-def climb(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, max_trials, swaps):
+def climb(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, max_trials, swaps):
     """Climb to a local optimum of S: round robin, first improvement.
 
     A trial takes one point and its best admissible class. After u trials without a
@@ -225,11 +255,11 @@ def climb(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, max_trials, swaps):
             if sizes[a] > lo[a]:
                 for b in range(k):
                     if b != a and sizes[b] < hi[b]:
-                        gain = move_gain(i, a, b, dense, q, H, B, P)
+                        gain = move_gain(i, a, b, dense, q, H, B, w, P)
                         if gain > best + tol:
                             best, target = gain, b
             if target >= 0:
-                apply_move(i, target, codes, sizes, dense, Q, H, B, P)
+                apply_move(i, target, codes, sizes, dense, Q, H, B, w, P)
                 gains = _append(gains, changes, best)
                 changes += 1
                 moves += 1
@@ -242,17 +272,17 @@ def climb(codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, max_trials, swaps):
         if exhausted or not swaps:
             break
         best, s, t = _best_swap(
-            codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, never, 0
+            codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, never, 0
         )
         if best <= tol:
             best, s, t, covered = _any_swap(
-                codes, sizes, lo, hi, dense, q, Q, H, B, P, tol
+                codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol
             )
             if s < 0:
                 break
         a, b = codes[s], codes[t]
-        apply_move(s, b, codes, sizes, dense, Q, H, B, P)
-        apply_move(t, a, codes, sizes, dense, Q, H, B, P)
+        apply_move(s, b, codes, sizes, dense, Q, H, B, w, P)
+        apply_move(t, a, codes, sizes, dense, Q, H, B, w, P)
         gains = _append(gains, changes, best)
         changes += 1
         n_swaps += 1
@@ -311,19 +341,19 @@ def _draw_mutation(flip, points, targets, codes, sizes, lo, hi, marked, new_size
 
 
 @njit(cache=True, nogil=True)
-def _gain_of_moves(count, points, targets, codes, dense, q, Q, H, B, P):
+def _gain_of_moves(count, points, targets, codes, dense, q, Q, H, B, w, P):
     """Return what several moves at once add to S."""
     total = 0.0
     for s in range(count):
         i, b = points[s], targets[s]
         a = codes[i]
-        total += move_gain(i, a, b, dense, q, H, B, P)
+        total += move_gain(i, a, b, dense, q, H, B, w, P)
         for t in range(s):
             j, d = points[t], targets[t]
             c = codes[j]
             sign = (b == d) + (a == c) - (a == d) - (b == c)
             if sign != 0:
-                total += 4.0 * sign * _entry(i, j, dense, Q, B)
+                total += 4.0 * sign * _entry(i, j, dense, Q, B, w)
     return total
 
 
@@ -357,7 +387,24 @@ def _select(merit, S, tol, children, slots):
 
 @njit(cache=True, nogil=True)
 def evolve(
-    codes, sizes, S, lo, hi, dense, q, Q, H, B, P, nu, flip, tol, patience, limit, rng
+    codes,
+    sizes,
+    S,
+    lo,
+    hi,
+    dense,
+    q,
+    Q,
+    H,
+    B,
+    w,
+    P,
+    nu,
+    flip,
+    tol,
+    patience,
+    limit,
+    rng,
 ):
     """Evolve a population of mu partitions, keeping the mu best of mu + nu.
 
@@ -402,7 +449,17 @@ def evolve(
                 rng,
             )
             gain = _gain_of_moves(
-                counts[c], points[c], targets[c], codes[p], dense, q, Q, H[p], B, P[p]
+                counts[c],
+                points[c],
+                targets[c],
+                codes[p],
+                dense,
+                q,
+                Q,
+                H[p],
+                B,
+                w,
+                P[p],
             )
             merit[c] = S[p] + gain if counts[c] > 0 else -np.inf
         born = _select(merit, S, tol, children, slots)
@@ -433,9 +490,10 @@ def evolve(
                     Q,
                     H[slot],
                     B,
+                    w,
                     P[slot],
                 )
-        if S.max() > history[changes - 1]:
+        if S.max() > history[changes - 1] + tol:
             history = _append(history, changes, S.max())
             changes += 1
     return history[:changes], generation * nu, flips, n_swaps, idle < patience
@@ -443,7 +501,23 @@ def evolve(
 
 @njit(cache=True, nogil=True)
 def walk(
-    codes, sizes, S, lo, hi, dense, q, Q, H, B, P, tenure, tol, patience, limit, rng
+    codes,
+    sizes,
+    S,
+    lo,
+    hi,
+    dense,
+    q,
+    Q,
+    H,
+    B,
+    w,
+    P,
+    tenure,
+    tol,
+    patience,
+    limit,
+    rng,
 ):
     """Walk by the best move that is not forbidden, up or down, and keep the best.
 
@@ -472,28 +546,28 @@ def walk(
             for b in range(k):
                 if b == a or sizes[b] >= hi[b]:
                     continue
-                gain = move_gain(i, a, b, dense, q, H, B, P)
+                gain = move_gain(i, a, b, dense, q, H, B, w, P)
                 if tabu_until[i] > step and S + gain <= best_S + tol:
                     continue
                 if gain > best + tol:
                     best, mover, target = gain, i, b
         swap_gain, s, t = _best_swap(
-            codes, sizes, lo, hi, dense, q, Q, H, B, P, tol, tabu_until, step
+            codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, tabu_until, step
         )
         if mover < 0 and s < 0:
             idle += 1  # everything is forbidden: let time pass
             continue
         if swap_gain > best + tol:
             a, b = codes[s], codes[t]
-            apply_move(s, b, codes, sizes, dense, Q, H, B, P)
-            apply_move(t, a, codes, sizes, dense, Q, H, B, P)
+            apply_move(s, b, codes, sizes, dense, Q, H, B, w, P)
+            apply_move(t, a, codes, sizes, dense, Q, H, B, w, P)
             tabu_until[s] = step + 1 + tenure + rng.integers(0, 10)
             tabu_until[t] = step + 1 + tenure + rng.integers(0, 10)
             S += swap_gain
             moves += 2
             n_swaps += 1
         else:
-            apply_move(mover, target, codes, sizes, dense, Q, H, B, P)
+            apply_move(mover, target, codes, sizes, dense, Q, H, B, w, P)
             tabu_until[mover] = step + 1 + tenure + rng.integers(0, 10)
             S += best
             moves += 1

@@ -32,8 +32,12 @@ class Gains:
         Whether Q and products with it are in use, or B and products with that.
     q : ndarray of shape (n_free,)
         Diagonal of Q.
-    Q, B : ndarray
-        The matrix or its factor; the other one is empty.
+    Q : ndarray of shape (n_free, n_free)
+        The matrix; empty if the factor is in use.
+    B : ndarray of shape (n_free, rank)
+        The factor, Q = B diag(sigma) B'; empty if the matrix is in use.
+    sigma : ndarray of shape (rank,)
+        Weights of the columns of B.
     offset : ndarray of shape (n_classes, n_free) or (n_classes, rank)
         What the labelled points contribute to the products.
     tol : float
@@ -44,11 +48,12 @@ class Gains:
     q: Array
     Q: Array
     B: Array
+    sigma: Array
     offset: Array
     tol: float
 
     def products(self, codes: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Products H = E'Q or P = E'B of partitions of the free points.
+        """Products H = E'Q or P = E'B diag(sigma) of partitions of the free points.
 
         One matrix product serves many partitions: a single one would be bound by the
         time that reading Q takes.
@@ -67,6 +72,8 @@ class Gains:
         n_partitions, k = codes.shape[0], self.offset.shape[0]
         E = (codes[:, None, :] == np.arange(k)[:, None]).astype(np.float64)
         products = E.reshape(n_partitions * k, -1) @ matrix
+        if not self.dense:
+            products *= self.sigma
         products = products.reshape(n_partitions, k, -1) + self.offset
         none = np.empty((n_partitions, 0, 0))
         return (products, none) if self.dense else (none, products)
@@ -112,9 +119,9 @@ def prepare_gains(
     dense = B is None
     if representation == "auto" and B is not None:
         fits = free.size**2 * 8 <= memory_budget * 2**20
-        # A run saves about 8 u r products, which computing Q costs 50 times over for
-        # every 100 points: measured.
-        dense = fits and (n_runs >= free.size / 100 or free.size <= B.shape[1])
+        # Computing Q takes u^2 r operations, a run with it saves in proportion to u r:
+        # at u = 1000 and r = 500, measured, it pays from some 25 runs on.
+        dense = fits and n_runs >= free.size / 40
     E = problem.one_hot(problem.codes)  # rows of free points are zero
     q = system.diagonal()[free]
     tol = RELATIVE_TOL * float(np.sum(np.abs(q)))
@@ -122,9 +129,9 @@ def prepare_gains(
         tol += 100 * np.finfo(np.float64).eps * float(np.max(problem.d**2, initial=0))
     if dense or B is None:
         offset = np.ascontiguousarray(system.products(E)[free].T)
-        return Gains(True, q, system.dense(free), _NONE, offset, tol)
-    offset = E[labeled].T @ B[labeled]
-    return Gains(False, q, _NONE, np.ascontiguousarray(B[free]), offset, tol)
+        return Gains(True, q, system.dense(free), _NONE, np.empty(0), offset, tol)
+    offset = (E[labeled].T @ B[labeled]) * system.sigma
+    return Gains(False, q, _NONE, system.factor(free), system.sigma, offset, tol)
 
 
 def spawn_generators(random_state: Any, n: int) -> list[np.random.Generator]:
@@ -318,7 +325,7 @@ def best_of_runs(
     # F = constant - S may have no digits left to tell the runs apart.
     fits = problem.fits_of(codes)
     objectives = problem.objectives_of(codes)
-    best = int(fits.argmax())
+    best = int(np.argmax(fits >= fits.max() - gains.tol))  # of equals, the first
     found = runs[best]
     # Counted back from the end, whose objective is computed afresh.
     later = np.concatenate([np.cumsum(found.raises[::-1])[::-1], [0.0]])

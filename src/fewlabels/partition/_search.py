@@ -117,6 +117,7 @@ def local_search(
             gains.Q,
             H,
             gains.B,
+            gains.sigma,
             P,
             gains.tol,
             limit,
@@ -251,6 +252,7 @@ def evolve(
             gains.Q,
             H,
             gains.B,
+            gains.sigma,
             P,
             nu,
             mutation == "flip",
@@ -265,7 +267,12 @@ def evolve(
             else f"{patience} generations without a survivor"
         )
         return Run(
-            population[S.argmax()], np.diff(history), children, flips, n_swaps, reason
+            population[np.argmax(S >= S.max() - gains.tol)],
+            np.diff(history),
+            children,
+            flips,
+            n_swaps,
+            reason,
         )
 
     return best_of_runs(
@@ -372,6 +379,7 @@ def tabu_search(
             gains.Q,
             H,
             gains.B,
+            gains.sigma,
             P,
             tenure,
             gains.tol,

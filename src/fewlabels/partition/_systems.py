@@ -32,7 +32,14 @@ class System(Protocol):
 
     @property
     def B(self) -> Array | None:
-        """A factor of Q, if one is known."""
+        """A factor of Q = B diag(sigma) B', if one is known."""
+
+    @property
+    def sigma(self) -> Array:
+        """Weights of the columns of B."""
+
+    def factor(self, rows: NDArray[np.intp]) -> Array:
+        """Rows of B, contiguous."""
 
     def dense(self, rows: NDArray[np.intp]) -> Array:
         """Block of Q for some points."""
@@ -46,7 +53,9 @@ class System(Protocol):
     def model(self, Y: Array) -> Array:
         """Coefficients of the least-squares model of the targets Y."""
 
-    def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
+    def supervised_outputs(
+        self, labeled: NDArray[np.intp], Y: Array, lam: float | None = None
+    ) -> Array:
         """Return outputs on all points of the model trained on the labelled ones."""
 
     def path(self, lams: NDArray[np.float64]) -> Iterator["System"]:
@@ -60,6 +69,10 @@ class KernelSystem:
         self.K, self.d, self.lam = K, d, lam
 
     B = None
+    sigma = np.empty(0)
+
+    def factor(self, rows: NDArray[np.intp]) -> Array:
+        raise NotImplementedError("a kernel matrix comes without a factor")
 
     @cached_property
     def _cholesky(self) -> tuple[Array, bool]:
@@ -100,21 +113,28 @@ class KernelSystem:
         solved = linalg.cho_solve(self._cholesky, scaled, check_finite=False)
         return self.d[:, None] * solved
 
-    def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
-        A = self.K[np.ix_(labeled, labeled)].copy()
-        A.flat[:: A.shape[0] + 1] += self.lam * labeled.size
+    def supervised_outputs(
+        self, labeled: NDArray[np.intp], Y: Array, lam: float | None = None
+    ) -> Array:
+        A = self.K[np.ix_(labeled, labeled)]
+        A.flat[:: A.shape[0] + 1] += (lam or self.lam) * labeled.size
         return self.K[:, labeled] @ linalg.solve(A, Y, assume_a="pos")
 
     def path(self, lams: NDArray[np.float64]) -> Iterator[System]:
         w, V = linalg.eigh(
-            self.d[:, None] * self.K * self.d, overwrite_a=True, check_finite=False
+            self.d[:, None] * self.K * self.d,
+            overwrite_a=True,
+            check_finite=False,
+            driver="evd",
         )
         if w[0] < -1e-8 * np.abs(w).max():
             raise ValueError(_NOT_PSD)
         keep = w > w.size * np.finfo(w.dtype).eps * max(w[-1], 0.0)
-        w, V = w[keep], np.ascontiguousarray(V[:, keep])
+        # Q = D V diag(w / (w + lam)) V' D, and the model is c = D V (w + lam)^-1 V'D y.
+        w, B = w[keep], self.d[:, None] * V[:, keep]
+        shared = _Spectrum(self, B, w, w, B)
         for lam in lams:
-            yield _SpectralKernelSystem(self, w, V, float(lam))
+            yield SpectralSystem(shared, float(lam))
 
 
 class FactorSystem:
@@ -122,6 +142,10 @@ class FactorSystem:
 
     def __init__(self, Z: Array, d: Array, lam: float) -> None:
         self.Z, self.d, self.lam = Z, d, lam
+        self.sigma = np.ones(Z.shape[1])
+
+    def factor(self, rows: NDArray[np.intp]) -> Array:
+        return np.ascontiguousarray(self.B[rows])
 
     @cached_property
     def _gram(self) -> Array:
@@ -164,15 +188,20 @@ class FactorSystem:
         right = self.Z.T @ ((self.d**2)[:, None] * Y)
         return linalg.cho_solve((self._cholesky, True), right, check_finite=False)
 
-    def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
-        return self.Z @ ridge_weights(self.Z[labeled], Y, self.lam)
+    def supervised_outputs(
+        self, labeled: NDArray[np.intp], Y: Array, lam: float | None = None
+    ) -> Array:
+        return self.Z @ ridge_weights(self.Z[labeled], Y, lam or self.lam)
 
     def path(self, lams: NDArray[np.float64]) -> Iterator[System]:
-        s, V = linalg.eigh(self._gram, check_finite=False)
+        s, V = linalg.eigh(self._gram, check_finite=False, driver="evd")
         s = np.maximum(s, 0)
-        rotated = (self.d**2)[:, None] * (self.Z @ V)
+        # Q = B (s + lam)^-1 B' with B = D^2 Z V; the weights are V (s + lam)^-1 B'y.
+        B = self.Z @ V
+        B *= (self.d**2)[:, None]
+        shared = _Spectrum(self, B, s, np.ones_like(s), V)
         for lam in lams:
-            yield _SpectralFactorSystem(self, s, V, rotated, float(lam))
+            yield SpectralSystem(shared, float(lam))
 
 
 def ridge_weights(Z: Array, Y: Array, lam: float) -> Array:
@@ -200,52 +229,68 @@ def ridge_weights(Z: Array, Y: Array, lam: float) -> Array:
     return linalg.solve(A, Z.T @ Y, assume_a="pos", check_finite=False)
 
 
-class _SpectralKernelSystem(KernelSystem):
-    """A kernel system whose decomposition w, V of D K D is at hand."""
+class _Spectrum:
+    """What the systems of a path share: Q = B diag(top / (e + lam)) B' for every lam.
 
-    def __init__(self, base: KernelSystem, w: Array, V: Array, lam: float) -> None:
-        super().__init__(base.K, base.d, lam)
-        self.w, self.V = w, V
-
-    @cached_property
-    def B(self) -> Array:  # type: ignore[override]
-        B = self.V * np.sqrt(self.w / (self.w + self.lam))
-        B *= self.d[:, None]
-        return B
-
-    @cached_property
-    def Q(self) -> Array:
-        return self.B @ self.B.T
-
-    def diagonal(self) -> Array:
-        return np.einsum("ij,ij->i", self.B, self.B)
-
-    def products(self, E: Array) -> Array:
-        return self.B @ (self.B.T @ E)
-
-    def model(self, Y: Array) -> Array:
-        scaled = self.d[:, None] * Y
-        inside = self.V.T @ scaled
-        # The part outside the range of K has no effect on any prediction.
-        return self.d[:, None] * (self.V @ (inside / (self.w + self.lam)[:, None]))
-
-
-class _SpectralFactorSystem(FactorSystem):
-    """A factor system whose decomposition s, V of Z'D^2 Z is at hand."""
+    The model of targets Y is M diag(1 / (e + lam)) B' Y.
+    """
 
     def __init__(
-        self, base: FactorSystem, s: Array, V: Array, rotated: Array, lam: float
+        self,
+        base: KernelSystem | FactorSystem,
+        B: Array,
+        e: Array,
+        top: Array,
+        M: Array,
     ) -> None:
-        super().__init__(base.Z, base.d, lam)
-        self.s, self.V, self.rotated = s, V, rotated
+        self.base, self.B, self.e, self.top, self.M = base, B, e, top, M
+        self._rows: NDArray[np.intp] | None = None
+        self._factor: Array = B
 
     @cached_property
-    def B(self) -> Array:
-        return self.rotated / np.sqrt(self.s + self.lam)
+    def squares(self) -> Array:
+        return self.B**2
+
+    def factor(self, rows: NDArray[np.intp]) -> Array:
+        """Rows of B, the same copy for all who ask for the same rows."""
+        if self._rows is None or not np.array_equal(rows, self._rows):
+            self._rows, self._factor = rows, np.ascontiguousarray(self.B[rows])
+        return self._factor
+
+
+class SpectralSystem:
+    """One value of lam on a path; nothing of the size of B is computed for it."""
+
+    def __init__(self, shared: _Spectrum, lam: float) -> None:
+        self.shared, self.lam = shared, lam
+        self.B = shared.B
+        self.sigma = shared.top / (shared.e + lam)
+
+    def factor(self, rows: NDArray[np.intp]) -> Array:
+        return self.shared.factor(rows)
+
+    def dense(self, rows: NDArray[np.intp]) -> Array:
+        B = self.factor(rows)
+        return (B * self.sigma) @ B.T
+
+    def diagonal(self) -> Array:
+        return self.shared.squares @ self.sigma
+
+    def products(self, E: Array) -> Array:
+        return self.B @ (self.sigma[:, None] * (self.B.T @ E))
 
     def model(self, Y: Array) -> Array:
-        inside = self.rotated.T @ Y
-        return self.V @ (inside / (self.s + self.lam)[:, None])
+        inside = (self.B.T @ Y) / (self.shared.e + self.lam)[:, None]
+        return self.shared.M @ inside
+
+    def supervised_outputs(
+        self, labeled: NDArray[np.intp], Y: Array, lam: float | None = None
+    ) -> Array:
+        return self.shared.base.supervised_outputs(labeled, Y, lam or self.lam)
+
+    def path(self, lams: NDArray[np.float64]) -> Iterator[System]:
+        for lam in lams:
+            yield SpectralSystem(self.shared, float(lam))
 
 
 def as_array(A: Any, name: str) -> Array:
