@@ -10,6 +10,9 @@ two minus 8 Q[i, j]. Either the products H are kept, with Q at hand row by row (
 costs O(1), a move O(u)), or the products P = E' B diag(w) with a factor
 Q = B diag(w) B' (both cost O(r)). Every loop serves both: `dense` says which of (Q, H)
 and (B, w, P) is in use, the others are empty.
+
+Only differences between classes count, so H and P hold the products relative to those
+of class 0, whose row stays zero: with two classes, a move changes a single row.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -47,7 +50,7 @@ def _product(x, z, w):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def move_gain(i, a, b, dense, q, H, B, w, P):
     """Return what moving i from a to b adds to S."""
     if dense:
@@ -57,26 +60,32 @@ def move_gain(i, a, b, dense, q, H, B, w, P):
     return 4.0 * (difference + q[i])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _entry(i, j, dense, Q, B, w):
     return Q[i, j] if dense else _product(B[i], B[j], w)
+
+
+@njit(cache=True, nogil=True)
+def _add(products, c, row, times):
+    """Add a multiple of a row to the products of class c."""
+    target = products[c]
+    for j in range(row.shape[0]):
+        target[j] += times * row[j]
 
 
 @njit(cache=True, nogil=True)
 def apply_move(i, b, codes, sizes, dense, Q, H, B, w, P):
     """Move i to class b and bring the products up to date."""
     a = codes[i]
-    if dense:
-        row, to, off = Q[i], H[b], H[a]
-        for j in range(row.shape[0]):
-            to[j] += row[j]
-            off[j] -= row[j]
+    row = Q[i] if dense else w * B[i]
+    products = H if dense else P
+    if a == 0 or b == 0:  # the class that all others are relative to
+        sign = 1.0 if a == 0 else -1.0
+        for c in range(1, sizes.shape[0]):
+            _add(products, c, row, 2.0 * sign if c == a + b else sign)
     else:
-        row, to, off = B[i], P[b], P[a]
-        for t in range(row.shape[0]):
-            step = w[t] * row[t]
-            to[t] += step
-            off[t] -= step
+        _add(products, b, row, 1.0)
+        _add(products, a, row, -1.0)
     sizes[a] -= 1
     sizes[b] += 1
     codes[i] = b

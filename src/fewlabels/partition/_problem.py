@@ -106,6 +106,11 @@ class PartitionProblem:
         return self.system.lam
 
     @property
+    def constant(self) -> float:
+        """What F and S add up to, whatever the partition."""
+        return float(0.5 * self.n_classes * np.sum(self.d**2))
+
+    @property
     def lower(self) -> NDArray[np.intp]:
         """Least number of free points in every class."""
         return self.bounds.lower
@@ -359,7 +364,7 @@ class PartitionProblem:
         objectives : ndarray of shape (n_partitions,)
             F of each.
         """
-        return 0.5 * self.n_classes * np.sum(self.d**2) - self.fits_of(codes)
+        return self.constant - self.fits_of(codes)
 
     def fits_of(self, codes: NDArray[np.intp]) -> Array:
         """Evaluate S, which F lacks to a constant, at several partitions, unchecked.

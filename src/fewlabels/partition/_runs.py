@@ -66,7 +66,7 @@ class Gains:
         Returns
         -------
         H, P : ndarray of shape (n_partitions, n_classes, n_free or rank)
-            The products; the one not in use is of shape (n_partitions, 0, 0).
+            The products, relative to those of class 0; the one not in use is of shape (n_partitions, 0, 0).
         """
         matrix = self.Q if self.dense else self.B
         n_partitions, k = codes.shape[0], self.offset.shape[0]
@@ -75,6 +75,7 @@ class Gains:
         if not self.dense:
             products *= self.sigma
         products = products.reshape(n_partitions, k, -1) + self.offset
+        products -= products[:, :1].copy()
         none = np.empty((n_partitions, 0, 0))
         return (products, none) if self.dense else (none, products)
 
@@ -324,7 +325,7 @@ def best_of_runs(
     codes[:, problem.free] = [r.codes for r in runs]
     # F = constant - S may have no digits left to tell the runs apart.
     fits = problem.fits_of(codes)
-    objectives = problem.objectives_of(codes)
+    objectives = problem.constant - fits
     best = int(np.argmax(fits >= fits.max() - gains.tol))  # of equals, the first
     found = runs[best]
     # Counted back from the end, whose objective is computed afresh.
