@@ -66,7 +66,8 @@ class Gains:
         Returns
         -------
         H, P : ndarray of shape (n_partitions, n_classes, n_free or rank)
-            The products, relative to those of class 0; the one not in use is of shape (n_partitions, 0, 0).
+            The products, relative to those of class 0; the one not in use is of shape
+            (n_partitions, 0, 0).
         """
         matrix = self.Q if self.dense else self.B
         n_partitions, k = codes.shape[0], self.offset.shape[0]
