@@ -286,14 +286,17 @@ def test_limits():
 
 
 def test_the_memory_budget_decides():
-    problem = random_problem(0, n=200, rank=3)
+    problem = random_problem(0, n=200, rank=50)
     thin = local_search(problem, memory_budget=0.01, n_restarts=20, random_state=0)
     assert thin.representation == "factor"
     thick = local_search(problem, n_restarts=20, random_state=0)
     assert thick.representation == "dense"
     assert_array_equal(thin.y, thick.y)
-    # A single run is over before the dense matrix would be ready.
+    # A single run is over before the dense matrix would be ready, and a factor of low
+    # rank is always faster.
     assert local_search(problem).representation == "factor"
+    flat = random_problem(0, n=200, rank=3)
+    assert local_search(flat, n_restarts=99).representation == "factor"
 
 
 @pytest.mark.parametrize(

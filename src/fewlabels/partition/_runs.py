@@ -121,9 +121,7 @@ def prepare_gains(
     dense = B is None
     if representation == "auto" and B is not None:
         fits = free.size**2 * 8 <= memory_budget * 2**20
-        # Computing Q takes u^2 r operations, a run with it saves in proportion to u r:
-        # at u = 1000 and r = 500, measured, it pays from some 25 runs on.
-        dense = fits and n_runs >= free.size / 40
+        dense = fits and _dense_pays(free.size, B.shape[1], n_runs)
     E = problem.one_hot(problem.codes)  # rows of free points are zero
     q = system.diagonal()[free]
     tol = RELATIVE_TOL * float(np.sum(np.abs(q)))
@@ -134,6 +132,16 @@ def prepare_gains(
         return Gains(True, q, system.dense(free), _NONE, np.empty(0), offset, tol)
     offset = (E[labeled].T @ B[labeled]) * system.sigma
     return Gains(False, q, _NONE, system.factor(free), system.sigma, offset, tol)
+
+
+def _dense_pays(u: int, r: int, n_runs: int) -> bool:
+    """Whether the time that runs save with the matrix Q pays for computing it."""
+    # Nanoseconds per free point, measured: a run takes some 8 trials and 0.8 moves per
+    # point, which read r numbers each with a factor, and one or u of them with Q.
+    with_factor = 2.2 * r
+    with_matrix = 0.12 * u + 63
+    preparation = 0.04 * u * r
+    return n_runs * (with_factor - with_matrix) > preparation
 
 
 def spawn_generators(random_state: Any, n: int) -> list[np.random.Generator]:
