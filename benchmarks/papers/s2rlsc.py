@@ -590,7 +590,6 @@ def scale():
     for n in tqdm(sizes, desc="MNIST (1, 7)"):
         split = Split(X, y, n // 100, n - n // 100, n, seed=0)
         holes = np.where(split.y == 0, -1, (split.y + 1) // 2)
-        start = time.perf_counter()
         model = S2RLSClassifier(
             kernel="linear",
             n_components=100,
@@ -598,9 +597,9 @@ def scale():
             n_restarts=49,
             start="random",
             random_state=0,
-            n_jobs=-1,
-        ).fit(split.X, holes)
-        seconds.append(time.perf_counter() - start)
+        )
+        least, _ = least_time(lambda m=model, s=split, y=holes: m.fit(s.X, y))
+        seconds.append(least)
         errors.append(
             100 * np.mean(model.predict(split.X_test) != (split.signs_test > 0))
         )
