@@ -23,3 +23,16 @@ def test_examples(path):
     result = doctest.testfile(str(path), module_relative=False, optionflags=FLAGS)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_the_first_example():
+    """The code of the README runs and scores what it says."""
+    readme = DOCS.parent / "README.md"
+    if not readme.exists():
+        pytest.skip("the README is not part of this distribution")
+    code = readme.read_text().split("```python\n")[1].split("```")[0]
+    names = {}
+    exec(code, names)
+    X, y_true = names["X"], names["y_true"]
+    assert f"# {names['model'].score(X, y_true):.2f}\n" in code
+    assert f"# {names['baseline'].score(X, y_true):.2f}\n" in code
