@@ -194,8 +194,8 @@ class S2RLSClassifier(_S2RLSBase):
     ----------
     kernel : str, callable or GP kernel, default="rbf"
         See :func:`fewlabels.kernels.resolve_kernel`; with "precomputed", `X` is the
-        kernel matrix between rows and all training rows. With "linear", and with
-        `n_components`, nothing of size n x n is held.
+        kernel matrix between rows and all training rows. With "linear" (and no more
+        features than rows), and with `n_components`, nothing of size n x n is needed.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`.
     degree : float, default=3
