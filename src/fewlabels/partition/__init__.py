@@ -1,7 +1,14 @@
-"""The partition problem of semi-supervised least squares, and its solvers."""
+"""The partition problem of least squares with few or no labels, and its solvers."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from fewlabels.partition._bounds import certify, lower_bound
+from fewlabels.partition._branch import branch_and_bound
+from fewlabels.partition._exact import (
+    count_zonotope_vertices,
+    enumerate_zonotope_vertices,
+    solve_exact,
+)
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._search import evolve, local_search, tabu_search
@@ -9,7 +16,13 @@ from fewlabels.partition._search import evolve, local_search, tabu_search
 __all__ = [
     "PartitionProblem",
     "PartitionResult",
+    "branch_and_bound",
+    "certify",
+    "count_zonotope_vertices",
+    "enumerate_zonotope_vertices",
     "evolve",
     "local_search",
+    "lower_bound",
+    "solve_exact",
     "tabu_search",
 ]

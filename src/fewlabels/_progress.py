@@ -1,0 +1,81 @@
+"""A line on the terminal for work that takes long."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import sys
+from collections.abc import Callable
+from time import perf_counter
+
+Progress = bool | str | Callable[[float], None]
+
+# Seconds before a line appears by itself, and between two updates of it.
+PATIENCE = 2.0
+INTERVAL = 0.2
+
+
+class ProgressLine:
+    """Tell how much of some work is done.
+
+    Parameters
+    ----------
+    progress : "auto", bool or callable
+        A callable is given the share of the work that is done, between 0 and 1. True
+        writes a line to the standard error stream; "auto" does so only on a terminal
+        and for work that takes longer than two seconds.
+    name : str
+        What the line says is going on.
+
+    Examples
+    --------
+    >>> from fewlabels._progress import ProgressLine
+    >>> shares = []
+    >>> with ProgressLine(shares.append, "counting") as line:
+    ...     line.update(0.5)
+    >>> shares
+    [0.5]
+    """
+
+    def __init__(self, progress: Progress, name: str) -> None:
+        if not callable(progress) and progress not in ("auto", True, False):
+            raise ValueError(
+                f"progress={progress!r} is unknown; use 'auto', True, False or a "
+                "callable."
+            )
+        self._name = name
+        self._report = progress if callable(progress) else None
+        self._started = self._written = perf_counter()
+        self._visible = False
+        shown = progress is True or (progress == "auto" and sys.stderr.isatty())
+        self._patience = (PATIENCE if progress == "auto" else 0.0) if shown else None
+
+    def __enter__(self) -> "ProgressLine":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._visible:
+            sys.stderr.write("\n")
+
+    def update(self, share: float, note: str = "") -> None:
+        """Tell what share of the work is done.
+
+        Parameters
+        ----------
+        share : float
+            Between 0 and 1.
+        note : str, default=""
+            What else the line says.
+        """
+        if self._report is not None:
+            self._report(share)
+        if self._patience is None:
+            return
+        now = perf_counter()
+        if now - self._started < self._patience or (
+            share < 1 and self._visible and now - self._written < INTERVAL
+        ):
+            return
+        self._visible, self._written = True, now
+        elapsed = now - self._started
+        line = f"\r{self._name}: {share:6.1%}, {elapsed:.0f} s {note}"
+        sys.stderr.write(line.ljust(79))
+        sys.stderr.flush()

@@ -1,0 +1,499 @@
+"""The global optimum of the partition problem at low rank."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import math
+from time import perf_counter
+
+import numpy as np
+from joblib import Parallel, cpu_count, delayed
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+
+from fewlabels._progress import Progress, ProgressLine
+from fewlabels.partition._problem import PartitionProblem
+from fewlabels.partition._result import PartitionResult
+from fewlabels.partition._signs import SignForm, row_space, sign_form, with_signs
+from fewlabels.partition._systems import Array, as_array
+
+# Vertices that the exact solver visits unless the caller allows more.
+MAX_VERTICES = 1e9
+
+# Rows of sign vectors that are returned unless the caller allows more.
+MAX_ROWS = 2e6
+
+# Cells between two looks at the clock, and at the keyboard.
+CELLS_PER_TASK = 3e7
+
+# Vertices that are visited for a start or a bound, a small part of a second.
+CHEAP_VERTICES = 1e6
+
+# What cannot change the sum by more than this share of its length is left out.
+NEGLIGIBLE = 1e-12
+
+
+def count_zonotope_vertices(n: int, rank: int) -> int:
+    r"""Count the vertices of a zonotope with generators in general position.
+
+    There are :math:`2 \sum_{k < r} \binom{n-1}{k}` [1]_, and no more in any position.
+
+    Parameters
+    ----------
+    n : int
+        Number of generators.
+    rank : int
+        Dimension r that they span.
+
+    Returns
+    -------
+    count : int
+        Number of vertices.
+
+    References
+    ----------
+    .. [1] R. C. Buck, "Partition of space", American Mathematical Monthly 50 (1943).
+       :doi:`10.1080/00029890.1943.11991447`
+
+    Examples
+    --------
+    >>> from fewlabels.partition import count_zonotope_vertices
+    >>> count_zonotope_vertices(100, 5)
+    7843552
+    """
+    if n < 1 or rank < 1:
+        return 1
+    return 2 * sum(math.comb(n - 1, k) for k in range(rank))
+
+
+def solve_exact(
+    problem: PartitionProblem,
+    rank: int | None = None,
+    *,
+    max_vertices: float = MAX_VERTICES,
+    n_jobs: int | None = None,
+    progress: Progress = "auto",
+) -> PartitionResult:
+    r"""Find the global optimum of a problem of two classes and low rank.
+
+    With a factor Q = B B' of rank r, rows b of B for the free points and p0 what the
+    labelled ones contribute,
+
+    .. math::
+        \max_{y} \; S(y) = \Bigl\| p_0 + \sum_i y_i b_i \Bigr\|^2
+
+    is attained at a vertex of a zonotope [1]_, which is at
+    :math:`y = \operatorname{sign}(B w)` for some direction w. All vertices are visited:
+    by one sort for r = 2, in O(n log n), and otherwise by one sort for each of the
+    planes in which r - 2 of the hyperplanes :math:`b_i^\top w = 0` meet, in
+    :math:`O(n^{r-1} \log n)`. With bounds on the class sizes the optimum is at
+    :math:`y = \operatorname{sign}(B w - \tau)`, which is the same with one dimension
+    more; that is done only if the optimum without bounds does not keep to them.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        A problem of two classes, with or without labelled points and bounds.
+    rank : int, default=None
+        Solve in this many leading dimensions only. The partition is then optimal for
+        the truncated problem; `objective` and `lower_bound` are those of the whole one.
+    max_vertices : float, default=1e9
+        Refuse to visit more vertices than this; see :func:`count_zonotope_vertices`.
+    n_jobs : int, default=None
+        Threads; None means 1, -1 all cores. The result does not depend on it, except
+        for which of several optima is found.
+    progress : "auto", bool or callable, default="auto"
+        A line on the terminal if the work takes more than two seconds, always or never;
+        or a function of the share that is done.
+
+    Returns
+    -------
+    result : PartitionResult
+        The optimum, with `lower_bound` equal to `objective` unless dimensions were cut
+        off. After an interrupt from the keyboard, the best partition so far, without a
+        bound.
+
+    See Also
+    --------
+    branch_and_bound : Exact at any rank, if time allows.
+    enumerate_zonotope_vertices : The sign vectors themselves.
+
+    References
+    ----------
+    .. [1] F. Gieseke, T. Pahikkala, C. Igel, "Polynomial runtime bounds for
+       fixed-rank unsupervised least-squares classification", ACML (2013).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.partition import PartitionProblem, solve_exact
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.r_[rng.normal(-2, 1, (50, 2)), rng.normal(2, 1, (50, 2))]
+    >>> problem = PartitionProblem.from_factor(X - X.mean(axis=0), np.zeros(100))
+    >>> result = solve_exact(problem)
+    >>> result.gap
+    0.0
+    >>> int(np.sum(result.y == result.y[0]))
+    50
+    """
+    clock = perf_counter()
+    form = sign_form(problem, rank)
+    prepared = perf_counter()
+    search = _Search(form, max_vertices, n_jobs, progress)
+    y = search.run()
+    codes = with_signs(problem, y)
+    fit = float(problem.fits_of(codes[None])[0])
+    objective = problem.constant - fit
+    lower_bound: float | None = None
+    stop_reason = "interrupted: the best partition so far"
+    if not search.interrupted:
+        stop_reason = "all vertices visited"
+        # Directions that are cut off can only lower F by this much.
+        lower_bound = objective
+        if form.rest > 0:
+            lower_bound = problem.constant - form.value(y) - form.rest
+    return PartitionResult(
+        y=problem.decode(codes),
+        objective=objective,
+        history=np.array([objective]),
+        solver="exact",
+        n_trials=search.n_cells,
+        n_flips=0,
+        n_swaps=0,
+        objectives=np.array([objective]),
+        seconds={
+            "prepare": prepared - clock,
+            "start": 0.0,
+            "search": perf_counter() - prepared,
+        },
+        stop_reason=stop_reason,
+        representation="factor",
+        lower_bound=lower_bound,
+    )
+
+
+def longest_sum(form: SignForm) -> Array:
+    """Return the best signs of a form, whatever it takes and without a word.
+
+    Parameters
+    ----------
+    form : SignForm
+        The form.
+
+    Returns
+    -------
+    y : ndarray of shape (n_free,)
+        Signs.
+    """
+    return _Search(form, np.inf, None, False).run()
+
+
+def affordable_rank(n: int, bounded: bool) -> int:
+    """Return the largest rank up to 3 at which an exact solution takes little time.
+
+    Parameters
+    ----------
+    n : int
+        Number of free points.
+    bounded : bool
+        Whether class sizes are bounded, which costs one dimension.
+
+    Returns
+    -------
+    rank : int
+        1, 2 or 3.
+    """
+    for rank in (3, 2):
+        if count_zonotope_vertices(n, rank + bounded) <= CHEAP_VERTICES:
+            return rank
+    return 1 if bounded else 2  # which is one sort
+
+
+class _Search:
+    """One exact search: the form in its own dimensions, and the best sum so far."""
+
+    def __init__(
+        self,
+        form: SignForm,
+        max_vertices: float,
+        n_jobs: int | None,
+        progress: Progress,
+    ) -> None:
+        self.form = form.compressed()
+        self.max_vertices, self.progress = max_vertices, progress
+        self.n_jobs = 1 if n_jobs is None else n_jobs
+        if self.n_jobs < 1:
+            self.n_jobs = max(cpu_count() + 1 + self.n_jobs, 1)
+        self.n_cells = 0
+        self.interrupted = False
+
+    def run(self) -> Array:
+        """Return the best signs."""
+        form = self.form
+        y = self._signs(*self._best_sum(bounded=False))
+        n_positive = int(np.count_nonzero(y > 0))
+        if form.admits(n_positive):
+            return y
+        if form.admits(form.n_free - n_positive) and not form.offset.any():
+            return -y
+        if self.interrupted:
+            return form.best_signs(y @ form.B)
+        return self._signs(*self._best_sum(bounded=True))
+
+    def _signs(self, p: Array, n_positive: int | None) -> Array:
+        """Signs whose sum is p: each is that of b'p, as else its change would help."""
+        if n_positive is None:
+            return np.where(self.form.B @ p >= 0, 1.0, -1.0)
+        return self.form.top_signs(p, n_positive)
+
+    def _best_sum(self, bounded: bool) -> tuple[Array, int | None]:
+        """Return the longest sum, and how many signs are positive in it."""
+        form = self.form
+        u, r = form.B.shape
+        lower, upper = -np.inf, np.inf
+        directions = form.B
+        if bounded:
+            # sign(b'w - tau), where b is as long as 1, for comparable coordinates
+            lower, upper = 2.0 * form.lower - u, 2.0 * form.upper - u
+            scale = np.abs(form.B).max(initial=0.0) or 1.0
+            lifted = np.column_stack([form.B / scale, np.ones(u)])
+            directions = np.ascontiguousarray(lifted @ row_space(lifted))
+        lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
+        counts = lengths > NEGLIGIBLE * lengths.sum()
+        G = directions[counts] / lengths[counts, None]
+        P = np.column_stack([form.B[counts], np.ones(G.shape[0])])
+        base = np.append(form.offset, 0.0)
+        d = G.shape[1]
+        half = not form.offset.any() and lower == -upper
+        best_p = np.full(r + 1, np.nan)
+        if d == 0:
+            best_p = base
+        elif d == 1:  # all on one line; of equal points, any may be positive
+            reach = np.array([lower, upper]) / u if bounded else np.array([-1.0, 1.0])
+            ends = base + reach[:, None] * (np.sign(G) * P).sum(axis=0)
+            best_p = ends[np.argmax((ends[:, :-1] ** 2).sum(axis=1))]
+            self.n_cells += 2
+        else:
+            self._visit(G, P, base, lower, upper, half, bounded, best_p)
+        if np.isnan(best_p).any():  # interrupted before any cell was within the bounds
+            p = form.offset + form.best_signs(form.B.sum(axis=0)) @ form.B
+            return p, form.lower if bounded else None
+        if not bounded:
+            return best_p[:-1], None
+        return best_p[:-1], round((best_p[-1] + u) / 2)
+
+    def _visit(
+        self,
+        G: Array,
+        P: Array,
+        base: Array,
+        lower: float,
+        upper: float,
+        half: bool,
+        bounded: bool,
+        best_p: Array,
+    ) -> None:
+        """Visit all cells of an arrangement; leave the best sum in `best_p`."""
+        from fewlabels._loops.zonotope import angles, merge, turn, visit_flats
+
+        d = G.shape[1]
+        if d > 2:
+            left = merge(G, P, np.arange(G.shape[0]))
+            G, P = G[:left], P[:left]
+        m = G.shape[0]
+        n_vertices = count_zonotope_vertices(m, d)
+        if n_vertices > self.max_vertices:
+            why = ", one more than that of the problem for its bounds" if bounded else ""
+            raise ValueError(
+                f"{m} generators of rank {d}{why} make {n_vertices:.3g} vertices, more "
+                f"than max_vertices={self.max_vertices:.3g}: give a lower rank, use "
+                "branch_and_bound, or raise max_vertices."
+            )
+        if d == 2:
+            keys, signs = angles(G)
+            order = np.argsort(keys)
+            none = np.empty((0, P.shape[1]))
+            turn(signs, order, P, base, none, 1, lower, upper, half, -1.0, best_p)
+            self.n_cells += m if half else 2 * m
+            return
+        # Equal points need to be split only if the number of positive ones is bounded.
+        split = bounded and bool(np.any(P[:, -1] > 1.5))
+        planes = math.comb(m - 1, d - 3)
+        cells = max(planes * m * (1 if half else 2), 1.0)
+        size = int(np.clip(CELLS_PER_TASK / cells, 1, -(-m // self.n_jobs)))
+        tasks = [(first, min(first + size, m)) for first in range(0, m, size)]
+        best = -1.0
+
+        def task(first: int, last: int, best: float) -> tuple[float, int, Array]:
+            found_p = best_p.copy()
+            found, n_planes = visit_flats(
+                G,
+                P,
+                base,
+                lower,
+                upper,
+                half,
+                not split,
+                split,
+                first,
+                last,
+                best,
+                found_p,
+            )
+            return found, n_planes, found_p
+
+        with (
+            ProgressLine(self.progress, "exact partition") as line,
+            Parallel(n_jobs=self.n_jobs, prefer="threads") as parallel,
+        ):
+            try:
+                for at in range(0, len(tasks), self.n_jobs):
+                    rounds = tasks[at : at + self.n_jobs]
+                    for found, n_planes, found_p in parallel(
+                        delayed(task)(*bounds, best) for bounds in rounds
+                    ):
+                        self.n_cells += n_planes * m * (1 if half else 2) * 2 ** (d - 2)
+                        if found > best:
+                            best = found
+                            best_p[:] = found_p
+                    line.update(_share_done(rounds[-1][1], m, d - 2, not split))
+            except KeyboardInterrupt:
+                self.interrupted = True
+
+
+def _share_done(pivots: int, m: int, depth: int, ordered: bool) -> float:
+    """Share of the planes that the first pivots have."""
+    if not ordered:
+        return pivots / m
+    return 1.0 - math.comb(m - pivots, depth) / math.comb(m, depth)
+
+
+def enumerate_zonotope_vertices(
+    B: ArrayLike, *, max_vertices: float = MAX_ROWS
+) -> tuple[NDArray[np.int8], Array]:
+    r"""List the vertices of a zonotope with their sign vectors.
+
+    The zonotope of generators b, the rows of B, is the set of all sums
+    :math:`\sum_i s_i b_i` with s between -1 and 1. At a vertex, all signs are those of
+    the products :math:`b_i^\top w` with some direction w.
+
+    Parameters
+    ----------
+    B : array-like of shape (n_generators, n_dimensions)
+        The generators. Parallel ones, zero ones and those in special position are
+        welcome.
+    max_vertices : float, default=2e6
+        Refuse to list more vertices than this; see :func:`count_zonotope_vertices`.
+
+    Returns
+    -------
+    signs : ndarray of int8 of shape (n_vertices, n_generators)
+        Signs of the generators at every vertex, each vector once; 0 for generators
+        that are zero, whose signs do not matter.
+    vertices : ndarray of shape (n_vertices, n_dimensions)
+        The vertices, ``signs @ B``.
+
+    See Also
+    --------
+    solve_exact : The vertex farthest from the origin, without a list.
+
+    References
+    ----------
+    .. [1] H. Edelsbrunner, "Algorithms in Combinatorial Geometry", Springer (1987).
+       :doi:`10.1007/978-3-642-61568-9`
+
+    Examples
+    --------
+    >>> from fewlabels.partition import enumerate_zonotope_vertices
+    >>> signs, vertices = enumerate_zonotope_vertices([[1.0, 0.0], [0.0, 1.0]])
+    >>> signs
+    array([[-1, -1],
+           [-1,  1],
+           [ 1, -1],
+           [ 1,  1]], dtype=int8)
+    """
+    matrix = as_array(B, "B")
+    signs = np.zeros((1, matrix.shape[0]), dtype=np.int8)
+    rotated = matrix @ row_space(matrix)
+    lengths = np.sqrt(np.einsum("ij,ij->i", rotated, rotated))
+    counts = lengths > NEGLIGIBLE * lengths.sum()
+    if counts.any():
+        G = rotated[counts] / lengths[counts, None]
+        found = _cells(G, max_vertices)
+        signs = np.zeros((found.shape[0], matrix.shape[0]), dtype=np.int8)
+        signs[:, counts] = found
+    return signs, signs @ matrix
+
+
+def _cells(G: Array, limit: float) -> NDArray[np.int8]:
+    """Sign vectors of the cells of an arrangement, sorted; rows are unit vectors."""
+    lead, sign = _groups(G)
+    leaders = np.flatnonzero(lead == np.arange(G.shape[0]))
+    m, d = leaders.size, G.shape[1]
+    n_vertices = count_zonotope_vertices(m, d)
+    if n_vertices > limit:
+        raise ValueError(
+            f"{m} generators of rank {d} make {n_vertices:.3g} vertices, more than "
+            f"max_vertices={limit:.3g}: raise it, or use solve_exact, which needs no "
+            "list."
+        )
+    cells = _distinct_cells(G[leaders])
+    position = np.empty(G.shape[0], dtype=np.intp)
+    position[leaders] = np.arange(m)
+    return cells[:, position[lead]] * sign
+
+
+def _groups(G: Array) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
+    """Return the first row that every row is parallel to, and whether it is opposed."""
+    from fewlabels._loops.zonotope import PARALLEL
+
+    lead = np.arange(G.shape[0])
+    sign = np.ones(G.shape[0], dtype=np.int8)
+    for i in range(G.shape[0]):
+        if lead[i] < i:
+            continue
+        same = np.abs(G[i + 1 :] - G[i]).max(axis=1) <= PARALLEL
+        opposite = np.abs(G[i + 1 :] + G[i]).max(axis=1) <= PARALLEL
+        rows = i + 1 + np.flatnonzero((same | opposite) & (lead[i + 1 :] > i))
+        lead[rows] = i
+        sign[rows] = np.where(same[rows - i - 1], 1, -1)
+    return lead, sign
+
+
+def _distinct_cells(G: Array) -> NDArray[np.int8]:
+    """Sign vectors of the cells, where no two rows are parallel."""
+    from fewlabels._loops.zonotope import PARALLEL
+
+    m, d = G.shape
+    if d == 1:
+        return np.array([[-1], [1]], dtype=np.int8)
+    if d == 2:
+        first = np.where(G[:, 0] != 0, np.sign(G[:, 0]), np.sign(G[:, 1]))
+        with np.errstate(divide="ignore"):
+            keys = np.where(G[:, 0] != 0, G[:, 1] / G[:, 0], np.inf)
+        rank = np.argsort(np.argsort(keys))
+        turned = np.where(rank < np.arange(m)[:, None], -first, first).astype(np.int8)
+        return _unique_rows(np.vstack([turned, -turned]))
+    parts = []
+    for i in range(m):
+        # Rows on the hyperplane orthogonal to row i, in coordinates of that hyperplane.
+        basis = linalg.null_space(G[i : i + 1])
+        others = np.delete(np.arange(m), i)
+        projected = G[others] @ basis
+        lengths = np.sqrt(np.einsum("ij,ij->i", projected, projected))
+        assert lengths.min() > PARALLEL
+        H = projected / lengths[:, None]
+        lead, sign = _groups(H)
+        leaders = np.flatnonzero(lead == np.arange(H.shape[0]))
+        position = np.empty(H.shape[0], dtype=np.intp)
+        position[leaders] = np.arange(leaders.size)
+        cells = _distinct_cells(H[leaders])[:, position[lead]] * sign
+        both = np.empty((2 * cells.shape[0], m), dtype=np.int8)
+        both[:, others] = np.vstack([cells, cells])
+        both[: cells.shape[0], i] = 1
+        both[cells.shape[0] :, i] = -1
+        parts.append(both)
+    return _unique_rows(np.vstack(parts))
+
+
+def _unique_rows(signs: NDArray[np.int8]) -> NDArray[np.int8]:
+    return np.unique(signs, axis=0)

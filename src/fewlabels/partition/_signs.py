@@ -1,0 +1,182 @@
+"""The partition problem of two classes as a longest sum of signed vectors."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from fewlabels.partition._problem import PartitionProblem
+from fewlabels.partition._systems import Array, SpectralSystem
+
+
+@dataclass(frozen=True)
+class SignForm:
+    r"""Maximise :math:`\|p_0 + \sum_i y_i b_i\|^2` over signs.
+
+    Attributes
+    ----------
+    B : ndarray of shape (n_free, rank)
+        The vectors b.
+    offset : ndarray of shape (rank,)
+        The vector p0, what labelled points contribute.
+    lower, upper : int
+        Bounds on the number of positive signs.
+    rest : float
+        What the form lacks to S, at most, whatever the signs are.
+    """
+
+    B: Array
+    offset: Array
+    lower: int
+    upper: int
+    rest: float = 0.0
+
+    @property
+    def n_free(self) -> int:
+        """Number of signs."""
+        return self.B.shape[0]
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the bounds exclude any signs."""
+        return self.lower > 0 or self.upper < self.n_free
+
+    def admits(self, n_positive: int) -> bool:
+        """Whether a number of positive signs is within the bounds."""
+        return self.lower <= n_positive <= self.upper
+
+    def value(self, y: Array) -> float:
+        """Squared length of the sum with signs y."""
+        p = self.offset + y @ self.B
+        return float(p @ p)
+
+    def top_signs(self, direction: Array, n_positive: int) -> Array:
+        """Signs with the largest products positive, as many as asked for."""
+        y = np.full(self.n_free, -1.0)
+        products = self.B @ direction
+        if n_positive > 0:
+            y[np.argpartition(-products, n_positive - 1)[:n_positive]] = 1.0
+        return y
+
+    def best_signs(self, direction: Array) -> Array:
+        """Signs within the bounds whose sum goes farthest in a direction."""
+        y = np.where(self.B @ direction >= 0, 1.0, -1.0)
+        n_positive = int(np.count_nonzero(y > 0))
+        if self.admits(n_positive):
+            return y
+        nearest = min(max(n_positive, self.lower), self.upper)
+        return self.top_signs(direction, nearest)
+
+    def compressed(self) -> "SignForm":
+        """Return the form in the span of its vectors; `rest` gets what is outside."""
+        basis = row_space(self.B)
+        offset = self.offset @ basis
+        outside = max(float(self.offset @ self.offset - offset @ offset), 0.0)
+        return SignForm(
+            np.ascontiguousarray(self.B @ basis),
+            offset,
+            self.lower,
+            self.upper,
+            self.rest + outside,
+        )
+
+
+def row_space(A: Array) -> Array:
+    """Orthonormal basis of the span of rows, up to rounding errors.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n_rows, n_columns)
+        The rows.
+
+    Returns
+    -------
+    basis : ndarray of shape (n_columns, rank)
+        The basis, as columns.
+    """
+    triangle = linalg.qr(A, mode="r", check_finite=False)[0][: A.shape[1]]
+    _, s, Vt = linalg.svd(triangle, check_finite=False)
+    tol = max(A.shape) * np.finfo(np.float64).eps * s.max(initial=0.0)
+    return Vt[: np.count_nonzero(s > tol)].T
+
+
+def sign_form(
+    problem: PartitionProblem, rank: int | None = None, *, shift: bool = False
+) -> SignForm:
+    """Write a problem of two classes as a sign form, perhaps of a lower rank.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+    rank : int, default=None
+        Keep this many leading dimensions; all when None.
+    shift : bool, default=False
+        Subtract from the eigenvalues of the dimensions that are kept the largest of
+        those that are cut off. The form is no truncation then, but its maximum plus
+        `rest` is a better bound: `rest` bounds what all dimensions have in common.
+
+    Returns
+    -------
+    form : SignForm
+        The form. Where dimensions are cut off, `rest` is the bound
+        :math:`t_{r+1} \\sum_i d_i^2` on their part of S, with the eigenvalues
+        :math:`t = w / (w + \\lambda)` of the problem in falling order.
+    """
+    if problem.n_classes != 2:
+        raise ValueError(
+            f"this solver is for two classes, the problem has {problem.n_classes}: "
+            "use local_search, evolve or tabu_search."
+        )
+    if rank is not None and rank < 1:
+        raise ValueError(f"rank must be at least 1, got {rank}.")
+    B = problem.system.B
+    if B is not None and (rank is None or rank >= B.shape[1]):
+        weights, rest = np.sqrt(problem.system.sigma), 0.0
+        if not np.all(weights == 1.0):
+            B = B * weights
+    else:
+        along = next(iter(problem.path([problem.lam])))
+        system = cast(SpectralSystem, along.system)
+        t = system.shared.e / (system.shared.e + problem.lam)
+        order = np.argsort(-t, kind="stable")
+        kept, cut = order[:rank], order[rank:] if rank is not None else order[:0]
+        largest = float(t[cut[0]]) if cut.size else 0.0
+        weights = system.sigma[kept]
+        if shift:
+            weights = weights * (t[kept] - largest) / np.maximum(t[kept], 1e-300)
+        B = system.B[:, kept] * np.sqrt(weights)
+        rest = largest * problem.constant
+    signs = 2.0 * problem.codes[problem.labeled] - 1.0
+    whole = problem.labeled.size == 0
+    return SignForm(
+        B if whole else B[problem.free],
+        signs @ B[problem.labeled],
+        int(problem.lower[1]),
+        int(problem.upper[1]),
+        rest,
+    )
+
+
+def with_signs(problem: PartitionProblem, y: Array) -> NDArray[np.intp]:
+    """Classes of all points, where the free ones have the signs y.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+    y : ndarray of shape (n_free,)
+        Signs.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples,)
+        Class indices.
+    """
+    codes = problem.codes.copy()
+    codes[problem.free] = y > 0
+    return codes
