@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from fewlabels.cluster import RLSClustering
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
 from fewlabels.semi_supervised import (
@@ -50,6 +51,16 @@ NO_KERNEL_MATRIX = {
         "kernel matrix"
     )
 }
+ROUNDED_KERNEL_MATRIX = {
+    "check_estimators_dtypes": (
+        "rounds a kernel matrix to integers, which leaves it indefinite, and that is "
+        "refused"
+    )
+}
+ROWS_FOR_A_KERNEL_MATRIX = {
+    name: "hands over rows where a square kernel matrix is asked for"
+    for name in ("check_clustering", "check_clustering(readonly_memmap=True)")
+}
 
 # Every estimator, with the checks that it fails and why.
 ESTIMATORS = [
@@ -78,6 +89,13 @@ ESTIMATORS = [
         ),
         MINUS_ONE_IS_UNLABELLED,
     ),
+    (RLSClustering(random_state=0), {}),
+    (RLSClustering(kernel="linear", random_state=0), {}),
+    (RLSClustering(3, kernel="linear", n_restarts=2, random_state=0), {}),
+    (
+        RLSClustering(kernel="precomputed", random_state=0),
+        {**ROUNDED_KERNEL_MATRIX, **ROWS_FOR_A_KERNEL_MATRIX},
+    ),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),
     (NystromFeatures(landmarks="leverage", random_state=0), {}),
@@ -85,11 +103,7 @@ ESTIMATORS = [
     (PivotedCholeskyFeatures(), {}),
     (
         PivotedCholeskyFeatures(kernel="precomputed"),
-        {
-            **NO_KERNEL_MATRIX,
-            "check_estimators_dtypes": "rounds a kernel matrix to integers, which "
-            "leaves it indefinite, and that is refused",
-        },
+        {**NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
     ),
     # The checks come with as few as ten rows.
     *(

@@ -12,6 +12,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _SUBMODULES = (
+    "cluster",
     "datasets",
     "exceptions",
     "graphs",
@@ -22,6 +23,7 @@ _SUBMODULES = (
 
 # Names offered at the top level, each with the module it lives in.
 _FLAGSHIPS = {
+    "RLSClustering": "fewlabels.cluster",
     "RLSClassifier": "fewlabels.semi_supervised",
     "S2RLSClassifier": "fewlabels.semi_supervised",
     "hide_labels": "fewlabels.datasets",

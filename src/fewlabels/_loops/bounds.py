@@ -6,10 +6,11 @@ For rows b_i of B and any positive weights delta_i, every sign vector y has
 
 since B'y is the product of (diag(delta)^-1/2 B)' with a vector of squared length
 sum_i delta_i. If (e'y)^2 <= h^2 is known, diag(delta) + nu e e' may take the place of
-diag(delta), and nu h^2 is added to the sum. The least such bound is the dual of the
-semidefinite relaxation: unit vectors v_i in place of signs. At its optimum, where every
-v_i points along g_i = sum_j (b_i'b_j - nu e_i e_j) v_j, delta_i is the length of g_i.
-Any weights give a bound, so an optimum need not be reached.
+diag(delta), and nu h^2 is added to the sum; a weight may then be negative, as long as
+that matrix is positive definite. The least such bound is the dual of the semidefinite
+relaxation: unit vectors v_i in place of signs. At its optimum, every
+sum_j (b_i'b_j - nu e_i e_j) v_j is delta_i v_i. Any weights give a bound, so an optimum
+need not be reached.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -34,7 +35,7 @@ def relax(B, e, nu, V, n_sweeps):
     """Turn unit vectors v_i in place so that ||V'B||^2 - nu ||V'e||^2 grows.
 
     One vector after the other takes its best direction while the others stay. Returns
-    the lengths of the g_i.
+    the weights that belong to them.
     """
     m, r = B.shape
     q = V.shape[1]
@@ -67,28 +68,35 @@ def relax(B, e, nu, V, n_sweeps):
     for i in range(m):
         length = 0.0
         for k in range(q):
-            x = _dot(W[k], B[i]) - nu * e[i] * z[k]
+            x = _dot(W[k], B[i]) - nu * e[i] * z[k] - squares[i] * V[i, k]
             length += x * x
-        delta[i] = np.sqrt(length)
+        delta[i] = np.sqrt(length) + squares[i]
     return delta
 
 
 @njit(cache=True, nogil=True)
 def weighted_bound(B, e, nu, slack, delta):
-    """Return the bound that belongs to weights; rows of zeros count for nothing."""
+    """Return the bound that belongs to weights; only the first may be negative.
+
+    Those that are too small for a positive definite matrix are raised.
+    """
     m, r = B.shape
+    largest = 0.0
+    for i in range(1, m):
+        largest = max(largest, delta[i])
+    if largest <= 0.0:
+        largest = max(delta[0], 1.0)
     M = np.zeros((r, r))
     z = np.zeros(r)
     total, weight = 0.0, 0.0
-    largest = 0.0
-    for i in range(m):
-        largest = max(largest, delta[i])
-    if largest == 0.0:  # equal weights do as well as any
-        largest = 1e9
-    for i in range(m):
-        if nu == 0.0 and _dot(B[i], B[i]) == 0.0:
-            continue
-        d = max(delta[i], 1e-9 * largest)
+    for at in range(1, m + 1):
+        i = at % m  # the first row comes last, when it is known how small it may be
+        least = 1e-9 * largest
+        if i == 0:
+            least -= nu * e[0] * e[0] / (1.0 + nu * weight)
+        d = max(delta[i], least)
+        if abs(d) < 1e-9 * largest:
+            d = 1e-9 * largest
         total += d
         weight += e[i] * e[i] / d
         for s in range(r):

@@ -174,7 +174,7 @@ def restrict(G, P, i, G_out, P_out, tops_out, pivot):
     """Project all rows onto the hyperplane that is orthogonal to row i.
 
     Rows are unit vectors before and after. Those parallel to row i vanish, and their
-    payloads are added to `pivot`. `tops_out` gets the numbers of the rows that are left.
+    payloads are added to `pivot`. `tops_out` gets the numbers of those that are left.
     """
     m, d = G.shape
     pivot[:] = P[i]
@@ -259,7 +259,7 @@ def visit_flats(
             G_here, P_here, i, G_next, Ps[level + 1], tops[level + 1], Q[level]
         )
         if level + 1 == depth:
-            n_splits = int(round(P[at[0], width - 1])) + 1 if split else 2
+            n_splits = np.intp(P[at[0], width - 1] + 0.5) + 1 if split else 2
             keys, signs = angles(G_next[:left])
             best = turn(
                 signs,

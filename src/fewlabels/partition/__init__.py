@@ -12,6 +12,7 @@ from fewlabels.partition._exact import (
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._search import evolve, local_search, tabu_search
+from fewlabels.partition._solve import solve
 
 __all__ = [
     "PartitionProblem",
@@ -23,6 +24,7 @@ __all__ = [
     "evolve",
     "local_search",
     "lower_bound",
+    "solve",
     "solve_exact",
     "tabu_search",
 ]

@@ -64,7 +64,11 @@ def check_balance(balance: ArrayLike, n_classes: int) -> NDArray[np.float64]:
 
 
 def size_bounds(
-    shares: NDArray[np.float64] | None, tol: float | None, n_free: int, n_classes: int
+    shares: NDArray[np.float64] | None,
+    tol: float | None,
+    n_free: int,
+    n_classes: int,
+    min_size: int = 0,
 ) -> SizeBounds:
     r"""Integer bounds on class sizes from class shares.
 
@@ -82,27 +86,40 @@ def size_bounds(
         Number of free points.
     n_classes : int
         Number of classes.
+    min_size : int, default=0
+        Least number of free points in every class, whatever the shares.
 
     Returns
     -------
     bounds : SizeBounds
         The bounds.
     """
+    if min_size < 0 or min_size * n_classes > n_free:
+        raise ValueError(
+            f"min_size={min_size} asks for {min_size * n_classes} free points in "
+            f"{n_classes} classes, but there are {n_free}."
+        )
     if shares is None:
         if tol is not None:
             raise ValueError("balance_tol without balance bounds nothing: give both.")
+        most = n_free - (n_classes - 1) * min_size
         return SizeBounds(
-            np.zeros(n_classes, dtype=np.intp), np.full(n_classes, n_free, np.intp)
+            np.full(n_classes, min_size, np.intp), np.full(n_classes, most, np.intp)
         )
     tol = DEFAULT_TOL if tol is None else tol
     if not tol >= 0:
         raise ValueError(f"balance_tol must not be negative, got {tol}.")
     tol = min(tol, 2.0)  # no deviation is larger than 1
     nearest = nearest_sizes(shares, n_free)
+    if nearest.min() < min_size:
+        raise ValueError(
+            f"balance leaves {nearest.min()} of {n_free} points to a class, fewer than "
+            f"min_size={min_size}."
+        )
     fuzz = 1e-9  # of the products below, which are often meant to be integers
     lower = np.floor((shares - tol) * n_free + fuzz).astype(np.intp) + 1
     upper = np.ceil((shares + tol) * n_free - fuzz).astype(np.intp) - 1
-    lower = np.clip(np.minimum(lower, nearest), 0, n_free)
+    lower = np.clip(np.minimum(lower, nearest), min_size, n_free)
     upper = np.clip(np.maximum(upper, nearest), 0, n_free)
     if n_classes == 2:  # each size determines the other
         lower[0], upper[0] = n_free - upper[1], n_free - lower[1]

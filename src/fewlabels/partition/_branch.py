@@ -121,7 +121,7 @@ def branch_and_bound(
         n_jobs,
     )
     started = perf_counter()
-    y = 2.0 * problem.check_partition(first.y)[problem.free] - 1.0
+    y = np.where(problem.check_partition(first.y)[problem.free] > 0, 1.0, -1.0)
     tree = _Tree(form.compressed(), problem, y, gap)
     deadline = np.inf if time_limit is None else clock + time_limit
     stop_reason = tree.search(deadline, max_nodes, progress)
@@ -170,9 +170,7 @@ class _Tree:
         spare = max(self.gap * (self.constant - self.value), 0.0)
         return self.value + spare + RELATIVE_TOL * abs(self.value)
 
-    def search(
-        self, deadline: float, max_nodes: int | None, progress: Progress
-    ) -> str:
+    def search(self, deadline: float, max_nodes: int | None, progress: Progress) -> str:
         """Grow the tree until it is closed or a limit is reached; tell which."""
         if self.bound <= self.target:
             return self._closed()

@@ -58,7 +58,7 @@ def count_zonotope_vertices(n: int, rank: int) -> int:
     --------
     >>> from fewlabels.partition import count_zonotope_vertices
     >>> count_zonotope_vertices(100, 5)
-    7843552
+    7852352
     """
     if n < 1 or rank < 1:
         return 1
@@ -208,6 +208,24 @@ def affordable_rank(n: int, bounded: bool) -> int:
     return 1 if bounded else 2  # which is one sort
 
 
+def exact_start(problem: PartitionProblem) -> NDArray[np.intp]:
+    """Classes of the free points that are optimal in the leading dimensions.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        A problem of two classes.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_free,)
+        Classes within the bounds.
+    """
+    bounded = problem.lower[1] > 0 or problem.upper[1] < problem.free.size
+    rank = affordable_rank(problem.free.size, bool(bounded))
+    return (longest_sum(sign_form(problem, rank)) > 0).astype(np.intp)
+
+
 class _Search:
     """One exact search: the form in its own dimensions, and the best sum so far."""
 
@@ -302,7 +320,9 @@ class _Search:
         m = G.shape[0]
         n_vertices = count_zonotope_vertices(m, d)
         if n_vertices > self.max_vertices:
-            why = ", one more than that of the problem for its bounds" if bounded else ""
+            why = (
+                ", one more than that of the problem for its bounds" if bounded else ""
+            )
             raise ValueError(
                 f"{m} generators of rank {d}{why} make {n_vertices:.3g} vertices, more "
                 f"than max_vertices={self.max_vertices:.3g}: give a lower rank, use "
@@ -461,8 +481,6 @@ def _groups(G: Array) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
 
 def _distinct_cells(G: Array) -> NDArray[np.int8]:
     """Sign vectors of the cells, where no two rows are parallel."""
-    from fewlabels._loops.zonotope import PARALLEL
-
     m, d = G.shape
     if d == 1:
         return np.array([[-1], [1]], dtype=np.int8)
@@ -480,7 +498,6 @@ def _distinct_cells(G: Array) -> NDArray[np.int8]:
         others = np.delete(np.arange(m), i)
         projected = G[others] @ basis
         lengths = np.sqrt(np.einsum("ij,ij->i", projected, projected))
-        assert lengths.min() > PARALLEL
         H = projected / lengths[:, None]
         lead, sign = _groups(H)
         leaders = np.flatnonzero(lead == np.arange(H.shape[0]))

@@ -131,6 +131,7 @@ class PartitionProblem:
         balance_tol: float | None = None,
         *,
         n_classes: int | None = None,
+        min_size: int = 0,
     ) -> "PartitionProblem":
         """Make a problem from a kernel matrix.
 
@@ -153,6 +154,8 @@ class PartitionProblem:
             nearest whole numbers are always admitted.
         n_classes : int, default=None
             Number of classes, if `y` holds class indices.
+        min_size : int, default=0
+            Least number of free points in every class.
 
         Returns
         -------
@@ -174,6 +177,7 @@ class PartitionProblem:
             balance,
             balance_tol,
             n_classes,
+            min_size,
         )
 
     @classmethod
@@ -187,6 +191,7 @@ class PartitionProblem:
         balance_tol: float | None = None,
         *,
         n_classes: int | None = None,
+        min_size: int = 0,
     ) -> "PartitionProblem":
         """Make a problem from features, K = Z Z'; nothing of size n x n is needed.
 
@@ -206,6 +211,8 @@ class PartitionProblem:
             As in :meth:`from_kernel`.
         n_classes : int, default=None
             Number of classes, if `y` holds class indices.
+        min_size : int, default=0
+            Least number of free points in every class.
 
         Returns
         -------
@@ -221,6 +228,7 @@ class PartitionProblem:
             balance,
             balance_tol,
             n_classes,
+            min_size,
         )
 
     @classmethod
@@ -234,6 +242,7 @@ class PartitionProblem:
         balance: ArrayLike | None,
         balance_tol: float | None,
         n_classes: int | None,
+        min_size: int,
     ) -> "PartitionProblem":
         for name, value in (("lam", lam), ("lam_unlabeled", lam_unlabeled)):
             if not value > 0:
@@ -262,7 +271,7 @@ class PartitionProblem:
         return cls(
             system(matrix, d, float(lam)),
             codes,
-            size_bounds(shares, balance_tol, n_free, k),
+            size_bounds(shares, balance_tol, n_free, k, min_size),
             n_classes=k,
             signed=n_classes is None,
             ratio=ratio,

@@ -12,6 +12,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from fewlabels.partition._balance import repair
+from fewlabels.partition._exact import exact_start
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._systems import Array
@@ -223,7 +224,7 @@ def first_start(
     ----------
     problem : PartitionProblem
         The problem.
-    start : {"supervised", "random"} or array-like of shape (n_samples,)
+    start : {"supervised", "random", "exact"} or array-like of shape (n_samples,)
         What to start from.
     rng : Generator
         Source of randomness.
@@ -238,8 +239,11 @@ def first_start(
             return supervised_start(problem)
         if start == "random":
             return random_start(problem, rng)
+        if start == "exact":
+            return exact_start(problem)
         raise ValueError(
-            f"start={start!r} is unknown; use 'supervised', 'random' or a partition."
+            f"start={start!r} is unknown; use 'supervised', 'random', 'exact' or a "
+            "partition."
         )
     codes = problem.check_partition(start)[problem.free]
     sizes = np.bincount(codes, minlength=problem.n_classes)
@@ -298,7 +302,7 @@ def best_of_runs(
         :class:`Run`. The arrays are its own to change.
     solver : str
         Name for the result.
-    start : {"supervised", "random"} or array-like of shape (n_samples,)
+    start : {"supervised", "random", "exact"} or array-like of shape (n_samples,)
         Where the first run starts.
     n_restarts : int
         Further runs, from random partitions.

@@ -48,10 +48,11 @@ def local_search(
     ----------
     problem : PartitionProblem
         The problem.
-    start : {"supervised", "random"} or array-like, default="supervised"
+    start : {"supervised", "random", "exact"} or array-like, default="supervised"
         The prediction of least squares on the labelled points (of two classes, the
         largest outputs become positive where the balance asks for it), classes drawn
-        by the class ratio, or a partition.
+        by the class ratio, the exact optimum in the leading one to three dimensions
+        (two classes; as many as take little time), or a partition.
     n_restarts : int, default=0
         Further runs from random partitions; the best run counts.
     random_state : None, int, RandomState or Generator, default=None
@@ -171,7 +172,7 @@ def evolve(
         Size of the population.
     nu : int, default=25
         Children per generation; ``mu=1, nu=1`` is the (1+1)-EA.
-    start : {"random", "supervised"} or array-like, default="random"
+    start : {"random", "supervised", "exact"} or array-like, default="random"
         The first member of the population; the others are random.
     mutation : {"flip", "uniform"}, default="flip"
         Move one random point to another class, or every point with probability 1/u.
@@ -311,7 +312,7 @@ def tabu_search(
     ----------
     problem : PartitionProblem
         The problem.
-    start : {"supervised", "random"} or array-like, default="supervised"
+    start : {"supervised", "random", "exact"} or array-like, default="supervised"
         As in :func:`local_search`.
     n_restarts : int, default=0
         Further runs from random partitions; the best run counts.

@@ -107,7 +107,7 @@ def row_space(A: Array) -> Array:
 def sign_form(
     problem: PartitionProblem, rank: int | None = None, *, shift: bool = False
 ) -> SignForm:
-    """Write a problem of two classes as a sign form, perhaps of a lower rank.
+    r"""Write a problem of two classes as a sign form, perhaps of a lower rank.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def sign_form(
     -------
     form : SignForm
         The form. Where dimensions are cut off, `rest` is the bound
-        :math:`t_{r+1} \\sum_i d_i^2` on their part of S, with the eigenvalues
-        :math:`t = w / (w + \\lambda)` of the problem in falling order.
+        :math:`t_{r+1} \sum_i d_i^2` on their part of S, with the eigenvalues
+        :math:`t = w / (w + \lambda)` of the problem in falling order.
     """
     if problem.n_classes != 2:
         raise ValueError(

@@ -2,16 +2,12 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -26,33 +22,14 @@ from fewlabels._labels import (
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.exceptions import warn_ignored
-from fewlabels.kernels import (
-    Kernel,
-    NystromFeatures,
-    gamma_from_width,
-    range_width,
-    resolve_kernel,
-)
+from fewlabels.kernels import gamma_from_width, range_width
 from fewlabels.kernels._functions import KERNEL_CONSTRAINTS
-from fewlabels.partition import (
-    PartitionProblem,
-    PartitionResult,
-    evolve,
-    local_search,
-    tabu_search,
-)
+from fewlabels.kernels._rows import KernelRows, represent_rows
+from fewlabels.partition import PartitionProblem, solve
 from fewlabels.partition._balance import check_balance
+from fewlabels.partition._solve import SOLVERS
 from fewlabels.semi_supervised._base import KernelClassifier, as_decision
 from fewlabels.semi_supervised._rls import LAM_GRID
-
-SOLVERS: dict[str, Callable[..., PartitionResult]] = {
-    "local_search": local_search,
-    "evolve": evolve,
-    "tabu_search": tabu_search,
-}
-
-# Above this many rows a warning says how large the kernel matrix will be.
-LARGE_KERNEL = 15_000
 
 _CONSTRAINTS: dict[str, list[Any]] = {
     **KERNEL_CONSTRAINTS,
@@ -65,30 +42,12 @@ _CONSTRAINTS: dict[str, list[Any]] = {
     ],
     "balance_tol": [Interval(Real, 0, None, closed="left"), None],
     "solver": [StrOptions(set(SOLVERS))],
-    "start": [StrOptions({"supervised", "random"}), "array-like"],
+    "start": [StrOptions({"supervised", "random", "exact"}), "array-like"],
     "n_restarts": [Interval(Integral, 0, None, closed="left")],
     "n_components": [Interval(Integral, 1, None, closed="left"), None],
     "random_state": ["random_state"],
     "n_jobs": [Integral, None],
 }
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Training rows as a kernel matrix or as features, ready for sub-problems."""
-
-    matrix: NDArray[Any]
-    is_factor: bool
-    kernel: Kernel
-    features: NystromFeatures | None = None
-
-    def outputs(
-        self, held_out: NDArray[np.intp], rows: NDArray[np.intp], model: NDArray[Any]
-    ) -> NDArray[Any]:
-        """Return outputs on held-out rows of a model trained on other rows."""
-        if self.is_factor:
-            return self.matrix[held_out] @ model
-        return self.matrix[np.ix_(held_out, rows)] @ model
 
 
 class _S2RLSBase(KernelClassifier):
@@ -101,43 +60,21 @@ class _S2RLSBase(KernelClassifier):
     n_components: int | None
     balance_tol: float | None
 
-    def _represent(self, X: Any, gamma: Any, rng: np.random.RandomState) -> _Rows:
-        """Turn rows into features where that is smaller, else into a kernel matrix."""
-        params = {
-            "gamma": gamma,
-            "degree": self.degree,
-            "coef0": self.coef0,
-            "kernel_params": self.kernel_params,
-        }
-        if self.n_components is not None:
-            features = NystromFeatures(
-                self.n_components, kernel=self.kernel, random_state=rng, **params
-            )
-            Z = features.fit_transform(X)
-            return _Rows(Z, True, features.kernel_, features)
-        kernel = resolve_kernel(X, self.kernel, **params)
-        if kernel.is_precomputed:
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    "kernel='precomputed' needs a square kernel matrix X in fit, got "
-                    f"shape {X.shape}."
-                )
-            return _Rows(X.toarray() if sparse.issparse(X) else X, False, kernel)
-        if kernel.metric == "linear" and X.shape[1] <= X.shape[0]:
-            return _Rows(X.toarray() if sparse.issparse(X) else X, True, kernel)
-        if X.shape[0] > LARGE_KERNEL:
-            warnings.warn(
-                f"The kernel matrix of {X.shape[0]} rows takes "
-                f"{8 * X.shape[0] ** 2 / 2**30:.0f} GiB, several times over: set "
-                "n_components for a low-rank approximation.",
-                UserWarning,
-                stacklevel=3,
-            )
-        return _Rows(kernel(X), False, kernel)
+    def _represent(self, X: Any, gamma: Any, rng: np.random.RandomState) -> KernelRows:
+        return represent_rows(
+            X,
+            self.kernel,
+            n_components=self.n_components,
+            random_state=rng,
+            gamma=gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+        )
 
     def _problem(
         self,
-        rows: _Rows,
+        rows: KernelRows,
         labels: Labels,
         shares: NDArray[Any] | None,
         *,
@@ -215,11 +152,12 @@ class S2RLSClassifier(_S2RLSBase):
         None estimates it from the labels, False sets no bounds.
     balance_tol : float, default=0.1
         Largest deviation from these shares.
-    solver : {"local_search", "evolve", "tabu_search"}, default="local_search"
-        See :mod:`fewlabels.partition`.
-    start : {"supervised", "random"} or array-like, default="supervised"
+    solver : {"local_search", "evolve", "tabu_search", "exact", "branch_and_bound", \
+            "auto"}, default="local_search"
+        See :func:`fewlabels.partition.solve`; the exact ones are for two classes.
+    start : {"supervised", "random", "exact"} or array-like, default="supervised"
         Where the search starts: the prediction of the supervised model, random labels,
-        or a class for every row.
+        the optimum in few dimensions (for two classes), or a class for every row.
     n_restarts : int, default=10
         Further runs from random labellings; the best run counts.
     n_components : int, default=None
@@ -357,8 +295,9 @@ class S2RLSClassifier(_S2RLSBase):
             lam=self.lam,
             lam_unlabeled=self.lam_unlabeled,
         )
-        result = SOLVERS[self.solver](
+        result = solve(
             problem,
+            self.solver,
             start=self._start(labels),
             n_restarts=self.n_restarts,
             random_state=rng,
@@ -372,8 +311,7 @@ class S2RLSClassifier(_S2RLSBase):
         model: Any = problem.model(result.y)
         self.coef_ = model if rows.is_factor else None
         self.dual_coef_ = None if rows.is_factor else model
-        keep_rows = not rows.is_factor and not self.kernel_.is_precomputed
-        self.X_fit_ = X if keep_rows else None
+        self.X_fit_ = X if rows.needs_rows else None
         return self
 
     def _start(self, labels: Labels) -> Any:
@@ -663,7 +601,7 @@ class S2RLSClassifierCV(_S2RLSBase):
 
     def _score_path(
         self,
-        rows: _Rows,
+        rows: KernelRows,
         labels: Labels,
         held_out: NDArray[np.intp],
         lam_unlabeled: float,
@@ -679,14 +617,16 @@ class S2RLSClassifierCV(_S2RLSBase):
         truth = signed_targets(labels.codes[held_out], labels.classes.size)
         scores = np.empty((2, len(lams)))
         for number, along in enumerate(problem.path(lams)):
-            result = SOLVERS[self.solver](
+            result = solve(
                 along,
+                self.solver,
                 start=self.start if problem.labeled.size else "random",
                 n_restarts=self.n_restarts_search,
                 random_state=seed,
                 n_jobs=self.n_jobs,
             )
-            outputs = rows.outputs(held_out, training, along.model(result.y))
+            columns = slice(None) if rows.is_factor else training
+            outputs = rows.matrix[held_out][:, columns] @ along.model(result.y)
             codes = decide(as_decision(outputs), np.arange(labels.classes.size))
             scores[0, number] = np.sum(codes == labels.codes[held_out])
             scores[1, number] = np.sum(np.mean((outputs - truth) ** 2, axis=1))

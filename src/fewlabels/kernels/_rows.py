@@ -1,0 +1,138 @@
+"""Training rows in the smaller of two forms: features, or a kernel matrix."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from fewlabels.kernels._functions import Kernel, resolve_kernel
+from fewlabels.kernels._low_rank import NystromFeatures
+
+# Above this many rows a warning says how large the kernel matrix will be.
+LARGE_KERNEL = 15_000
+
+
+@dataclass(frozen=True)
+class KernelRows:
+    """Training rows as features or as a kernel matrix.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
+        Features whose products are the kernel, or the kernel matrix.
+    is_factor : bool
+        Which of the two.
+    kernel : Kernel
+        The kernel with its parameters as numbers.
+    features : NystromFeatures or None
+        The map to the features, if there is one.
+    means : ndarray or None
+        What was subtracted to centre the rows in feature space: means of the features,
+        or of the rows of the kernel matrix.
+    """
+
+    matrix: NDArray[Any]
+    is_factor: bool
+    kernel: Kernel
+    features: NystromFeatures | None = None
+    means: NDArray[Any] | None = None
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether predictions need the training rows themselves."""
+        return not self.is_factor and not self.kernel.is_precomputed
+
+    def centered(self) -> Self:
+        """Return the rows relative to their mean in feature space."""
+        means = self.matrix.mean(axis=0)
+        matrix = self.matrix - means
+        if not self.is_factor:
+            matrix -= matrix.mean(axis=1)[:, None]
+            matrix = (matrix + matrix.T) / 2  # the rounding errors, too
+        return replace(self, matrix=matrix, means=means)
+
+    def uncentered_model(
+        self, model: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Turn a model on centred rows into one on rows as they come.
+
+        Parameters
+        ----------
+        model : ndarray of shape (n_features or n_samples, n_targets)
+            Weights of the features, or coefficients of the training rows.
+
+        Returns
+        -------
+        model : ndarray of the same shape
+            The same for rows that are not centred.
+        intercept : ndarray of shape (n_targets,)
+            What to add to its outputs.
+        """
+        if self.means is None:
+            return model, np.zeros(model.shape[1])
+        intercept = -(self.means @ model)
+        if self.is_factor:
+            return model, intercept
+        return model - model.mean(axis=0), intercept + self.means.mean() * model.sum(
+            axis=0
+        )
+
+
+def represent_rows(
+    X: Any,
+    kernel: Any,
+    *,
+    n_components: int | None = None,
+    random_state: Any = None,
+    **params: Any,
+) -> KernelRows:
+    """Turn rows into features where that is smaller, else into a kernel matrix.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Validated rows, or the kernel matrix for kernel="precomputed".
+    kernel : str, callable or GP kernel
+        See :func:`fewlabels.kernels.resolve_kernel`.
+    n_components : int, default=None
+        Landmarks of a Nyström approximation; None for none.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the landmarks.
+    **params : dict
+        Parameters of the kernel.
+
+    Returns
+    -------
+    rows : KernelRows
+        The rows.
+    """
+    if n_components is not None:
+        features = NystromFeatures(
+            n_components, kernel=kernel, random_state=random_state, **params
+        )
+        Z = features.fit_transform(X)
+        return KernelRows(Z, True, features.kernel_, features)
+    resolved = resolve_kernel(X, kernel, **params)
+    if resolved.is_precomputed:
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "kernel='precomputed' needs a square kernel matrix X in fit, got "
+                f"shape {X.shape}."
+            )
+        return KernelRows(X.toarray() if sparse.issparse(X) else X, False, resolved)
+    if resolved.metric == "linear" and X.shape[1] <= X.shape[0]:
+        return KernelRows(X.toarray() if sparse.issparse(X) else X, True, resolved)
+    if X.shape[0] > LARGE_KERNEL:
+        warnings.warn(
+            f"The kernel matrix of {X.shape[0]} rows takes "
+            f"{8 * X.shape[0] ** 2 / 2**30:.0f} GiB, several times over: set "
+            "n_components for a low-rank approximation.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return KernelRows(resolved(X), False, resolved)

@@ -1,0 +1,114 @@
+"""One door to all solvers of the partition problem."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from fewlabels.partition._bounds import certify as add_bound
+from fewlabels.partition._branch import branch_and_bound
+from fewlabels.partition._exact import solve_exact
+from fewlabels.partition._problem import PartitionProblem
+from fewlabels.partition._result import PartitionResult
+from fewlabels.partition._search import evolve, local_search, tabu_search
+
+HEURISTICS: dict[str, Callable[..., PartitionResult]] = {
+    "local_search": local_search,
+    "evolve": evolve,
+    "tabu_search": tabu_search,
+}
+SOLVERS = ("auto", *HEURISTICS, "exact", "branch_and_bound")
+
+# Cells that the exact solver tries in about a second on one core.
+CELLS_PER_SECOND = 1.5e7
+
+
+def solve(
+    problem: PartitionProblem,
+    solver: str = "auto",
+    *,
+    start: str | ArrayLike = "exact",
+    n_restarts: int = 10,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    time_limit: float | None = 60.0,
+    certify: bool = False,
+) -> PartitionResult:
+    """Solve a partition problem by a solver given by its name.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+    solver : {"auto", "local_search", "evolve", "tabu_search", "exact", \
+            "branch_and_bound"}, default="auto"
+        "auto" takes the exact solver for two classes where rank and number of points
+        allow it in about a second, and the local search otherwise.
+    start : {"exact", "supervised", "random"} or array-like, default="exact"
+        Where the first run of a heuristic starts; see :func:`local_search`. For more
+        than two classes "exact" means "random".
+    n_restarts : int, default=10
+        Further runs of a heuristic, from random partitions.
+    random_state : None, int, RandomState or Generator, default=None
+        Seed.
+    n_jobs : int, default=None
+        Threads.
+    time_limit : float, default=60.0
+        Seconds for branch and bound; None for no limit.
+    certify : bool, default=False
+        Whether to compute a lower bound for what a heuristic has found.
+
+    Returns
+    -------
+    result : PartitionResult
+        What the solver found; `solver` tells which one it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.partition import PartitionProblem, solve
+    >>> X = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0]])
+    >>> solve(PartitionProblem.from_factor(X, [-1, 0, 0, 0, 0, 1], lam=0.1)).solver
+    'exact'
+    """
+    if solver not in SOLVERS:
+        raise ValueError(f"solver={solver!r} is unknown; use one of {list(SOLVERS)}.")
+    if solver == "auto":
+        solver = "exact" if _takes_a_second(problem) else "local_search"
+    if solver == "exact":
+        return solve_exact(problem, n_jobs=n_jobs)
+    if solver == "branch_and_bound":
+        seed = 0 if random_state is None else random_state
+        return branch_and_bound(
+            problem,
+            time_limit,
+            n_restarts=n_restarts,
+            random_state=seed,
+            n_jobs=n_jobs,
+        )
+    if isinstance(start, str) and start == "exact" and problem.n_classes > 2:
+        start = "random"
+    result = HEURISTICS[solver](
+        problem,
+        start=start,
+        n_restarts=n_restarts,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    return add_bound(problem, result) if certify else result
+
+
+def _takes_a_second(problem: PartitionProblem) -> bool:
+    """Whether the exact solver needs about a second, from the rank of the factor."""
+    B = problem.system.B
+    if problem.n_classes != 2 or B is None:
+        return False
+    u, rank = problem.free.size, B.shape[1]
+    # Bounds cost a dimension, unless they only exclude empty classes.
+    if problem.lower[1] > 1 or problem.upper[1] < u - 1:
+        rank += 1
+    planes = math.comb(u, max(rank - 2, 0))
+    return planes * u * (1 if problem.labeled.size == 0 else 2) <= CELLS_PER_SECOND
