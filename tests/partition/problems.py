@@ -60,3 +60,27 @@ def random_codes(problem, seed=0):
     codes = problem.codes.copy()
     codes[problem.free] = random_start(problem, np.random.default_rng(seed))
     return codes
+
+
+def odd_problem(seed, max_points=14, factor=True):
+    """A problem of two classes in general or in special position, of rank 1 to 5."""
+    rng = np.random.default_rng(seed)
+    n, rank = rng.integers(2, max_points + 1), rng.integers(1, 6)
+    Z = rng.normal(size=(n, rank))
+    kind = ("general", "rounded", "grid", "duplicates")[seed % 4]
+    if kind == "rounded":
+        Z = Z.round()
+    elif kind == "grid":
+        Z = rng.integers(-1, 2, size=(n, rank)).astype(float)
+    elif kind == "duplicates" and n > 4:
+        Z[1], Z[3], Z[4] = Z[2], 0.0, -2 * Z[0]
+    y = np.zeros(n, dtype=int)
+    if seed % 3 == 1:
+        n_labeled = rng.integers(1, max(2, n // 2))
+        y[:n_labeled] = rng.choice([-1, 1], n_labeled)
+    params = {"lam": 10.0 ** rng.integers(-3, 1)}
+    if seed % 5 in (1, 2, 3):
+        params["balance"] = rng.random()
+        params["balance_tol"] = float(rng.choice([0, 0.1, 0.3]))
+    make = PartitionProblem.from_factor if factor else PartitionProblem.from_kernel
+    return make(Z if factor else Z @ Z.T, y, **params)

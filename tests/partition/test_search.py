@@ -28,7 +28,7 @@ SOLVERS = {
 }
 
 
-def assert_valid(problem, result):
+def assert_valid(problem, result, gap=None):
     codes = problem.check_partition(result.y)  # labelled points keep their class
     sizes = np.bincount(codes[problem.free], minlength=problem.n_classes)
     assert problem.bounds.admit(sizes)
@@ -37,7 +37,7 @@ def assert_valid(problem, result):
     assert np.all(np.diff(result.history) <= 1e-12)
     assert_close(result.history[-1], result.objective, scale=1)
     assert set(result.seconds) == {"prepare", "start", "search"}
-    assert result.gap is None
+    assert result.gap == gap
 
 
 @pytest.mark.parametrize("name", SOLVERS)

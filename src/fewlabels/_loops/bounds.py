@@ -56,8 +56,8 @@ def relax(B, e, nu, V, n_sweeps):
                 g[k] = _dot(W[k], B[i]) - nu * e[i] * z[k] - squares[i] * V[i, k]
                 length += g[k] * g[k]
             length = np.sqrt(length)
-            if length <= 1e-300:
-                continue
+            if length <= 1e-14 * abs(squares[i]):
+                continue  # the others ask for nothing
             for k in range(q):
                 change = g[k] / length - V[i, k]
                 V[i, k] += change

@@ -285,9 +285,11 @@ class _Search:
         best_p = np.full(r + 1, np.nan)
         if d == 0:
             best_p = base
-        elif d == 1:  # all on one line; of equal points, any may be positive
-            reach = np.array([lower, upper]) / u if bounded else np.array([-1.0, 1.0])
-            ends = base + reach[:, None] * (np.sign(G) * P).sum(axis=0)
+        elif d == 1:
+            if bounded:  # all points are equal, any of them may be positive
+                ends = base + np.outer([lower / u, upper / u], P.sum(axis=0))
+            else:
+                ends = base + np.outer([-1.0, 1.0], (np.sign(G) * P).sum(axis=0))
             best_p = ends[np.argmax((ends[:, :-1] ** 2).sum(axis=1))]
             self.n_cells += 2
         else:

@@ -1,0 +1,60 @@
+"""The line that shows how far long work is."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import io
+
+import pytest
+
+from fewlabels import _progress
+from fewlabels._progress import ProgressLine
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def run(progress, steps=(0.0, 0.5, 1.0)):
+    with ProgressLine(progress, "work") as line:
+        for share in steps:
+            line.update(share, "so far")
+
+
+def test_a_callable_gets_every_share():
+    shares = []
+    run(shares.append)
+    assert shares == [0.0, 0.5, 1.0]
+
+
+def test_a_line_on_request(capsys):
+    run(True)
+    written = capsys.readouterr().err
+    assert "work:   0.0%" in written
+    assert "work: 100.0%" in written
+    assert written.endswith("\n")
+    run(False)
+    assert capsys.readouterr().err == ""
+
+
+def test_auto_waits_and_asks_for_a_terminal(monkeypatch, capsys):
+    run("auto")  # no terminal
+    assert capsys.readouterr().err == ""
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    run("auto")  # a terminal, but nothing that takes long
+    assert terminal.getvalue() == ""
+    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    run("auto")
+    assert "100.0%" in terminal.getvalue()
+
+
+def test_updates_are_rare(monkeypatch, capsys):
+    monkeypatch.setattr(_progress, "INTERVAL", 1e6)
+    run(True, steps=[0.1] * 100)
+    assert capsys.readouterr().err.count("\r") == 1
+
+
+def test_unknown_progress():
+    with pytest.raises(ValueError, match="progress='often' is unknown"):
+        ProgressLine("often", "work")
