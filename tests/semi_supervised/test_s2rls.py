@@ -93,6 +93,24 @@ def test_labels_and_balance_hold(blobs, solver):
     assert np.all(sizes <= model.class_sizes_[:, 1])
 
 
+@pytest.mark.parametrize("solver", ["exact", "branch_and_bound", "auto"])
+def test_exact_labelling_of_few_dimensions(blobs, solver):
+    """An exact semi-supervised solver: labels hold, and no search does better."""
+    X, y_true, _ = blobs
+    two = y_true < 2
+    X, y = X[two], hide_labels(y_true[two], per_class=3, random_state=0)
+    params = {"kernel": "linear", "lam": 0.1, "random_state": 0}
+    exact = S2RLSClassifier(solver=solver, **params).fit(X, y)
+    labeled = y != -1
+    assert exact.result_.gap < 1e-9
+    assert_array_equal(exact.transduction_[labeled], y[labeled])
+    for start in ("supervised", "random", "exact"):
+        search = S2RLSClassifier(start=start, n_restarts=20, **params).fit(X, y)
+        assert exact.objective_ <= search.objective_ + 1e-9
+    sizes = np.bincount(exact.transduction_[~labeled])
+    assert np.all(exact.class_sizes_[:, 0] <= sizes)
+
+
 def test_balance_in_every_form(blobs):
     X, y_true, _ = blobs
     two = y_true < 2

@@ -24,8 +24,8 @@ class PartitionResult:
     solver : str
         Name of the solver.
     n_trials : int
-        Over all runs: points that had their turn (local search), children (evolution)
-        or steps (tabu search).
+        Over all runs: points that had their turn (local search), children (evolution),
+        steps (tabu search), cells (exact) or nodes (branch and bound).
     n_flips : int
         Changes of class that were made, over all runs.
     n_swaps : int
