@@ -305,3 +305,14 @@ def test_old_faithful():
     again = local_search(PartitionProblem.from_factor(X, np.zeros(len(X))), result.y)
     assert again.n_flips == 0
     assert np.bincount((result.y + 1) // 2).min() > 90  # short and long eruptions
+
+
+def test_generators_that_hardly_count(rng):
+    """A vector of rounding errors neither adds a dimension nor spoils the optimum."""
+    X = rng.normal(size=(9, 3))
+    X[:, 2] = 0.0
+    X[4] = [0.0, 0.0, 1e-13]
+    X[5] *= 1e-10
+    problem = PartitionProblem.from_factor(X, np.zeros(9))
+    result = solve_exact(problem)
+    assert_close(result.objective, reference.exhaustive_fast(problem)[0], scale=1)

@@ -278,6 +278,8 @@ class _Search:
         lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
         counts = lengths > NEGLIGIBLE * lengths.sum()
         G = directions[counts] / lengths[counts, None]
+        if not counts.all():
+            G = np.ascontiguousarray(G @ row_space(G))
         P = np.column_stack([form.B[counts], np.ones(G.shape[0])])
         base = np.append(form.offset, 0.0)
         d = G.shape[1]
