@@ -7,9 +7,14 @@ The problem, for u free points and k classes with E the one-hot matrix of all po
 Moving point i from class a to class b raises S by 4 (H[b, i] - H[a, i] + Q[i, i]),
 where H = E' Q, and moving i from a to b together with j from b to a by the sum of the
 two minus 8 Q[i, j]. Either the products H are kept, with Q at hand row by row (a trial
-costs O(1), a move O(u)), or the products P = E' B diag(w) with a factor
-Q = B diag(w) B' (both cost O(r)). Every loop serves both: `dense` says which of (Q, H)
-and (B, w, P) is in use, the others are empty.
+costs O(1), a move O(u)), or the products P = E' B W with a factorisation Q = B W B'
+(both cost O(r)). Every loop serves both: `dense` says whether Q and H are in use or B
+and P, the others are empty. With a factorisation, Q holds the rows of B W if they are
+at hand, and is empty if a row is computed when it is needed; W is
+
+    L^-T diag(w[1]) L^-1 + diag(w[0])
+
+with a unit lower bidiagonal matrix L, whose element (t, t - 1) is w[2, t].
 
 Only differences between classes count, so H and P hold the products relative to those
 of class 0, whose row stays zero: with two classes, a move changes a single row.
@@ -35,19 +40,97 @@ MAX_DRAWS = 100
 
 # The order of a sum of r products may change, which lets the compiler vectorise it.
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _difference_product(x, p, s):
+def _product(x, z):
     total = 0.0
     for t in range(x.shape[0]):
-        total += x[t] * (p[t] - s[t])
+        total += x[t] * z[t]
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _product(x, z, w):
-    total = 0.0
-    for t in range(x.shape[0]):
-        total += x[t] * z[t] * w[t]
-    return total
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def weigh(x, w):
+    """Return W x."""
+    r = x.shape[0]
+    z = np.empty(r)
+    before = 0.0
+    for t in range(r):
+        before = x[t] - w[2, t] * before
+        z[t] = before
+    for t in range(r):
+        z[t] *= w[1, t]
+    for t in range(r - 2, -1, -1):
+        z[t] -= w[2, t + 1] * z[t + 1]
+    for t in range(r):
+        z[t] += w[0, t] * x[t]
+    return z
+
+
+# Points that are weighed together: enough to fill the registers.
+LANES = 16
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def weigh_rows(B, w):
+    """Return B W; many rows at once hide the latency of the recurrence."""
+    n, r = B.shape
+    out = np.empty((n, r))
+    z = np.zeros((r + 1, LANES))
+    for start in range(0, n, LANES):
+        stop = min(start + LANES, n)
+        for s in range(stop - start):
+            for t in range(r):
+                z[t, s] = B[start + s, t]
+        for t in range(1, r):
+            for s in range(LANES):
+                z[t, s] -= w[2, t] * z[t - 1, s]
+        for t in range(r - 1, -1, -1):
+            ahead = w[2, t + 1] if t + 1 < r else 0.0
+            for s in range(LANES):
+                z[t, s] = w[1, t] * z[t, s] - ahead * z[t + 1, s]
+        for s in range(stop - start):
+            for t in range(r):
+                out[start + s, t] = z[t, s] + w[0, t] * B[start + s, t]
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def bidiagonal(diagonal, off, lams):
+    """Factorise T + lam I = L diag(p) L' of a tridiagonal T for several lams.
+
+    Returns the pivots p and the elements below the diagonal of L, both of shape (r,
+    number of lams); the first of these elements is zero.
+    """
+    r, m = diagonal.shape[0], lams.shape[0]
+    pivots, below = np.empty((r, m)), np.zeros((r, m))
+    for t in range(r):
+        for s in range(m):
+            pivots[t, s] = diagonal[t] + lams[s]
+            if t > 0:
+                below[t, s] = off[t - 1] / pivots[t - 1, s]
+                pivots[t, s] -= below[t, s] * off[t - 1]
+    return pivots, below
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def diagonals(B, middle, below):
+    """Return the diagonals of B L^-T diag(middle) L^-1 B', one column per L.
+
+    Both arrays are of shape (r, number of matrices): a row of B is read once for all.
+    """
+    n, r = B.shape
+    m = middle.shape[1]
+    out = np.empty((n, m))
+    z, total = np.empty(m), np.empty(m)
+    for i in range(n):
+        z[:] = 0.0
+        total[:] = 0.0
+        for t in range(r):
+            x = B[i, t]
+            for s in range(m):
+                z[s] = x - below[t, s] * z[s]
+                total[s] += middle[t, s] * z[s] * z[s]
+        out[i] = total
+    return out
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -55,14 +138,25 @@ def move_gain(i, a, b, dense, q, H, B, w, P):
     """Return what moving i from a to b adds to S."""
     if dense:
         difference = H[b, i] - H[a, i]
+    elif a == 0:
+        difference = _product(B[i], P[b])
+    elif b == 0:
+        difference = -_product(B[i], P[a])
     else:
-        difference = _difference_product(B[i], P[b], P[a])
+        difference = _product(B[i], P[b]) - _product(B[i], P[a])
     return 4.0 * (difference + q[i])
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _entry(i, j, dense, Q, B, w):
-    return Q[i, j] if dense else _product(B[i], B[j], w)
+def _row(i, Q, B, w):
+    """Return what a move of i changes the products by."""
+    return Q[i] if Q.shape[0] > 0 else weigh(B[i], w)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _entry(row, j, dense, B):
+    """Return an element of Q from the row of the other point."""
+    return row[j] if dense else _product(row, B[j])
 
 
 @njit(cache=True, nogil=True)
@@ -77,7 +171,7 @@ def _add(products, c, row, times):
 def apply_move(i, b, codes, sizes, dense, Q, H, B, w, P):
     """Move i to class b and bring the products up to date."""
     a = codes[i]
-    row = Q[i] if dense else w * B[i]
+    row = _row(i, Q, B, w)
     products = H if dense else P
     if a == 0 or b == 0:  # the class that all others are relative to
         sign = 1.0 if a == 0 else -1.0
@@ -178,11 +272,11 @@ def _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, tabu, now):
                 now,
             )
             for s in range(n_ab):
+                i = movers_ab[s]
+                row = _row(i, Q, B, w)
                 for t in range(n_ba):
-                    i, j = movers_ab[s], movers_ba[t]
-                    gain = (
-                        gains_ab[s] + gains_ba[t] - 8.0 * _entry(i, j, dense, Q, B, w)
-                    )
+                    j = movers_ba[t]
+                    gain = gains_ab[s] + gains_ba[t] - 8.0 * _entry(row, j, dense, B)
                     if gain > best + tol:
                         best, best_i, best_j = gain, i, j
     return best, best_i, best_j
@@ -219,6 +313,7 @@ def _any_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol):
                     continue
                 if gains[i] + best_gain + 8.0 * roots[i] * best_root <= tol:
                     continue
+                row = _row(i, Q, B, w)
                 for j in range(u):
                     if codes[j] != b:
                         continue
@@ -228,7 +323,7 @@ def _any_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol):
                     if left == 0:
                         return 0.0, -1, -1, False
                     left -= 1
-                    gain = pair - 8.0 * _entry(i, j, dense, Q, B, w)
+                    gain = pair - 8.0 * _entry(row, j, dense, B)
                     if gain > tol:
                         return gain, i, j, True
     return 0.0, -1, -1, True
@@ -357,12 +452,14 @@ def _gain_of_moves(count, points, targets, codes, dense, q, Q, H, B, w, P):
         i, b = points[s], targets[s]
         a = codes[i]
         total += move_gain(i, a, b, dense, q, H, B, w, P)
+        if s == 0:
+            continue
+        row = _row(i, Q, B, w)
         for t in range(s):
             j, d = points[t], targets[t]
             c = codes[j]
             sign = (b == d) + (a == c) - (a == d) - (b == c)
-            if sign != 0:
-                total += 4.0 * sign * _entry(i, j, dense, Q, B, w)
+            total += 4.0 * sign * _entry(row, j, dense, B)
     return total
 
 
