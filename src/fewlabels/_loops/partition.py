@@ -12,9 +12,11 @@ costs O(1), a move O(u)), or the products P = E' B W with a factorisation Q = B 
 and P, the others are empty. With a factorisation, Q holds the rows of B W if they are
 at hand, and is empty if a row is computed when it is needed; W is
 
-    L^-T diag(w[1]) L^-1 + diag(w[0])
+    N^-T diag(w[1]) N^-1 + diag(w[0])
 
-with a unit lower bidiagonal matrix L, whose element (t, t - 1) is w[2, t].
+where N has ones on the diagonal and one more element w[2, t] in every column t but the
+middle one, r // 2: below the diagonal on its left, above the diagonal on its right.
+Substitution runs from both ends at once, which halves the time it waits for itself.
 
 Only differences between classes count, so H and P hold the products relative to those
 of class 0, whose row stays zero: with two classes, a move changes a single row.
@@ -52,84 +54,132 @@ def weigh(x, w):
     """Return W x."""
     r = x.shape[0]
     z = np.empty(r)
-    before = 0.0
-    for t in range(r):
-        before = x[t] - w[2, t] * before
-        z[t] = before
-    for t in range(r):
-        z[t] *= w[1, t]
-    for t in range(r - 2, -1, -1):
-        z[t] -= w[2, t + 1] * z[t + 1]
-    for t in range(r):
-        z[t] += w[0, t] * x[t]
+    if r == 0:
+        return z
+    middle = r // 2
+    both = r - 1 - middle  # steps from the right end
+    left = right = left_factor = right_factor = 0.0
+    for t in range(middle):
+        left = x[t] - left_factor * left
+        left_factor = w[2, t]
+        z[t] = w[1, t] * left
+        if t < both:
+            j = r - 1 - t
+            right = x[j] - right_factor * right
+            right_factor = w[2, j]
+            z[j] = w[1, j] * right
+    left = x[middle] - left_factor * left - right_factor * right
+    left *= w[1, middle]
+    right = left
+    z[middle] = left + w[0, middle] * x[middle]
+    for t in range(1, middle + 1):
+        i = middle - t
+        left = z[i] - w[2, i] * left
+        z[i] = left + w[0, i] * x[i]
+        if t <= both:
+            j = middle + t
+            right = z[j] - w[2, j] * right
+            z[j] = right + w[0, j] * x[j]
     return z
 
 
-# Points that are weighed together: enough to fill the registers.
-LANES = 16
+# Points that go through a recurrence together, which hides its latency.
+LANES = 32
+
+
+@njit(cache=True, nogil=True)
+def _gather(B, start, x):
+    """Copy up to LANES rows of B into columns of x; return how many."""
+    count = min(LANES, B.shape[0] - start)
+    for s in range(count):
+        for t in range(B.shape[1]):
+            x[t, s] = B[start + s, t]
+    return count
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _subtract(z, target, source, factor):
+    for s in range(LANES):
+        z[target, s] -= factor * z[source, s]
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def weigh_rows(B, w):
-    """Return B W; many rows at once hide the latency of the recurrence."""
+    """Return B W."""
     n, r = B.shape
+    middle = r // 2
     out = np.empty((n, r))
-    z = np.zeros((r + 1, LANES))
+    z = np.zeros((r, LANES))
     for start in range(0, n, LANES):
-        stop = min(start + LANES, n)
-        for s in range(stop - start):
-            for t in range(r):
-                z[t, s] = B[start + s, t]
-        for t in range(1, r):
+        count = _gather(B, start, z)
+        for t in range(middle):
+            _subtract(z, t + 1, t, w[2, t])
+        for t in range(r - 1, middle, -1):
+            _subtract(z, t - 1, t, w[2, t])
+        for t in range(r):
+            weight = w[1, t]
             for s in range(LANES):
-                z[t, s] -= w[2, t] * z[t - 1, s]
-        for t in range(r - 1, -1, -1):
-            ahead = w[2, t + 1] if t + 1 < r else 0.0
-            for s in range(LANES):
-                z[t, s] = w[1, t] * z[t, s] - ahead * z[t + 1, s]
-        for s in range(stop - start):
+                z[t, s] *= weight
+        for t in range(middle - 1, -1, -1):
+            _subtract(z, t, t + 1, w[2, t])
+        for t in range(middle + 1, r):
+            _subtract(z, t, t - 1, w[2, t])
+        for s in range(count):
             for t in range(r):
                 out[start + s, t] = z[t, s] + w[0, t] * B[start + s, t]
     return out
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def bidiagonal(diagonal, off, lams):
-    """Factorise T + lam I = L diag(p) L' of a tridiagonal T for several lams.
+def factorise(diagonal, off, lams):
+    """Factorise T + lam I = N diag(p) N' of a tridiagonal T for several lams.
 
-    Returns the pivots p and the elements below the diagonal of L, both of shape (r,
-    number of lams); the first of these elements is zero.
+    Returns the pivots p and the elements of N beside its diagonal, in the order of its
+    columns; both are of shape (number of lams, r).
     """
-    r, m = diagonal.shape[0], lams.shape[0]
-    pivots, below = np.empty((r, m)), np.zeros((r, m))
-    for t in range(r):
-        for s in range(m):
-            pivots[t, s] = diagonal[t] + lams[s]
-            if t > 0:
-                below[t, s] = off[t - 1] / pivots[t - 1, s]
-                pivots[t, s] -= below[t, s] * off[t - 1]
-    return pivots, below
+    m, r = lams.shape[0], diagonal.shape[0]
+    middle = r // 2
+    pivots, beside = np.empty((m, r)), np.zeros((m, r))
+    for s in range(m):
+        pivots[s] = diagonal + lams[s]
+        for t in range(middle):
+            beside[s, t] = off[t] / pivots[s, t]
+            pivots[s, t + 1] -= beside[s, t] * off[t]
+        for t in range(r - 1, middle, -1):
+            beside[s, t] = off[t - 1] / pivots[s, t]
+            pivots[s, t - 1] -= beside[s, t] * off[t - 1]
+    return pivots, beside
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def diagonals(B, middle, below):
-    """Return the diagonals of B L^-T diag(middle) L^-1 B', one column per L.
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def diagonals(B, weights, beside):
+    """Return the diagonals of B N^-T diag(weights) N^-1 B', one row for every N.
 
-    Both arrays are of shape (r, number of matrices): a row of B is read once for all.
+    Both arrays are of shape (number of matrices, r): B is read once for all.
     """
     n, r = B.shape
-    m = middle.shape[1]
-    out = np.empty((n, m))
-    z, total = np.empty(m), np.empty(m)
-    for i in range(n):
-        z[:] = 0.0
-        total[:] = 0.0
-        for t in range(r):
-            x = B[i, t]
-            for s in range(m):
-                z[s] = x - below[t, s] * z[s]
-                total[s] += middle[t, s] * z[s] * z[s]
-        out[i] = total
+    m = weights.shape[0]
+    middle = r // 2
+    out = np.zeros((m, n))
+    x = np.zeros((r, LANES))
+    carry, total, last = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    for start in range(0, n, LANES):
+        count = _gather(B, start, x)
+        for c in range(m if r > 0 else 0):
+            total[:] = 0.0
+            last[:] = x[middle]
+            for side in range(2):
+                carry[:] = 0.0
+                for step in range(r - 1 - middle if side else middle):
+                    t = r - 1 - step if side else step
+                    factor, weight = beside[c, t], weights[c, t]
+                    for s in range(LANES):
+                        value = x[t, s] - carry[s]
+                        carry[s] = factor * value
+                        total[s] += weight * value * value
+                last -= carry
+            total += weights[c, middle] * last * last
+            out[c, start : start + count] = total[:count]
     return out
 
 
@@ -138,10 +188,8 @@ def move_gain(i, a, b, dense, q, H, B, w, P):
     """Return what moving i from a to b adds to S."""
     if dense:
         difference = H[b, i] - H[a, i]
-    elif a == 0:
-        difference = _product(B[i], P[b])
-    elif b == 0:
-        difference = -_product(B[i], P[a])
+    elif a == 0 or b == 0:  # without a branch that the processor would have to guess
+        difference = _product(B[i], P[a + b]) * (1.0 if a == 0 else -1.0)
     else:
         difference = _product(B[i], P[b]) - _product(B[i], P[a])
     return 4.0 * (difference + q[i])

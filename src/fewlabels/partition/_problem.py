@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -288,19 +289,12 @@ class PartitionProblem:
         values = np.asarray(list(lams), dtype=np.float64)
         if not np.all(values > 0):
             raise ValueError(f"lams must be positive, got {values}.")
-        return (
-            PartitionProblem(
-                system,
-                self.codes,
-                self.bounds,
-                n_classes=self.n_classes,
-                signed=self._signed,
-                ratio=self.ratio,
-                d=self.d,
-                lam_unlabeled=self.lam_unlabeled,
-            )
-            for system in self.system.path(values)
-        )
+        return (self._with(system) for system in self.system.path(values))
+
+    def _with(self, system: System) -> "PartitionProblem":
+        other = copy(self)
+        other.system = system
+        return other
 
     def targets(self, y: ArrayLike) -> Array:
         """Targets in {-1, +1}: one column per class, a single one for two classes.

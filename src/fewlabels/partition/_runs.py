@@ -198,7 +198,7 @@ def supervised_start(problem: PartitionProblem) -> NDArray[np.intp]:
             "start='supervised' needs labelled points: use start='random' or give a "
             "partition."
         )
-    Y = 2.0 * problem.one_hot(problem.codes)[problem.labeled] - 1.0
+    Y = 2.0 * problem.one_hot(problem.codes[problem.labeled]) - 1.0
     scores = problem.system.supervised_outputs(problem.labeled, Y)[problem.free]
     return repair(scores.argmax(axis=1), scores, problem.bounds)
 

@@ -143,9 +143,11 @@ class KernelSystem:
         return _for_each(K, _ridge_path(K[labeled], Y, lams, labeled.size))
 
     def path(self, lams: NDArray[np.float64]) -> Iterator[System]:
-        U, T = tridiagonal(self.d[:, None] * self.K * self.d)
+        A = self.d[:, None] * self.K
+        A *= self.d
+        U, T = tridiagonal(A)
         shift = np.array([1e-8 * T.row_sums().max(initial=0.0)])
-        if not (T.bidiagonal(shift)[0] > 0).all():
+        if not (T.factorise(shift)[0] > 0).all():
             raise ValueError(_NOT_PSD)
         # Q = D U (I - lam (T + lam I)^-1) U' D; the model is D U (T + lam I)^-1 U' D y.
         U *= self.d[:, None]
@@ -296,8 +298,8 @@ class Tridiagonal:
         sums[:-1] += off
         return sums
 
-    def bidiagonal(self, lams: Array) -> tuple[Array, Array]:
-        """Factorise T + lam I = L diag(p) L'.
+    def factorise(self, lams: Array) -> tuple[Array, Array]:
+        """Factorise T + lam I = N diag(p) N', with N as the loops take it.
 
         Parameters
         ----------
@@ -306,13 +308,13 @@ class Tridiagonal:
 
         Returns
         -------
-        pivots, below : ndarray of shape (r, m)
+        pivots, beside : ndarray of shape (m, r)
             The pivots p, all positive if and only if the matrix is positive definite,
-            and what is below the unit diagonal of L, after a first zero.
+            and what is beside the diagonal of N.
         """
-        from fewlabels._loops.partition import bidiagonal
+        from fewlabels._loops.partition import factorise  # compiled on first use
 
-        return bidiagonal(self.diagonal, self.off, lams)
+        return factorise(self.diagonal, self.off, lams)
 
 
 def tridiagonal(A: Array) -> tuple[Array, Tridiagonal]:
@@ -378,7 +380,7 @@ class _Reduction:
 
     def systems(self) -> Iterator["PathSystem"]:
         for number in range(self.lams.size):
-            if not (self._bidiagonal[0][:, number] > 0).all():
+            if not (self._factors[0][number] > 0).all():
                 raise ValueError(self.error.format(self.lams[number]))
             yield PathSystem(self, number)
 
@@ -387,16 +389,16 @@ class _Reduction:
         return _Reduction(self.base, self.B, self.T, self.M, lams, self.error)
 
     @cached_property
-    def _bidiagonal(self) -> tuple[Array, Array]:
-        return self.T.bidiagonal(self.lams)
+    def _factors(self) -> tuple[Array, Array]:
+        return self.T.factorise(self.lams)
 
     def weights(self, number: int) -> tuple[Array, Array]:
         """Return W and R as the loops take them."""
-        pivots, below = (a[:, number] for a in self._bidiagonal)
-        R = np.stack([np.zeros_like(pivots), 1.0 / pivots, below])
+        pivots, beside = (a[number] for a in self._factors)
+        R = np.stack([np.zeros_like(pivots), 1.0 / pivots, beside])
         if not self.base.by_difference:
             return R, R
-        W = np.stack([np.ones_like(pivots), -self.lams[number] / pivots, below])
+        W = np.stack([np.ones_like(pivots), -self.lams[number] / pivots, beside])
         return W, R
 
     @cached_property
@@ -404,11 +406,11 @@ class _Reduction:
         """Diagonals of Q, one row for every lam."""
         from fewlabels._loops.partition import diagonals
 
-        pivots, below = self._bidiagonal
+        pivots, beside = self._factors
         if not self.base.by_difference:
-            return diagonals(self.B, 1.0 / pivots, below).T
+            return diagonals(self.B, 1.0 / pivots, beside)
         norms = np.einsum("ij,ij->i", self.B, self.B)
-        return norms + diagonals(self.B, -self.lams / pivots, below).T
+        return norms + diagonals(self.B, -self.lams[:, None] / pivots, beside)
 
     def factor(self, rows: NDArray[np.intp]) -> Array:
         """Rows of B, the same copy for all who ask for the same rows."""
