@@ -42,6 +42,14 @@ MAX_DRAWS = 100
 
 # The order of a sum of r products may change, which lets the compiler vectorise it.
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _difference_product(x, p, s):
+    total = 0.0
+    for t in range(x.shape[0]):
+        total += x[t] * (p[t] - s[t])
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def _product(x, z):
     total = 0.0
     for t in range(x.shape[0]):
@@ -109,6 +117,10 @@ def weigh_rows(B, w):
     n, r = B.shape
     middle = r // 2
     out = np.empty((n, r))
+    if n < LANES // 4:
+        for i in range(n):
+            out[i] = weigh(B[i], w)
+        return out
     z = np.zeros((r, LANES))
     for start in range(0, n, LANES):
         count = _gather(B, start, z)
@@ -188,10 +200,8 @@ def move_gain(i, a, b, dense, q, H, B, w, P):
     """Return what moving i from a to b adds to S."""
     if dense:
         difference = H[b, i] - H[a, i]
-    elif a == 0 or b == 0:  # without a branch that the processor would have to guess
-        difference = _product(B[i], P[a + b]) * (1.0 if a == 0 else -1.0)
     else:
-        difference = _product(B[i], P[b]) - _product(B[i], P[a])
+        difference = _difference_product(B[i], P[b], P[a])
     return 4.0 * (difference + q[i])
 
 

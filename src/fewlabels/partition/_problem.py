@@ -309,9 +309,21 @@ class PartitionProblem:
         Y : ndarray of shape (n_samples, n_columns)
             The targets; the single column is +1 on the second class.
         """
-        return self._targets_of(self.check_partition(y)[None])[0].T
+        return self.targets_of(self.check_partition(y)[None])[0].T
 
-    def _targets_of(self, codes: NDArray[np.intp]) -> Array:
+    def targets_of(self, codes: NDArray[np.intp]) -> Array:
+        """Targets of several partitions given as class indices, unchecked.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_partitions, n_points)
+            Classes of all points, or of some.
+
+        Returns
+        -------
+        Y : ndarray of shape (n_partitions, n_columns, n_points)
+            The targets.
+        """
         classes = np.arange(self.n_classes) if self.n_classes > 2 else np.array([1])
         return np.where(codes[:, None, :] == classes[:, None], 1.0, -1.0)
 
@@ -375,7 +387,7 @@ class PartitionProblem:
         fits : ndarray of shape (n_partitions,)
             S of each, to be maximised.
         """
-        Y = self._targets_of(codes)
+        Y = self.targets_of(codes)
         forms = self.system.forms(Y.reshape(-1, codes.shape[1]).T)
         half = 1.0 if self.n_classes == 2 else 0.5  # the columns of two classes agree
         return half * forms.reshape(Y.shape[:2]).sum(axis=1)

@@ -198,8 +198,10 @@ def supervised_start(problem: PartitionProblem) -> NDArray[np.intp]:
             "start='supervised' needs labelled points: use start='random' or give a "
             "partition."
         )
-    Y = 2.0 * problem.one_hot(problem.codes[problem.labeled]) - 1.0
+    Y = problem.targets_of(problem.codes[None, problem.labeled])[0].T
     scores = problem.system.supervised_outputs(problem.labeled, Y)[problem.free]
+    if problem.n_classes == 2:
+        scores = np.hstack([-scores, scores])
     return repair(scores.argmax(axis=1), scores, problem.bounds)
 
 

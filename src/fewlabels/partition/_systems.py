@@ -267,7 +267,7 @@ def _for_each(A: Array, X: Array) -> Array:
     """Multiply every matrix of a stack by A, all by one product."""
     m, n, k = X.shape
     product = A @ X.transpose(1, 0, 2).reshape(n, m * k)
-    return product.reshape(-1, m, k).transpose(1, 0, 2)
+    return np.ascontiguousarray(product.reshape(-1, m, k).transpose(1, 0, 2))
 
 
 @dataclass(frozen=True)
@@ -392,13 +392,16 @@ class _Reduction:
     def _factors(self) -> tuple[Array, Array]:
         return self.T.factorise(self.lams)
 
-    def weights(self, number: int) -> tuple[Array, Array]:
-        """Return W and R as the loops take them."""
-        pivots, beside = (a[number] for a in self._factors)
-        R = np.stack([np.zeros_like(pivots), 1.0 / pivots, beside])
+    @cached_property
+    def weights(self) -> tuple[Array, Array]:
+        """W and R as the loops take them, for every lam."""
+        pivots, beside = self._factors
+        R = np.stack([np.zeros_like(pivots), 1.0 / pivots, beside], axis=1)
         if not self.base.by_difference:
             return R, R
-        W = np.stack([np.ones_like(pivots), -self.lams[number] / pivots, beside])
+        W = R.copy()
+        W[:, 0] = 1.0
+        W[:, 1] *= -self.lams[:, None]
         return W, R
 
     @cached_property
@@ -406,11 +409,11 @@ class _Reduction:
         """Diagonals of Q, one row for every lam."""
         from fewlabels._loops.partition import diagonals
 
-        pivots, beside = self._factors
-        if not self.base.by_difference:
-            return diagonals(self.B, 1.0 / pivots, beside)
-        norms = np.einsum("ij,ij->i", self.B, self.B)
-        return norms + diagonals(self.B, -self.lams[:, None] / pivots, beside)
+        W, _ = self.weights
+        inside = diagonals(self.B, *np.ascontiguousarray(W[:, 1:].swapaxes(0, 1)))
+        if self.base.by_difference:
+            inside += np.einsum("ij,ij->i", self.B, self.B)
+        return inside
 
     def factor(self, rows: NDArray[np.intp]) -> Array:
         """Rows of B, the same copy for all who ask for the same rows."""
@@ -464,7 +467,7 @@ class PathSystem:
         self.lam = float(shared.lams[number])
         self.by_difference = shared.base.by_difference
         self.B = shared.B
-        self.weights, self._resolvent = shared.weights(number)
+        self.weights, self._resolvent = (weights[number] for weights in shared.weights)
 
     def factor(self, rows: NDArray[np.intp]) -> Array:
         return self.shared.factor(rows)
