@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from fewlabels.partition import PartitionProblem
 from fewlabels.partition._balance import SizeBounds, repair, size_bounds
+from fewlabels.partition._systems import tridiagonal
 from tests.helpers import assert_close
 from tests.partition.problems import problems, random_codes, random_problem
 from tests.reference import partition as reference
@@ -124,6 +125,67 @@ def test_the_path_is_the_single_problems(factor, seed, n_classes):
         if not factor:  # coefficients may differ where K maps them to zero
             shown, expected = K @ shown, K @ expected
         assert_close(shown, expected, scale=10, factor=100)
+
+
+@pytest.mark.parametrize("factor", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_pieces_of_a_path(rng, factor, n_classes):
+    """The factorisation of every system on a path is that of its matrix."""
+    n = 50
+    problem = random_problem(0, n=n, rank=40, n_classes=n_classes, factor=factor)
+    E = rng.normal(size=(n, 3))
+    lams = np.array([1e-3, 0.1, 10.0])
+    # A second path from a problem on the first one.
+    for path in (problem.path(lams), next(problem.path([5.0])).path(lams)):
+        for lam, along in zip(lams, path, strict=True):
+            system = along.system
+            alone = random_problem(
+                0, n=n, rank=40, n_classes=n_classes, factor=factor, lam=lam
+            ).system
+            Q = alone.dense(np.arange(n))
+            assert_close(system.dense(np.arange(n)), Q, scale=1, factor=100)
+            assert_close(system.diagonal(), Q.diagonal(), scale=1, factor=100)
+            assert_close(system.products(E), Q @ E, scale=10, factor=100)
+            forms = np.einsum("ij,ij->j", E, Q @ E)
+            assert_close(system.forms(E), forms, scale=10, factor=100)
+            assert_close(alone.forms(E), forms, scale=10, factor=100)
+            rows = along.free
+            B = system.factor(rows)
+            assert_close(system.weigh(B) @ B.T, Q[np.ix_(rows, rows)], factor=100)
+            targets = problem.one_hot(problem.codes)[problem.labeled]
+            assert_close(
+                system.supervised_outputs(problem.labeled, targets),
+                alone.supervised_outputs(problem.labeled, targets),
+                scale=10,
+                factor=1000,
+            )
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 9])
+def test_tridiagonal_form(rng, n):
+    Z = rng.normal(size=(n, n))
+    U, T = tridiagonal(Z @ Z.T)
+    dense = np.diag(T.diagonal) + np.diag(T.off, 1) + np.diag(T.off, -1)
+    assert_close(U @ dense @ U.T, Z @ Z.T, scale=10 * n)
+    assert_close(U.T @ U, np.eye(n), scale=1)
+
+
+def test_the_tridiagonal_form_of_few_dimensions(rng):
+    """A matrix of low rank is exhausted after few columns, and nothing is lost."""
+    Z = rng.normal(size=(100, 7))
+    U, T = tridiagonal(Z @ Z.T)
+    assert 7 <= U.shape[1] <= 10
+    dense = np.diag(T.diagonal) + np.diag(T.off, 1) + np.diag(T.off, -1)
+    assert_close(U @ dense @ U.T, Z @ Z.T, scale=1000)
+    U, T = tridiagonal(np.zeros((5, 5)))
+    assert U.shape == (5, 0)
+
+
+def test_a_path_along_which_nothing_is_left():
+    problem = PartitionProblem.from_kernel(np.zeros((4, 4)), [-1, 1, 0, 0])
+    for along in problem.path([0.1, 1.0]):
+        assert_close(along.objective([-1, 1, 1, -1]), 2.0, scale=1)
+        assert_close(along.model([-1, 1, 1, -1]), np.zeros((4, 1)), scale=1)
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,35 @@ def test_the_scale_of_the_rows_does_not_stop_the_search(scale):
             assert np.mean(result.y == side) > 0.95
 
 
+@pytest.mark.parametrize("factor", [True, False])
+@pytest.mark.parametrize("n_restarts", [0, 4])
+@pytest.mark.parametrize("balanced", [True, False])
+def test_searches_along_a_path_are_the_single_ones(factor, n_restarts, balanced):
+    """Rows of B W computed at once (restarts) or one by one, swaps, three classes."""
+    lams = [1e-3, 0.03, 1.0, 30.0]
+    for n_classes in (2, 3):
+        params = dict(
+            n=60, rank=25, n_labeled=6, n_classes=n_classes, factor=factor
+        ) | {"balanced": balanced}
+        problem = random_problem(3, **params)
+        for lam, along in zip(lams, problem.path(lams), strict=True):
+            alone = random_problem(3, lam=lam, **params)
+            for solver in (local_search, tabu_search, evolve):
+                for representation in ("factor", "dense"):
+                    shown = solver(
+                        along,
+                        n_restarts=n_restarts,
+                        random_state=0,
+                        representation=representation,
+                    )
+                    expected = solver(alone, n_restarts=n_restarts, random_state=0)
+                    assert_array_equal(shown.y, expected.y)
+                    assert_close(shown.objectives, expected.objectives, scale=1)
+                    assert shown.n_trials == expected.n_trials
+                    assert shown.n_flips == expected.n_flips
+                    assert_close(along.objective(shown.y), shown.objective, scale=1)
+
+
 def test_counts():
     """Every change of class is counted, and nothing else."""
     frozen = random_problem(0, n=20, balance=[1.0, 0.0], balance_tol=0.0)

@@ -7,9 +7,16 @@ The problem, for u free points and k classes with E the one-hot matrix of all po
 Moving point i from class a to class b raises S by 4 (H[b, i] - H[a, i] + Q[i, i]),
 where H = E' Q, and moving i from a to b together with j from b to a by the sum of the
 two minus 8 Q[i, j]. Either the products H are kept, with Q at hand row by row (a trial
-costs O(1), a move O(u)), or the products P = E' B diag(w) with a factor
-Q = B diag(w) B' (both cost O(r)). Every loop serves both: `dense` says which of (Q, H)
-and (B, w, P) is in use, the others are empty.
+costs O(1), a move O(u)), or the products P = E' B W with a factorisation Q = B W B'
+(both cost O(r)). Every loop serves both: `dense` says whether Q and H are in use or B
+and P, the others are empty. With a factorisation, Q holds the rows of B W if they are
+at hand, and is empty if a row is computed when it is needed; W is
+
+    N^-T diag(w[1]) N^-1 + diag(w[0])
+
+where N has ones on the diagonal and one more element w[2, t] in every column t but the
+middle one, r // 2: below the diagonal on its left, above the diagonal on its right.
+Substitution runs from both ends at once, which halves the time it waits for itself.
 
 Only differences between classes count, so H and P hold the products relative to those
 of class 0, whose row stays zero: with two classes, a move changes a single row.
@@ -43,11 +50,149 @@ def _difference_product(x, p, s):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _product(x, z, w):
+def _product(x, z):
     total = 0.0
     for t in range(x.shape[0]):
-        total += x[t] * z[t] * w[t]
+        total += x[t] * z[t]
     return total
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def weigh(x, w):
+    """Return W x."""
+    r = x.shape[0]
+    z = np.empty(r)
+    if r == 0:
+        return z
+    middle = r // 2
+    both = r - 1 - middle  # steps from the right end
+    left = right = left_factor = right_factor = 0.0
+    for t in range(middle):
+        left = x[t] - left_factor * left
+        left_factor = w[2, t]
+        z[t] = w[1, t] * left
+        if t < both:
+            j = r - 1 - t
+            right = x[j] - right_factor * right
+            right_factor = w[2, j]
+            z[j] = w[1, j] * right
+    left = x[middle] - left_factor * left - right_factor * right
+    left *= w[1, middle]
+    right = left
+    z[middle] = left + w[0, middle] * x[middle]
+    for t in range(1, middle + 1):
+        i = middle - t
+        left = z[i] - w[2, i] * left
+        z[i] = left + w[0, i] * x[i]
+        if t <= both:
+            j = middle + t
+            right = z[j] - w[2, j] * right
+            z[j] = right + w[0, j] * x[j]
+    return z
+
+
+# Points that go through a recurrence together, which hides its latency.
+LANES = 32
+
+
+@njit(cache=True, nogil=True)
+def _gather(B, start, x):
+    """Copy up to LANES rows of B into columns of x; return how many."""
+    count = min(LANES, B.shape[0] - start)
+    for s in range(count):
+        for t in range(B.shape[1]):
+            x[t, s] = B[start + s, t]
+    return count
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _subtract(z, target, source, factor):
+    for s in range(LANES):
+        z[target, s] -= factor * z[source, s]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def weigh_rows(B, w):
+    """Return B W."""
+    n, r = B.shape
+    middle = r // 2
+    out = np.empty((n, r))
+    if n < LANES // 4:
+        for i in range(n):
+            out[i] = weigh(B[i], w)
+        return out
+    z = np.zeros((r, LANES))
+    for start in range(0, n, LANES):
+        count = _gather(B, start, z)
+        for t in range(middle):
+            _subtract(z, t + 1, t, w[2, t])
+        for t in range(r - 1, middle, -1):
+            _subtract(z, t - 1, t, w[2, t])
+        for t in range(r):
+            weight = w[1, t]
+            for s in range(LANES):
+                z[t, s] *= weight
+        for t in range(middle - 1, -1, -1):
+            _subtract(z, t, t + 1, w[2, t])
+        for t in range(middle + 1, r):
+            _subtract(z, t, t - 1, w[2, t])
+        for s in range(count):
+            for t in range(r):
+                out[start + s, t] = z[t, s] + w[0, t] * B[start + s, t]
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def factorise(diagonal, off, lams):
+    """Factorise T + lam I = N diag(p) N' of a tridiagonal T for several lams.
+
+    Returns the pivots p and the elements of N beside its diagonal, in the order of its
+    columns; both are of shape (number of lams, r).
+    """
+    m, r = lams.shape[0], diagonal.shape[0]
+    middle = r // 2
+    pivots, beside = np.empty((m, r)), np.zeros((m, r))
+    for s in range(m):
+        pivots[s] = diagonal + lams[s]
+        for t in range(middle):
+            beside[s, t] = off[t] / pivots[s, t]
+            pivots[s, t + 1] -= beside[s, t] * off[t]
+        for t in range(r - 1, middle, -1):
+            beside[s, t] = off[t - 1] / pivots[s, t]
+            pivots[s, t - 1] -= beside[s, t] * off[t - 1]
+    return pivots, beside
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def diagonals(B, weights, beside):
+    """Return the diagonals of B N^-T diag(weights) N^-1 B', one row for every N.
+
+    Both arrays are of shape (number of matrices, r): B is read once for all.
+    """
+    n, r = B.shape
+    m = weights.shape[0]
+    middle = r // 2
+    out = np.zeros((m, n))
+    x = np.zeros((r, LANES))
+    carry, total, last = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    for start in range(0, n, LANES):
+        count = _gather(B, start, x)
+        for c in range(m if r > 0 else 0):
+            total[:] = 0.0
+            last[:] = x[middle]
+            for side in range(2):
+                carry[:] = 0.0
+                for step in range(r - 1 - middle if side else middle):
+                    t = r - 1 - step if side else step
+                    factor, weight = beside[c, t], weights[c, t]
+                    for s in range(LANES):
+                        value = x[t, s] - carry[s]
+                        carry[s] = factor * value
+                        total[s] += weight * value * value
+                last -= carry
+            total += weights[c, middle] * last * last
+            out[c, start : start + count] = total[:count]
+    return out
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -61,8 +206,15 @@ def move_gain(i, a, b, dense, q, H, B, w, P):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _entry(i, j, dense, Q, B, w):
-    return Q[i, j] if dense else _product(B[i], B[j], w)
+def _row(i, Q, B, w):
+    """Return what a move of i changes the products by."""
+    return Q[i] if Q.shape[0] > 0 else weigh(B[i], w)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _entry(row, j, dense, B):
+    """Return an element of Q from the row of the other point."""
+    return row[j] if dense else _product(row, B[j])
 
 
 @njit(cache=True, nogil=True)
@@ -77,7 +229,7 @@ def _add(products, c, row, times):
 def apply_move(i, b, codes, sizes, dense, Q, H, B, w, P):
     """Move i to class b and bring the products up to date."""
     a = codes[i]
-    row = Q[i] if dense else w * B[i]
+    row = _row(i, Q, B, w)
     products = H if dense else P
     if a == 0 or b == 0:  # the class that all others are relative to
         sign = 1.0 if a == 0 else -1.0
@@ -178,11 +330,11 @@ def _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, tabu, now):
                 now,
             )
             for s in range(n_ab):
+                i = movers_ab[s]
+                row = _row(i, Q, B, w)
                 for t in range(n_ba):
-                    i, j = movers_ab[s], movers_ba[t]
-                    gain = (
-                        gains_ab[s] + gains_ba[t] - 8.0 * _entry(i, j, dense, Q, B, w)
-                    )
+                    j = movers_ba[t]
+                    gain = gains_ab[s] + gains_ba[t] - 8.0 * _entry(row, j, dense, B)
                     if gain > best + tol:
                         best, best_i, best_j = gain, i, j
     return best, best_i, best_j
@@ -219,6 +371,7 @@ def _any_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol):
                     continue
                 if gains[i] + best_gain + 8.0 * roots[i] * best_root <= tol:
                     continue
+                row = _row(i, Q, B, w)
                 for j in range(u):
                     if codes[j] != b:
                         continue
@@ -228,7 +381,7 @@ def _any_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol):
                     if left == 0:
                         return 0.0, -1, -1, False
                     left -= 1
-                    gain = pair - 8.0 * _entry(i, j, dense, Q, B, w)
+                    gain = pair - 8.0 * _entry(row, j, dense, B)
                     if gain > tol:
                         return gain, i, j, True
     return 0.0, -1, -1, True
@@ -357,12 +510,14 @@ def _gain_of_moves(count, points, targets, codes, dense, q, Q, H, B, w, P):
         i, b = points[s], targets[s]
         a = codes[i]
         total += move_gain(i, a, b, dense, q, H, B, w, P)
+        if s == 0:
+            continue
+        row = _row(i, Q, B, w)
         for t in range(s):
             j, d = points[t], targets[t]
             c = codes[j]
             sign = (b == d) + (a == c) - (a == d) - (b == c)
-            if sign != 0:
-                total += 4.0 * sign * _entry(i, j, dense, Q, B, w)
+            total += 4.0 * sign * _entry(row, j, dense, B)
     return total
 
 

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -282,7 +283,7 @@ class PartitionProblem:
     def path(self, lams: Iterable[float]) -> Iterator["PartitionProblem"]:
         """Return the same problem for other regularisations, one at a time.
 
-        One eigendecomposition serves all of them.
+        One reduction to tridiagonal form serves all of them.
 
         Parameters
         ----------
@@ -297,19 +298,12 @@ class PartitionProblem:
         values = np.asarray(list(lams), dtype=np.float64)
         if not np.all(values > 0):
             raise ValueError(f"lams must be positive, got {values}.")
-        return (
-            PartitionProblem(
-                system,
-                self.codes,
-                self.bounds,
-                n_classes=self.n_classes,
-                signed=self._signed,
-                ratio=self.ratio,
-                d=self.d,
-                lam_unlabeled=self.lam_unlabeled,
-            )
-            for system in self.system.path(values)
-        )
+        return (self._with(system) for system in self.system.path(values))
+
+    def _with(self, system: System) -> "PartitionProblem":
+        other = copy(self)
+        other.system = system
+        return other
 
     def targets(self, y: ArrayLike) -> Array:
         """Targets in {-1, +1}: one column per class, a single one for two classes.
@@ -324,9 +318,23 @@ class PartitionProblem:
         Y : ndarray of shape (n_samples, n_columns)
             The targets; the single column is +1 on the second class.
         """
-        codes = self.check_partition(y)
+        return self.targets_of(self.check_partition(y)[None])[0].T
+
+    def targets_of(self, codes: NDArray[np.intp]) -> Array:
+        """Targets of several partitions given as class indices, unchecked.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_partitions, n_points)
+            Classes of all points, or of some.
+
+        Returns
+        -------
+        Y : ndarray of shape (n_partitions, n_columns, n_points)
+            The targets.
+        """
         classes = np.arange(self.n_classes) if self.n_classes > 2 else np.array([1])
-        return np.where(codes[:, None] == classes, 1.0, -1.0)
+        return np.where(codes[:, None, :] == classes[:, None], 1.0, -1.0)
 
     def model(self, y: ArrayLike) -> Array:
         """Coefficients of the least-squares model that belongs to a partition.
@@ -388,13 +396,10 @@ class PartitionProblem:
         fits : ndarray of shape (n_partitions,)
             S of each, to be maximised.
         """
-        k = self.n_classes
-        E = (codes[:, None, :] == np.arange(k)[:, None]).astype(np.float64)
-        stacked = np.vstack([E.reshape(-1, codes.shape[1]), np.ones(codes.shape[1])])
-        products = self.system.products(stacked.T).T
-        inside = np.einsum("ij,ij->i", stacked, products)
-        within = inside[:-1].reshape(codes.shape[0], k).sum(axis=1)
-        return 2.0 * within + (0.5 * k - 2.0) * inside[-1]
+        Y = self.targets_of(codes)
+        forms = self.system.forms(Y.reshape(-1, codes.shape[1]).T)
+        half = 1.0 if self.n_classes == 2 else 0.5  # the columns of two classes agree
+        return half * forms.reshape(Y.shape[:2]).sum(axis=1)
 
     def move_gains(self, y: ArrayLike) -> Array:
         """By how much F falls if a free point changes class.
@@ -525,7 +530,7 @@ def _codes(y: ArrayLike, n_classes: int | None) -> NDArray[np.intp]:
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"y must be a vector, got shape {values.shape}.")
     if n_classes is None:
-        if not np.isin(values, (-1, 0, 1)).all():
+        if not ((values == 0) | (values == 1) | (values == -1)).all():
             raise ValueError(
                 "y must hold -1, +1 and 0 for free points; for class indices give "
                 "n_classes."

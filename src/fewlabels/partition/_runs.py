@@ -15,7 +15,7 @@ from fewlabels.partition._balance import repair
 from fewlabels.partition._exact import exact_start
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
-from fewlabels.partition._systems import Array
+from fewlabels.partition._systems import Array, weigh_rows
 
 # Changes of S up to this share of the trace of Q are rounding errors.
 RELATIVE_TOL = 1e-12
@@ -33,14 +33,15 @@ class Gains:
         Whether Q and products with it are in use, or B and products with that.
     q : ndarray of shape (n_free,)
         Diagonal of Q.
-    Q : ndarray of shape (n_free, n_free)
-        The matrix; empty if the factor is in use.
+    Q : ndarray of shape (n_free, n_free) or (n_free, rank)
+        What a move of each point changes the products by: the matrix, or B W; empty if
+        rows of B W are computed when they are needed.
     B : ndarray of shape (n_free, rank)
-        The factor, Q = B diag(sigma) B'; empty if the matrix is in use.
-    sigma : ndarray of shape (rank,)
-        Weights of the columns of B.
-    offset : ndarray of shape (n_classes, n_free) or (n_classes, rank)
-        What the labelled points contribute to the products.
+        The outer part of Q = B W B'; empty if the matrix is in use.
+    weights : ndarray of shape (3, rank)
+        W as the loops take it.
+    offset : ndarray of shape (n_classes - 1, n_free) or (n_classes - 1, rank)
+        What the labelled points contribute to the products, relative to class 0.
     tol : float
         Gains up to this are rounding errors.
     """
@@ -49,12 +50,12 @@ class Gains:
     q: Array
     Q: Array
     B: Array
-    sigma: Array
+    weights: Array
     offset: Array
     tol: float
 
     def products(self, codes: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Products H = E'Q or P = E'B diag(sigma) of partitions of the free points.
+        """Products H = E'Q or P = E'B W of partitions of the free points.
 
         One matrix product serves many partitions: a single one would be bound by the
         time that reading Q takes.
@@ -70,16 +71,22 @@ class Gains:
             The products, relative to those of class 0; the one not in use is of shape
             (n_partitions, 0, 0).
         """
-        matrix = self.Q if self.dense else self.B
-        n_partitions, k = codes.shape[0], self.offset.shape[0]
-        E = (codes[:, None, :] == np.arange(k)[:, None]).astype(np.float64)
-        products = E.reshape(n_partitions * k, -1) @ matrix
-        if not self.dense:
-            products *= self.sigma
-        products = products.reshape(n_partitions, k, -1) + self.offset
-        products -= products[:, :1].copy()
+        n_partitions, k = codes.shape[0], self.offset.shape[0] + 1
+        relative = _relative_to_first(codes, k).reshape(n_partitions * (k - 1), -1)
+        if self.Q.size or self.dense:
+            products = relative @ self.Q
+        else:
+            products = weigh_rows(relative @ self.B, self.weights)
+        all_classes = np.zeros((n_partitions, k, self.offset.shape[1]))
+        all_classes[:, 1:] = products.reshape(n_partitions, k - 1, -1) + self.offset
         none = np.empty((n_partitions, 0, 0))
-        return (products, none) if self.dense else (none, products)
+        return (all_classes, none) if self.dense else (none, all_classes)
+
+
+def _relative_to_first(codes: NDArray[np.intp], k: int) -> Array:
+    """Subtract the indicators of the first class from those of the others."""
+    indicators = codes[..., None, :] == np.arange(1, k)[:, None]
+    return indicators.astype(np.float64) - (codes[..., None, :] == 0)
 
 
 def prepare_gains(
@@ -123,16 +130,22 @@ def prepare_gains(
     if representation == "auto" and B is not None:
         fits = free.size**2 * 8 <= memory_budget * 2**20
         dense = fits and _dense_pays(free.size, B.shape[1], n_runs)
-    E = problem.one_hot(problem.codes)  # rows of free points are zero
+    E = _relative_to_first(problem.codes, problem.n_classes)  # zero where free
     q = system.diagonal()[free]
     tol = RELATIVE_TOL * float(np.sum(np.abs(q)))
-    if system.B is None:  # Q = D (I - lam G) D by subtraction
+    if system.by_difference:
         tol += 100 * np.finfo(np.float64).eps * float(np.max(problem.d**2, initial=0))
     if dense or B is None:
-        offset = np.ascontiguousarray(system.products(E)[free].T)
-        return Gains(True, q, system.dense(free), _NONE, np.empty(0), offset, tol)
-    offset = (E[labeled].T @ B[labeled]) * system.sigma
-    return Gains(False, q, _NONE, system.factor(free), system.sigma, offset, tol)
+        offset = np.ascontiguousarray(system.products(E.T)[free].T)
+        return Gains(
+            True, q, system.dense(free), _NONE, system.weights[:, :0], offset, tol
+        )
+    offset = system.weigh(E[:, labeled] @ B[labeled])
+    B = system.factor(free)
+    # A single run makes too few moves to pay for the rows of all points.
+    at_hand = system.weights.size == 0 or n_runs > 1
+    rows = system.weigh(B) if at_hand else _NONE
+    return Gains(False, q, rows, B, system.weights, offset, tol)
 
 
 def _dense_pays(u: int, r: int, n_runs: int) -> bool:
@@ -186,8 +199,10 @@ def supervised_start(problem: PartitionProblem) -> NDArray[np.intp]:
             "start='supervised' needs labelled points: use start='random' or give a "
             "partition."
         )
-    Y = 2.0 * problem.one_hot(problem.codes)[problem.labeled] - 1.0
+    Y = problem.targets_of(problem.codes[None, problem.labeled])[0].T
     scores = problem.system.supervised_outputs(problem.labeled, Y)[problem.free]
+    if problem.n_classes == 2:
+        scores = np.hstack([-scores, scores])
     return repair(scores.argmax(axis=1), scores, problem.bounds)
 
 
@@ -330,16 +345,21 @@ def best_of_runs(
     starts = np.stack([first] + [random_start(problem, rng) for rng in generators[1:]])
     H, P = gains.products(starts)
     started = perf_counter()
-    runs = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(run)(gains, *state)
-        for state in zip(starts, H, P, generators, strict=True)
-    )
+    states = list(zip(starts, H, P, generators, strict=True))
+    if len(states) == 1:  # no need to set up any threads
+        runs = [run(gains, *states[0])]
+    else:
+        runs = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(run)(gains, *state) for state in states
+        )
     codes = np.stack([problem.codes] * len(runs))
     codes[:, problem.free] = [r.codes for r in runs]
     # F = constant - S may have no digits left to tell the runs apart.
     fits = problem.fits_of(codes)
     objectives = problem.constant - fits
     best = int(np.argmax(fits >= fits.max() - gains.tol))  # of equals, the first
+    if len(runs) > 1:  # as who asks for it alone gets it, to the last digit
+        objectives[best] = problem.objectives_of(codes[best : best + 1])[0]
     found = runs[best]
     # Counted back from the end, whose objective is computed afresh.
     later = np.concatenate([np.cumsum(found.raises[::-1])[::-1], [0.0]])

@@ -8,7 +8,8 @@ model that belongs to a partition.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -23,6 +24,10 @@ _NOT_PSD = (
     "K is not positive semidefinite, so it is no kernel matrix: use another kernel or, "
     "if only rounding is to blame, a larger lam."
 )
+_LOST = (
+    "lam={:g} is lost in the rounding errors of features of this size: scale the "
+    "features, or raise lam."
+)
 
 
 class System(Protocol):
@@ -31,15 +36,22 @@ class System(Protocol):
     lam: float
 
     @property
-    def B(self) -> Array | None:
-        """A factor of Q = B diag(sigma) B', if one is known."""
+    def by_difference(self) -> bool:
+        """Whether Q is what two larger matrices differ by, rounded as they are."""
 
     @property
-    def sigma(self) -> Array:
-        """Weights of the columns of B."""
+    def B(self) -> Array | None:
+        """The outer part of a factorisation Q = B W B', if one is known."""
+
+    @property
+    def weights(self) -> Array:
+        """W as the loops take it; of size zero if W is the identity."""
 
     def factor(self, rows: NDArray[np.intp]) -> Array:
         """Rows of B, contiguous."""
+
+    def weigh(self, X: Array) -> Array:
+        """Return X W."""
 
     def dense(self, rows: NDArray[np.intp]) -> Array:
         """Block of Q for some points."""
@@ -50,12 +62,13 @@ class System(Protocol):
     def products(self, E: Array) -> Array:
         """Return Q E."""
 
+    def forms(self, E: Array) -> Array:
+        """Return e' Q e for every column e of E."""
+
     def model(self, Y: Array) -> Array:
         """Coefficients of the least-squares model of the targets Y."""
 
-    def supervised_outputs(
-        self, labeled: NDArray[np.intp], Y: Array, lam: float | None = None
-    ) -> Array:
+    def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
         """Return outputs on all points of the model trained on the labelled ones."""
 
     def path(self, lams: NDArray[np.float64]) -> Iterator["System"]:
@@ -68,10 +81,14 @@ class KernelSystem:
     def __init__(self, K: Array, d: Array, lam: float) -> None:
         self.K, self.d, self.lam = K, d, lam
 
+    by_difference = True
     B = None
-    sigma = np.empty(0)
+    weights = np.empty((3, 0))
 
     def factor(self, rows: NDArray[np.intp]) -> Array:
+        raise NotImplementedError("a kernel matrix comes without a factor")
+
+    def weigh(self, X: Array) -> Array:
         raise NotImplementedError("a kernel matrix comes without a factor")
 
     @cached_property
@@ -108,33 +125,33 @@ class KernelSystem:
     def products(self, E: Array) -> Array:
         return self.Q @ E
 
+    def forms(self, E: Array) -> Array:
+        return np.einsum("ij,ij->j", E, self.Q @ E)
+
     def model(self, Y: Array) -> Array:
         scaled = self.d[:, None] * Y
         solved = linalg.cho_solve(self._cholesky, scaled, check_finite=False)
         return self.d[:, None] * solved
 
-    def supervised_outputs(
-        self, labeled: NDArray[np.intp], Y: Array, lam: float | None = None
+    def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
+        return self.supervised_path(labeled, Y, [self.lam])[0]
+
+    def supervised_path(
+        self, labeled: NDArray[np.intp], Y: Array, lams: Iterable[float]
     ) -> Array:
-        A = self.K[np.ix_(labeled, labeled)]
-        A.flat[:: A.shape[0] + 1] += (lam or self.lam) * labeled.size
-        return self.K[:, labeled] @ linalg.solve(A, Y, assume_a="pos")
+        K = self.K[:, labeled]
+        return _for_each(K, _ridge_path(K[labeled], Y, lams, labeled.size))
 
     def path(self, lams: NDArray[np.float64]) -> Iterator[System]:
-        w, V = linalg.eigh(
-            self.d[:, None] * self.K * self.d,
-            overwrite_a=True,
-            check_finite=False,
-            driver="evd",
-        )
-        if w[0] < -1e-8 * np.abs(w).max():
+        A = self.d[:, None] * self.K
+        A *= self.d
+        U, T = tridiagonal(A)
+        shift = np.array([1e-8 * T.row_sums().max(initial=0.0)])
+        if not (T.factorise(shift)[0] > 0).all():
             raise ValueError(_NOT_PSD)
-        keep = w > w.size * np.finfo(w.dtype).eps * max(w[-1], 0.0)
-        # Q = D V diag(w / (w + lam)) V' D, and the model is c = D V (w + lam)^-1 V'D y.
-        w, B = w[keep], self.d[:, None] * V[:, keep]
-        shared = _Spectrum(self, B, w, w, B)
-        for lam in lams:
-            yield SpectralSystem(shared, float(lam))
+        # Q = D U (I - lam (T + lam I)^-1) U' D; the model is D U (T + lam I)^-1 U' D y.
+        U *= self.d[:, None]
+        return _Reduction(self, U, T, U, lams, _NOT_PSD).systems()
 
 
 class FactorSystem:
@@ -142,10 +159,15 @@ class FactorSystem:
 
     def __init__(self, Z: Array, d: Array, lam: float) -> None:
         self.Z, self.d, self.lam = Z, d, lam
-        self.sigma = np.ones(Z.shape[1])
+
+    by_difference = False
+    weights = np.empty((3, 0))
 
     def factor(self, rows: NDArray[np.intp]) -> Array:
         return np.ascontiguousarray(self.B[rows])
+
+    def weigh(self, X: Array) -> Array:
+        return X
 
     @cached_property
     def _gram(self) -> Array:
@@ -159,10 +181,7 @@ class FactorSystem:
         try:
             return linalg.cholesky(A, lower=True, check_finite=False)
         except linalg.LinAlgError as error:
-            raise ValueError(
-                f"lam={self.lam:g} is lost in the rounding errors of features of this "
-                "size: scale the features, or raise lam."
-            ) from error
+            raise ValueError(_LOST.format(self.lam)) from error
 
     @cached_property
     def B(self) -> Array:
@@ -184,27 +203,31 @@ class FactorSystem:
     def products(self, E: Array) -> Array:
         return self.B @ (self.B.T @ E)
 
+    def forms(self, E: Array) -> Array:
+        image = self.B.T @ E
+        return np.einsum("ij,ij->j", image, image)
+
     def model(self, Y: Array) -> Array:
         right = self.Z.T @ ((self.d**2)[:, None] * Y)
         return linalg.cho_solve((self._cholesky, True), right, check_finite=False)
 
-    def supervised_outputs(
-        self, labeled: NDArray[np.intp], Y: Array, lam: float | None = None
+    def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
+        return self.supervised_path(labeled, Y, [self.lam])[0]
+
+    def supervised_path(
+        self, labeled: NDArray[np.intp], Y: Array, lams: Iterable[float]
     ) -> Array:
-        return self.Z @ ridge_weights(self.Z[labeled], Y, lam or self.lam)
+        return _for_each(self.Z, ridge_weights(self.Z[labeled], Y, lams))
 
     def path(self, lams: NDArray[np.float64]) -> Iterator[System]:
-        s, V = linalg.eigh(self._gram, check_finite=False, driver="evd")
-        s = np.maximum(s, 0)
-        # Q = B (s + lam)^-1 B' with B = D^2 Z V; the weights are V (s + lam)^-1 B'y.
-        B = self.Z @ V
+        U, T = tridiagonal(self._gram.copy())
+        # Q = B (T + lam I)^-1 B' with B = D^2 Z U; the weights are U (T + lam)^-1 B'y.
+        B = self.Z @ U
         B *= (self.d**2)[:, None]
-        shared = _Spectrum(self, B, s, np.ones_like(s), V)
-        for lam in lams:
-            yield SpectralSystem(shared, float(lam))
+        return _Reduction(self, B, T, U, lams, _LOST).systems()
 
 
-def ridge_weights(Z: Array, Y: Array, lam: float) -> Array:
+def ridge_weights(Z: Array, Y: Array, lams: Iterable[float]) -> Array:
     """Weights of least squares on features, in the smaller of the two forms.
 
     Parameters
@@ -213,84 +236,288 @@ def ridge_weights(Z: Array, Y: Array, lam: float) -> Array:
         Features.
     Y : ndarray of shape (n_samples, n_targets)
         Targets.
-    lam : float
-        Regularisation, times the mean loss.
+    lams : iterable of float
+        Values of the regularisation, times the mean loss.
 
     Returns
     -------
-    W : ndarray of shape (n_features, n_targets)
-        The weights.
+    W : ndarray of shape (n_lams, n_features, n_targets)
+        The weights for each.
     """
     n, r = Z.shape
-    A = Z @ Z.T if n <= r else Z.T @ Z
-    A.flat[:: A.shape[0] + 1] += lam * n
     if n <= r:
-        return Z.T @ linalg.solve(A, Y, assume_a="pos", check_finite=False)
-    return linalg.solve(A, Z.T @ Y, assume_a="pos", check_finite=False)
+        return _for_each(Z.T, _ridge_path(Z @ Z.T, Y, lams, n))
+    return _ridge_path(Z.T @ Z, Z.T @ Y, lams, n)
 
 
-class _Spectrum:
-    """What the systems of a path share: Q = B diag(top / (e + lam)) B' for every lam.
+def _ridge_path(A: Array, Y: Array, lams: Iterable[float], n: int) -> Array:
+    """Solve (A + n lam I) X = Y for every lam."""
+    solutions = []
+    for lam in lams:
+        shifted = A.copy(order="F")
+        shifted.flat[:: A.shape[0] + 1] += lam * n
+        _, X, info = linalg.lapack.dposv(shifted, Y, lower=1, overwrite_a=1)
+        if info:
+            raise ValueError(_LOST.format(lam))
+        solutions.append(X)
+    return np.stack(solutions)
 
-    The model of targets Y is M diag(1 / (e + lam)) B' Y.
+
+def _for_each(A: Array, X: Array) -> Array:
+    """Multiply every matrix of a stack by A, all by one product."""
+    m, n, k = X.shape
+    product = A @ X.transpose(1, 0, 2).reshape(n, m * k)
+    return np.ascontiguousarray(product.reshape(-1, m, k).transpose(1, 0, 2))
+
+
+@dataclass(frozen=True)
+class Tridiagonal:
+    """A symmetric tridiagonal matrix.
+
+    Attributes
+    ----------
+    diagonal : ndarray of shape (r,)
+        Its diagonal.
+    off : ndarray of shape (r - 1,)
+        What is beside it.
+    """
+
+    diagonal: Array
+    off: Array
+
+    def row_sums(self) -> Array:
+        """Sum the moduli of every row; the largest sum bounds the eigenvalues.
+
+        Returns
+        -------
+        sums : ndarray of shape (r,)
+            The sums.
+        """
+        sums, off = np.abs(self.diagonal), np.abs(self.off)
+        sums[1:] += off
+        sums[:-1] += off
+        return sums
+
+    def factorise(self, lams: Array) -> tuple[Array, Array]:
+        """Factorise T + lam I = N diag(p) N', with N as the loops take it.
+
+        Parameters
+        ----------
+        lams : ndarray of shape (m,)
+            Several values of lam.
+
+        Returns
+        -------
+        pivots, beside : ndarray of shape (m, r)
+            The pivots p, all positive if and only if the matrix is positive definite,
+            and what is beside the diagonal of N.
+        """
+        from fewlabels._loops.partition import factorise  # compiled on first use
+
+        return factorise(self.diagonal, self.off, lams)
+
+
+def tridiagonal(A: Array) -> tuple[Array, Tridiagonal]:
+    """Reduce a symmetric matrix to tridiagonal form, A = U T U'.
+
+    That is half of the work of an eigendecomposition, and as good as the whole:
+    T + lam I is solved in linear time for any lam.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, n)
+        The matrix; overwritten.
+
+    Returns
+    -------
+    U : ndarray of shape (n, r)
+        Orthonormal columns. The first are those of a Krylov space, so that a matrix of
+        low rank is exhausted after few of them; the others, of which rounding errors
+        are all that is left in T, are dropped.
+    T : Tridiagonal
+        The matrix T.
+    """
+    n = A.shape[0]
+    lwork = int(linalg.lapack.dsytrd_lwork(n, lower=1)[0])
+    # The transpose is contiguous in the sense of LAPACK, and the same matrix.
+    reflectors, diagonal, off, tau, _ = linalg.lapack.dsytrd(
+        A.T, lower=1, lwork=lwork, overwrite_a=1
+    )
+    sums = Tridiagonal(diagonal, off).row_sums()
+    largest = np.maximum.accumulate(sums[::-1])[::-1]
+    r = int(np.sum(largest > n * np.finfo(A.dtype).eps * largest[0]))
+    U = np.zeros((n, r))
+    U[:1, :1] = 1.0
+    if r > 1:
+        U[1:, 1:] = linalg.lapack.dorgqr(
+            reflectors[1:, : r - 1], tau[: r - 1], lwork=lwork
+        )[0]
+    return U, Tridiagonal(diagonal[:r].copy(), off[: max(r - 1, 0)].copy())
+
+
+class _Reduction:
+    """What the systems of a path share: Q = B W B' with W = R or I - lam R.
+
+    Here R = (T + lam I)^-1 with a tridiagonal T. The model of targets Y is M R B' Y.
+    What all values of lam need is computed for all of them when the first asks.
     """
 
     def __init__(
         self,
         base: KernelSystem | FactorSystem,
         B: Array,
-        e: Array,
-        top: Array,
+        T: Tridiagonal,
         M: Array,
+        lams: Array,
+        error: str,
     ) -> None:
-        self.base, self.B, self.e, self.top, self.M = base, B, e, top, M
-        self._rows: NDArray[np.intp] | None = None
-        self._factor: Array = B
+        self.base, self.B, self.T, self.M = base, B, T, M
+        self.lams, self.error = lams, error
+        self._parts: list[tuple[NDArray[np.intp], Array]] = [(np.arange(B.shape[0]), B)]
+        self._columns: Array = np.empty((B.shape[0], 0))
+        self._images: Array = np.empty((B.shape[1], 0))
+        self._supervised: tuple[NDArray[np.intp], Array, Array] | None = None
+
+    def systems(self) -> Iterator["PathSystem"]:
+        for number in range(self.lams.size):
+            if not (self._factors[0][number] > 0).all():
+                raise ValueError(self.error.format(self.lams[number]))
+            yield PathSystem(self, number)
+
+    def other(self, lams: Array) -> "_Reduction":
+        """Return the same for other values of lam."""
+        return _Reduction(self.base, self.B, self.T, self.M, lams, self.error)
 
     @cached_property
-    def squares(self) -> Array:
-        return self.B**2
+    def _factors(self) -> tuple[Array, Array]:
+        return self.T.factorise(self.lams)
+
+    @cached_property
+    def weights(self) -> tuple[Array, Array]:
+        """W and R as the loops take them, for every lam."""
+        pivots, beside = self._factors
+        R = np.stack([np.zeros_like(pivots), 1.0 / pivots, beside], axis=1)
+        if not self.base.by_difference:
+            return R, R
+        W = R.copy()
+        W[:, 0] = 1.0
+        W[:, 1] *= -self.lams[:, None]
+        return W, R
+
+    @cached_property
+    def diagonals(self) -> Array:
+        """Diagonals of Q, one row for every lam."""
+        from fewlabels._loops.partition import diagonals
+
+        W, _ = self.weights
+        inside = diagonals(self.B, *np.ascontiguousarray(W[:, 1:].swapaxes(0, 1)))
+        if self.base.by_difference:
+            inside += np.einsum("ij,ij->i", self.B, self.B)
+        return inside
 
     def factor(self, rows: NDArray[np.intp]) -> Array:
         """Rows of B, the same copy for all who ask for the same rows."""
-        if self._rows is None or not np.array_equal(rows, self._rows):
-            self._rows, self._factor = rows, np.ascontiguousarray(self.B[rows])
-        return self._factor
+        if not np.array_equal(rows, self._parts[0][0]):
+            others = np.setdiff1d(np.arange(self.B.shape[0]), rows)
+            self._parts = [(part, self.B[part]) for part in (rows, others)]
+        return self._parts[0][1]
+
+    # B is read part by part, as the search reads it: one copy less to keep in caches.
+
+    def images(self, Y: Array) -> Array:
+        """Return B'Y; the last ones are kept, for the model of what a search found."""
+        if Y.shape[1] == 1:
+            found = np.flatnonzero((self._columns == Y).all(axis=0))
+            if found.size:
+                return self._images[:, found[:1]]
+        self._columns = Y.copy()
+        self._images = sum(
+            (B.T @ Y[rows] for rows, B in self._parts),
+            start=np.zeros((self.B.shape[1], Y.shape[1])),
+        )
+        return self._images
+
+    def model(self, inside: Array) -> Array:
+        """Return M times a matrix."""
+        if self.M is not self.B:
+            return self.M @ inside
+        out = np.empty((self.B.shape[0], inside.shape[1]))
+        for rows, B in self._parts:
+            out[rows] = B @ inside
+        return out
+
+    def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
+        """Return outputs of supervised least squares, for every lam."""
+        known = self._supervised
+        if (
+            known is None
+            or not np.array_equal(known[0], labeled)
+            or not np.array_equal(known[1], Y)
+        ):
+            outputs = self.base.supervised_path(labeled, Y, self.lams)
+            known = self._supervised = labeled, Y.copy(), outputs
+        return known[2]
 
 
-class SpectralSystem:
+class PathSystem:
     """One value of lam on a path; nothing of the size of B is computed for it."""
 
-    def __init__(self, shared: _Spectrum, lam: float) -> None:
-        self.shared, self.lam = shared, lam
+    def __init__(self, shared: _Reduction, number: int) -> None:
+        self.shared, self.number = shared, number
+        self.lam = float(shared.lams[number])
+        self.by_difference = shared.base.by_difference
         self.B = shared.B
-        self.sigma = shared.top / (shared.e + lam)
+        self.weights, self._resolvent = (weights[number] for weights in shared.weights)
 
     def factor(self, rows: NDArray[np.intp]) -> Array:
         return self.shared.factor(rows)
 
+    def weigh(self, X: Array) -> Array:
+        return weigh_rows(X, self.weights)
+
     def dense(self, rows: NDArray[np.intp]) -> Array:
         B = self.factor(rows)
-        return (B * self.sigma) @ B.T
+        return self.weigh(B) @ B.T
 
     def diagonal(self) -> Array:
-        return self.shared.squares @ self.sigma
+        return self.shared.diagonals[self.number]
 
     def products(self, E: Array) -> Array:
-        return self.B @ (self.sigma[:, None] * (self.B.T @ E))
+        return self.B @ self.weigh((self.B.T @ E).T).T
+
+    def forms(self, E: Array) -> Array:
+        images = self.shared.images(E).T
+        return np.einsum("ij,ij->i", images, self.weigh(images))
 
     def model(self, Y: Array) -> Array:
-        inside = (self.B.T @ Y) / (self.shared.e + self.lam)[:, None]
-        return self.shared.M @ inside
+        inside = weigh_rows(self.shared.images(Y).T, self._resolvent).T
+        return self.shared.model(inside)
 
-    def supervised_outputs(
-        self, labeled: NDArray[np.intp], Y: Array, lam: float | None = None
-    ) -> Array:
-        return self.shared.base.supervised_outputs(labeled, Y, lam or self.lam)
+    def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
+        return self.shared.supervised_outputs(labeled, Y)[self.number]
 
     def path(self, lams: NDArray[np.float64]) -> Iterator[System]:
-        for lam in lams:
-            yield SpectralSystem(self.shared, float(lam))
+        return self.shared.other(lams).systems()
+
+
+def weigh_rows(X: Array, weights: Array) -> Array:
+    """Multiply rows by W.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, r)
+        The rows.
+    weights : ndarray of shape (3, r)
+        W as the loops take it.
+
+    Returns
+    -------
+    XW : ndarray of shape (n, r)
+        The product.
+    """
+    from fewlabels._loops.partition import weigh_rows as loop  # compiled on first use
+
+    return loop(np.ascontiguousarray(X), weights)
 
 
 def as_array(A: Any, name: str) -> Array:
