@@ -4,14 +4,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 
 from fewlabels.partition._exact import affordable_rank, longest_sum
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
-from fewlabels.partition._signs import SignForm, sign_form
+from fewlabels.partition._signs import SignForm, sign_form, whole_factor
 from fewlabels.partition._systems import Array
 
 # Unit vectors of the relaxation have at most this many coordinates.
@@ -129,11 +128,8 @@ def certify(
 
 def _spectral(problem: PartitionProblem) -> float:
     """Return k/2 t_1 sum d^2, as S is half the sum over k columns of +1 and -1."""
-    B = _factor(problem)
-    C = B / problem.d[:, None]
-    gram = C.T @ C if C.shape[1] <= C.shape[0] else C @ C.T
-    t = np.linalg.eigvalsh(gram)[-1] if gram.size else 0.0
-    return float(t) * problem.constant
+    t = problem.system.spectrum(1)[1]
+    return float(t.max(initial=0.0)) * problem.constant
 
 
 def _truncated(problem: PartitionProblem) -> float:
@@ -150,7 +146,7 @@ def _dual(problem: PartitionProblem) -> float:
     # The labelled points of a class are one; M = E E' - 1 1' / k has 1 - 1 / k on its
     # diagonal and S = 2 tr(Q M) + (2 / k + k / 2 - 2) 1'Q 1.
     k = problem.n_classes
-    B = _factor(problem)
+    B = whole_factor(problem)
     classes = problem.one_hot(problem.codes)[problem.labeled]
     rows = np.vstack([classes.T @ B[problem.labeled], B[problem.free]])
     total = B.sum(axis=0)
@@ -159,14 +155,6 @@ def _dual(problem: PartitionProblem) -> float:
     share = 2.0 * (1.0 - 1.0 / k)
     rest = (2.0 / k + k / 2.0 - 2.0) * float(total @ total)
     return min(spectral, share * relaxed + rest)
-
-
-def _factor(problem: PartitionProblem) -> Array:
-    """Return B with Q = B B', of all points."""
-    system = problem.system
-    if system.B is None:
-        system = next(iter(problem.path([problem.lam]))).system
-    return cast(Array, system.B) * np.sqrt(system.sigma)
 
 
 class Relaxation:

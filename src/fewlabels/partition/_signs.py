@@ -3,14 +3,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
 from fewlabels.partition._problem import PartitionProblem
-from fewlabels.partition._systems import Array, SpectralSystem
+from fewlabels.partition._systems import Array
 
 
 @dataclass(frozen=True)
@@ -134,23 +133,16 @@ def sign_form(
         )
     if rank is not None and rank < 1:
         raise ValueError(f"rank must be at least 1, got {rank}.")
-    B = problem.system.B
-    if B is not None and (rank is None or rank >= B.shape[1]):
-        weights, rest = np.sqrt(problem.system.sigma), 0.0
-        if not np.all(weights == 1.0):
-            B = B * weights
+    rest = 0.0
+    if rank is None:
+        B = whole_factor(problem)
     else:
-        along = next(iter(problem.path([problem.lam])))
-        system = cast(SpectralSystem, along.system)
-        t = system.shared.e / (system.shared.e + problem.lam)
-        order = np.argsort(-t, kind="stable")
-        kept, cut = order[:rank], order[rank:] if rank is not None else order[:0]
-        largest = float(t[cut[0]]) if cut.size else 0.0
-        weights = system.sigma[kept]
+        B, t = problem.system.spectrum(rank)
+        cut = float(t[rank]) if rank < t.size else 0.0
+        rest = cut * problem.constant
         if shift:
-            weights = weights * (t[kept] - largest) / np.maximum(t[kept], 1e-300)
-        B = system.B[:, kept] * np.sqrt(weights)
-        rest = largest * problem.constant
+            kept = t[: B.shape[1]]
+            B = B * np.sqrt((kept - cut) / np.maximum(kept, np.finfo(float).tiny))
     signs = 2.0 * problem.codes[problem.labeled] - 1.0
     whole = problem.labeled.size == 0
     return SignForm(
@@ -160,6 +152,25 @@ def sign_form(
         int(problem.upper[1]),
         rest,
     )
+
+
+def whole_factor(problem: PartitionProblem) -> Array:
+    """Return a factor B of Q = B B' for all points.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+
+    Returns
+    -------
+    B : ndarray of shape (n_samples, rank)
+        The factor.
+    """
+    system = problem.system
+    if system.B is not None and system.weights.size == 0:
+        return system.B
+    return system.spectrum()[0]
 
 
 def with_signs(problem: PartitionProblem, y: Array) -> NDArray[np.intp]:

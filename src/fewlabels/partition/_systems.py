@@ -74,6 +74,15 @@ class System(Protocol):
     def path(self, lams: NDArray[np.float64]) -> Iterator["System"]:
         """Return systems for other values of lam, sharing one decomposition."""
 
+    def spectrum(
+        self, rank: int | None = None, lam: float | None = None
+    ) -> tuple[Array, Array]:
+        """Return leading columns of B, Q = B B', and eigenvalues t in falling order.
+
+        The columns of D^-1 B are orthogonal and of squared length t. There is one
+        eigenvalue more than columns, unless all are asked for.
+        """
+
 
 class KernelSystem:
     """Q from a kernel matrix, by one Cholesky factor."""
@@ -153,6 +162,26 @@ class KernelSystem:
         U *= self.d[:, None]
         return _Reduction(self, U, T, U, lams, _NOT_PSD).systems()
 
+    def spectrum(
+        self, rank: int | None = None, lam: float | None = None
+    ) -> tuple[Array, Array]:
+        n = self.d.size
+        some = rank is not None and rank + 1 < n
+        w, V = linalg.eigh(
+            self.d[:, None] * self.K * self.d,
+            overwrite_a=True,
+            check_finite=False,
+            driver="evr" if some else "evd",
+            subset_by_index=[n - 1 - (rank or 0), n - 1] if some else None,
+        )
+        w, V = w[::-1], V[:, ::-1]
+        if w[-1] < -1e-8 * np.abs(w).max(initial=0.0):
+            raise ValueError(_NOT_PSD)
+        w = np.where(w > n * np.finfo(w.dtype).eps * w[0], w, 0.0)
+        t = w / (w + (lam or self.lam))
+        kept = min(int(np.count_nonzero(t)), n if rank is None else rank)
+        return self.d[:, None] * V[:, :kept] * np.sqrt(t[:kept]), t
+
 
 class FactorSystem:
     """Q from a factor Z of the kernel matrix, K = Z Z', by a small Cholesky factor."""
@@ -225,6 +254,17 @@ class FactorSystem:
         B = self.Z @ U
         B *= (self.d**2)[:, None]
         return _Reduction(self, B, T, U, lams, _LOST).systems()
+
+    def spectrum(
+        self, rank: int | None = None, lam: float | None = None
+    ) -> tuple[Array, Array]:
+        s, V = linalg.eigh(self._gram, check_finite=False, driver="evd")
+        s, V = np.maximum(s[::-1], 0.0), V[:, ::-1]
+        kept = slice(rank)
+        total = s + (lam or self.lam)
+        B = self.Z @ (V[:, kept] / np.sqrt(total[kept]))
+        B *= (self.d**2)[:, None]
+        return B, s / total
 
 
 def ridge_weights(Z: Array, Y: Array, lams: Iterable[float]) -> Array:
@@ -498,6 +538,11 @@ class PathSystem:
 
     def path(self, lams: NDArray[np.float64]) -> Iterator[System]:
         return self.shared.other(lams).systems()
+
+    def spectrum(
+        self, rank: int | None = None, lam: float | None = None
+    ) -> tuple[Array, Array]:
+        return self.shared.base.spectrum(rank, lam or self.lam)
 
 
 def weigh_rows(X: Array, weights: Array) -> Array:
