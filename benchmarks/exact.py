@@ -389,12 +389,14 @@ def certificate(name, setting, X):
         "lower bound": f"{model.lower_bound_:.6f}",
         "gap, % of F": f"{100 * gap / F:.3f}",
         "gap, % of 1 - F": f"{100 * gap / (1 - F):.2f}",
-        "with bound / without, seconds": f"{both / fit:.1f}",
+        "seconds, with / without bound": (
+            "" if model.solver_ == "exact" else f"{both / fit:.1f}"
+        ),
     }
 
 
 def cell(values, digits=1):
-    text = f"{np.mean(values):.{digits}f}"
+    text = f"{np.mean(values):z.{digits}f}"  # never -0.0
     return text if len(values) == 1 else f"{text} ± {np.std(values):.{digits}f}"
 
 
