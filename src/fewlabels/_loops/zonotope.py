@@ -33,6 +33,18 @@ def _squared_norm(p):
 
 
 @njit(cache=True, nogil=True)
+def _reachable(length, p, Q, reach):
+    """Bound the squared norm of p with the pivots added, whatever their signs."""
+    total = length + reach * reach
+    for k in range(Q.shape[0]):
+        product = 0.0
+        for t in range(p.shape[0] - 1):
+            product += p[t] * Q[k, t]
+        total += 2.0 * abs(product)
+    return total * (1.0 + 1e-12)
+
+
+@njit(cache=True, nogil=True)
 def _try_signs(p, Q, n_pivots, n_splits, lower, upper, best, best_p, candidate):
     """Add the pivots to p with all signs; keep the best sum within the bounds."""
     n_signs = 1
@@ -103,7 +115,8 @@ def turn(signs, order, P, base, Q, n_splits, lower, upper, half, best, best_p):
     direction = 1.0
     for _ in range(1 if half else 2):
         for step in range(m):
-            if _squared_norm(p) >= needed:
+            length = _squared_norm(p)
+            if length >= needed and _reachable(length, p, Q, reach) > best:
                 found = _try_signs(
                     p, Q, n_pivots, n_splits, lower, upper, best, best_p, candidate
                 )
