@@ -238,15 +238,17 @@ def test_shifted_forms_bound_better(rng):
 
 
 def test_solve_by_name(rng):
-    X = rng.normal(size=(40, 3))
-    small = PartitionProblem.from_factor(X, np.zeros(40))
+    X = rng.normal(size=(60, 3))
+    small = PartitionProblem.from_factor(X, np.zeros(60))
     assert solve(small).solver == "exact"
-    kernel = PartitionProblem.from_kernel(X @ X.T, np.zeros(40))
+    kernel = PartitionProblem.from_kernel(X @ X.T, np.zeros(60))
     assert solve(kernel, random_state=0).solver == "local_search"
-    wide = PartitionProblem.from_factor(rng.normal(size=(40, 30)), np.zeros(40))
+    few = PartitionProblem.from_kernel(np.exp(X[:30] @ X[:30].T), np.zeros(30))
+    assert solve(few).stop_reason == "optimum proven"
+    wide = PartitionProblem.from_factor(rng.normal(size=(60, 30)), np.zeros(60))
     assert solve(wide, random_state=0).solver == "local_search"
     assert solve(wide, "evolve", certify=True, random_state=0).gap > 0
-    assert solve(wide, "branch_and_bound").solver == "branch_and_bound"
+    assert solve(wide, "branch_and_bound", time_limit=0.1).gap > 0
     three = random_problem(0, n_classes=3)
     assert solve(three, random_state=0).solver == "local_search"
     with pytest.raises(ValueError, match="solver='annealing' is unknown"):

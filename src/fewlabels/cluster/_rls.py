@@ -66,10 +66,10 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         Largest deviation from these shares.
     allow_empty : bool, default=False
         Whether clusters may be empty.
-    solver : {"auto", "local_search", "evolve", "tabu_search", "exact", \
-            "branch_and_bound"}, default="auto"
-        See :func:`fewlabels.partition.solve`: "auto" takes the exact one if it needs
-        about a second. The exact ones are for two clusters.
+    solver : str, default="auto"
+        "local_search", "evolve", "tabu_search", "exact", "branch_and_bound", or "auto",
+        which takes an exact one if it needs about a second; see
+        :func:`fewlabels.partition.solve`. The exact ones are for two clusters.
     start : {"exact", "random"} or array-like of shape (n_samples,), default="exact"
         Where a heuristic starts: the optimum in few dimensions (for two clusters),
         random clusters, or clusters 0, 1, ... for every row.

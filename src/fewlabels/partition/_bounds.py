@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fewlabels.partition._exact import affordable_rank, longest_sum
+from fewlabels.partition._exact import affordable_rank, longest_sum, sizes_matter
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._signs import SignForm, sign_form, whole_factor
@@ -19,6 +19,9 @@ MAX_COORDINATES = 24
 # Sweeps over all vectors between two bounds, and bounds that are computed at most.
 SWEEPS = 10
 ROUNDS = 30
+
+# Dimensions whose eigenvalues are below this share of the largest are bounded by it.
+CUT = 1e-3
 
 # Weights of the class sizes that are tried, relative to the mean weight of a point.
 SIZE_WEIGHTS = 10.0 ** np.arange(-1.0, 2.1, 0.5)
@@ -133,16 +136,21 @@ def _spectral(problem: PartitionProblem) -> float:
 
 
 def _truncated(problem: PartitionProblem) -> float:
-    bounded = problem.lower[1] > 0 or problem.upper[1] < problem.free.size
+    bounded = sizes_matter(problem)
     rank = affordable_rank(problem.free.size, bounded)
     form = sign_form(problem, rank, shift=True)
+    if not bounded:
+        form = form.without_bounds()
     return form.value(longest_sum(form)) + form.rest
 
 
 def _dual(problem: PartitionProblem) -> float:
     spectral = _spectral(problem)
     if problem.n_classes == 2:
-        return min(spectral, Relaxation(sign_form(problem).compressed()).bound)
+        t = problem.system.spectrum()[1]
+        rank = max(int(np.count_nonzero(t > CUT * t.max(initial=0.0))), 1)
+        form = sign_form(problem, rank, shift=True)
+        return min(spectral, Relaxation(form.compressed()).bound)
     # The labelled points of a class are one; M = E E' - 1 1' / k has 1 - 1 / k on its
     # diagonal and S = 2 tr(Q M) + (2 / k + k / 2 - 2) 1'Q 1.
     k = problem.n_classes

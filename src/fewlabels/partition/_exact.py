@@ -150,7 +150,7 @@ def solve_exact(
         # Directions that are cut off can only lower F by this much.
         lower_bound = objective
         if form.rest > 0:
-            lower_bound = problem.constant - form.value(y) - form.rest
+            lower_bound = max(problem.constant - form.value(y) - form.rest, 0.0)
     return PartitionResult(
         y=problem.decode(codes),
         objective=objective,
@@ -187,6 +187,22 @@ def longest_sum(form: SignForm) -> Array:
     return _Search(form, np.inf, None, False).run()
 
 
+def sizes_matter(problem: PartitionProblem) -> bool:
+    """Tell whether the bounds on two classes exclude more than an empty one.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        A problem of two classes.
+
+    Returns
+    -------
+    bounded : bool
+        Whether an exact solution may need one dimension more.
+    """
+    return bool(problem.lower[1] > 1 or problem.upper[1] < problem.free.size - 1)
+
+
 def affordable_rank(n: int, bounded: bool) -> int:
     """Return the largest rank up to 3 at which an exact solution takes little time.
 
@@ -221,9 +237,12 @@ def exact_start(problem: PartitionProblem) -> NDArray[np.intp]:
     codes : ndarray of shape (n_free,)
         Classes within the bounds.
     """
-    bounded = problem.lower[1] > 0 or problem.upper[1] < problem.free.size
-    rank = affordable_rank(problem.free.size, bool(bounded))
-    return (longest_sum(sign_form(problem, rank)) > 0).astype(np.intp)
+    bounded = sizes_matter(problem)
+    form = sign_form(problem, affordable_rank(problem.free.size, bounded))
+    y = longest_sum(form if bounded else form.without_bounds())
+    if not form.admits(int(np.count_nonzero(y > 0))):
+        y = form.best_signs(form.offset + y @ form.B)
+    return (y > 0).astype(np.intp)
 
 
 class _Search:

@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,12 @@ class SignForm:
 
     @property
     def bounded(self) -> bool:
-        """Whether the bounds exclude any signs."""
-        return self.lower > 0 or self.upper < self.n_free
+        """Whether the bounds exclude more than all signs being equal."""
+        return self.lower > 1 or self.upper < self.n_free - 1
+
+    def without_bounds(self) -> "SignForm":
+        """Return the form with any number of positive signs."""
+        return replace(self, lower=0, upper=self.n_free)
 
     def admits(self, n_positive: int) -> bool:
         """Whether a number of positive signs is within the bounds."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from fewlabels.partition._bounds import certify as add_bound
 from fewlabels.partition._branch import branch_and_bound
-from fewlabels.partition._exact import solve_exact
+from fewlabels.partition._exact import sizes_matter, solve_exact
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._search import evolve, local_search, tabu_search
@@ -24,6 +24,11 @@ SOLVERS = ("auto", *HEURISTICS, "exact", "branch_and_bound")
 
 # Cells that the exact solver tries in about a second on one core.
 CELLS_PER_SECOND = 1.5e7
+
+
+# Points, and nodes, with which branch and bound ends within a second.
+FEW_POINTS = 40
+FEW_NODES = 2000
 
 
 def solve(
@@ -43,10 +48,11 @@ def solve(
     ----------
     problem : PartitionProblem
         The problem.
-    solver : {"auto", "local_search", "evolve", "tabu_search", "exact", \
-            "branch_and_bound"}, default="auto"
-        "auto" takes the exact solver for two classes where rank and number of points
-        allow it in about a second, and the local search otherwise.
+    solver : str, default="auto"
+        "local_search", "evolve", "tabu_search", "exact" or "branch_and_bound". "auto"
+        takes, for two classes, the exact solver where rank and number of points allow
+        it in about a second, or up to 2000 nodes of branch and bound for up to 40
+        points; and the local search otherwise.
     start : {"exact", "supervised", "random"} or array-like, default="exact"
         Where the first run of a heuristic starts; see :func:`local_search`. For more
         than two classes "exact" means "random".
@@ -76,8 +82,14 @@ def solve(
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver={solver!r} is unknown; use one of {list(SOLVERS)}.")
+    max_nodes = None
     if solver == "auto":
-        solver = "exact" if _takes_a_second(problem) else "local_search"
+        if _takes_a_second(problem):
+            solver = "exact"
+        elif problem.n_classes == 2 and problem.free.size <= FEW_POINTS:
+            solver, max_nodes = "branch_and_bound", FEW_NODES
+        else:
+            solver = "local_search"
     if solver == "exact":
         return solve_exact(problem, n_jobs=n_jobs)
     if solver == "branch_and_bound":
@@ -85,6 +97,7 @@ def solve(
         return branch_and_bound(
             problem,
             time_limit,
+            max_nodes=max_nodes,
             n_restarts=n_restarts,
             random_state=seed,
             n_jobs=n_jobs,
@@ -106,9 +119,7 @@ def _takes_a_second(problem: PartitionProblem) -> bool:
     B = problem.system.B
     if problem.n_classes != 2 or B is None:
         return False
-    u, rank = problem.free.size, B.shape[1]
     # Bounds cost a dimension, unless they only exclude empty classes.
-    if problem.lower[1] > 1 or problem.upper[1] < u - 1:
-        rank += 1
+    u, rank = problem.free.size, B.shape[1] + sizes_matter(problem)
     planes = math.comb(u, max(rank - 2, 0))
     return planes * u * (1 if problem.labeled.size == 0 else 2) <= CELLS_PER_SECOND

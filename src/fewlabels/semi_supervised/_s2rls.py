@@ -152,9 +152,9 @@ class S2RLSClassifier(_S2RLSBase):
         None estimates it from the labels, False sets no bounds.
     balance_tol : float, default=0.1
         Largest deviation from these shares.
-    solver : {"local_search", "evolve", "tabu_search", "exact", "branch_and_bound", \
-            "auto"}, default="local_search"
-        See :func:`fewlabels.partition.solve`; the exact ones are for two classes.
+    solver : str, default="local_search"
+        "local_search", "evolve", "tabu_search", "exact", "branch_and_bound" or "auto";
+        see :func:`fewlabels.partition.solve`. The exact ones are for two classes.
     start : {"supervised", "random", "exact"} or array-like, default="supervised"
         Where the search starts: the prediction of the supervised model, random labels,
         the optimum in few dimensions (for two classes), or a class for every row.
