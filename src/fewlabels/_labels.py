@@ -137,15 +137,15 @@ def unlabeled_mask(y: ArrayLike) -> NDArray[np.bool_]:
     return _mask_of(label_array(y))
 
 
-def with_holes(y: ArrayLike, hidden: NDArray[np.bool_]) -> NDArray[Any]:
+def with_holes(y: ArrayLike, hidden: NDArray[np.bool_] | None = None) -> NDArray[Any]:
     """Replace some labels by the marker for "unlabelled".
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Labels, perhaps with holes.
-    hidden : ndarray of bool of shape (n_samples,)
-        The rows to lose their label.
+    hidden : ndarray of bool of shape (n_samples,), default=None
+        The rows to lose their label; None for no further ones.
 
     Returns
     -------
@@ -174,7 +174,8 @@ def with_holes(y: ArrayLike, hidden: NDArray[np.bool_]) -> NDArray[Any]:
             holed, marker = values.astype(object), None
             # NumPy's way to write a hole into text is no label among objects.
             holed[_mask_of(values)] = None
-    holed[hidden] = marker
+    if hidden is not None:
+        holed[hidden] = marker
     return holed
 
 

@@ -325,7 +325,7 @@ def compare(
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence}.")
     X, y, groups = indexable(X, y, groups)
-    labels = with_holes(y, np.zeros(len(y), dtype=bool))
+    labels = with_holes(y)
     splits = check_splits(cv, X, labels, groups, held_out)
     scoring = single_scoring(named, scoring)
     jobs = [

@@ -59,7 +59,7 @@ class LabelCurve:
 
     @property
     def errors(self) -> NDArray[Any]:
-        """The scores as errors, smaller is better: 1 - score, or -score of "neg_..."."""
+        """Errors, smaller is better: 1 - score, or -score of "neg_..."."""
         return -self.scores if self.metric.startswith("neg_") else 1 - self.scores
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -200,7 +200,7 @@ def learning_curve_labels(
     if not isinstance(n_repeats, Integral) or n_repeats < 1:
         raise ValueError(f"n_repeats must be an int >= 1, got {n_repeats!r}.")
     X, y = indexable(X, y)
-    labels = with_holes(y, np.zeros(len(y), dtype=bool))
+    labels = with_holes(y)
     known, _, _ = known_targets(labels)
     n_test = _test_count(test_size, known.size)
     n_pool = known.size - n_test

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from copy import deepcopy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, indexable
 
 from fewlabels._labels import label_array, unlabeled_mask
 from fewlabels._sklearn import HasMethods, fit_context, safe_indexing, safe_split
@@ -93,6 +94,7 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
                 "some rows."
             )
         rows = np.flatnonzero(known)
+        X, values = indexable(X, values)
         X_known, y_known = safe_split(self.estimator, X, values, rows)
         if y_known.dtype.kind == "O" and not isinstance(y_known[0], str):
             y_known = np.asarray(y_known.tolist())
@@ -110,9 +112,12 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
         """Number of features seen by the estimator."""
         return self.estimator_.n_features_in_
 
+    def _fitted(self) -> Any:
+        check_is_fitted(self)
+        return self.estimator_
+
     def _columns(self, X: Any) -> Any:
         """For a kernel matrix, keep the columns of the labelled rows."""
-        check_is_fitted(self)
         if get_tags(self.estimator).input_tags.pairwise:
             return safe_indexing(X, self.labeled_indices_, axis=1)
         return X
@@ -131,7 +136,7 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             The predictions.
         """
-        return self.estimator_.predict(self._columns(X))
+        return self._fitted().predict(self._columns(X))
 
     @_inner_has("predict_proba")
     def predict_proba(self, X: Any) -> NDArray[Any]:
@@ -147,7 +152,7 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
             One column for every class.
         """
-        return self.estimator_.predict_proba(self._columns(X))
+        return self._fitted().predict_proba(self._columns(X))
 
     @_inner_has("decision_function")
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -163,7 +168,7 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
             The outputs.
         """
-        return self.estimator_.decision_function(self._columns(X))
+        return self._fitted().decision_function(self._columns(X))
 
     @_inner_has("score")
     def score(self, X: Any, y: ArrayLike) -> float:
@@ -181,11 +186,15 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
         score : float
             The score of the fitted estimator.
         """
+        model = self._fitted()
         rows = np.flatnonzero(~unlabeled_mask(y))
         if rows.size == 0:
             raise ValueError("y has no labelled row to score: pass some true labels.")
         X_known = safe_indexing(self._columns(X), rows)
-        return self.estimator_.score(X_known, label_array(y)[rows])
+        return model.score(X_known, label_array(y)[rows])
 
     def __sklearn_tags__(self) -> Tags:
-        return get_tags(self.estimator)
+        tags = deepcopy(get_tags(self.estimator))
+        tags.target_tags.multi_output = False
+        tags.array_api_support = False
+        return tags

@@ -13,7 +13,7 @@ from fewlabels._labels import decide, signed_targets
 
 
 def _left_out(estimator: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Outputs, labels and classes of the labelled rows of a fitted model."""
+    """Return outputs, labels and classes of the labelled rows of a fitted model."""
     check_is_fitted(estimator)
     missing = [
         name

@@ -10,7 +10,7 @@ their label, see :func:`fewlabels.model_selection.cross_validate_labels`.
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -114,15 +114,19 @@ def draw_labels(
         return rows[kept != UNLABELED]
     if n_labeled is None:
         raise ValueError("y holds real targets, not classes: give n_labeled.")
-    size = (
-        n_labeled if isinstance(n_labeled, Integral) else round(n_labeled * rows.size)
-    )
+    share = not isinstance(n_labeled, Integral)
+    size = round(n_labeled * rows.size) if share else int(n_labeled)
     if not 1 <= size <= rows.size:
         raise ValueError(
             f"n_labeled={n_labeled} keeps {size} of {rows.size} labels: keep at least "
             "one and at most all."
         )
-    return np.sort(rng.choice(rows, size=int(size), replace=False))
+    return np.sort(rng.choice(rows, size=size, replace=False))
+
+
+def _check_count(name: str, value: Any, *, least: int) -> None:
+    if not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an int >= {least}, got {value!r}.")
 
 
 class LabelSplitter(BaseCrossValidator):
@@ -236,12 +240,8 @@ class LabeledKFold(LabelSplitter):
         n_repeats: int = 1,
         random_state: int | RandomState | None = None,
     ) -> None:
-        for name, value, least in [
-            ("n_splits", n_splits, 2),
-            ("n_repeats", n_repeats, 1),
-        ]:
-            if not isinstance(value, Integral) or value < least:
-                raise ValueError(f"{name} must be an int >= {least}, got {value!r}.")
+        _check_count("n_splits", n_splits, least=2)
+        _check_count("n_repeats", n_repeats, least=1)
         self.n_splits = n_splits
         self.n_repeats = n_repeats
         self.random_state = random_state
@@ -470,15 +470,12 @@ class LabelShuffleSplit(LabelSplitter):
         per_class: int | None = None,
         random_state: int | RandomState | None = None,
     ) -> None:
-        if not isinstance(n_splits, Integral) or n_splits < 1:
-            raise ValueError(f"n_splits must be an int >= 1, got {n_splits!r}.")
+        _check_count("n_splits", n_splits, least=1)
         if (n_labeled is None) == (per_class is None):
             raise ValueError(
                 "Give exactly one of n_labeled and per_class, got "
                 f"n_labeled={n_labeled!r} and per_class={per_class!r}."
             )
-        if n_labeled is not None and not isinstance(n_labeled, Real):
-            raise ValueError(f"n_labeled must be a number, got {n_labeled!r}.")
         self.n_splits = n_splits
         self.n_labeled = n_labeled
         self.per_class = per_class
@@ -633,7 +630,7 @@ def label_splits(
     [(array([0, 1]), array([2]))]
     """
     if cv is None or isinstance(cv, Integral):
-        splitter: Any = LabeledKFold(5 if cv is None else cv, random_state=0)
+        splitter: Any = LabeledKFold(5 if cv is None else int(cv), random_state=0)
     elif isinstance(cv, LabelSplitter):
         splitter = cv
     elif hasattr(cv, "split"):

@@ -369,7 +369,7 @@ def cross_validate_labels(
     True
     """
     X, y, groups = indexable(X, y, groups)
-    labels = with_holes(y, np.zeros(len(y), dtype=bool))
+    labels = with_holes(y)
     splits = check_splits(cv, X, labels, groups, held_out)
     judged = Parallel(n_jobs=n_jobs)(
         delayed(judge_split)(estimator, X, labels, train, test, scoring, held_out)

@@ -240,10 +240,8 @@ class ComparisonDisplay:
             )
         if kind == "differences":
             ax.axvline(0, color="black", lw=1)
-            level = f"{100 * found.confidence:g} %"
-            ax.set_xlabel(
-                f"{found.metric} less that of {found.reference} (bars: {level} interval)"
-            )
+            bars = f"bars: {100 * found.confidence:g} % interval"
+            ax.set_xlabel(f"{found.metric} less that of {found.reference} ({bars})")
         else:
             ax.set_xlabel(f"{found.metric} (small dots: splits)")
         ax.set_yticks(range(len(shown)), [found.names[e] for e in shown])
