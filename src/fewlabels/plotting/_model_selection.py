@@ -144,8 +144,9 @@ class LabelCurveDisplay:
     def _count_axis(self, counts: NDArray[np.intp]) -> None:
         """Show the counts themselves, on a logarithmic axis where they are spread."""
         if counts[-1] >= 8 * max(counts[0], 1):
-            # Zero unlabelled rows have their place on it too.
-            self.ax_.set_xscale("symlog", linthresh=max(counts[counts > 0][0], 1))
+            # Zero unlabelled rows have their place too, one doubling below the first.
+            first = max(counts[counts > 0][0], 1)
+            self.ax_.set_xscale("symlog", linthresh=first, linscale=np.log10(2))
         self.ax_.set_xticks(counts, [f"{count:,}" for count in counts])
         self.ax_.xaxis.set_minor_locator(_no_ticks())
 
