@@ -37,7 +37,7 @@ class Spy(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize("held_out", ["removed", "unlabeled"])
 @pytest.mark.parametrize("some_unlabelled", [False, True])
 def test_what_is_drawn(held_out, some_unlabelled):
-    """Counts, disjointness and nesting of everything the estimator sees."""
+    """Counts, overlaps and nesting of everything the estimator sees."""
     Spy.seen = []
     X = np.arange(100.0)[:, None]
     y = np.arange(100) % 2

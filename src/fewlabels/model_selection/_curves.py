@@ -59,7 +59,7 @@ class LabelCurve:
 
     @property
     def errors(self) -> NDArray[Any]:
-        """Errors, smaller is better: 1 - score, or -score of "neg_..."."""
+        """Errors, smaller is better: 1 - score, or -score of ``neg_...``."""
         return -self.scores if self.metric.startswith("neg_") else 1 - self.scores
 
     def to_rows(self) -> list[dict[str, Any]]:

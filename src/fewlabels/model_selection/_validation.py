@@ -315,7 +315,8 @@ def cross_validate_labels(
     In every split some labelled rows lose their label. By default they stay in
     training as unlabelled rows, which scikit-learn's `cross_validate` cannot do: it is
     what happens to rows that one would have labelled next. Then the model's decision
-    in training (`transduction_`) counts where there is one, else its prediction.
+    in training (`transduction_`) counts where there is one, else its prediction. Scores
+    of probabilities or real outputs ask the model about the rows anew.
 
     Parameters
     ----------

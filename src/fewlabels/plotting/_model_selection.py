@@ -83,7 +83,7 @@ class LabelCurveDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; a new figure when None.
         as_error : bool, default=True
-            Whether to show errors (1 - score, or -score of "neg_...") or scores.
+            Whether to show errors (1 - score, or -score of ``neg_...``) or scores.
 
         Returns
         -------
