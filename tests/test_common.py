@@ -9,11 +9,13 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_blobs
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fewlabels.cluster import RLSClustering
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
+from fewlabels.model_selection import LabeledOnly
 from fewlabels.semi_supervised import (
     RLSClassifier,
     S2RLSClassifier,
@@ -96,6 +98,8 @@ ESTIMATORS = [
         RLSClustering(kernel="precomputed", random_state=0),
         {**ROUNDED_KERNEL_MATRIX, **ROWS_FOR_A_KERNEL_MATRIX},
     ),
+    (LabeledOnly(LogisticRegression()), MINUS_ONE_IS_UNLABELLED),
+    (LabeledOnly(Ridge()), {}),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),
     (NystromFeatures(landmarks="leverage", random_state=0), {}),
@@ -119,7 +123,9 @@ ESTIMATORS = [
 ]
 EXPECTED_FAILURES = {str(estimator): why for estimator, why in ESTIMATORS}
 CLASSIFIERS = [
-    e for e, _ in ESTIMATORS if is_classifier(e) and e.kernel != "precomputed"
+    e
+    for e, _ in ESTIMATORS
+    if is_classifier(e) and getattr(e, "kernel", "precomputed") != "precomputed"
 ]
 
 

@@ -17,7 +17,9 @@ _SUBMODULES = (
     "exceptions",
     "graphs",
     "kernels",
+    "model_selection",
     "partition",
+    "plotting",
     "semi_supervised",
 )
 

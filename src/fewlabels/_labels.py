@@ -137,6 +137,48 @@ def unlabeled_mask(y: ArrayLike) -> NDArray[np.bool_]:
     return _mask_of(label_array(y))
 
 
+def with_holes(y: ArrayLike, hidden: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+    """Replace some labels by the marker for "unlabelled".
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels, perhaps with holes.
+    hidden : ndarray of bool of shape (n_samples,), default=None
+        The rows to lose their label; None for no further ones.
+
+    Returns
+    -------
+    y_holes : ndarray of shape (n_samples,)
+        A copy with the marker of its dtype; types without room for one change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels._labels import with_holes
+    >>> with_holes(["a", "b"], np.array([True, False]))
+    array([None, 'b'], dtype=object)
+    """
+    values = label_array(y)
+    marker: float | None
+    match values.dtype.kind:
+        case "i":
+            holed, marker = values.copy(), UNLABELED
+        case "b" | "u":
+            if values.max() > np.iinfo(np.int64).max:
+                raise ValueError("y holds labels beyond int64: pass them as strings.")
+            holed, marker = values.astype(np.int64), UNLABELED
+        case "f":
+            holed, marker = values.copy(), np.nan
+        case _:
+            holed, marker = values.astype(object), None
+            # NumPy's way to write a hole into text is no label among objects.
+            holed[_mask_of(values)] = None
+    if hidden is not None:
+        holed[hidden] = marker
+    return holed
+
+
 def encode_labels(y: ArrayLike) -> Labels:
     """Encode labels with holes as class indices.
 

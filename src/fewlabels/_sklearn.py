@@ -7,12 +7,14 @@ here, so that one file follows.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
     StrOptions,
     validate_params,
 )
+from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 __all__ = [
@@ -21,5 +23,7 @@ __all__ = [
     "StrOptions",
     "check_sample_weight",
     "fit_context",
+    "safe_indexing",
+    "safe_split",
     "validate_params",
 ]

@@ -11,7 +11,7 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from fewlabels._labels import UNLABELED, encode_labels, label_array
+from fewlabels._labels import UNLABELED, encode_labels, label_array, with_holes
 
 
 def hide_labels(
@@ -92,7 +92,7 @@ def hide_labels(
     for code, size in enumerate(quota):
         members = np.flatnonzero(codes == code)
         hidden[rng.choice(members, size=size, replace=False)] = False
-    return _with_holes(values, hidden)
+    return with_holes(values, hidden)
 
 
 def _equal_quota(
@@ -147,20 +147,3 @@ def _proportional_quota(counts: NDArray[np.intp], n_kept: int) -> NDArray[np.int
             spare = np.flatnonzero(quota > 1)
             quota[spare[owed[spare].argmin()]] -= 1
     return quota
-
-
-def _with_holes(values: NDArray[Any], hidden: NDArray[np.bool_]) -> NDArray[Any]:
-    marker: float | None
-    match values.dtype.kind:
-        case "i":
-            holed, marker = values.copy(), UNLABELED
-        case "b" | "u":
-            if values.max() > np.iinfo(np.int64).max:
-                raise ValueError("y holds labels beyond int64: pass them as strings.")
-            holed, marker = values.astype(np.int64), UNLABELED
-        case "f":
-            holed, marker = values.copy(), np.nan
-        case _:
-            holed, marker = values.astype(object), None
-    holed[hidden] = marker
-    return holed

@@ -49,12 +49,16 @@ class RLSSolution:
     loo_outputs : ndarray of shape (n_samples, n_targets)
         Output for every row of the model trained without that row; NaN if no row
         would be left.
+    log_evidence : ndarray of shape (n_targets,)
+        Logarithm of the evidence of every column of targets, see :func:`rls_path`;
+        NaN if the targets leave nothing to explain beside the bias.
     """
 
     lam: float
     dual_coef: NDArray[Any]
     intercept: NDArray[Any]
     loo_outputs: NDArray[Any]
+    log_evidence: NDArray[Any]
 
 
 def rls_path(
@@ -76,6 +80,18 @@ def rls_path(
     row, at the same :math:`\lambda`, to rounding errors: with :math:`c = P y` for the
     coefficients, the residual of a left-out row is :math:`c_i / P_{ii}`, taken at the
     ridge :math:`\lambda \sum_{j \ne i} w_j` of the smaller problem.
+
+    The same eigendecomposition gives the evidence. Least squares is the posterior mean
+    of a Gaussian process, :math:`y \sim N(b 1, \sigma^2 A)` with
+    :math:`A = K + \lambda (\sum_i w_i) W^{-1}`, and with :math:`\sigma^2` at its most
+    likely value, for m rows and no bias,
+
+    .. math::
+        \log p(y) = -\tfrac{m}{2} \left( 1 + \log 2 \pi
+        + \log \tfrac{y^\top A^{-1} y}{m} \right) - \tfrac{1}{2} \log |A|
+
+    A bias has a flat prior: the evidence is then that of the m = n - 1 contrasts that
+    do not contain it ("restricted" likelihood).
 
     Parameters
     ----------
@@ -104,6 +120,8 @@ def rls_path(
     ----------
     .. [1] R. Rifkin, R. Lippert, "Notes on regularized least squares",
        MIT-CSAIL-TR-2007-025 (2007).
+    .. [2] C. E. Rasmussen, C. K. I. Williams, "Gaussian processes for machine
+       learning", MIT Press (2006), chapter 5.
 
     Examples
     --------
@@ -168,8 +186,22 @@ def rls_path(
         residual = Y - K @ dual_coef
         b = w @ residual / w.sum() if fit_intercept else np.zeros(Y.shape[1])
         loo = Y - _left_out_residuals(U, T, e, lam * others) / root
-        path.append(RLSSolution(float(lam), dual_coef, b, loo))
+        evidence = _log_evidence(T, e + lam * w.sum(), np.square(root * Y).sum(axis=0))
+        evidence += np.log(root).sum()  # the density of Y, not of its scaled rows
+        path.append(RLSSolution(float(lam), dual_coef, b, loo, evidence))
     return path
+
+
+def _log_evidence(
+    T: NDArray[Any], variances: NDArray[Any], squares: NDArray[Any]
+) -> NDArray[Any]:
+    """Log density of independent normal rows of T, at the most likely common scale."""
+    m = variances.size
+    misfit = (T**2 / variances[:, None]).sum(axis=0)
+    # Targets that the bias explains alone, a single class for one, tell nothing.
+    nothing = (T**2).sum(axis=0) <= 1e-20 * squares
+    scale = np.where(nothing, np.nan, misfit) / max(m, 1)
+    return -0.5 * (m * (1 + np.log(2 * np.pi * scale)) + np.log(variances).sum())
 
 
 def _eigh_in_complement(
@@ -254,6 +286,8 @@ class RLSClassifier(KernelClassifier):
         For every labelled row, the decision value of the model trained without it.
     loo_path_ : ndarray of shape (n_lams, 2)
         Every value of `lam` tried and its mean squared leave-one-out error.
+    log_evidence_ : float
+        Logarithm of the evidence, summed over the targets, see :func:`rls_path`.
     labeled_indices_ : ndarray of shape (n_labeled,)
         The labelled rows.
     X_fit_ : {ndarray, sparse matrix} of shape (n_labeled, n_features)
@@ -416,6 +450,7 @@ class RLSClassifier(KernelClassifier):
         self.dual_coef_ = best.dual_coef
         self.intercept_ = best.intercept
         self.loo_outputs_ = as_decision(best.loo_outputs)
+        self.log_evidence_ = float(best.log_evidence.sum())
 
     def _decision(self, X: Any) -> NDArray[Any]:
         if self.kernel_.is_precomputed:

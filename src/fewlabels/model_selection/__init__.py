@@ -1,0 +1,36 @@
+"""Judge and choose models when labels are few."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from fewlabels.model_selection._compare import Comparison, PairedDifference, compare
+from fewlabels.model_selection._curves import LabelCurve, learning_curve_labels
+from fewlabels.model_selection._labeled_only import LabeledOnly
+from fewlabels.model_selection._scorers import (
+    log_evidence_score,
+    loo_accuracy_score,
+    loo_neg_squared_error,
+)
+from fewlabels.model_selection._splitters import (
+    LabeledKFold,
+    LabeledSplit,
+    LabelShuffleSplit,
+    TrainOnAll,
+)
+from fewlabels.model_selection._validation import cross_validate_labels
+
+__all__ = [
+    "Comparison",
+    "LabelCurve",
+    "LabelShuffleSplit",
+    "LabeledKFold",
+    "LabeledOnly",
+    "LabeledSplit",
+    "PairedDifference",
+    "TrainOnAll",
+    "compare",
+    "cross_validate_labels",
+    "learning_curve_labels",
+    "log_evidence_score",
+    "loo_accuracy_score",
+    "loo_neg_squared_error",
+]

@@ -1,0 +1,200 @@
+"""Supervised estimators among semi-supervised ones."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from copy import deepcopy
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, indexable
+
+from fewlabels._labels import label_array, unlabeled_mask
+from fewlabels._sklearn import HasMethods, fit_context, safe_indexing, safe_split
+
+
+def _inner_has(method: str) -> Any:
+    """Offer a method exactly where the inner estimator has it."""
+
+    def check(self: "LabeledOnly") -> bool:
+        getattr(getattr(self, "estimator_", self.estimator), method)
+        return True
+
+    return available_if(check)
+
+
+class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
+    """Train a supervised estimator on the labelled rows alone.
+
+    scikit-learn's supervised estimators take the marker of unlabelled rows for a class
+    or refuse it. Inside this they can stand beside semi-supervised ones, with the same
+    `X` and `y`.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        A classifier or regressor.
+
+    Attributes
+    ----------
+    estimator_ : estimator instance
+        The fitted estimator.
+    labeled_indices_ : ndarray of shape (n_labeled,)
+        The labelled rows.
+
+    See Also
+    --------
+    fewlabels.semi_supervised.RLSClassifier : Does this by itself.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from fewlabels.model_selection import LabeledOnly
+    >>> X, y_true = make_moons(200, noise=0.1, random_state=0)
+    >>> y = hide_labels(y_true, n_labeled=40, random_state=0)
+    >>> model = LabeledOnly(SVC()).fit(X, y)
+    >>> model.classes_
+    array([0, 1])
+    >>> bool(model.score(X, y_true) > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit"])]
+    }
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit the estimator on the rows that have a label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows, labelled and unlabelled.
+        y : array-like of shape (n_samples,)
+            Labels, with the marker for rows without one.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        values = label_array(y)
+        known = ~unlabeled_mask(values)
+        if not known.any():
+            raise ValueError(
+                f"y has no labelled row ({known.size} rows, all unlabelled): label "
+                "some rows."
+            )
+        rows = np.flatnonzero(known)
+        X, values = indexable(X, values)
+        X_known, y_known = safe_split(self.estimator, X, values, rows)
+        if y_known.dtype.kind == "O" and not isinstance(y_known[0], str):
+            y_known = np.asarray(y_known.tolist())
+        self.estimator_ = clone(self.estimator).fit(X_known, y_known)
+        self.labeled_indices_ = rows
+        return self
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, without the marker of unlabelled rows."""
+        return self.estimator_.classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen by the estimator."""
+        return self.estimator_.n_features_in_
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self)
+        return self.estimator_
+
+    def _columns(self, X: Any) -> Any:
+        """For a kernel matrix, keep the columns of the labelled rows."""
+        if get_tags(self.estimator).input_tags.pairwise:
+            return safe_indexing(X, self.labeled_indices_, axis=1)
+        return X
+
+    @_inner_has("predict")
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict with the fitted estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel with all training rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predictions.
+        """
+        return self._fitted().predict(self._columns(X))
+
+    @_inner_has("predict_proba")
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Predict probabilities with the fitted estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel with all training rows.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            One column for every class.
+        """
+        return self._fitted().predict_proba(self._columns(X))
+
+    @_inner_has("decision_function")
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Compute real outputs with the fitted estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel with all training rows.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The outputs.
+        """
+        return self._fitted().decision_function(self._columns(X))
+
+    @_inner_has("score")
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """Score on the rows that have a label; the others do not count.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel with all training rows.
+        y : array-like of shape (n_samples,)
+            True labels, perhaps with holes.
+
+        Returns
+        -------
+        score : float
+            The score of the fitted estimator.
+        """
+        model = self._fitted()
+        rows = np.flatnonzero(~unlabeled_mask(y))
+        if rows.size == 0:
+            raise ValueError("y has no labelled row to score: pass some true labels.")
+        X_known = safe_indexing(self._columns(X), rows)
+        return model.score(X_known, label_array(y)[rows])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = deepcopy(get_tags(self.estimator))
+        tags.target_tags.multi_output = False
+        tags.array_api_support = False
+        return tags
