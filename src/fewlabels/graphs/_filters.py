@@ -172,7 +172,7 @@ class GraphFilter(LinearOperator):
             small = n <= MAX_DENSE and degree is None
             method = "exact" if small else "chebyshev"
         self.method = method
-        self.degree = None
+        self.degree: int | None = None
         self.error = 0.0
         super().__init__(np.dtype(np.float64), (n, n))
         if method == "exact":
@@ -264,6 +264,11 @@ def _diffusion(v: NDArray[Any], sigma: float) -> NDArray[Any]:
 
 
 def _random_walk(v: NDArray[Any], a: float, n_steps: int) -> NDArray[Any]:
+    if n_steps * np.log(a) > np.log(np.finfo(np.float64).max):
+        raise ValueError(
+            f"a={a} to the power n_steps={n_steps} is too large for a number: take "
+            "fewer steps, or kind='diffusion', to which many steps tend."
+        )
     return (a - v) ** n_steps
 
 

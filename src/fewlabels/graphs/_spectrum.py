@@ -213,7 +213,8 @@ def _start(n: int) -> NDArray[np.float64]:
     return np.random.RandomState(0).uniform(-1, 1, n)
 
 
-def _deflated(graph: Spectral, x: NDArray[Any]) -> NDArray[Any]:
+def deflated(graph: Spectral, x: NDArray[Any]) -> NDArray[Any]:
+    """Take from signals their part in the null space."""
     return x - graph.null @ (graph.null.T @ x)
 
 
@@ -237,7 +238,7 @@ def _lanczos(
     n = L.shape[0]
 
     def reflected(x: NDArray[Any]) -> NDArray[Any]:
-        return bound * _deflated(graph, x) - L @ x
+        return bound * deflated(graph, x) - L @ x
 
     operator = L if largest else LinearOperator((n, n), reflected, dtype=np.float64)
     # More Lanczos vectors than usual: the low end of a spectrum is crowded.
@@ -257,7 +258,7 @@ def _shift_invert(
     factor = sparse_factor(shifted)
 
     def inverted(x: NDArray[Any]) -> NDArray[Any]:
-        return _deflated(graph, factor.solve(_deflated(graph, x.ravel())))
+        return deflated(graph, factor.solve(deflated(graph, x.ravel())))
 
     operator = LinearOperator((n, n), inverted, dtype=np.float64)
     return eigsh(operator, n_wanted, which="LA", v0=_start(n))
@@ -578,6 +579,8 @@ def eigengap_n_clusters(
     .. math:: K = \arg\max_k \, (\lambda_{k+1} - \lambda_k)
 
     follows them. No component is ever joined to another: K is at least their number.
+    Round clusters have such a gap. Long ones have not, as the eigenvalues of each begin
+    with small steps that grow.
 
     Parameters
     ----------
@@ -671,7 +674,7 @@ def graph_kmeans(
     >>> from sklearn.datasets import make_moons
     >>> from fewlabels.graphs import graph_kmeans, similarity_graph
     >>> X, y = make_moons(200, noise=0.05, random_state=0)
-    >>> labels = graph_kmeans(similarity_graph(X, n_neighbors=8), random_state=0)
+    >>> labels = graph_kmeans(similarity_graph(X, n_neighbors=8), 2, random_state=0)
     >>> bool((labels == y).all() or (labels == 1 - y).all())
     True
     """
