@@ -2,10 +2,10 @@
 Denoising a signal on a graph
 =============================
 
-A temperature is measured at 1,500 places on a rolled-up sheet, with errors as large as
-the signal. Places that are neighbours on the sheet have similar temperatures; the graph
-of neighbours knows them, straight distances through the roll do not matter to it.
-Smoothing along its edges recovers the signal.
+A temperature is measured at 1,000 places on a spiral, with errors as large as the
+signal. Places that are neighbours along the spiral have similar temperatures, while the
+next winding, not far away, has the opposite one. The graph of nearest neighbours joins
+only the former. Smoothing along its edges recovers the signal.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -14,11 +14,12 @@ Smoothing along its edges recovers the signal.
 # The signal
 # ----------
 import numpy as np
-from sklearn.datasets import make_swiss_roll
 
-X, along = make_swiss_roll(1500, random_state=0)
 rng = np.random.default_rng(0)
-signal = np.sin(along) * np.cos(X[:, 1] / 8)
+angle = np.pi * np.sqrt(rng.uniform(1.5**2, 4.5**2, size=1000))
+radius = angle + rng.uniform(-1.3, 1.3, size=angle.size)
+X = np.c_[radius * np.cos(angle), radius * np.sin(angle)]
+signal = np.cos(1.5 * angle)
 noisy = signal + rng.normal(scale=signal.std(), size=signal.size)
 
 # %%
@@ -63,38 +64,36 @@ noisy_energy = fourier.transform(noisy) ** 2
 # ---------
 import matplotlib.pyplot as plt
 
-figure = plt.figure(figsize=(13, 8), layout="constrained")
-top = [figure.add_subplot(2, 3, k + 1, projection="3d") for k in range(3)]
+figure = plt.figure(figsize=(12, 8), layout="constrained")
+above, below = figure.subfigures(2, 1)
+maps = above.subplots(1, 3, subplot_kw={"aspect": "equal"})
+left, right = below.subplots(1, 2)
 for ax, f, title in [
-    (top[0], signal, "the signal"),
-    (top[1], noisy, f"measured, error {error(noisy):.0%}"),
-    (top[2], smooth, f"smoothed along edges, error {error(smooth):.0%}"),
+    (maps[0], signal, "the signal"),
+    (maps[1], noisy, f"measured, error {error(noisy):.0%}"),
+    (maps[2], smooth, f"smoothed along edges, error {error(smooth):.0%}"),
 ]:
-    ax.scatter(*X[:, [0, 2, 1]].T, c=f, cmap="coolwarm", vmin=-1, vmax=1, s=10, alpha=1)
-    ax.view_init(elev=55, azim=-70)
+    ax.scatter(*X.T, c=f, cmap="coolwarm", vmin=-1.2, vmax=1.2, s=12)
     ax.set_title(title)
     ax.set_axis_off()
 
-ax = figure.add_subplot(2, 2, 3)
-bins = np.arange(0, 1500, 25)
-middle = bins + 12.5
+bins = np.arange(0, 1000, 20)
 for energy, name in [(noisy_energy, "measured"), (clean_energy, "the signal")]:
-    ax.semilogy(middle, np.add.reduceat(energy, bins), label=name)
-ax.set_xlabel("frequency, by rank")
-ax.set_ylabel("energy of 25 frequencies")
-right = ax.twinx()
-right.plot(1 / (1 + best * fourier.eigenvalues), color="grey", linestyle="--")
-right.set_ylim(0, 1.05)
-right.set_ylabel("response of the filter (dashed)")
-ax.legend(loc="upper right")
-ax.set_title("The signal lives at low frequencies")
+    left.semilogy(bins + 10, np.add.reduceat(energy, bins), label=name)
+left.set_xlabel("frequency, by rank")
+left.set_ylabel("energy of 20 frequencies")
+left.legend(loc="upper right")
+left.set_title("The signal lives at low frequencies")
+twin = left.twinx()
+twin.plot(1 / (1 + best * fourier.eigenvalues), color="grey", linestyle="--")
+twin.set_ylim(0, 1.05)
+twin.set_ylabel("response of the filter (dashed)")
 
-ax = figure.add_subplot(2, 2, 4)
-ax.semilogx(gammas, errors, marker="o")
-ax.axhline(error(noisy), color="grey", linestyle=":", label="measured")
-ax.set_ylim(0, 1.1)
-ax.set_xlabel("amount of smoothing, gamma")
-ax.set_ylabel("error, relative to the signal")
-ax.legend(loc="lower right")
-ax.set_title("Smoothing, and too much of it")
+right.semilogx(gammas, errors, marker="o")
+right.axhline(error(noisy), color="grey", linestyle=":", label="measured")
+right.set_ylim(0, 1.1)
+right.set_xlabel("amount of smoothing, gamma")
+right.set_ylabel("error, relative to the signal")
+right.legend(loc="lower left")
+right.set_title("Smoothing, and too much of it")
 plt.show()
