@@ -329,9 +329,8 @@ def graph_kernel(
     ----------
     W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
         Symmetric, non-negative weights.
-    kind : {"regularized_laplacian", "diffusion", "random_walk", "inverse_cosine"}, \
-            default="diffusion"
-        Which kernel.
+    kind : str, default="diffusion"
+        Which kernel, by a name of the table above.
     sigma : float, default=1.0
         Strength of the first two: the larger, the smoother.
     a : float, default=2.0
@@ -390,9 +389,8 @@ def graph_kernel_operator(
     ----------
     W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
         Symmetric, non-negative weights.
-    kind : {"regularized_laplacian", "diffusion", "random_walk", "inverse_cosine"}, \
-            default="diffusion"
-        Which kernel, see :func:`graph_kernel`.
+    kind : str, default="diffusion"
+        Which kernel, by the names of :func:`graph_kernel`.
     sigma : float, default=1.0
         Strength of the first two.
     a : float, default=2.0

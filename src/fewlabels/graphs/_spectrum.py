@@ -159,8 +159,7 @@ class GraphFourierTransform:
 
         Parameters
         ----------
-        coefficients : array-like of shape (n_frequencies,) or \
-                (n_frequencies, n_signals)
+        coefficients : array-like of shape (n_frequencies,) or 2-d with a column each
             What `transform` gives.
 
         Returns
