@@ -109,6 +109,15 @@ class TestFourier:
         assert_array_equal(fourier.eigenvalues[:2], 0)
         assert 1e-14 < fourier.eigenvalues[2] < 1e-11
 
+    @pytest.mark.parametrize("solver", ["auto", *SOLVERS])
+    @pytest.mark.parametrize("scale", [1e-30, 1e30])
+    def test_scale_of_weights(self, rng, solver, scale):
+        """Dense weights of any size, by any solver."""
+        W = similarity_graph(rng.standard_normal((40, 2))).toarray()
+        fourier = graph_fourier(scale * W, 6, eigen_solver=solver)
+        values = np.linalg.eigvalsh(graph_laplacian(W))[:6]
+        assert_close(fourier.eigenvalues / scale, values, scale=10)
+
     def test_large_graphs(self, rng):
         """Few features need a factor, many only products."""
         for X in (rng.uniform(size=(2000, 1)), rng.standard_normal((1200, 15))):

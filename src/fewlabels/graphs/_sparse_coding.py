@@ -4,10 +4,12 @@
 
 import warnings
 from collections.abc import Callable
+from itertools import chain
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
@@ -94,27 +96,43 @@ CODERS: dict[
 }
 
 
-def _candidates(
-    X: NDArray[Any], n_candidates: int | None, n_jobs: int | None
+def _nearest_up_to_sign(
+    X: NDArray[Any], n_candidates: int, n_jobs: int | None
 ) -> NDArray[np.intp]:
-    """Rows that may take part in the reconstruction of each row, in increasing order.
-
-    Zero rows take no part; here they only keep the array rectangular.
-    """
+    """Nearest other rows, where -x is as near as x: both reconstruct equally well."""
     n = X.shape[0]
-    if n_candidates is None:
-        others = np.arange(n - 1)[None, :]
-        return others + (others >= np.arange(n)[:, None])
     check_n_neighbors(n_candidates, n)
-    # Rows of the opposite sign reconstruct as well: nearest up to the sign.
     search = make_search(np.vstack([X, -X]), n_jobs=n_jobs)
+    # A row and its mirror image may be among them, and so may both of each other row.
     _, found = search.kneighbors(min(2 * n_candidates + 2, 2 * n), X)
     chosen = np.empty((n, n_candidates), dtype=np.intp)
-    for i, row in enumerate(found % n):
-        row = row[row != i]
-        _, first = np.unique(row, return_index=True)
-        chosen[i] = np.sort(row[np.sort(first)][:n_candidates])
+    for i, nearest in enumerate(found % n):
+        others = nearest[nearest != i]
+        _, first = np.unique(others, return_index=True)
+        chosen[i] = np.sort(others[np.sort(first)][:n_candidates])
     return chosen
+
+
+def _code_rows(
+    rows: NDArray[np.intp],
+    X: NDArray[np.float64],
+    candidates: NDArray[np.intp] | None,
+    method: str,
+    alpha: float,
+    n_nonzero: int,
+) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+    """Which rows reconstruct each of `rows`, and with what weights."""
+    present = np.abs(X).max(axis=1) > 0
+    edges = []
+    for i in rows:
+        atoms = np.arange(X.shape[0]) if candidates is None else candidates[i]
+        atoms = atoms[present[atoms] & (atoms != i)]
+        weights = np.zeros(atoms.size)
+        if present[i] and atoms.size:
+            weights = np.abs(CODERS[method](X[atoms], X[i], alpha, n_nonzero))
+        keep = weights > NEGLIGIBLE * weights.max(initial=0.0)
+        edges.append((atoms[keep], weights[keep]))
+    return edges
 
 
 @validate_params(
@@ -202,25 +220,21 @@ def l1_graph(
         warn_ignored(f"n_nonzero={n_nonzero}", f"method={method!r} does not use it")
     largest = np.abs(X).max(axis=1, keepdims=True)  # squares must not underflow
     unit = normalize(X / np.where(largest > 0, largest, 1)).astype(np.float64)
-    candidates = _candidates(unit, n_candidates, n_jobs)
-    present = largest.ravel() > 0
-    code = CODERS[method]
-
-    def coded(i: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        atoms = candidates[i][present[candidates[i]]]
-        if not present[i] or atoms.size == 0:
-            return np.empty(0, np.intp), np.empty(0)
-        weights = np.abs(code(unit[atoms], unit[i], alpha, n_nonzero))
-        keep = weights > NEGLIGIBLE * weights.max()
-        return atoms[keep], weights[keep]
-
+    candidates = None
+    if n_candidates is not None:
+        candidates = _nearest_up_to_sign(unit, n_candidates, n_jobs)
     n = X.shape[0]
-    rows = Parallel(n_jobs=n_jobs)(delayed(coded)(i) for i in range(n))
-    indptr = np.concatenate([[0], np.cumsum([columns.size for columns, _ in rows])])
+    parts = np.array_split(np.arange(n), 4 * effective_n_jobs(n_jobs))
+    coded = Parallel(n_jobs=n_jobs)(
+        delayed(_code_rows)(part, unit, candidates, method, alpha, n_nonzero)
+        for part in parts
+    )
+    edges = list(chain.from_iterable(coded))
+    indptr = np.concatenate([[0], np.cumsum([columns.size for columns, _ in edges])])
     return csr_array(
         (
-            np.concatenate([weights for _, weights in rows]).astype(X.dtype),
-            np.concatenate([columns for columns, _ in rows]),
+            np.concatenate([weights for _, weights in edges]).astype(X.dtype),
+            np.concatenate([columns for columns, _ in edges]),
             indptr,
         ),
         shape=(n, n),

@@ -224,7 +224,7 @@ def _dense(
     n, p = null.shape
     # The null space moves above all else, so that what is nearly null does not mix
     # with it.
-    lifted = (null * (2 * bound + 1)) @ null.T + L
+    lifted = (null * (2 * bound or 1.0)) @ null.T + L
     lifted = lifted.toarray() if issparse(lifted) else np.asarray(lifted)
     span = [n - p - n_wanted, n - p - 1] if largest else [0, n_wanted - 1]
     return linalg.eigh(lifted, subset_by_index=span, overwrite_a=True)
@@ -253,7 +253,7 @@ def _shift_invert(
     if largest:  # the far end of the spectrum needs no inversion
         return _lanczos(graph, n_wanted, largest)
     n = graph.L.shape[0]
-    shifted = csc_array(graph.L + eye_array(n) * (1e-6 * graph.bound))
+    shifted = csc_array(csr_array(graph.L) + eye_array(n) * (1e-6 * graph.bound))
     factor = sparse_factor(shifted)
 
     def inverted(x: NDArray[Any]) -> NDArray[Any]:
