@@ -194,9 +194,15 @@ class TestBoundaryVolume:
         assert np.mean(values) == pytest.approx(1, abs=0.12)
 
     def test_square_uniform(self, rng):
-        X = rng.uniform(size=(3000, 2))
-        # Up to the bias of the ends: 3.5 % of three half-edges on this side, and noise.
-        assert boundary_volume(X, X[:, 0] > 0.5, 0.04) == pytest.approx(1, abs=0.2)
+        """One row at random in each cell of a grid: uniform, with little noise."""
+        cells = np.stack(np.meshgrid(np.arange(60), np.arange(60)), axis=-1)
+        X = (cells.reshape(-1, 2) + rng.uniform(size=(3600, 2))) / 60
+        x = X[:, 0]
+        # The ends of the support on this side, of length 2 and 0.8, add 3.5 % of that.
+        half = boundary_volume(X, x > 0.5, 0.04)
+        assert half == pytest.approx(1 + 0.035 * 2, abs=0.05)
+        strip = boundary_volume(X, (x > 0.3) & (x < 0.7), 0.04)
+        assert strip == pytest.approx(2 + 0.035 * 0.8, abs=0.1)
 
     @pytest.mark.parametrize("bandwidth", [0.005, 0.01, 0.02])
     def test_interval_on_a_grid_does_not_depend_on_the_bandwidth(self, bandwidth):
