@@ -22,7 +22,7 @@ from scipy.sparse.linalg import cg
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels._sklearn import Interval, StrOptions, validate_params
-from fewlabels.graphs._laplacian import _check_weights
+from fewlabels.graphs._laplacian import check_weights
 from fewlabels.graphs._neighbors import row_indices
 from fewlabels.graphs._similarity import similarity_graph
 from fewlabels.graphs._spectrum import (
@@ -42,7 +42,7 @@ _CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def _directed_edges(W: Any) -> csr_array:
-    W = csr_array(_check_weights(W)).astype(np.float64)
+    W = csr_array(check_weights(W)).astype(np.float64)
     W.eliminate_zeros()
     return W
 

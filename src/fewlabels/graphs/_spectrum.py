@@ -20,7 +20,7 @@ from sklearn.utils import check_array
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, validate_params
 from fewlabels.graphs._connectivity import connectivity
-from fewlabels.graphs._laplacian import LAPLACIANS, _check_weights
+from fewlabels.graphs._laplacian import LAPLACIANS, check_weights
 
 # The Laplacians with orthogonal eigenvectors.
 SYMMETRIC_KINDS = ("unnormalized", "symmetric")
@@ -80,7 +80,7 @@ def spectral(W: Any, kind: str) -> Spectral:
             f"kind={kind!r} must be one of {sorted(SYMMETRIC_KINDS)}, whose "
             "eigenvectors are orthogonal."
         )
-    W = _check_weights(W).astype(np.float64)
+    W = check_weights(W).astype(np.float64)
     L = LAPLACIANS[kind](W)
     L = csr_array(L) if issparse(L) else L
     n = L.shape[0]
@@ -693,7 +693,7 @@ def graph_kmeans(
         fourier = lowest(graph, K, eigen_solver)
     vectors = fourier.basis[:, :K]
     if kind == "symmetric":
-        degrees = np.asarray(_check_weights(W).sum(axis=1)).ravel()
+        degrees = np.asarray(check_weights(W).sum(axis=1)).ravel()
         vectors = vectors / np.sqrt(np.where(degrees > 0, degrees, 1))[:, None]
     model = KMeans(vectors.shape[1], n_init=10, random_state=random_state)
     return model.fit_predict(vectors).astype(np.intp)
