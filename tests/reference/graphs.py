@@ -103,3 +103,33 @@ def components(W):
                     front.append(j)
         found.append(component)
     return found
+
+
+def edge_derivatives(W, f, scaled):
+    """Matrix of sqrt(w/d_i) f_i - sqrt(w/d_j) f_j, without degrees unless `scaled`."""
+    n = len(W)
+    d = [sum(float(w) for w in row) if scaled else 1.0 for row in W]
+    E = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            if W[i, j] > 0:
+                E[i, j] = math.sqrt(W[i, j] / d[i]) * f[i]
+                E[i, j] -= math.sqrt(W[i, j] / d[j]) * f[j]
+    return E
+
+
+def p_dirichlet(W, f, p):
+    n = len(W)
+    total = 0.0
+    for i in range(n):
+        inner = sum(float(W[i, j]) * (f[j] - f[i]) ** 2 for j in range(n))
+        total += inner ** (p / 2)
+    return total / p
+
+
+def matrix_function(L, h):
+    """h(L) of a symmetric matrix by its eigenvectors."""
+    values, U = np.linalg.eigh(L)
+    return sum(
+        h(v) * np.outer(u, u) for v, u in zip(np.maximum(values, 0), U.T, strict=True)
+    )

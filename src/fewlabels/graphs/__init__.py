@@ -1,4 +1,4 @@
-"""Neighbour graphs, edge weights, Laplacians and connectivity, as sparse arrays.
+"""Neighbour graphs, Laplacians, connectivity, signals and kernels on graphs.
 
 A graph is its weight array W: symmetric, non-negative, zero on the diagonal. Nothing
 here knows about labels.
@@ -11,25 +11,63 @@ from fewlabels.graphs._connectivity import (
     connectivity,
     warn_unreached,
 )
+from fewlabels.graphs._filters import (
+    GraphFilter,
+    graph_kernel,
+    graph_kernel_operator,
+)
 from fewlabels.graphs._laplacian import graph_laplacian, laplacian_power
 from fewlabels.graphs._neighbors import nearest_neighbors
+from fewlabels.graphs._signals import (
+    boundary_volume,
+    edge_derivative,
+    graph_gradient,
+    graph_tikhonov,
+    local_variation,
+    p_dirichlet,
+)
 from fewlabels.graphs._similarity import (
     SimilarityGraphTransformer,
     graph_from_neighbors,
     similarity_graph,
 )
+from fewlabels.graphs._sparse_coding import l1_graph
+from fewlabels.graphs._spectrum import (
+    GraphFourierTransform,
+    eigengap_n_clusters,
+    graph_fourier,
+    graph_kmeans,
+    graph_mca,
+    graph_pca,
+)
 from fewlabels.graphs._weights import auto_bandwidth, local_linear_weights
 
 __all__ = [
     "ConnectivityReport",
+    "GraphFilter",
+    "GraphFourierTransform",
     "SimilarityGraphTransformer",
     "auto_bandwidth",
+    "boundary_volume",
     "connectivity",
+    "edge_derivative",
+    "eigengap_n_clusters",
+    "graph_fourier",
     "graph_from_neighbors",
+    "graph_gradient",
+    "graph_kernel",
+    "graph_kernel_operator",
+    "graph_kmeans",
     "graph_laplacian",
+    "graph_mca",
+    "graph_pca",
+    "graph_tikhonov",
+    "l1_graph",
     "laplacian_power",
     "local_linear_weights",
+    "local_variation",
     "nearest_neighbors",
+    "p_dirichlet",
     "similarity_graph",
     "warn_unreached",
 ]
