@@ -14,6 +14,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
 from fewlabels.semi_supervised import (
+    LaplacianRLSClassifier,
+    LaplacianRLSClassifierCV,
+    LaplacianRLSRegressor,
+    LaplacianSVC,
     RLSClassifier,
     S2RLSClassifier,
     S2RLSClassifierCV,
@@ -50,6 +54,12 @@ NO_KERNEL_MATRIX = {
         "kernel matrix"
     )
 }
+NO_ROUNDED_KERNEL = {
+    "check_estimators_dtypes": (
+        "rounds a kernel matrix to integers, which leaves it indefinite, and that is "
+        "refused"
+    )
+}
 
 # Every estimator, with the checks that it fails and why.
 ESTIMATORS = [
@@ -78,6 +88,23 @@ ESTIMATORS = [
         ),
         MINUS_ONE_IS_UNLABELLED,
     ),
+    (LaplacianSVC(), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianSVC(solver="newton"), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianSVC(solver="pcg"), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianSVC(solver="dual"), MINUS_ONE_IS_UNLABELLED),
+    (
+        LaplacianSVC(laplacian="symmetric", laplacian_power=2, fit_intercept=False),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (
+        LaplacianSVC(kernel="precomputed"),
+        {**MINUS_ONE_IS_UNLABELLED, **NO_KERNEL_MATRIX, **NO_ROUNDED_KERNEL},
+    ),
+    (LaplacianRLSClassifier(), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianRLSClassifier(solver="direct"), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianRLSClassifierCV(), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianRLSRegressor(), {}),
+    (LaplacianRLSRegressor(solver="direct", laplacian="symmetric"), {}),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),
     (NystromFeatures(landmarks="leverage", random_state=0), {}),
@@ -85,11 +112,7 @@ ESTIMATORS = [
     (PivotedCholeskyFeatures(), {}),
     (
         PivotedCholeskyFeatures(kernel="precomputed"),
-        {
-            **NO_KERNEL_MATRIX,
-            "check_estimators_dtypes": "rounds a kernel matrix to integers, which "
-            "leaves it indefinite, and that is refused",
-        },
+        {**NO_KERNEL_MATRIX, **NO_ROUNDED_KERNEL},
     ),
     # The checks come with as few as ten rows.
     *(

@@ -2,6 +2,12 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from fewlabels.semi_supervised._laplacian import (
+    LaplacianRLSClassifier,
+    LaplacianRLSRegressor,
+    LaplacianSVC,
+)
+from fewlabels.semi_supervised._laplacian_cv import LaplacianRLSClassifierCV
 from fewlabels.semi_supervised._laplacian_deformed import (
     laplacian_dense,
     laplacian_low_rank,
@@ -16,6 +22,10 @@ from fewlabels.semi_supervised._s2rls import S2RLSClassifier, S2RLSClassifierCV
 
 __all__ = [
     "LaplacianProblem",
+    "LaplacianRLSClassifier",
+    "LaplacianRLSClassifierCV",
+    "LaplacianRLSRegressor",
+    "LaplacianSVC",
     "LaplacianSolution",
     "RLSClassifier",
     "RLSSolution",

@@ -107,7 +107,7 @@ def deform_dense(
     K = problem.gram.toarray().astype(np.float64, copy=False)
     rhs = np.zeros((n, labeled.size + penalised))
     rhs[labeled, np.arange(labeled.size)] = 1.0
-    if penalised:
+    if penalised and problem.rough_constants is not None:
         rhs[:, -1] = gamma_I * problem.rough_constants
     if problem.laplacian is None or gamma_I == 0:
         B = rhs / gamma_A
@@ -153,13 +153,17 @@ class LowRankFactor:
     """
 
     def __init__(self, problem: LaplacianProblem, factor: PivotedCholesky) -> None:
+        self.source = factor
         self.Z = factor.factor.astype(np.float64, copy=False)
         self.pivots = factor.pivots
         self.laplacian = problem.laplacian
-        self.rough_constants = (
-            None if problem.loss == "hinge" else problem.rough_constants
-        )
         self.fit_intercept = problem.fit_intercept
+        # L^p 1 and 1' L^p 1 where the graph term resists a bias.
+        rough = problem.rough_constants if problem.fit_intercept else None
+        self.rough_constants = None if problem.loss == "hinge" else rough
+        self.roughness = (
+            0.0 if self.rough_constants is None else float(np.sum(self.rough_constants))
+        )
 
     @cached_property
     def _pivot_rows(self) -> NDArray[Any]:
@@ -168,9 +172,9 @@ class LowRankFactor:
     @cached_property
     def _shift(self) -> NDArray[Any]:
         """Z' L 1 / 1' L 1: what the best bias takes off every feature."""
-        if self.rough_constants is None or not self.fit_intercept:
+        if self.rough_constants is None:
             return np.zeros(self.Z.shape[1])
-        return self.rough_constants @ self.Z / self.rough_constants.sum()
+        return self.rough_constants @ self.Z / self.roughness
 
     @cached_property
     def _spectrum(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -179,8 +183,7 @@ class LowRankFactor:
         if self.laplacian is None:
             return np.zeros(rank), np.eye(rank)
         M = self.Z.T @ (self.laplacian @ self.Z)
-        if self._shift.any():
-            M -= np.outer(self._shift, self._shift) * self.rough_constants.sum()
+        M -= self.roughness * np.outer(self._shift, self._shift)
         e, Q = linalg.eigh(0.5 * (M + M.T), check_finite=False)
         return np.maximum(e, 0.0), Q
 
@@ -205,24 +208,19 @@ class LowRankFactor:
         """
         _check_weights(gamma_A, gamma_I)
         e, Q = self._spectrum
-        penalised = self.fit_intercept and self.rough_constants is not None
-        penalised = penalised and gamma_I > 0
-        shift = self._shift if penalised else np.zeros_like(self._shift)
-        if not penalised and self._shift.any():
-            # Only where gamma_I = 0 frees a bias that the graph term would resist.
-            e, Q = np.zeros_like(e), np.eye(e.size)
+        penalised = self.rough_constants is not None and gamma_I > 0
+        shift = self._shift if penalised else 0.0 * self._shift
         T = (self.Z[labeled] - shift) @ Q
         scale = 1.0 / (gamma_A + gamma_I * e)
         H = (T * scale) @ T.T
-        rough = self.rough_constants.sum() if penalised else 1.0
         if penalised:
-            H += 1.0 / (gamma_I * rough)
+            H += 1.0 / (gamma_I * self.roughness)
 
         def weights(c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
             w = Q @ (scale[:, None] * (T.T @ c))
             b = np.zeros(c.shape[1])
             if penalised:
-                b = c.sum(axis=0) / (gamma_I * rough) - shift @ w
+                b = c.sum(axis=0) / (gamma_I * self.roughness) - shift @ w
             return w, b
 
         def expand(c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -63,10 +63,9 @@ class NormRule:
 
     def __init__(self, name: str, tol: float | None = None) -> None:
         self.name, self.tol = name, 1e-6 if tol is None else tol
-        self.first: NDArray[Any] | None = None
 
     def begin(self, state: State) -> None:
-        self.first = state.norms[self.name]
+        self.first: NDArray[Any] = state.norms[self.name]
 
     def __call__(self, state: State) -> bool:
         return bool(np.all(state.norms[self.name] <= self.tol * self.first))

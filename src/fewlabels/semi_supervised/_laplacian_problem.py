@@ -90,8 +90,10 @@ class LaplacianProblem:
         targets = np.asarray(self.targets, dtype=np.float64)
         if labeled.ndim != 1 or not labeled.size:
             raise ValueError("labeled must name at least one row that has a target.")
-        if labeled.min() < 0 or labeled.max() >= n or np.unique(labeled).size < (
-            labeled.size
+        if (
+            labeled.min() < 0
+            or labeled.max() >= n
+            or np.unique(labeled).size < (labeled.size)
         ):
             raise ValueError(f"labeled must name distinct rows in 0, ..., {n - 1}.")
         if targets.ndim != 2 or targets.shape[0] != labeled.size:
