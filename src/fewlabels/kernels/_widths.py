@@ -152,7 +152,7 @@ def local_width(X: Any, *, max_samples: int = 2000, random_state: Any = 0) -> fl
     >>> import numpy as np
     >>> from fewlabels.kernels import local_width
     >>> local_width(np.arange(41)[:, None])
-    1.95
+    2.0
     """
     return _distance_quantile(X, 0.05, max_samples, random_state)
 

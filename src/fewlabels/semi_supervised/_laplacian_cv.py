@@ -261,7 +261,7 @@ class LaplacianRLSClassifierCV(KernelClassifier):
             rank_tol=self.rank_tol,
             n_jobs=self.n_jobs,
             **self.best_params_,
-        ).fit(X, y, graph=graphs[self.best_params_["n_neighbors"]])
+        ).fit(X, y, graph=graph)
         self.transduction_ = self.best_estimator_.transduction_
         return self
 

@@ -24,7 +24,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from fewlabels.kernels import PivotedCholesky, pivoted_cholesky
+from fewlabels.kernels import GramOperator, PivotedCholesky, pivoted_cholesky
 from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
     LaplacianSolution,
@@ -452,13 +452,13 @@ def least_squares_in_labels(
     loo = np.full_like(Y, np.nan)
     if n_labeled > 1:
         loo = Y - _left_out_residuals(U, T, e, np.full((n_labeled, 1), loo_ridge))
-    m = e.size  # contrasts that are left once b is integrated out
-    misfit = np.sum(T**2 / (e + 1.0)[:, None], axis=0)
-    with np.errstate(divide="ignore"):
-        evidence = -0.5 * n_targets * np.sum(np.log(e + 1.0)) - 0.5 * m * np.sum(
-            np.log(2 * np.pi * misfit / max(m, 1)) + 1.0
-        )
-    return _InLabels(c, b, loo_outputs=loo, log_evidence=float(evidence) if m else None)
+    evidence = None
+    if e.size:  # contrasts that are left once b is integrated out
+        scales = np.mean(T**2 / (e + 1.0)[:, None], axis=0)
+        with np.errstate(divide="ignore"):  # targets that a bias explains: no limit
+            likelihoods = np.log(2 * np.pi * scales) + 1.0 + np.mean(np.log(e + 1.0))
+        evidence = float(-0.5 * e.size * likelihoods.sum())
+    return _InLabels(c, b, loo_outputs=loo, log_evidence=evidence)
 
 
 def _hinge(
@@ -716,6 +716,30 @@ def laplacian_low_rank(
     )
 
 
+def factored(
+    gram: GramOperator, *, rank_tol: float, max_rank: int | None
+) -> PivotedCholesky:
+    """Pivoted Cholesky factor to a tolerance that the precision of the kernel allows.
+
+    Parameters
+    ----------
+    gram : GramOperator
+        The kernel matrix.
+    rank_tol : float
+        Share of the trace that may be left out; at least some rounding errors are.
+    max_rank : int or None
+        Largest rank.
+
+    Returns
+    -------
+    factor : PivotedCholesky
+        The factor.
+    """
+    # Pivots that are rounding errors would be divided by their square roots.
+    tol = max(rank_tol, 100 * float(np.finfo(gram.dtype).eps))
+    return pivoted_cholesky(gram, max_rank=max_rank, tol=tol)
+
+
 def factorised(
     problem: LaplacianProblem, *, rank_tol: float, max_rank: int | None
 ) -> LowRankFactor:
@@ -735,7 +759,7 @@ def factorised(
     factor : LowRankFactor
         For :func:`laplacian_low_rank`.
     """
-    result = pivoted_cholesky(problem.gram, max_rank=max_rank, tol=rank_tol)
+    result = factored(problem.gram, rank_tol=rank_tol, max_rank=max_rank)
     if not result.converged:
         remedy = (
             "raise max_rank or rank_tol, or use solver='pcg'"

@@ -74,7 +74,7 @@ class LaplacianProblem:
     ...     targets=[[-1.0], [1.0]],
     ... )
     >>> laplacian_dense(problem, 0.1, 1.0).outputs[:, 0].round(2)
-    array([-0.71, -0.22,  0.22,  0.71])
+    array([-0.56, -0.18,  0.18,  0.56])
     """
 
     gram: GramOperator
