@@ -474,7 +474,7 @@ class TestValidation:
         X = rng.normal(size=(80, 2))
         y = np.where(np.arange(80) < 30, X[:, 0], np.nan)
         model = LaplacianRLSRegressor(
-            kernel="linear", solver="pcg", stopping="validation"
+            gamma=0.1, gamma_A=1e-3, solver="pcg", stopping="validation", check_every=3
         )
         model.fit(X, y, X_val=X[30:], y_val=X[30:, 0])
         assert model.stop_reason_ == "validation"

@@ -472,13 +472,14 @@ class TestStopping:
 
     def test_mixed_waits_for_both(self, problem):
         alone = laplacian_pcg(problem, *GAMMAS, check_every=2)
-        errors = iter([0.9, *np.linspace(0.8, 0.5, alone.n_iter), *[0.5] * 100])
+        # Falls at every check until long after the decisions stand still.
+        errors = iter([*np.linspace(1, 0, alone.n_iter + 1), *[0.0] * 100])
         mixed = laplacian_pcg(
             problem,
             *GAMMAS,
             stopping="mixed",
             check_every=2,
-            validation=(lambda alpha, b: next(errors), 0.01),
+            validation=(lambda alpha, b: next(errors), 0.5 / alone.n_iter),
         )
         assert mixed.n_iter > alone.n_iter
         assert mixed.stop_reason == "mixed"
