@@ -598,13 +598,13 @@ class TestSearch:
 
         X, _, y = blobs
         calls = []
-        plain = searched.factorised
+        plain = searched.laplacian_factor
 
         def counted(*args, **kwargs):
             calls.append(1)
             return plain(*args, **kwargs)
 
-        monkeypatch.setattr(searched, "factorised", counted)
+        monkeypatch.setattr(searched, "laplacian_factor", counted)
         LaplacianRLSClassifierCV(n_neighbors=[5, 10], laplacian_powers=[1, 2]).fit(X, y)
         assert len(calls) == 3
 

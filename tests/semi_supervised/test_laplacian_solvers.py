@@ -23,8 +23,8 @@ from fewlabels.semi_supervised import (
 )
 from fewlabels.semi_supervised._laplacian_deformed import (
     deform_dense,
-    factorised,
     hinge_in_labels,
+    laplacian_factor,
     newton_in_labels,
 )
 from fewlabels.semi_supervised._laplacian_problem import graph_energy, kernel_energy
@@ -633,7 +633,7 @@ class TestProblem:
 
     def test_one_factor_serves_all_weights(self, rng):
         problem = make_problem(rng, kind="symmetric")
-        factor = factorised(problem, rank_tol=1e-10, max_rank=None)
+        factor = laplacian_factor(problem, rank_tol=1e-10, max_rank=None)
         for gammas in ((1e-3, 1.0), (1.0, 0.0), (0.1, 0.1)):
             shared = laplacian_low_rank(problem, *gammas, factor=factor)
             alone = laplacian_low_rank(problem, *gammas, rank_tol=1e-10)

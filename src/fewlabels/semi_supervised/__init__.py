@@ -10,6 +10,7 @@ from fewlabels.semi_supervised._laplacian import (
 from fewlabels.semi_supervised._laplacian_cv import LaplacianRLSClassifierCV
 from fewlabels.semi_supervised._laplacian_deformed import (
     laplacian_dense,
+    laplacian_factor,
     laplacian_low_rank,
 )
 from fewlabels.semi_supervised._laplacian_pcg import laplacian_pcg
@@ -32,6 +33,7 @@ __all__ = [
     "S2RLSClassifier",
     "S2RLSClassifierCV",
     "laplacian_dense",
+    "laplacian_factor",
     "laplacian_low_rank",
     "laplacian_pcg",
     "rls_path",

@@ -46,7 +46,7 @@ from fewlabels.semi_supervised._laplacian import (
 )
 from fewlabels.semi_supervised._laplacian_deformed import (
     LowRankFactor,
-    factorised,
+    laplacian_factor,
     least_squares_in_labels,
 )
 from fewlabels.semi_supervised._laplacian_problem import (
@@ -341,7 +341,7 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         n, labeled = X.shape[0], labels.labeled
         Y = signed_targets(labels.codes[labeled], labels.classes.size)
         bare = LaplacianProblem(gram, None, labeled, Y, "squared", self.fit_intercept)
-        pivots = factorised(bare, rank_tol=self.rank_tol, max_rank=self.max_rank)
+        pivots = laplacian_factor(bare, rank_tol=self.rank_tol, max_rank=self.max_rank)
         energy_of = kernel_energy if kernel.is_precomputed else graph_energy
         paper = self.scaling == "paper"
         scores = []

@@ -709,7 +709,7 @@ def laplacian_low_rank(
     True
     """
     if factor is None:
-        factor = factorised(problem, rank_tol=rank_tol, max_rank=max_rank)
+        factor = laplacian_factor(problem, rank_tol=rank_tol, max_rank=max_rank)
     deformed = factor.deform(problem.labeled, gamma_A, gamma_I)
     return _solve_deformed(
         deformed, problem, start=start, max_iter=max_iter, loo_ridge=loo_ridge
@@ -740,24 +740,46 @@ def factored(
     return pivoted_cholesky(gram, max_rank=max_rank, tol=tol)
 
 
-def factorised(
-    problem: LaplacianProblem, *, rank_tol: float, max_rank: int | None
+def laplacian_factor(
+    problem: LaplacianProblem, *, rank_tol: float = 1e-6, max_rank: int | None = None
 ) -> LowRankFactor:
-    """Factor the kernel of a problem, and say so if the rank did not suffice.
+    """Factor the kernel of a problem, once for many weights.
 
     Parameters
     ----------
     problem : LaplacianProblem
-        The problem.
-    rank_tol : float
-        Share of the trace that may be left out.
-    max_rank : int or None
-        Largest rank.
+        The problem; targets do not matter.
+    rank_tol : float, default=1e-6
+        Share of the trace of the kernel matrix that may be left out.
+    max_rank : int, default=None
+        Largest rank; n_samples when None.
 
     Returns
     -------
     factor : LowRankFactor
         For :func:`laplacian_low_rank`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_rank` was reached before the tolerance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import TiledGram
+    >>> from fewlabels.semi_supervised import (
+    ...     LaplacianProblem,
+    ...     laplacian_factor,
+    ...     laplacian_low_rank,
+    ... )
+    >>> X = np.linspace(0, 1, 300)[:, None]
+    >>> gram = TiledGram(X, "rbf", gamma=1.0)
+    >>> problem = LaplacianProblem(gram, None, [0, 299], [[-1.0], [1.0]])
+    >>> factor = laplacian_factor(problem)
+    >>> path = [laplacian_low_rank(problem, g, 0, factor=factor) for g in (0.1, 1, 10)]
+    >>> [round(float(solution.objective[0]), 2) for solution in path]
+    [0.14, 0.61, 0.94]
     """
     result = factored(problem.gram, rank_tol=rank_tol, max_rank=max_rank)
     if not result.converged:
