@@ -415,6 +415,11 @@ class TestWarnings:
         with pytest.warns(IgnoredParameterWarning, match=message):
             LaplacianSVC(**params).fit(X, y)
 
+    def test_a_start_for_what_has_a_closed_form(self, moons):
+        X, _, y = moons
+        with pytest.warns(IgnoredParameterWarning, match="warm_start=True is ignored"):
+            LaplacianRLSClassifier(warm_start=True).fit(X, y)
+
     def test_a_graph_and_how_to_build_one(self, moons):
         X, _, y = moons
         graph = similarity_graph(X)

@@ -625,6 +625,18 @@ class TestProblem:
         with pytest.raises(ValueError, match="not smooth"):
             laplacian_pcg(problem, 1.0, 0.0)
 
+    def test_kernels_that_are_none(self):
+        gram = DenseGram(np.array([[1.0, 2.0], [2.0, 1.0]]))
+        problem = LaplacianProblem(
+            gram, None, [0, 1], [[1.0], [-1.0]], fit_intercept=False
+        )
+        with pytest.raises(ValueError, match="not positive semidefinite"):
+            laplacian_pcg(problem, 0.1, 0.0)
+        with pytest.raises(ValueError, match="not positive semidefinite"):
+            laplacian_low_rank(problem, 0.1, 0.0)
+        with pytest.warns(UserWarning, match="not positive semidefinite"):
+            laplacian_dense(problem, 0.1, 0.0)
+
     def test_a_rank_that_does_not_suffice(self, rng):
         problem = make_problem(rng)
         with pytest.warns(ConvergenceWarning, match="rank 5 leaves out"):

@@ -276,9 +276,8 @@ class _LaplacianEstimator(BaseEstimator):
     memory_budget: float | None
     n_jobs: int | None
 
-    # What "auto" stands for, and how the exact dense solver is called.
+    # What stopping="auto" stands for.
     _default_stopping: ClassVar[str]
-    _dense_solver: ClassVar[str]
 
     def _warn_about_ignored(self, graph: Any, has_validation: bool) -> None:
         """Name what was given although it has no effect beside the others."""
@@ -301,8 +300,6 @@ class _LaplacianEstimator(BaseEstimator):
             for name, usual in (("rank_tol", 1e-6), ("max_rank", None)):
                 if getattr(self, name) != usual:
                     warn_ignored(f"{name}={getattr(self, name)!r}", reason)
-        if self.warm_start and self.solver in ("dual", "direct"):
-            warn_ignored("warm_start=True", reason)
 
     def _set_graph(
         self, X: Any, labeled: NDArray[np.intp], graph: Any
@@ -394,6 +391,10 @@ class _LaplacianEstimator(BaseEstimator):
         else:
             if validation is not None and self.solver == "auto":
                 warn_ignored("X_val", f"solver={self.solver_!r} was chosen")
+            if self.warm_start and loss != "squared_hinge":
+                warn_ignored(
+                    "warm_start=True", f"solver={self.solver_!r} has no use for it"
+                )
             solution = self._solve_exactly(task, weights, factor)
         self._keep(X, solution, labeled.size)
         return solution
@@ -668,8 +669,9 @@ class LaplacianSVC(_LaplacianClassifier):
     history_ : dict of ndarray
         Per iteration (rows) and one-vs-rest problem (columns): "objective" and, for
         "pcg", the norms "gradient", "preconditioned_gradient", "mixed_product" and the
-        "line_search_steps", for "newton" the number of rows short of the
-        margin, "n_errors".
+        "line_search_steps", for "newton" and "low_rank" the number of
+        rows short of the margin, "n_errors"; and "n_steps", the Newton steps of every
+        problem.
     dual_coef_ : ndarray of shape (n_support, n_targets)
         Coefficients of the rows in `support_`.
     support_ : ndarray of shape (n_support,)
@@ -729,7 +731,6 @@ class LaplacianSVC(_LaplacianClassifier):
         "solver": [StrOptions({"auto", "newton", "pcg", "dual", "low_rank"})],
         "stopping": [StrOptions({"auto", *STOPPING})],
     }
-    _dense_solver = "newton"
 
     def __init__(
         self,
@@ -987,7 +988,6 @@ class LaplacianRLSClassifier(_LaplacianClassifier):
         "solver": [StrOptions({"auto", "direct", "pcg", "low_rank"})],
         "stopping": [StrOptions({"auto", *STOPPING})],
     }
-    _dense_solver = "direct"
 
     def __init__(
         self,
@@ -1244,7 +1244,6 @@ class LaplacianRLSRegressor(RegressorMixin, _LaplacianEstimator):
         "stopping": [StrOptions({"auto", "validation", "objective", *NORMS})],
     }
     _default_stopping = "gradient"
-    _dense_solver = "direct"
 
     def __init__(
         self,

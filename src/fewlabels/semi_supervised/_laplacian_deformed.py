@@ -35,6 +35,10 @@ from fewlabels.semi_supervised._rls import _eigh_in_complement, _left_out_residu
 # Progress below this share of the objective is rounding.
 _ROUNDING = 1e-13
 
+# Negative eigenvalues up to this share of the largest come from solving an
+# ill-conditioned system.
+_INDEFINITE = 1e-4
+
 
 @dataclass(frozen=True, eq=False)
 class DeformedKernel:
@@ -437,14 +441,6 @@ def least_squares_in_labels(
         e, U = _eigh_in_complement(H, np.ones(n_labeled))
     else:
         e, U = linalg.eigh(H, check_finite=False)
-    noise = 100 * n_labeled * np.finfo(np.float64).eps * np.abs(H).max(initial=0.0)
-    if e.size and e[0] < -max(noise, 1e-6 * np.abs(e).max()):
-        warnings.warn(
-            "The kernel is not positive semidefinite: its negative part is left out. "
-            "Use another kernel.",
-            UserWarning,
-            stacklevel=4,
-        )
     e = np.maximum(e, 0.0)
     T = U.T @ Y
     c = U @ (T / (e + 1.0)[:, None])
@@ -536,6 +532,18 @@ _IN_LABELS: dict[str, Callable[..., _InLabels]] = {
 # ------------------------------------------------------------------------------ solvers
 
 
+def _warn_if_indefinite(H: NDArray[Any]) -> None:
+    e = linalg.eigvalsh(H, check_finite=False)
+    if e[0] < -_INDEFINITE * np.abs(e).max():
+        warnings.warn(
+            f"The deformed kernel is not positive semidefinite (smallest eigenvalue "
+            f"{e[0]:.2g}, largest {e[-1]:.2g}), so this is no minimum: use another "
+            "kernel, or raise gamma_A if the kernel is a good one.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
 def _solve_deformed(
     deformed: DeformedKernel,
     problem: LaplacianProblem,
@@ -544,6 +552,7 @@ def _solve_deformed(
     max_iter: int,
     loo_ridge: float,
 ) -> LaplacianSolution:
+    _warn_if_indefinite(deformed.H)
     found = _IN_LABELS[problem.loss](
         deformed, problem, start=start, max_iter=max_iter, loo_ridge=loo_ridge
     )

@@ -24,6 +24,9 @@ _REFRESH = 50
 # Squared mixed product, as a share of the first one, that is rounding.
 _STATIONARY = 1e-30
 
+# Share of the norm of K by which a quadratic form may be negative from rounding.
+_INDEFINITE = 1e-4
+
 
 class State:
     """What a stopping rule may look at.
@@ -373,6 +376,7 @@ class _Descent:
         state.dual_coef, state.intercept = np.zeros((n, k)), np.zeros(k)
         state.outputs = np.zeros((n, k))
         self.Ka, self.Lf = np.zeros((n, k)), np.zeros((n, k))
+        self.stretch = 0.0
         if start is not None:
             alpha, bias = start
             if alpha.shape != (n, k) or bias.shape != (k,):
@@ -415,15 +419,20 @@ class _Descent:
         if self.problem.fit_intercept:
             self.g_b = residual.sum(axis=0) + self.gamma_I * self.Lf.sum(axis=0)
         self.Kg = kernel_product(self.problem.gram, self.g_hat)
-        self.product = np.maximum(
-            np.sum(self.g_hat * self.Kg, axis=0) + self.g_b**2, 0.0
-        )
+        product = np.sum(self.g_hat * self.Kg, axis=0)
+        squares = np.sum(self.g_hat**2, axis=0)
+        stretch = np.sqrt(np.sum(self.Kg**2, axis=0) / np.maximum(squares, 1e-300))
+        self.stretch = max(self.stretch, float(stretch.max()))  # below the norm of K
+        if np.any(product < -_INDEFINITE * self.stretch * squares):
+            raise ValueError(
+                "The kernel is not positive semidefinite, so the objective may have no "
+                "minimum: use another kernel."
+            )
+        self.product = np.maximum(product, 0.0) + self.g_b**2
         state.norms = {
             "objective": self.objective(),
             "gradient": np.sqrt(np.sum(self.Kg**2, axis=0) + self.g_b**2),
-            "preconditioned_gradient": np.sqrt(
-                np.sum(self.g_hat**2, axis=0) + self.g_b**2
-            ),
+            "preconditioned_gradient": np.sqrt(squares + self.g_b**2),
             "mixed_product": np.sqrt(self.product),
         }
 
