@@ -29,22 +29,10 @@ from fewlabels._labels import (
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.exceptions import warn_ignored
-from fewlabels.graphs import (
-    graph_laplacian,
-    laplacian_power,
-    similarity_graph,
-    warn_unreached,
-)
+from fewlabels.graphs import graph_laplacian, laplacian_power, warn_unreached
 from fewlabels.graphs._laplacian import LaplacianPower
 from fewlabels.graphs._weights import WEIGHT_CONSTRAINTS
-from fewlabels.kernels import (
-    DenseGram,
-    GramOperator,
-    Kernel,
-    TiledGram,
-    gram_operator,
-    resolve_kernel,
-)
+from fewlabels.kernels import GramOperator, Kernel, gram_operator, resolve_kernel
 from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
 from fewlabels.semi_supervised._base import KernelClassifier, as_decision
 from fewlabels.semi_supervised._laplacian_deformed import (
@@ -60,6 +48,13 @@ from fewlabels.semi_supervised._laplacian_problem import (
     graph_energy,
     kernel_energy,
 )
+from fewlabels.semi_supervised._laplacian_rows import (
+    build_graph,
+    check_square_kernel,
+    dense_rows,
+    precise_gram,
+    usual_gamma,
+)
 
 # Pivots after which solver="auto" no longer takes the kernel for one of low rank.
 AUTO_RANK = 500
@@ -70,6 +65,12 @@ Validation = tuple[Callable[..., float], float]
 
 # Kinds of Laplacian that are symmetric, hence penalties.
 _LAPLACIANS = {"unnormalized", "symmetric"}
+
+# Parameters, with their defaults, that a single solver uses.
+_ONLY_FOR: dict[str, dict[str, Any]] = {
+    "pcg": {"stopping": "auto", "check_every": None, "tol": None},
+    "low_rank": {"rank_tol": 1e-6, "max_rank": None},
+}
 
 _CONSTRAINTS: dict[str, list[Any]] = {
     **KERNEL_CONSTRAINTS,
@@ -90,140 +91,6 @@ _CONSTRAINTS: dict[str, list[Any]] = {
     "memory_budget": [Interval(Real, 0, None, closed="neither"), None],
     "n_jobs": [Integral, None],
 }
-
-
-def dense_rows(X: Any) -> NDArray[Any]:
-    """Array of a matrix that may be sparse.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix}
-        The matrix.
-
-    Returns
-    -------
-    X : ndarray
-        The same as an array.
-    """
-    return X.toarray() if sparse.issparse(X) else X
-
-
-def usual_gamma(kernel: Any, gamma: Any) -> Any:
-    """Tell what `gamma` means for a kernel: the default fits "rbf" only.
-
-    Parameters
-    ----------
-    kernel : str, callable or GP kernel
-        The kernel.
-    gamma : float, str or None
-        Its parameter.
-
-    Returns
-    -------
-    gamma : float, str or None
-        "scale" in place of "local" for kernels other than "rbf".
-    """
-    rbf = isinstance(kernel, str) and kernel == "rbf"
-    local = isinstance(gamma, str) and gamma == "local"
-    return "scale" if local and not rbf else gamma
-
-
-def check_square_kernel(X: Any) -> None:
-    """Refuse a precomputed kernel that is not square.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix}
-        The matrix given to `fit`.
-    """
-    if X.shape[0] != X.shape[1]:
-        raise ValueError(
-            "kernel='precomputed' needs a square kernel matrix X in fit, got shape "
-            f"{X.shape}."
-        )
-
-
-def precise_gram(X: Any, kernel: Kernel) -> GramOperator:
-    """Gram operator in float64 that computes columns only on demand.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Rows, or a kernel matrix.
-    kernel : Kernel
-        The kernel.
-
-    Returns
-    -------
-    gram : GramOperator
-        A kernel matrix keeps its type: what it was rounded to cannot be undone.
-    """
-    if kernel.is_precomputed:
-        return DenseGram(dense_rows(X))
-    return TiledGram(X.astype(np.float64, copy=False), kernel)
-
-
-def kernel_distances(K: NDArray[Any]) -> NDArray[Any]:
-    """Distances in the feature space of a kernel matrix.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-        The kernel matrix.
-
-    Returns
-    -------
-    distances : ndarray of shape (n_samples, n_samples)
-        Symmetric, with zero diagonal.
-    """
-    norms = K.diagonal().astype(np.float64)
-    squares = norms[:, None] + norms - (K + K.T)
-    np.fill_diagonal(squares, 0.0)
-    return np.sqrt(np.maximum(squares, 0.0))
-
-
-def build_graph(
-    X: Any,
-    *,
-    precomputed: bool,
-    n_neighbors: int,
-    weight: Any = "heat",
-    n_jobs: int | None = None,
-) -> Any:
-    """Neighbour graph of rows, or of the rows behind a kernel matrix.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Rows, or a kernel matrix.
-    precomputed : bool
-        Whether `X` is a kernel matrix.
-    n_neighbors : int
-        Neighbours per row, cut to n_samples - 1.
-    weight : str or callable, default="heat"
-        See :func:`fewlabels.graphs.similarity_graph`.
-    n_jobs : int, default=None
-        Of the search.
-
-    Returns
-    -------
-    graph : csr_array of shape (n_samples, n_samples)
-        Symmetric weights in float64.
-    """
-    n = X.shape[0]
-    if n == 1:
-        return sparse.csr_array((1, 1))
-    metric = "euclidean"
-    if precomputed:
-        X, metric = kernel_distances(dense_rows(X)), "precomputed"
-    graph = similarity_graph(
-        X,
-        n_neighbors=min(n_neighbors, n - 1),
-        weight=weight,
-        metric=metric,
-        n_jobs=n_jobs,
-    )
-    return graph.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,18 +155,14 @@ class _LaplacianEstimator(BaseEstimator):
         if graph is not None and self.weight != "heat":
             warn_ignored(f"weight={self.weight!r}", "a graph was given")
         reason = f"solver={self.solver!r} does not use it"
-        if self.solver not in ("auto", "pcg"):
-            for name, default in (("stopping", "auto"), ("check_every", None)):
+        for solver, defaults in _ONLY_FOR.items():
+            if self.solver in ("auto", solver):
+                continue
+            for name, default in defaults.items():
                 if getattr(self, name) != default:
                     warn_ignored(f"{name}={getattr(self, name)!r}", reason)
-            if self.tol is not None:
-                warn_ignored(f"tol={self.tol!r}", reason)
-            if has_validation:
-                warn_ignored("X_val", reason)
-        if self.solver not in ("auto", "low_rank"):
-            for name, usual in (("rank_tol", 1e-6), ("max_rank", None)):
-                if getattr(self, name) != usual:
-                    warn_ignored(f"{name}={getattr(self, name)!r}", reason)
+        if has_validation and self.solver not in ("auto", "pcg"):
+            warn_ignored("X_val", reason)
 
     def _set_graph(
         self, X: Any, labeled: NDArray[np.intp], graph: Any
@@ -341,16 +204,12 @@ class _LaplacianEstimator(BaseEstimator):
             n_labeled * self.gamma_I / (n_samples * self.energy_),
         )
 
-    def _exact_gram(self, X: Any) -> GramOperator:
-        """Make the kernel for factors, with columns only on demand."""
-        return precise_gram(X, self.kernel_)
-
     def _choose_solver(self, task: "_Task") -> tuple[str, str, LowRankFactor | None]:
         """Tell kernels of low rank from others by the decay of the pivots."""
         if self.solver != "auto":
             return self.solver, "as asked for", None
         limit = AUTO_RANK if self.max_rank is None else self.max_rank
-        problem = task.problem(self._exact_gram(task.X))
+        problem = task.problem(precise_gram(task.X, self.kernel_))
         found = factored(problem.gram, rank_tol=self.rank_tol, max_rank=limit)
         rank = found.pivots.size
         why = (
@@ -430,7 +289,7 @@ class _LaplacianEstimator(BaseEstimator):
         }
         if self.solver_ == "low_rank":
             return laplacian_low_rank(
-                task.problem(self._exact_gram(task.X)),
+                task.problem(precise_gram(task.X, self.kernel_)),
                 *weights,
                 factor=factor,
                 rank_tol=self.rank_tol,

@@ -39,10 +39,6 @@ from fewlabels.semi_supervised._base import KernelClassifier, as_decision
 from fewlabels.semi_supervised._laplacian import (
     _CONSTRAINTS,
     LaplacianRLSClassifier,
-    check_square_kernel,
-    dense_rows,
-    kernel_distances,
-    precise_gram,
 )
 from fewlabels.semi_supervised._laplacian_deformed import (
     LowRankFactor,
@@ -53,6 +49,12 @@ from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
     graph_energy,
     kernel_energy,
+)
+from fewlabels.semi_supervised._laplacian_rows import (
+    check_square_kernel,
+    dense_rows,
+    kernel_distances,
+    precise_gram,
 )
 
 # Widths tried, as multiples of the local one, and weights in the scale-free form.
