@@ -110,6 +110,7 @@ class Split:
     def __init__(self, dataset, sizes, parameters, repetition):
         X, y, is_test = load(dataset)
         rng = np.random.RandomState(1000 + repetition // 4)
+        balanced = is_test is not None  # as the paper has it for the fixed split
         if is_test is None:  # stratified folds, drawn anew every four repetitions
             order = np.argsort(y + rng.random_sample(len(y)), kind="stable")
             fold = np.empty(len(y), dtype=int)
@@ -118,9 +119,9 @@ class Split:
         rng = np.random.RandomState(repetition)
         train, self.test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
         n_labelled, n_validation = sizes
-        labelled = self.drawn(train, y, n_labelled, rng)
+        labelled = self.drawn(train, y, n_labelled, rng, balanced)
         rest = np.setdiff1d(train, labelled)
-        self.validation = self.drawn(rest, y, n_validation, rng)
+        self.validation = self.drawn(rest, y, n_validation, rng, balanced)
         unlabelled = np.setdiff1d(rest, self.validation)
         self.rows = np.concatenate([labelled, unlabelled])
         self.labeled = np.arange(n_labelled)
@@ -133,10 +134,13 @@ class Split:
         )
 
     @staticmethod
-    def drawn(rows, y, n, rng):
-        """Draw n rows, at least one of every class."""
-        order = rng.permutation(rows)
-        firsts = [order[np.flatnonzero(y[order] == c)[0]] for c in np.unique(y[rows])]
+    def drawn(rows, y, n, rng, balanced):
+        """Draw n rows: equally many of every class, or at least one of each."""
+        order, classes = rng.permutation(rows), np.unique(y[rows])
+        each = n // len(classes) if balanced else 1
+        firsts = np.concatenate(
+            [order[np.flatnonzero(y[order] == c)[:each]] for c in classes]
+        )
         others = order[~np.isin(order, firsts)]
         return np.concatenate([firsts, others[: n - len(firsts)]]).astype(int)
 
@@ -935,7 +939,7 @@ def moons_against_plain(n=4000):
 
 
 def moons_growth():
-    found = {n: measured("fit_svc", n) for n in (10_000, 30_000, 100_000)}
+    found = {n: measured("fit_svc", n, repeat=2) for n in (10_000, 30_000, 100_000)}
     exponent = np.log(found[100_000][0] / found[10_000][0]) / np.log(10)
     yield (
         "two moons, LaplacianSVC(), n = 10,000 to 100,000: cost grows like n to the"
@@ -1050,21 +1054,25 @@ def tables_within(out):
         rows = [row for row in csv.DictReader(handle) if row["T diff/dev"]]
     lines = []
     for what, table, classifiers in (
-        ("table 4, LapRLSC, dual and Newton", "4", (LAPRLSC, DUAL, NEWTON)),
-        ("table 7, PCG with all three checks", "7", (PCG,)),
+        ("table 4, LapRLSC", "4", (LAPRLSC,)),
+        ("table 4, dual", "4", (DUAL,)),
+        ("table 4, Newton", "4", (NEWTON,)),
+        ("table 4, all three of them", "4", (LAPRLSC, DUAL, NEWTON)),
+        ("table 7, PCG with each of the three checks", "7", (PCG,)),
     ):
         within = {}
         for row in rows:
             if row["table"] == table and row["classifier"] in classifiers:
                 inside = float(row["T diff/dev"]) <= 1  # better is no deviation
                 within[row["data"]] = within.get(row["data"], True) and inside
-        good = [name for name, inside in within.items() if inside]
+        missed = [name for name, inside in within.items() if not inside]
         lines.append(
             (
-                f"data sets with test errors at most one published deviation above the "
-                f"published ones: {what}",
+                "data sets whose test error is no more than one published deviation "
+                f"above the published one: {what}",
                 ">= 5 of 7",
-                f"{len(good)} of {len(within)} ({', '.join(good)})",
+                f"{len(within) - len(missed)} of {len(within)}"
+                + (f" (not: {', '.join(missed)})" if missed else ""),
             )
         )
     return lines
