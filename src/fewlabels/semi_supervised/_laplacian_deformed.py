@@ -220,15 +220,11 @@ class LowRankFactor:
         if penalised:
             H += 1.0 / (gamma_I * self.roughness)
 
-        def weights(c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        def expand(c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
             w = Q @ (scale[:, None] * (T.T @ c))
             b = np.zeros(c.shape[1])
             if penalised:
                 b = c.sum(axis=0) / (gamma_I * self.roughness) - shift @ w
-            return w, b
-
-        def expand(c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-            w, b = weights(c)
             # Features of new rows are k(x, pivots) times the inverse of the triangle.
             alpha = linalg.solve_triangular(
                 self._pivot_rows, w, lower=True, trans=1, check_finite=False
