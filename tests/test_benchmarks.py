@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "papers" / "s2rlsc.py"
+PAPERS = Path(__file__).parents[1] / "benchmarks" / "papers"
+SCRIPT = PAPERS / "s2rlsc.py"
 
 PUBLISHED = """\
 source_file,table,scenario,dataset,class_a,class_b,n_labelled,n_unlabelled,n_test,\
@@ -75,3 +76,131 @@ def test_naive_and_fast_search_agree(s2rlsc):
     assert not stopped
     assert trials == fast.n_trials
     np.testing.assert_array_equal(slow, fast.y)
+
+
+LAPSVM = {
+    "lapsvm_datasets.csv": """\
+dataset,classes,size,attributes,n_labelled,n_unlabelled,n_validation,n_test
+toy,2,200,2,4,126,20,50
+FACEMIT,2,31022,361,2,23973,50,6997
+elsewhere,2,200,2,4,126,20,50
+""",
+    "lapsvm_parameters.csv": """\
+table,dataset,classifier,stopping,sigma,nn,p,gamma_A,gamma_I,notes,fragment_reading
+9,toy,SVM,,0.2,,,1e-1,,,
+9,toy,RLSC,,0.2,,,,,,gamma_A=1e-3 | leading | line 1
+9,toy,LapRLSC,,0.2,6,1,1e-4,1,,
+9,toy,LapSVM Dual (Original),,0.2,6,1,,1,,
+9,toy,LapSVM Primal (Newton),,0.2,6,1,1e-4,1,,
+10,toy,LapSVM Primal (Newton),,,,,1e-4,1,,
+10,toy,LapSVM Primal (PCG),stability,,,,1e-4,1,,
+10,toy,LapSVM Primal (PCG),validation,,,,1e-4,1,,
+10,toy,LapSVM Primal (PCG),mixed,,,,1e-4,1,,
+9,elsewhere,LapSVM Primal (Newton),,0.2,6,1,1e-4,1,,
+""",
+    "lapsvm_errors.csv": """\
+table,dataset,classifier,stopping,set,error_mean,error_std
+4,toy,SVM,,U,20,5
+4,toy,SVM,,T,20,5
+4,toy,LapSVM Primal (Newton),,U,1,0.5
+4,toy,LapSVM Primal (Newton),,T,1,0.5
+7,toy,LapSVM Primal (Newton),,T,1,0.5
+7,toy,LapSVM Primal (PCG),stability,T,1,0.5
+12,toy,LapSVM Primal (PCG),stability,T,9,9
+""",
+    "lapsvm_times.csv": """\
+table,dataset,classifier,stopping,train_time_mean_s,train_time_std_s,pcg_iters_mean,\
+pcg_iters_std,ls_iters_mean,ls_iters_std,newton_steps_mean,newton_steps_std
+5,toy,LapSVM Primal (Newton),,,,,,,,2,0
+6,toy,LapSVM Primal (Newton),,8,0,,,,,,
+6,toy,LapSVM Dual (Original),,6,0,,,,,,
+6,toy,LapSVM Primal (PCG),stability,2,0,20,0,1,0,,
+""",
+}
+
+
+@pytest.fixture
+def lapsvm(monkeypatch, tmp_path):
+    path = PAPERS / "lapsvm.py"
+    if not path.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    pytest.importorskip("tqdm")
+    spec = importlib.util.spec_from_file_location("lapsvm_benchmark", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, text in LAPSVM.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setenv("FEWLABELS_PUBLISHED", str(tmp_path))
+
+    def load(dataset):
+        if dataset != "toy":
+            raise FileNotFoundError(dataset)
+        return *module.make_moons(200, noise=0.05, random_state=0), None
+
+    monkeypatch.setattr(module, "load", load)
+    return module
+
+
+class TestLapSVM:
+    def test_tables_run_and_resume(self, lapsvm, tmp_path, capsys):
+        out = tmp_path / "results"
+        lapsvm.main(["tables", "--repetitions", "2", "--out", str(out)])
+        assert "data not found: elsewhere" in capsys.readouterr().out
+        raw = lines_of(out / "lapsvm_repetitions.csv")
+        assert len(raw) == 2 * 8  # five classifiers and three checks of PCG
+        by_name = {}
+        for row in raw:
+            by_name.setdefault(row["classifier"], []).append(float(row["error_T"]))
+        assert np.mean(by_name[lapsvm.NEWTON]) < 2 < np.mean(by_name["SVM"])
+        errors = lines_of(out / "lapsvm_errors.csv")
+        assert [(row["table"], row["classifier"]) for row in errors] == [
+            ("4", "SVM"),
+            ("4", lapsvm.NEWTON),
+            ("7", lapsvm.PCG),
+        ]
+        assert all(row["T published"] and row["T ours"] for row in errors)
+        times = lines_of(out / "lapsvm_times.csv")
+        (pcg,) = [row for row in times if row["stopping"] == "stability"]
+        assert pcg["Newton time / this, published"] == "4.0"
+        assert float(pcg["Newton time / this"]) > 0
+        assert pcg["iterations, published"] == "20"
+        # A second call finds everything done and changes nothing.
+        lapsvm.main(["tables", "--repetitions", "2", "--out", str(out)])
+        assert lines_of(out / "lapsvm_repetitions.csv") == raw
+
+    def test_blank_parameters_are_filled(self, lapsvm):
+        shared, weights = lapsvm.parameters_of("toy")
+        assert shared == {"sigma": 0.2, "nn": 6, "p": 1}
+        assert weights["RLSC", ""] == (1e-3, 0.0)
+        assert weights[lapsvm.DUAL, ""] == (1e-4, 1.0)
+
+    def test_splits(self, lapsvm):
+        shared, _ = lapsvm.parameters_of("toy")
+        tests = []
+        for repetition in range(4):
+            split = lapsvm.Split("toy", (4, 20), shared, repetition)
+            tests.append(split.test)
+            parts = np.concatenate([split.rows, split.validation, split.test])
+            np.testing.assert_array_equal(np.sort(parts), np.arange(200))
+            for rows in (split.rows[split.labeled], split.validation):
+                assert set(split.y[rows]) == {0, 1}
+        # The four folds of one draw are a partition, with equal classes.
+        np.testing.assert_array_equal(np.sort(np.concatenate(tests)), np.arange(200))
+        assert all(np.mean(split.y[test]) == 0.5 for test in tests)
+
+    def test_agreement(self, lapsvm):
+        lines = list(lapsvm.agreement(seeds=1))
+        assert float(lines[0][2]) < 1e-8
+        assert all(float(value) < 1e-5 for _, _, value in lines[1:])
+
+    def test_the_stand_in_solves_the_same_problem(self, lapsvm):
+        X, y, truth = lapsvm.moons(300, 0)
+        assert np.mean(lapsvm.fit_plain(X, y) != truth) < 0.02
+        assert np.mean(lapsvm.fit_svc(X, y) != truth) < 0.02
+
+    def test_figures_of_the_moons(self, lapsvm):
+        pytest.importorskip("matplotlib").use("Agg")
+        for draw in (lapsvm.moons_by_iteration, lapsvm.moons_norms):
+            name, figure = draw()
+            assert name in ("moons", "norms")
+            assert len(figure.axes) in (1, 6)

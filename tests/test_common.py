@@ -17,6 +17,10 @@ from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
 from fewlabels.model_selection import LabeledOnly
 from fewlabels.semi_supervised import (
+    LaplacianRLSClassifier,
+    LaplacianRLSClassifierCV,
+    LaplacianRLSRegressor,
+    LaplacianSVC,
     RLSClassifier,
     S2RLSClassifier,
     S2RLSClassifierCV,
@@ -100,6 +104,23 @@ ESTIMATORS = [
     ),
     (LabeledOnly(LogisticRegression()), MINUS_ONE_IS_UNLABELLED),
     (LabeledOnly(Ridge()), {}),
+    (LaplacianSVC(), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianSVC(solver="newton"), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianSVC(solver="pcg"), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianSVC(solver="dual"), MINUS_ONE_IS_UNLABELLED),
+    (
+        LaplacianSVC(laplacian="symmetric", laplacian_power=2, fit_intercept=False),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (
+        LaplacianSVC(kernel="precomputed"),
+        {**MINUS_ONE_IS_UNLABELLED, **NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
+    ),
+    (LaplacianRLSClassifier(), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianRLSClassifier(solver="direct"), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianRLSClassifierCV(), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianRLSRegressor(), {}),
+    (LaplacianRLSRegressor(solver="direct", laplacian="symmetric"), {}),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),
     (NystromFeatures(landmarks="leverage", random_state=0), {}),
@@ -107,6 +128,7 @@ ESTIMATORS = [
     (PivotedCholeskyFeatures(), {}),
     (
         PivotedCholeskyFeatures(kernel="precomputed"),
+        {**NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
         {**NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
     ),
     # The checks come with as few as ten rows.

@@ -15,6 +15,7 @@ import fewlabels
 from fewlabels._labels import (
     decide,
     encode_labels,
+    encode_targets,
     signed_targets,
     unlabeled_mask,
     validate_partially_labeled,
@@ -210,3 +211,37 @@ def test_targets_and_decisions_are_inverse(n_classes):
     assert_array_equal(np.abs(Y[:-1]), 1)
     decision = Y[:-1, 0] if Y.shape[1] == 1 else Y[:-1]
     assert_array_equal(decide(decision, classes), classes)
+
+
+class TestRealTargets:
+    @pytest.mark.parametrize(
+        "y",
+        [
+            [-1, NAN, 2],
+            [-1, None, 2.0],
+            np.array([-1, NAN, 2], dtype=np.float32),
+            np.ma.array([-1, 0, 2], mask=[False, True, False]),
+            pd.Series([-1, None, 2], dtype="Int64"),
+            pd.Series([-1.0, NAN, 2.0]),
+            pd.Series([-1, pd.NA, 2], dtype=object),
+        ],
+    )
+    def test_holes(self, y):
+        assert_array_equal(encode_targets(y), [-1.0, NAN, 2.0])
+
+    def test_no_number_is_a_hole(self):
+        assert_array_equal(encode_targets(np.array([-1, 0, 1])), [-1.0, 0.0, 1.0])
+        assert_array_equal(encode_targets([True, False]), [1.0, 0.0])
+
+    @pytest.mark.parametrize(
+        ("y", "message"),
+        [
+            ([NAN, None], "y has no labelled row"),
+            ([1.0, np.inf], "Input y contains infinity"),
+            ([[1.0, 2.0]], "fit one model per column"),
+            (["a", "b"], "could not convert"),
+        ],
+    )
+    def test_refused(self, y, message):
+        with pytest.raises(ValueError, match=message):
+            encode_targets(y)

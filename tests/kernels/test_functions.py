@@ -18,6 +18,7 @@ from fewlabels.exceptions import IgnoredParameterWarning
 from fewlabels.kernels import (
     Kernel,
     gamma_from_width,
+    local_width,
     median_width,
     range_width,
     resolve_kernel,
@@ -117,13 +118,14 @@ def test_callables_get_their_parameters(rng):
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
-@pytest.mark.parametrize("gamma", ["scale", "median", "range", None, 0.25])
+@pytest.mark.parametrize("gamma", ["scale", "median", "range", "local", None, 0.25])
 def test_gamma(rng, gamma, as_sparse):
     X = rng.normal(size=(30, 3))
     expected = {
         "scale": 1 / (3 * X.var()),
         "median": 1 / (2 * np.median(pdist(X)) ** 2),
         "range": 1 / (2 * np.sum(np.ptp(X, axis=0) ** 2)),
+        "local": 1 / (2 * np.quantile(pdist(X), 0.05) ** 2),
         None: 1 / 3,
         0.25: 0.25,
     }[gamma]
@@ -197,7 +199,7 @@ def test_scale_is_that_of_svc(rng):
     assert_close(resolve_kernel(X, "rbf", gamma="scale").params["gamma"], svc._gamma)
 
 
-@pytest.mark.parametrize("gamma", ["scale", "median", "range"])
+@pytest.mark.parametrize("gamma", ["scale", "median", "range", "local"])
 def test_gamma_of_constant_rows(gamma):
     kernel = resolve_kernel(np.ones((4, 2)), "rbf", gamma=gamma)
     assert kernel.params["gamma"] in (0.5, 1.0)
@@ -266,13 +268,14 @@ def test_widths_against_all_pairs(X):
     largest = np.max(distances, initial=0.0)
     positive = distances[distances > 0]
     if positive.size == 0:
-        assert range_width(X) == median_width(X) == 1.0
+        assert range_width(X) == median_width(X) == local_width(X) == 1.0
     else:
         # s is the diagonal of the bounding box: no pair is further apart, and some
         # pair is at least 1/sqrt(d) of it apart.
         s = range_width(X)
         assert s / np.sqrt(X.shape[1]) <= largest + 1e-9 <= s + 2e-9
         assert median_width(X) == pytest.approx(np.median(positive))
+        assert local_width(X) == pytest.approx(np.quantile(positive, 0.05))
 
 
 def test_median_width_samples_large_data(rng):

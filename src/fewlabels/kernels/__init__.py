@@ -20,6 +20,7 @@ from fewlabels.kernels._operators import (
 )
 from fewlabels.kernels._widths import (
     gamma_from_width,
+    local_width,
     median_width,
     range_width,
     width_from_gamma,
@@ -37,6 +38,7 @@ __all__ = [
     "TiledGram",
     "gamma_from_width",
     "gram_operator",
+    "local_width",
     "median_width",
     "pivoted_cholesky",
     "range_width",

@@ -23,7 +23,12 @@ from sklearn.utils.extmath import row_norms
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
-from fewlabels.kernels._widths import gamma_from_width, median_width, range_width
+from fewlabels.kernels._widths import (
+    gamma_from_width,
+    local_width,
+    median_width,
+    range_width,
+)
 
 PRECOMPUTED = "precomputed"
 
@@ -31,7 +36,7 @@ PRECOMPUTED = "precomputed"
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, PRECOMPUTED}), callable],
     "gamma": [
-        StrOptions({"scale", "median", "range"}),
+        StrOptions({"scale", "median", "range", "local"}),
         Interval(Real, 0.0, None, closed="left"),
         None,
     ],
@@ -270,6 +275,7 @@ _GAMMA_RULES: dict[str, Callable[[Any], float]] = {
     "scale": _scale_gamma,
     "median": lambda X: gamma_from_width(median_width(X)),
     "range": lambda X: gamma_from_width(range_width(X)),
+    "local": lambda X: gamma_from_width(local_width(X)),
 }
 
 
@@ -329,12 +335,13 @@ def resolve_kernel(
         Rows from which a rule for `gamma` is computed.
     kernel : str, callable, GP kernel or Kernel, default="rbf"
         As in :class:`Kernel`; a :class:`Kernel` is returned as it is.
-    gamma : float, {"scale", "median", "range"} or None, default="scale"
+    gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         Of :math:`\exp(-\gamma \|x - z\|^2)` and of the other named kernels:
 
         - "scale": 1 / (n_features * X.var()), as in scikit-learn's SVC;
         - "median": :math:`1 / (2 \sigma^2)` with :func:`median_width`, "rbf" only;
         - "range": :math:`1 / (2 s^2)` with :func:`range_width`, "rbf" only;
+        - "local": :math:`1 / (2 \sigma^2)` with :func:`local_width`, "rbf" only;
         - None: 1 / n_features.
     degree : float, default=3
         Of the polynomial kernel.

@@ -393,7 +393,7 @@ class NystromFeatures(_LowRankFeatures):
         Number of landmarks; cut to n_samples.
     kernel : str, callable or GP kernel, default="rbf"
         See :func:`resolve_kernel`; "precomputed" included.
-    gamma : float, {"scale", "median", "range"} or None, default="scale"
+    gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`resolve_kernel`.
     degree : float, default=3
         Of the polynomial kernel.
@@ -534,7 +534,7 @@ class PivotedCholeskyFeatures(_LowRankFeatures):
         Share of the trace of K that may be left out.
     kernel : str, callable or GP kernel, default="rbf"
         See :func:`resolve_kernel`; "precomputed" included.
-    gamma : float, {"scale", "median", "range"} or None, default="scale"
+    gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`resolve_kernel`.
     degree : float, default=3
         Of the polynomial kernel.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import blas
 from scipy.sparse.linalg import LinearOperator
 from sklearn import config_context
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
@@ -30,6 +31,12 @@ _MAX_TILE_EDGE = 1024
 # scikit-learn computes one.
 _TILES_ALIVE = 3
 _TILES_ALIVE_GP = 6
+
+# BLAS for a symmetric matrix times a vector.
+_SYMMETRIC_PRODUCTS = {
+    np.dtype(np.float64): blas.dsymv,
+    np.dtype(np.float32): blas.ssymv,
+}
 
 
 def _index_array(indices: ArrayLike) -> NDArray[np.intp]:
@@ -115,7 +122,8 @@ class DenseGram(GramOperator):
     Parameters
     ----------
     K : array-like of shape (n_samples, n_samples)
-        Symmetric positive semidefinite matrix; only the shape is checked.
+        Symmetric positive semidefinite matrix; only the shape is checked, and a
+        product with a vector reads one triangle.
 
     See Also
     --------
@@ -135,6 +143,13 @@ class DenseGram(GramOperator):
         if self.K.shape[0] != self.K.shape[1]:
             raise ValueError(f"K must be square, got shape {self.K.shape}.")
         super().__init__(dtype=self.K.dtype, shape=self.K.shape)
+
+    def _matvec(self, v: NDArray[Any]) -> NDArray[Any]:
+        v = v.ravel()
+        if v.dtype != self.dtype or not self.K.flags.c_contiguous:
+            return self.K @ v
+        # A product with a vector takes as long as reading K: half of it will do.
+        return _SYMMETRIC_PRODUCTS[self.dtype](1.0, self.K.T, v)
 
     def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
         return self.K @ V

@@ -123,6 +123,43 @@ def median_width(X: Any, *, max_samples: int = 2000, random_state: Any = 0) -> f
     >>> median_width([[0.0], [1.0], [3.0], [3.0]])
     2.0
     """
+    return _distance_quantile(X, 0.5, max_samples, random_state)
+
+
+def local_width(X: Any, *, max_samples: int = 2000, random_state: Any = 0) -> float:
+    r"""Estimate a distance within which rows count as close: a twentieth of all pairs.
+
+    Half of the pairs are closer than :func:`median_width`, which is as wide as the data
+    are and smooths over their shape; only one pair in twenty is closer than this width.
+    Unlike distances to neighbours it does not shrink as rows are added.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The rows.
+    max_samples : int, default=2000
+        Rows used; more are sampled down to this number.
+    random_state : int, RandomState instance or None, default=0
+        Seed of that sample.
+
+    Returns
+    -------
+    width : float
+        The quantile 1/20 of the distances above zero; 1 if all rows are equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import local_width
+    >>> local_width(np.arange(41)[:, None])
+    2.0
+    """
+    return _distance_quantile(X, 0.05, max_samples, random_state)
+
+
+def _distance_quantile(
+    X: Any, quantile: float, max_samples: int, random_state: Any
+) -> float:
     X = check_array(X, accept_sparse="csr", dtype=FLOATS)
     if max_samples < 2:
         raise ValueError(f"max_samples must be at least 2, got {max_samples}.")
@@ -137,4 +174,4 @@ def median_width(X: Any, *, max_samples: int = 2000, random_state: Any = 0) -> f
     else:
         distances, smallest = pdist(X), 0.0
     distances = distances[distances > smallest]
-    return float(np.median(distances)) if distances.size else 1.0
+    return float(np.quantile(distances, quantile)) if distances.size else 1.0

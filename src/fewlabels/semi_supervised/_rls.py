@@ -259,7 +259,7 @@ class RLSClassifier(KernelClassifier):
     kernel : str, callable or GP kernel, default="rbf"
         See :func:`fewlabels.kernels.resolve_kernel`; with "precomputed", `X` is the
         kernel matrix between rows and all training rows, unlabelled ones included.
-    gamma : float, {"scale", "median", "range"} or None, default="scale"
+    gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`; rules look at labelled rows only.
     degree : float, default=3
         Of the polynomial kernel.

@@ -133,7 +133,7 @@ class S2RLSClassifier(_S2RLSBase):
         See :func:`fewlabels.kernels.resolve_kernel`; with "precomputed", `X` is the
         kernel matrix between rows and all training rows. With "linear" (and no more
         features than rows), and with `n_components`, nothing of size n x n is needed.
-    gamma : float, {"scale", "median", "range"} or None, default="scale"
+    gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`.
     degree : float, default=3
         Of the polynomial kernel.

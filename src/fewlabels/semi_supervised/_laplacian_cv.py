@@ -1,0 +1,404 @@
+"""Laplacian regularised least squares with parameters chosen by leave-one-out."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Iterator
+from itertools import product
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.metrics.pairwise import KERNEL_PARAMS
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._labels import (
+    Labels,
+    decide,
+    signed_targets,
+    validate_partially_labeled,
+)
+from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels.exceptions import warn_ignored
+from fewlabels.graphs import (
+    graph_from_neighbors,
+    graph_laplacian,
+    laplacian_power,
+    nearest_neighbors,
+    warn_unreached,
+)
+from fewlabels.kernels import (
+    gamma_from_width,
+    local_width,
+    resolve_kernel,
+)
+from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
+from fewlabels.semi_supervised._base import KernelClassifier, as_decision
+from fewlabels.semi_supervised._laplacian import (
+    _CONSTRAINTS,
+    LaplacianRLSClassifier,
+)
+from fewlabels.semi_supervised._laplacian_deformed import (
+    LowRankFactor,
+    laplacian_factor,
+    least_squares_in_labels,
+)
+from fewlabels.semi_supervised._laplacian_problem import (
+    LaplacianProblem,
+    graph_energy,
+    kernel_energy,
+)
+from fewlabels.semi_supervised._laplacian_rows import (
+    check_square_kernel,
+    dense_rows,
+    kernel_distances,
+    precise_gram,
+)
+
+# Widths tried, as multiples of the local one, and weights in the scale-free form.
+_WIDTHS = (0.5, 1.0, 2.0)
+_GAMMAS_A = (1e-8, 1e-6, 1e-4, 1e-2)
+_GAMMAS_I = (1e-3, 1e-2, 1e-1, 1.0)
+
+# Columns of the table of results that judge a combination, and whether more is better.
+_SCORES = {"accuracy": 1.0, "squared_error": -1.0, "log_evidence": 1.0}
+
+
+class LaplacianRLSClassifierCV(KernelClassifier):
+    r"""Laplacian least squares with parameters chosen by leave-one-out or evidence.
+
+    Leave-one-out outputs of :class:`LaplacianRLSClassifier` are exact and come without
+    refitting: every label is hidden in turn, while its row stays in the graph. Nothing
+    is computed twice: one neighbour search serves all graphs, one factor of the kernel
+    all graphs and weights, one eigendecomposition all pairs of weights.
+
+    Parameters
+    ----------
+    kernel : str, callable or GP kernel, default="rbf"
+        See :func:`fewlabels.kernels.resolve_kernel`.
+    gammas : array-like or None, default=None
+        Values of `gamma` to try: numbers or rules. None tries {1/2, 1, 2} times
+        :func:`fewlabels.kernels.local_width` for "rbf", and "scale" for other kernels.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and the sigmoid kernel.
+    kernel_params : dict, default=None
+        Keyword parameters for a callable kernel.
+    gammas_A : array-like or None, default=None
+        Values of `gamma_A` to try; 1e-8, 1e-6, 1e-4 and 1e-2 when None.
+    gammas_I : array-like or None, default=None
+        Values of `gamma_I` to try; 1e-3, 1e-2, 0.1 and 1 when None.
+    scaling : {"scale-free", "paper"}, default="scale-free"
+        What these weights mean, see :class:`LaplacianRLSClassifier`.
+    n_neighbors : array-like of int, default=(10,)
+        Numbers of neighbours to try, cut to n_samples - 1.
+    laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
+        Kind of the graph Laplacian.
+    laplacian_powers : array-like of int, default=(1,)
+        Exponents to try.
+    scoring : {"accuracy", "squared_error", "log_evidence"}, default="accuracy"
+        What decides: the accuracy of the leave-one-out outputs (of equals, the one
+        with the least squared error), their squared error, or the evidence. A class
+        with a single label is always missed when that label is hidden: with so few
+        labels "log_evidence" says more.
+    fit_intercept : bool, default=True
+        Whether to add a bias.
+    rank_tol : float, default=1e-6
+        Share of the trace of the kernel matrix that its factor may leave out.
+    max_rank : int, default=1000
+        Largest rank of that factor while searching; the final model has none.
+    n_jobs : int, default=None
+        Threads of the neighbour search.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The chosen `gamma`, `n_neighbors`, `laplacian_power`, `gamma_A` and `gamma_I`.
+    best_score_ : float
+        Their score; optimistic, being a maximum.
+    cv_results_ : dict of ndarray
+        One entry per combination: the five parameters, "accuracy", "squared_error" and
+        "log_evidence".
+    best_estimator_ : LaplacianRLSClassifier
+        The final model.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, without the marker of unlabelled rows.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: as given, else as predicted.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    See Also
+    --------
+    LaplacianRLSClassifier : The classifier for given parameters.
+
+    References
+    ----------
+    .. [1] M. Belkin, P. Niyogi, V. Sindhwani, "Manifold regularization: a geometric
+       framework for learning from labeled and unlabeled examples", Journal of Machine
+       Learning Research 7 (2006).
+
+    Examples
+    --------
+    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from fewlabels.semi_supervised import LaplacianRLSClassifierCV
+    >>> X, y_true = make_moons(300, noise=0.1, random_state=0)
+    >>> y = hide_labels(y_true, per_class=5, random_state=0)
+    >>> model = LaplacianRLSClassifierCV().fit(X, y)
+    >>> bool(model.score(X, y_true) > 0.98)
+    True
+    >>> sorted(model.best_params_)
+    ['gamma', 'gamma_A', 'gamma_I', 'laplacian_power', 'n_neighbors']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{name: c for name, c in KERNEL_CONSTRAINTS.items() if name != "gamma"},
+        "gammas": ["array-like", None],
+        "gammas_A": ["array-like", None],
+        "gammas_I": ["array-like", None],
+        "scaling": _CONSTRAINTS["scaling"],
+        "n_neighbors": ["array-like"],
+        "laplacian": _CONSTRAINTS["laplacian"],
+        "laplacian_powers": ["array-like"],
+        "scoring": [StrOptions(set(_SCORES))],
+        "fit_intercept": ["boolean"],
+        "rank_tol": [Interval(Real, 0, 1, closed="left")],
+        "max_rank": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gammas: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        gammas_A: Any = None,
+        gammas_I: Any = None,
+        scaling: str = "scale-free",
+        n_neighbors: Any = (10,),
+        laplacian: str = "unnormalized",
+        laplacian_powers: Any = (1,),
+        scoring: str = "accuracy",
+        fit_intercept: bool = True,
+        rank_tol: float = 1e-6,
+        max_rank: int = 1000,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gammas = gammas
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.gammas_A = gammas_A
+        self.gammas_I = gammas_I
+        self.scaling = scaling
+        self.n_neighbors = n_neighbors
+        self.laplacian = laplacian
+        self.laplacian_powers = laplacian_powers
+        self.scoring = scoring
+        self.fit_intercept = fit_intercept
+        self.rank_tol = rank_tol
+        self.max_rank = max_rank
+        self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike, *, graph: Any = None) -> Self:
+        """Choose the parameters and fit the final model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All rows; the square kernel matrix for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+        graph : {array-like, sparse matrix} or None, default=None
+            Symmetric weights of shape (n_samples, n_samples), instead of the graphs of
+            `n_neighbors`.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, labels = validate_partially_labeled(
+            self, X, y, accept_sparse="csr", dtype=FLOATS
+        )
+        if is_precomputed(self.kernel):
+            check_square_kernel(X)
+        grid = self._grid(X)
+        if graph is not None:
+            if grid["n_neighbors"] != [10]:
+                warn_ignored("n_neighbors", "a graph was given")
+            grid["n_neighbors"] = [10]
+        graphs = dict(self._graphs(X, labels.labeled, grid, graph))
+        scores = np.concatenate(
+            [self._scores(X, labels, gamma, graphs, grid) for gamma in grid["gamma"]]
+        )
+        table = np.array(list(product(*grid.values())), dtype=object)
+        self.cv_results_ = {
+            **{name: table[:, column] for column, name in enumerate(grid)},
+            **{name: scores[:, column] for column, name in enumerate(_SCORES)},
+        }
+        best = self._best()
+        self.best_params_ = dict(zip(grid, table[best], strict=True))
+        self.best_score_ = float(self.cv_results_[self.scoring][best])
+        self.classes_ = labels.classes
+        self.best_estimator_ = LaplacianRLSClassifier(
+            kernel=self.kernel,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            scaling=self.scaling,
+            laplacian=self.laplacian,
+            fit_intercept=self.fit_intercept,
+            rank_tol=self.rank_tol,
+            n_jobs=self.n_jobs,
+            **self.best_params_,
+        ).fit(X, y, graph=graph)
+        self.transduction_ = self.best_estimator_.transduction_
+        return self
+
+    def _grid(self, X: Any) -> dict[str, list[Any]]:
+        """Values to try, by the parameter of the final model."""
+        gammas = ["scale"] if self.gammas is None else list(self.gammas)
+        if "gamma" not in KERNEL_PARAMS.get(str(self.kernel), ()):
+            if self.gammas is not None:
+                warn_ignored("gammas", f"kernel={self.kernel!r} does not use it")
+            gammas = ["scale"]
+        elif self.gammas is None and self.kernel == "rbf":
+            width = local_width(X)
+            gammas = [gamma_from_width(c * width) for c in _WIDTHS]
+        as_given = {
+            "gammas": gammas,
+            "n_neighbors": list(self.n_neighbors),
+            "laplacian_powers": list(self.laplacian_powers),
+            "gammas_A": list(_GAMMAS_A if self.gammas_A is None else self.gammas_A),
+            "gammas_I": list(_GAMMAS_I if self.gammas_I is None else self.gammas_I),
+        }
+        for name, values in as_given.items():
+            if not values:
+                raise ValueError(
+                    f"{name} holds no value to try: give a list with at least one."
+                )
+        names = ("gamma", "n_neighbors", "laplacian_power", "gamma_A", "gamma_I")
+        return dict(zip(names, as_given.values(), strict=True))
+
+    def _graphs(
+        self,
+        X: Any,
+        labeled: NDArray[np.intp],
+        grid: dict[str, list[Any]],
+        graph: Any,
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield the graph of every number of neighbours, from one search."""
+        n = X.shape[0]
+        if graph is None and n > 1:
+            rows, metric = X, "euclidean"
+            if is_precomputed(self.kernel):
+                rows, metric = kernel_distances(dense_rows(X)), "precomputed"
+            most = min(max(grid["n_neighbors"]), n - 1)
+            found = nearest_neighbors(rows, most, metric=metric, n_jobs=self.n_jobs)
+        for k in grid["n_neighbors"]:
+            W = graph
+            if graph is None:
+                W = sparse.csr_array((1, 1))
+                if n > 1:
+                    W = graph_from_neighbors(*found, n_neighbors=min(k, n - 1))
+            elif np.shape(graph) != (n, n):
+                raise ValueError(
+                    f"graph must hold one weight per pair of the {n} rows of X, got "
+                    f"shape {np.shape(graph)}."
+                )
+            W = sparse.csr_array(W, dtype=np.float64)
+            warn_unreached(W, labeled, estimator=self)
+            yield k, W
+
+    def _scores(
+        self,
+        X: Any,
+        labels: Labels,
+        gamma: Any,
+        graphs: dict[int, Any],
+        grid: dict[str, list[Any]],
+    ) -> NDArray[Any]:
+        """Accuracy, squared error and evidence of all combinations with one gamma."""
+        kernel = resolve_kernel(
+            X,
+            self.kernel,
+            gamma=gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+        )
+        gram = precise_gram(X, kernel)
+        n, labeled = X.shape[0], labels.labeled
+        Y = signed_targets(labels.codes[labeled], labels.classes.size)
+        bare = LaplacianProblem(gram, None, labeled, Y, "squared", self.fit_intercept)
+        pivots = laplacian_factor(bare, rank_tol=self.rank_tol, max_rank=self.max_rank)
+        energy_of = kernel_energy if kernel.is_precomputed else graph_energy
+        paper = self.scaling == "paper"
+        scores = []
+        for k, power in product(grid["n_neighbors"], grid["laplacian_power"]):
+            L = laplacian_power(graph_laplacian(graphs[k], self.laplacian), power)
+            problem = LaplacianProblem(
+                gram, L, labeled, Y, "squared", self.fit_intercept
+            )
+            factor = LowRankFactor(problem, pivots.source)
+            unit = 1.0 if paper else labeled.size / (n * energy_of(X, L))
+            for gamma_A, gamma_I in product(grid["gamma_A"], grid["gamma_I"]):
+                deformed = factor.deform(
+                    labeled,
+                    gamma_A if paper else labeled.size * gamma_A,
+                    gamma_I * unit,
+                )
+                found = least_squares_in_labels(
+                    deformed.H,
+                    Y,
+                    deformed.free_bias,
+                    loo_ridge=1.0 if paper else 1.0 - 1.0 / labeled.size,
+                )
+                loo: Any = found.loo_outputs
+                decided = decide(as_decision(loo), np.arange(labels.classes.size))
+                right = np.mean(decided == labels.codes[labeled])
+                scores.append((right, np.mean((loo - Y) ** 2), found.log_evidence))
+        return np.array(scores, dtype=np.float64)
+
+    def _best(self) -> int:
+        """Position of the winner; of equals, the one with the least squared error."""
+        first = self.cv_results_[self.scoring] * _SCORES[self.scoring]
+        squared = self.cv_results_["squared_error"]
+        # Where a single label leaves nothing to compare, any combination will do.
+        return int(
+            np.lexsort(
+                (
+                    np.nan_to_num(squared, nan=np.inf),
+                    -np.nan_to_num(first, nan=-np.inf, posinf=np.inf),
+                )
+            )[0]
+        )
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Compute the real outputs of the final model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel with all training rows.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For up to two classes one value per row, positive for `classes_[1]`.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return self.best_estimator_.decision_function(X)

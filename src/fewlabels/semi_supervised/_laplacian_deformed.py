@@ -1,0 +1,802 @@
+r"""Solvers of manifold regularisation that deform the kernel.
+
+For given weights, the graph turns the kernel K into :math:`(K^{-1} + \frac{\gamma_I}
+{\gamma_A} L)^{-1}`, and learning with the graph is supervised learning with that kernel
+on the labelled rows [1]_. So a solver here has two parts: find the deformed kernel
+between the l labelled rows, then solve a problem with l unknowns. The first part is
+dense or of low rank, the second depends on the loss.
+
+.. [1] V. Sindhwani, P. Niyogi, M. Belkin, "Beyond the point cloud: from transductive to
+   semi-supervised learning", ICML (2005). :doi:`10.1145/1102351.1102455`
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+from fewlabels.kernels import GramOperator, PivotedCholesky, pivoted_cholesky
+from fewlabels.semi_supervised._laplacian_problem import (
+    LaplacianProblem,
+    LaplacianSolution,
+)
+from fewlabels.semi_supervised._line_search import line_search
+from fewlabels.semi_supervised._rls import _eigh_in_complement, _left_out_residuals
+
+# Progress below this share of the objective is rounding.
+_ROUNDING = 1e-13
+
+# Negative eigenvalues up to this share of the largest come from solving an
+# ill-conditioned system.
+_INDEFINITE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class DeformedKernel:
+    r"""The deformed kernel of the labelled rows, ready for a problem with l unknowns.
+
+    With multipliers c of the labelled rows, the outputs there are :math:`H c` (plus b,
+    if the bias is free) and the regularisation terms add up to :math:`c^\top H c`.
+
+    Attributes
+    ----------
+    H : ndarray of shape (n_labeled, n_labeled)
+        The kernel, with the weights in it.
+    free_bias : bool
+        Whether a bias comes on top that no term resists.
+    expand : callable
+        Turns c of shape (n_labeled, n_targets) into coefficients of `support` and the
+        bias that the graph term determines.
+    outputs : callable
+        Turns those into functions on all rows.
+    support : ndarray of int
+        The rows with a coefficient.
+    """
+
+    H: NDArray[Any]
+    free_bias: bool
+    expand: Callable[[NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]
+    outputs: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+    support: NDArray[np.intp]
+
+
+def _check_weights(gamma_A: float, gamma_I: float) -> None:
+    if not 0 < gamma_A < np.inf:
+        raise ValueError(f"gamma_A must be positive, got {gamma_A}.")
+    if not 0 <= gamma_I < np.inf:
+        raise ValueError(f"gamma_I must not be negative, got {gamma_I}.")
+
+
+def _bias_is_free(problem: LaplacianProblem, gamma_I: float) -> bool:
+    """Whether the bias is in no term but the loss."""
+    smooth = problem.rough_constants is None or gamma_I == 0
+    return problem.fit_intercept and (smooth or problem.loss == "hinge")
+
+
+def deform_dense(
+    problem: LaplacianProblem, gamma_A: float, gamma_I: float
+) -> DeformedKernel:
+    r"""Deform the kernel through one dense n x n system.
+
+    A stationary point has :math:`(\gamma_A I + \gamma_I L K) \alpha + \gamma_I L 1 b =
+    J^\top c` and, where b is penalised, :math:`1^\top \alpha = 0`.
+
+    Parameters
+    ----------
+    problem : LaplacianProblem
+        The problem.
+    gamma_A : float
+        Weight of the norm.
+    gamma_I : float
+        Weight of the graph term.
+
+    Returns
+    -------
+    deformed : DeformedKernel
+        With coefficients for all rows.
+    """
+    _check_weights(gamma_A, gamma_I)
+    n, labeled = problem.n_samples, problem.labeled
+    free = _bias_is_free(problem, gamma_I)
+    penalised = problem.fit_intercept and not free
+    K = problem.gram.toarray().astype(np.float64, copy=False)
+    rhs = np.zeros((n, labeled.size + penalised))
+    rhs[labeled, np.arange(labeled.size)] = 1.0
+    if penalised and problem.rough_constants is not None:
+        rhs[:, -1] = gamma_I * problem.rough_constants
+    if problem.laplacian is None or gamma_I == 0:
+        B = rhs / gamma_A
+    else:
+        G = np.ascontiguousarray(problem.laplacian @ K)
+        G *= gamma_I
+        G.flat[:: n + 1] += gamma_A
+        # The transpose is in the order that LAPACK wants: no copy of n x n is made.
+        factor = linalg.lu_factor(G.T, overwrite_a=True, check_finite=False)
+        B = linalg.lu_solve(factor, rhs, trans=1, overwrite_b=True, check_finite=False)
+    coefficients = B[:, : labeled.size]
+    bias = np.zeros(labeled.size)
+    if penalised:
+        bias = coefficients.sum(axis=0) / B[:, -1].sum()
+        coefficients = coefficients - B[:, -1:] * bias
+    H = K[labeled] @ coefficients + bias
+    return DeformedKernel(
+        H=0.5 * (H + H.T),
+        free_bias=free,
+        expand=lambda c: (coefficients @ c, bias @ c),
+        outputs=lambda alpha, b: K @ alpha + b,
+        support=np.arange(n),
+    )
+
+
+class LowRankFactor:
+    r"""What a low-rank kernel and a graph need, once for all weights and targets.
+
+    With :math:`K \approx Z Z^\top` the functions are :math:`f = Z w + b 1`, the graph
+    term is a quadratic form in w (b eliminated), and its eigenvectors make every pair
+    of weights cheap.
+
+    Parameters
+    ----------
+    problem : LaplacianProblem
+        The problem; only its rows, graph and bias matter.
+    factor : PivotedCholesky
+        Factor of its kernel matrix.
+
+    See Also
+    --------
+    laplacian_low_rank : The solver that uses it.
+    """
+
+    def __init__(self, problem: LaplacianProblem, factor: PivotedCholesky) -> None:
+        self.source = factor
+        self.Z = factor.factor.astype(np.float64, copy=False)
+        self.pivots = factor.pivots
+        self.laplacian = problem.laplacian
+        self.fit_intercept = problem.fit_intercept
+        # L^p 1 and 1' L^p 1 where the graph term resists a bias.
+        rough = problem.rough_constants if problem.fit_intercept else None
+        self.rough_constants = None if problem.loss == "hinge" else rough
+        self.roughness = (
+            0.0 if self.rough_constants is None else float(np.sum(self.rough_constants))
+        )
+
+    @cached_property
+    def _pivot_rows(self) -> NDArray[Any]:
+        return self.Z[self.pivots]
+
+    @cached_property
+    def _shift(self) -> NDArray[Any]:
+        """Z' L 1 / 1' L 1: what the best bias takes off every feature."""
+        if self.rough_constants is None:
+            return np.zeros(self.Z.shape[1])
+        return self.rough_constants @ self.Z / self.roughness
+
+    @cached_property
+    def _spectrum(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Eigenpairs of the graph term in w."""
+        rank = self.Z.shape[1]
+        if self.laplacian is None:
+            return np.zeros(rank), np.eye(rank)
+        M = self.Z.T @ (self.laplacian @ self.Z)
+        M -= self.roughness * np.outer(self._shift, self._shift)
+        e, Q = linalg.eigh(0.5 * (M + M.T), check_finite=False)
+        return np.maximum(e, 0.0), Q
+
+    def deform(
+        self, labeled: NDArray[np.intp], gamma_A: float, gamma_I: float
+    ) -> DeformedKernel:
+        """Deform the kernel for one pair of weights.
+
+        Parameters
+        ----------
+        labeled : ndarray of shape (n_labeled,)
+            The labelled rows.
+        gamma_A : float
+            Weight of the norm.
+        gamma_I : float
+            Weight of the graph term.
+
+        Returns
+        -------
+        deformed : DeformedKernel
+            With coefficients for the pivots.
+        """
+        _check_weights(gamma_A, gamma_I)
+        e, Q = self._spectrum
+        penalised = self.rough_constants is not None and gamma_I > 0
+        shift = self._shift if penalised else 0.0 * self._shift
+        T = (self.Z[labeled] - shift) @ Q
+        scale = 1.0 / (gamma_A + gamma_I * e)
+        H = (T * scale) @ T.T
+        if penalised:
+            H += 1.0 / (gamma_I * self.roughness)
+
+        def expand(c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+            w = Q @ (scale[:, None] * (T.T @ c))
+            b = np.zeros(c.shape[1])
+            if penalised:
+                b = c.sum(axis=0) / (gamma_I * self.roughness) - shift @ w
+            # Features of new rows are k(x, pivots) times the inverse of the triangle.
+            alpha = linalg.solve_triangular(
+                self._pivot_rows, w, lower=True, trans=1, check_finite=False
+            )
+            return alpha, b
+
+        return DeformedKernel(
+            H=0.5 * (H + H.T),
+            free_bias=self.fit_intercept and not penalised,
+            expand=expand,
+            outputs=lambda alpha, b: self.Z @ (self._pivot_rows.T @ alpha) + b,
+            support=self.pivots,
+        )
+
+
+# ------------------------------------------------------------ problems with l unknowns
+
+
+@dataclass(frozen=True, eq=False)
+class _InLabels:
+    """Multipliers and bias of all columns, and how they were found."""
+
+    c: NDArray[Any]
+    b: NDArray[Any]
+    n_iter: int = 1
+    converged: bool = True
+    stop_reason: str = "closed form"
+    history: dict[str, NDArray[Any]] | None = None
+    loo_outputs: NDArray[Any] | None = None
+    log_evidence: float | None = None
+
+
+def newton_in_labels(
+    H: NDArray[Any],
+    y: NDArray[Any],
+    free_bias: bool,
+    *,
+    start: NDArray[np.bool_] | None = None,
+    max_iter: int = 100,
+) -> tuple[NDArray[Any], float, NDArray[Any], bool]:
+    r"""Newton's method for the squared hinge loss on the labelled rows.
+
+    .. math::
+        \min_{c, b} \tfrac12 \Big( \sum_i \max(1 - y_i f_i, 0)^2 + c^\top H c \Big),
+        \qquad f = H c + b
+
+    A step solves the least-squares problem of the current error set (rows short of the
+    margin). Should it not decrease the objective, an exact line search shortens it. The
+    solution is exact once the error set repeats.
+
+    Parameters
+    ----------
+    H : ndarray of shape (n_labeled, n_labeled)
+        The deformed kernel.
+    y : ndarray of shape (n_labeled,)
+        Targets -1 and 1.
+    free_bias : bool
+        Whether there is a bias b.
+    start : ndarray of bool of shape (n_labeled,), default=None
+        First error set; all rows when None, which is that of f = 0.
+    max_iter : int, default=100
+        Most steps.
+
+    Returns
+    -------
+    c : ndarray of shape (n_labeled,)
+        The multipliers.
+    b : float
+        The bias.
+    history : ndarray of shape (n_steps + 1, 2)
+        Objective and size of the error set, before the first and after every step.
+    converged : bool
+        Whether the error set repeated, or the objective stood still.
+    """
+    errors = np.ones(y.size, dtype=bool) if start is None else start.copy()
+    c, b = np.zeros(y.size), 0.0
+    f = np.zeros(y.size)
+    value = 0.5 * y.size
+    history = [(value, float(errors.sum()))]
+    for step in range(max_iter):
+        c_new, b_new = _least_squares_on(H, y, errors, free_bias, b)
+        f_new = H @ c_new + b_new
+        value_new = _hinge_objective(c_new, f_new, f_new - b_new, y)
+        shortened = value_new > value + _ROUNDING * abs(value) and (
+            start is None or step > 0
+        )
+        if shortened:
+            d, g = c_new - c, f_new - f
+            Hd = g - (b_new - b)
+            s = line_search(
+                (1.0 - y * f)[:, None],
+                (y * g)[:, None],
+                np.array([c @ Hd]),
+                np.array([d @ Hd]),
+            )[0][0]
+            c_new, b_new, f_new = c + s * d, b + s * (b_new - b), f + s * g
+            value_new = _hinge_objective(c_new, f_new, f_new - b_new, y)
+        stalled = abs(value - value_new) <= _ROUNDING * max(abs(value), 1e-300)
+        c, b, f, value = c_new, b_new, f_new, value_new
+        after = y * f < 1.0
+        history.append((value, float(after.sum())))
+        if not shortened and (np.array_equal(after, errors) or stalled):
+            return c, b, np.array(history), True
+        if shortened and stalled:
+            return c, b, np.array(history), True
+        errors = after
+    return c, b, np.array(history), False
+
+
+def _least_squares_on(
+    H: NDArray[Any], y: NDArray[Any], rows: NDArray[np.bool_], free_bias: bool, b: float
+) -> tuple[NDArray[Any], float]:
+    """Multipliers and bias if exactly these rows count."""
+    c = np.zeros(y.size)
+    if not rows.any():
+        return c, b  # nothing to fit: any bias will do, the last one too
+    A = H[np.ix_(rows, rows)]
+    A.flat[:: A.shape[0] + 1] += 1.0
+    rhs = np.column_stack([y[rows], np.ones(A.shape[0])])
+    P = linalg.solve(A, rhs, assume_a="sym", check_finite=False)
+    bias = float(P[:, 0].sum() / P[:, 1].sum()) if free_bias else 0.0
+    c[rows] = P[:, 0] - bias * P[:, 1]
+    return c, bias
+
+
+def _hinge_objective(
+    c: NDArray[Any], f: NDArray[Any], Hc: NDArray[Any], y: NDArray[Any]
+) -> float:
+    return 0.5 * float(np.sum(np.maximum(1.0 - y * f, 0.0) ** 2) + c @ Hc)
+
+
+def _squared_hinge(
+    deformed: DeformedKernel,
+    problem: LaplacianProblem,
+    *,
+    start: NDArray[Any] | None,
+    max_iter: int,
+    loo_ridge: float,
+) -> _InLabels:
+    columns = []
+    for k, y in enumerate(problem.targets.T):
+        errors = None if start is None else y * start[:, k] < 1.0
+        columns.append(
+            newton_in_labels(
+                deformed.H, y, deformed.free_bias, start=errors, max_iter=max_iter
+            )
+        )
+    steps = max(len(h) for _, _, h, _ in columns)
+    # Columns that are done keep their last line.
+    padded = [
+        np.vstack([h, np.repeat(h[-1:], steps - len(h), axis=0)])
+        for _, _, h, _ in columns
+    ]
+    converged = all(done for *_, done in columns)
+    return _InLabels(
+        np.column_stack([c for c, *_ in columns]),
+        np.array([b for _, b, *_ in columns]),
+        n_iter=steps - 1,
+        converged=converged,
+        stop_reason="the error set repeats" if converged else "max_iter",
+        history={
+            "objective": np.column_stack([h[:, 0] for h in padded]),
+            "n_errors": np.column_stack([h[:, 1] for h in padded]).astype(np.intp),
+            "n_steps": np.array([[len(h) - 1 for _, _, h, _ in columns]]),
+        },
+    )
+
+
+def _squared(
+    deformed: DeformedKernel,
+    problem: LaplacianProblem,
+    *,
+    start: NDArray[Any] | None,
+    max_iter: int,
+    loo_ridge: float,
+) -> _InLabels:
+    return least_squares_in_labels(
+        deformed.H, problem.targets, deformed.free_bias, loo_ridge=loo_ridge
+    )
+
+
+def least_squares_in_labels(
+    H: NDArray[Any], Y: NDArray[Any], free_bias: bool, *, loo_ridge: float = 1.0
+) -> _InLabels:
+    r"""Least squares on the labelled rows, with leave-one-out outputs and evidence.
+
+    .. math:: \min_{c, b} \tfrac12 \big( \|Y - H c - b\|^2 + c^\top H c \big)
+
+    The evidence is that of :math:`y \sim N(b, s^2 (H + I))` at the best scale s, column
+    by column, with a free b integrated out (restricted likelihood).
+
+    Parameters
+    ----------
+    H : ndarray of shape (n_labeled, n_labeled)
+        The deformed kernel.
+    Y : ndarray of shape (n_labeled, n_targets)
+        Targets.
+    free_bias : bool
+        Whether there is a bias b.
+    loo_ridge : float, default=1.0
+        What stands in place of I in the problem without one row.
+
+    Returns
+    -------
+    result : record
+        Multipliers `c`, bias `b`, `loo_outputs` and `log_evidence`.
+    """
+    n_labeled, n_targets = Y.shape
+    if free_bias:
+        e, U = _eigh_in_complement(H, np.ones(n_labeled))
+    else:
+        e, U = linalg.eigh(H, check_finite=False)
+    e = np.maximum(e, 0.0)
+    T = U.T @ Y
+    c = U @ (T / (e + 1.0)[:, None])
+    b = (Y - H @ c).mean(axis=0) if free_bias else np.zeros(n_targets)
+    loo = np.full_like(Y, np.nan)
+    if n_labeled > 1:
+        loo = Y - _left_out_residuals(U, T, e, np.full((n_labeled, 1), loo_ridge))
+    evidence = None
+    if e.size:  # contrasts that are left once b is integrated out
+        scales = np.mean(T**2 / (e + 1.0)[:, None], axis=0)
+        with np.errstate(divide="ignore"):  # targets that a bias explains: no limit
+            likelihoods = np.log(2 * np.pi * scales) + 1.0 + np.mean(np.log(e + 1.0))
+        evidence = float(-0.5 * e.size * likelihoods.sum())
+    return _InLabels(c, b, loo_outputs=loo, log_evidence=evidence)
+
+
+def _hinge(
+    deformed: DeformedKernel,
+    problem: LaplacianProblem,
+    *,
+    start: NDArray[Any] | None,
+    max_iter: int,
+    loo_ridge: float,
+) -> _InLabels:
+    columns = [
+        hinge_in_labels(deformed.H, y, deformed.free_bias) for y in problem.targets.T
+    ]
+    return _InLabels(
+        np.column_stack([c for c, *_ in columns]),
+        np.array([b for _, b, _ in columns]),
+        n_iter=max(n_iter for *_, n_iter in columns),
+        stop_reason="scikit-learn's SVC converged",
+    )
+
+
+def hinge_in_labels(
+    H: NDArray[Any], y: NDArray[Any], free_bias: bool, *, tol: float = 1e-8
+) -> tuple[NDArray[Any], float, int]:
+    r"""Hinge loss on the labelled rows, by scikit-learn's dual solver.
+
+    .. math:: \min_{c, b} \tfrac12 \Big( \sum_i \max(1 - y_i f_i, 0) + c^\top H c \Big)
+
+    Parameters
+    ----------
+    H : ndarray of shape (n_labeled, n_labeled)
+        The deformed kernel.
+    y : ndarray of shape (n_labeled,)
+        Targets -1 and 1.
+    free_bias : bool
+        Whether there is a bias.
+    tol : float, default=1e-8
+        Tolerance of the optimality conditions, in units of the margin.
+
+    Returns
+    -------
+    c : ndarray of shape (n_labeled,)
+        The multipliers, :math:`0 \le y_i c_i \le 1/2`.
+    b : float
+        The bias.
+    n_iter : int
+        Iterations of the solver.
+    """
+    n_labeled = y.size
+    if free_bias and np.ptp(y) == 0:
+        return np.zeros(n_labeled), float(y[0]), 0  # a constant fits a single class
+    c = np.zeros(n_labeled)
+    if free_bias:
+        model = SVC(C=0.5, kernel="precomputed", tol=tol).fit(H, y)
+        c[model.support_] = model.dual_coef_[0]
+        return c, float(model.intercept_[0]), int(model.n_iter_[0])
+    # SVC always has a bias. With every row also mirrored at the origin, zero is its
+    # best value, and the two copies share the multiplier.
+    mirrored = np.block([[H, -H], [-H, H]])
+    model = SVC(C=0.25, kernel="precomputed", tol=tol).fit(
+        mirrored, np.concatenate([y, -y])
+    )
+    both = np.zeros(2 * n_labeled)
+    both[model.support_] = model.dual_coef_[0]
+    return both[:n_labeled] - both[n_labeled:], 0.0, int(model.n_iter_[0])
+
+
+_IN_LABELS: dict[str, Callable[..., _InLabels]] = {
+    "squared_hinge": _squared_hinge,
+    "squared": _squared,
+    "hinge": _hinge,
+}
+
+
+# ------------------------------------------------------------------------------ solvers
+
+
+def _warn_if_indefinite(H: NDArray[Any]) -> None:
+    e = linalg.eigvalsh(H, check_finite=False)
+    if e[0] < -_INDEFINITE * np.abs(e).max():
+        warnings.warn(
+            f"The deformed kernel is not positive semidefinite (smallest eigenvalue "
+            f"{e[0]:.2g}, largest {e[-1]:.2g}), so this is no minimum: use another "
+            "kernel, or raise gamma_A if the kernel is a good one.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _solve_deformed(
+    deformed: DeformedKernel,
+    problem: LaplacianProblem,
+    *,
+    start: NDArray[Any] | None,
+    max_iter: int,
+    loo_ridge: float,
+) -> LaplacianSolution:
+    _warn_if_indefinite(deformed.H)
+    found = _IN_LABELS[problem.loss](
+        deformed, problem, start=start, max_iter=max_iter, loo_ridge=loo_ridge
+    )
+    if not found.converged:
+        warnings.warn(
+            f"Newton's method made max_iter={max_iter} steps without reaching the "
+            "solution: raise max_iter.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    alpha, bias = deformed.expand(found.c)
+    bias = bias + found.b
+    outputs = deformed.outputs(alpha, bias)
+    objective = 0.5 * (
+        problem.losses(outputs) + np.sum(found.c * (deformed.H @ found.c), axis=0)
+    )
+    history = {"objective": objective[None], **(found.history or {})}
+    return LaplacianSolution(
+        dual_coef=alpha,
+        support=deformed.support,
+        intercept=bias,
+        outputs=outputs,
+        objective=objective,
+        n_iter=found.n_iter,
+        converged=found.converged,
+        stop_reason=found.stop_reason,
+        history=history,
+        loo_outputs=found.loo_outputs,
+        log_evidence=found.log_evidence,
+    )
+
+
+def laplacian_dense(
+    problem: LaplacianProblem,
+    gamma_A: float,
+    gamma_I: float,
+    *,
+    start: NDArray[Any] | None = None,
+    max_iter: int = 100,
+    loo_ridge: float = 1.0,
+) -> LaplacianSolution:
+    r"""Solve manifold regularisation exactly, with a dense n x n system.
+
+    One LU factorisation serves all columns of targets and, for the squared hinge loss,
+    all Newton steps: these are the steps of Newton's method in :math:`(\alpha, b)`
+    [1]_, made with l instead of n unknowns.
+
+    Parameters
+    ----------
+    problem : LaplacianProblem
+        The problem, with any of the losses.
+    gamma_A : float
+        Weight of the norm, positive.
+    gamma_I : float
+        Weight of the graph term, not negative.
+    start : ndarray of shape (n_labeled, n_targets), default=None
+        Outputs of another solution on the labelled rows, from which Newton's method
+        takes its first error set.
+    max_iter : int, default=100
+        Most Newton steps.
+    loo_ridge : float, default=1.0
+        Squared loss: ridge of the problems with one target less, where 1 is that of
+        the whole problem. With weights in proportion to the number of targets it is
+        (l - 1) / l.
+
+    Returns
+    -------
+    solution : LaplacianSolution
+        With coefficients for all rows.
+
+    See Also
+    --------
+    laplacian_low_rank : The same for kernels of low rank, without any n x n array.
+
+    References
+    ----------
+    .. [1] S. Melacci, M. Belkin, "Laplacian support vector machines trained in the
+       primal", Journal of Machine Learning Research 12 (2011).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import DenseGram
+    >>> from fewlabels.semi_supervised import LaplacianProblem, laplacian_dense
+    >>> problem = LaplacianProblem(
+    ...     DenseGram([[1.0, 0.5], [0.5, 1.0]]), None, [0, 1], [[1.0], [-1.0]]
+    ... )
+    >>> laplacian_dense(problem, 0.1, 0.0).outputs[:, 0].round(3)
+    array([ 0.833, -0.833])
+    """
+    deformed = deform_dense(problem, gamma_A, gamma_I)
+    return _solve_deformed(
+        deformed, problem, start=start, max_iter=max_iter, loo_ridge=loo_ridge
+    )
+
+
+def laplacian_low_rank(
+    problem: LaplacianProblem,
+    gamma_A: float,
+    gamma_I: float,
+    *,
+    factor: LowRankFactor | None = None,
+    rank_tol: float = 1e-6,
+    max_rank: int | None = None,
+    start: NDArray[Any] | None = None,
+    max_iter: int = 100,
+    loo_ridge: float = 1.0,
+) -> LaplacianSolution:
+    r"""Solve manifold regularisation with a kernel of low rank.
+
+    The kernel matrix is replaced by a pivoted Cholesky factor :math:`Z Z^\top` of rank
+    r, which costs :math:`O(n r^2)` and never forms K. All further weights and targets
+    with the same `factor` cost :math:`O(l^2 r + l r^2)`.
+
+    Parameters
+    ----------
+    problem : LaplacianProblem
+        The problem, with any of the losses.
+    gamma_A : float
+        Weight of the norm, positive.
+    gamma_I : float
+        Weight of the graph term, not negative.
+    factor : LowRankFactor, default=None
+        What an earlier call with the same rows and graph has computed.
+    rank_tol : float, default=1e-6
+        Share of the trace of K that the factor may leave out.
+    max_rank : int, default=None
+        Largest rank; n_samples when None.
+    start : ndarray of shape (n_labeled, n_targets), default=None
+        As in :func:`laplacian_dense`.
+    max_iter : int, default=100
+        Most Newton steps.
+    loo_ridge : float, default=1.0
+        As in :func:`laplacian_dense`.
+
+    Returns
+    -------
+    solution : LaplacianSolution
+        With coefficients for the pivots.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_rank` was reached before the tolerance.
+
+    See Also
+    --------
+    fewlabels.kernels.pivoted_cholesky : The factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.graphs import graph_laplacian, laplacian_power, similarity_graph
+    >>> from fewlabels.kernels import TiledGram
+    >>> from fewlabels.semi_supervised import LaplacianProblem, laplacian_low_rank
+    >>> X = np.linspace(0, 1, 300)[:, None]
+    >>> L = laplacian_power(graph_laplacian(similarity_graph(X)), 1)
+    >>> problem = LaplacianProblem(
+    ...     TiledGram(X, "rbf", gamma=1.0), L, [0, 299], [[-1.0], [1.0]]
+    ... )
+    >>> solution = laplacian_low_rank(problem, 1e-3, 1e-3)
+    >>> solution.support.size < 10  # the rank
+    True
+    """
+    if factor is None:
+        factor = laplacian_factor(problem, rank_tol=rank_tol, max_rank=max_rank)
+    deformed = factor.deform(problem.labeled, gamma_A, gamma_I)
+    return _solve_deformed(
+        deformed, problem, start=start, max_iter=max_iter, loo_ridge=loo_ridge
+    )
+
+
+def factored(
+    gram: GramOperator, *, rank_tol: float, max_rank: int | None
+) -> PivotedCholesky:
+    """Pivoted Cholesky factor to a tolerance that the precision of the kernel allows.
+
+    Parameters
+    ----------
+    gram : GramOperator
+        The kernel matrix.
+    rank_tol : float
+        Share of the trace that may be left out; at least some rounding errors are.
+    max_rank : int or None
+        Largest rank.
+
+    Returns
+    -------
+    factor : PivotedCholesky
+        The factor.
+    """
+    # Pivots that are rounding errors would be divided by their square roots.
+    tol = max(rank_tol, 100 * float(np.finfo(gram.dtype).eps))
+    return pivoted_cholesky(gram, max_rank=max_rank, tol=tol)
+
+
+def laplacian_factor(
+    problem: LaplacianProblem, *, rank_tol: float = 1e-6, max_rank: int | None = None
+) -> LowRankFactor:
+    """Factor the kernel of a problem, once for many weights.
+
+    Parameters
+    ----------
+    problem : LaplacianProblem
+        The problem; targets do not matter.
+    rank_tol : float, default=1e-6
+        Share of the trace of the kernel matrix that may be left out.
+    max_rank : int, default=None
+        Largest rank; n_samples when None.
+
+    Returns
+    -------
+    factor : LowRankFactor
+        For :func:`laplacian_low_rank`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_rank` was reached before the tolerance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import TiledGram
+    >>> from fewlabels.semi_supervised import (
+    ...     LaplacianProblem,
+    ...     laplacian_factor,
+    ...     laplacian_low_rank,
+    ... )
+    >>> X = np.linspace(0, 1, 300)[:, None]
+    >>> gram = TiledGram(X, "rbf", gamma=1.0)
+    >>> problem = LaplacianProblem(gram, None, [0, 299], [[-1.0], [1.0]])
+    >>> factor = laplacian_factor(problem)
+    >>> path = [laplacian_low_rank(problem, g, 0, factor=factor) for g in (0.1, 1, 10)]
+    >>> [round(float(solution.objective[0]), 2) for solution in path]
+    [0.14, 0.61, 0.94]
+    """
+    result = factored(problem.gram, rank_tol=rank_tol, max_rank=max_rank)
+    if not result.converged:
+        remedy = (
+            "raise max_rank or rank_tol, or use solver='pcg'"
+            if result.pivots.size == max_rank
+            else "only rounding errors are left; raise rank_tol"
+        )
+        warnings.warn(
+            f"The kernel of rank {result.pivots.size} leaves out a share of "
+            f"{result.residual:.2g} of the trace (rank_tol={rank_tol:g}): {remedy}.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return LowRankFactor(problem, result)
