@@ -7,6 +7,7 @@ here, so that one file follows.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from sklearn.base import _fit_context as fit_context
+from sklearn.cluster._spectral import discretize
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -20,6 +21,7 @@ __all__ = [
     "Interval",
     "StrOptions",
     "check_sample_weight",
+    "discretize",
     "fit_context",
     "validate_params",
 ]

@@ -11,6 +11,7 @@ from fewlabels.graphs._connectivity import (
     connectivity,
     warn_unreached,
 )
+from fewlabels.graphs._image import image_graph
 from fewlabels.graphs._laplacian import graph_laplacian, laplacian_power
 from fewlabels.graphs._neighbors import nearest_neighbors
 from fewlabels.graphs._similarity import (
@@ -27,6 +28,7 @@ __all__ = [
     "connectivity",
     "graph_from_neighbors",
     "graph_laplacian",
+    "image_graph",
     "laplacian_power",
     "local_linear_weights",
     "nearest_neighbors",

@@ -35,7 +35,7 @@ def _is_symmetric(A: Any) -> bool:
     return not (excess.nnz if issparse(excess) else excess.any())
 
 
-def _check_weights(W: Any) -> Any:
+def check_weights(W: Any) -> Any:
     """Symmetric, non-negative weights without diagonal."""
     W = _check_square(W, "W")
     W = W - (diags_array(W.diagonal()) if issparse(W) else np.diag(W.diagonal()))
@@ -151,7 +151,7 @@ def graph_laplacian(W: Any, kind: str = "unnormalized") -> Any:
     """
     if kind not in LAPLACIANS:
         raise ValueError(f"kind={kind!r} must be one of {sorted(LAPLACIANS)}.")
-    L = LAPLACIANS[kind](_check_weights(W))
+    L = LAPLACIANS[kind](check_weights(W))
     return csr_array(L) if issparse(L) else L + 0.0  # no negative zeros
 
 
