@@ -160,7 +160,9 @@ def spectral_relaxation(
     if norm not in NORMS:
         raise ValueError(f"norm={norm!r} must be one of {NORMS}.")
     if eigen_solver not in EIGEN_SOLVERS:
-        raise ValueError(f"eigen_solver={eigen_solver!r} must be one of {EIGEN_SOLVERS}.")
+        raise ValueError(
+            f"eigen_solver={eigen_solver!r} must be one of {EIGEN_SOLVERS}."
+        )
     n = np.shape(W)[0]
     if not 1 <= n_components <= n:
         raise ValueError(

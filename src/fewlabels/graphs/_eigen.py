@@ -129,10 +129,15 @@ def _shift_invert(
 _SOLVERS = {"dense": _dense, "lanczos": _lanczos, "shift_invert": _shift_invert}
 
 
-def signed(vectors: NDArray[Any]) -> NDArray[Any]:
-    """Columns whose entry of largest size is positive: eigenvectors have no sign."""
+def signs(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Signs that make the entry of largest size of every column positive."""
     largest = np.argmax(np.abs(vectors), axis=0)
-    return vectors * np.where(np.take_along_axis(vectors, largest[None], 0) < 0, -1, 1)
+    return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1, 1)
+
+
+def signed(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Eigenvectors, which have no sign of their own, with the signs of `signs`."""
+    return vectors * signs(vectors)
 
 
 def laplacian_eigenpairs(

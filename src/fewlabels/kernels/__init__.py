@@ -10,6 +10,7 @@ from fewlabels.kernels._low_rank import (
     pivoted_cholesky,
     ridge_leverage_scores,
 )
+from fewlabels.kernels._nystrom import NystromEigen, nystrom_approximation
 from fewlabels.kernels._operators import (
     CenteredGram,
     DenseGram,
@@ -31,6 +32,7 @@ __all__ = [
     "GramOperator",
     "Kernel",
     "LowRankGram",
+    "NystromEigen",
     "NystromFeatures",
     "PivotedCholesky",
     "PivotedCholeskyFeatures",
@@ -38,6 +40,7 @@ __all__ = [
     "gamma_from_width",
     "gram_operator",
     "median_width",
+    "nystrom_approximation",
     "pivoted_cholesky",
     "range_width",
     "resolve_kernel",
