@@ -77,7 +77,7 @@ def assign_rows(
 
 
 def nearest_center(rows: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.intp]:
-    """Number of the nearest centre of every row."""
+    """Find the nearest centre of every row."""
     return pairwise_distances_argmin(rows, centers).astype(np.intp)
 
 

@@ -338,7 +338,9 @@ def constrained_relaxation(
     spectrum[np.abs(spectrum) < 1e-12 * np.abs(spectrum).max()] = 0
     total = float(Q.sum())
     beta_max = _largest_level(spectrum, total, n_components)
-    if beta == "auto":
+    if isinstance(beta, str):
+        if beta != "auto":
+            raise ValueError(f"beta={beta!r} must be a number or 'auto'.")
         share = float(np.mean(row_sums(abs(Q)) > 0))
         beta = _automatic_level(beta_max, total, share, volume)
     values, V = _eigenpairs(L, Q_bar - (beta / volume) * np.eye(n))

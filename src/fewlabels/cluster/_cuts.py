@@ -46,12 +46,12 @@ def _check_labels(labels: ArrayLike, n: int) -> NDArray[np.intp]:
 class _Parts(NamedTuple):
     """What is inside, around and in the clusters of a partition."""
 
-    within: NDArray[np.float64]  # assoc(A, A)
-    volumes: NDArray[np.float64]  # assoc(A, V)
+    within: NDArray[Any]  # assoc(A, A)
+    volumes: NDArray[Any]  # assoc(A, V)
     sizes: NDArray[np.intp]
 
     @property
-    def cuts(self) -> NDArray[np.float64]:
+    def cuts(self) -> NDArray[Any]:
         return np.maximum(self.volumes - self.within, 0)
 
 
@@ -154,7 +154,9 @@ def cut_value(W: Any, labels: ArrayLike) -> float:
 def ratio_cut(W: Any, labels: ArrayLike) -> float:
     r"""Cut of every cluster by its number of vertices.
 
-    .. math:: \mathrm{RatioCut} = \sum_k \frac{\mathrm{cut}(A_k, V \setminus A_k)}{|A_k|}
+    .. math::
+        \mathrm{RatioCut} = \sum_{k=1}^{K}
+        \frac{\mathrm{cut}(A_k, V \setminus A_k)}{|A_k|}
 
     Parameters
     ----------

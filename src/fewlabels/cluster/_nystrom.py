@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -19,12 +20,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.cluster._assign import assign_rows, nearest_center, warn_unjoined
+from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs._eigen import signs
 from fewlabels.kernels import resolve_kernel
 from fewlabels.kernels._functions import KERNEL_CONSTRAINTS
 from fewlabels.kernels._nystrom import nystrom_from_columns
 
-METHODS = ("affinity", "laplacian")
+# Eigenvalues up to this share of the largest are not divided by.
+SMALLEST = 1e-6
+
+METHODS = ("bipartite", "affinity", "laplacian")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +41,8 @@ class NystromRelaxation:
     vectors : ndarray of shape (n_samples, n_components)
         Approximate eigenvectors of the normalised affinity as columns.
     eigenvalues : ndarray of shape (n_components,)
-        Their eigenvalues: of the normalised affinity in decreasing order, of the
-        Laplacian in increasing order.
+        Their eigenvalues (for "bipartite", singular values): of the normalised affinity
+        in decreasing order, of the Laplacian in increasing order.
     mapping : ndarray of shape (n_landmarks, n_components)
         What takes affinities to the landmarks, divided by the root of their sum, to a
         row of `vectors`.
@@ -63,20 +68,26 @@ def nystrom_relaxation(
     n_components: int,
     *,
     rank: int | None = None,
-    method: str = "affinity",
+    method: str = "bipartite",
 ) -> NystromRelaxation:
     r"""Approximate the eigenvectors of a normalised affinity from some columns.
 
-    With affinities :math:`a_{ij}` of all n rows i to l landmarks j (zero for i = j),
+    With affinities :math:`a_{ij}` of all n rows i to l landmarks j (zero for i = j) and
+    :math:`r_i = \sum_j a_{ij}`, :math:`c_j = \sum_i a_{ij}`, by `method`,
 
-    .. math::
-        r_i = \Big(\sum_{j} a_{ij}\Big)^{-1/2}, \quad
-        c_j = \Big(\sum_{i} a_{ij}\Big)^{-1/2}, \quad
-        B_{ij} = \sqrt{l/n}\; r_i \, a_{ij} \, c_j \approx
-        (D^{-1/2} A D^{-1/2})_{ij},
+    ===========  ===================================================================
+    "bipartite"  left singular vectors of :math:`a_{ij} / \sqrt{r_i c_j}`: spectral
+                 clustering of the graph between rows and landmarks
+    "affinity"   eigenvectors of :math:`a_{ij} / \sqrt{r_i r_j}` at the landmarks,
+                 extended to all rows by the Nyström method
+    "laplacian"  the same with :math:`\delta_{ij} - \sqrt{l/n} \, a_{ij} / \sqrt{r_i
+                 c_j}`, symmetrised at the landmarks, as it is printed in [1]_
+    ===========  ===================================================================
 
-    to which the Nyström method is applied: eigenvectors of the symmetrised block of B
-    at the landmarks, extended to all rows.
+    All are exact if all rows are landmarks. The first uses all rows to find its
+    vectors, the second only the landmarks, and so needs more of them. The last one
+    loses the informative vectors, those of the smallest eigenvalues, if `rank` is below
+    the number of landmarks, and divides by these eigenvalues if it is not.
 
     Parameters
     ----------
@@ -87,23 +98,26 @@ def nystrom_relaxation(
     n_components : int
         Number of eigenvectors.
     rank : int, default=None
-        Eigenvectors kept of the block; all when None.
-    method : {"affinity", "laplacian"}, default="affinity"
-        Take the largest eigenvalues of B; or keep the `rank` largest of the Laplacian
-        I - B, and of these take the smallest, as it is printed in [1]_. The second
-        loses the informative vectors if `rank` is below the number of landmarks.
+        Eigenvectors of largest eigenvalue that "laplacian" keeps, before it takes the
+        `n_components` smallest of them; all when None.
+    method : {"bipartite", "affinity", "laplacian"}, default="bipartite"
+        What is approximated, and how.
 
     Returns
     -------
     relaxation : NystromRelaxation
         The eigenvectors, and what continues them to new rows. There may be fewer than
-        `n_components`, as eigenvalues that are not positive cannot be extended.
+        `n_components`, as vectors of eigenvalues that are not positive cannot be
+        extended.
 
     References
     ----------
     .. [1] A. Choromanska, T. Jebara, H. Kim, M. Mohan, C. Monteleoni, "Fast spectral
        clustering via the Nyström method", ALT (2013).
        :doi:`10.1007/978-3-642-40935-6_26`
+    .. [2] D. Cai, X. Chen, "Large scale spectral clustering via landmark-based sparse
+       representation", IEEE Transactions on Cybernetics 45 (2015).
+       :doi:`10.1109/TCYB.2014.2358564`
 
     Examples
     --------
@@ -121,27 +135,47 @@ def nystrom_relaxation(
             f"The affinities are negative (down to {C.min():.3g}): use a kernel that "
             "is not, such as 'rbf'."
         )
+    if rank is not None and method != "laplacian":
+        warn_ignored(f"rank={rank}", f"method={method!r} does not use it")
     n, n_landmarks = C.shape
     C[indices, np.arange(n_landmarks)] = 0
     sums = C.sum(axis=1)
-    columns = np.sqrt(n_landmarks / n) * _inverse_root(C.sum(axis=0))
-    C *= _inverse_root(sums)[:, None]
-    C *= columns
+    rows = _inverse_root(sums)
+    columns = rows[indices] if method == "affinity" else _inverse_root(C.sum(axis=0))
     if method == "laplacian":
-        np.negative(C, out=C)
-        C[indices, np.arange(n_landmarks)] += 1
-        columns = -columns
-    # A cut well above rounding: extending divides by the eigenvalue.
-    eigen = nystrom_from_columns(C, indices, rank=rank, tol=1e-6)
-    chosen = np.arange(eigen.eigenvalues.size)
-    chosen = (chosen if method == "affinity" else chosen[::-1])[:n_components]
-    flips = signs(eigen.eigenvectors[:, chosen]).astype(C.dtype)
+        columns *= -np.sqrt(n_landmarks / n)
+    C *= rows[:, None]
+    C *= columns
+    if method == "bipartite":
+        values, mapping = _singular_vectors(C, n_components)
+        vectors = C @ mapping
+    else:
+        if method == "laplacian":
+            C[indices, np.arange(n_landmarks)] += 1
+        # A cut well above rounding: extending divides by the eigenvalue.
+        eigen = nystrom_from_columns(C, indices, rank=rank, tol=SMALLEST)
+        kept = np.arange(eigen.eigenvalues.size)
+        kept = (kept if method == "affinity" else kept[::-1])[:n_components]
+        values = eigen.eigenvalues[kept] * (n_landmarks / n)
+        vectors, mapping = eigen.eigenvectors[:, kept], eigen.mapping[:, kept]
+    flips = signs(vectors).astype(C.dtype)
     return NystromRelaxation(
-        eigen.eigenvectors[:, chosen] * flips,
-        eigen.eigenvalues[chosen] * (n_landmarks / n),
-        columns[:, None] * eigen.mapping[:, chosen] * flips,
-        sums,
+        vectors * flips, values, columns[:, None] * mapping * flips, sums
     )
+
+
+def _singular_vectors(B: NDArray[Any], k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Largest singular values of B, and what takes B to its left singular vectors."""
+    n_landmarks = B.shape[1]
+    k = min(k, n_landmarks)
+    squares, V = linalg.eigh(
+        (B.T @ B).astype(np.float64),
+        subset_by_index=[n_landmarks - k, n_landmarks - 1],
+    )
+    squares, V = squares[::-1], V[:, ::-1]
+    kept = squares > SMALLEST * max(float(squares[0]), 0.0)
+    values = np.sqrt(squares[kept])
+    return values, (V[:, kept] / values).astype(B.dtype)
 
 
 class NystromSpectralClustering(ClusterMixin, BaseEstimator):
@@ -149,21 +183,22 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
 
     The eigenvectors of the normalised affinity :math:`D^{-1/2} A D^{-1/2}` are
     approximated from its columns at l landmarks, see :func:`nystrom_relaxation`; their
-    rows, scaled to length 1, are clustered by k-means. Time and memory grow like n l,
-    and no array of size n x n exists. With all rows as landmarks this is
+    rows, scaled to length 1, are clustered by k-means. Memory grows like n l, time like
+    n l^2 at most, and no array of size n x n exists. With all rows as landmarks this is
     ``NormalizedSpectralClustering(norm="symmetric")``.
 
     Parameters
     ----------
     n_clusters : int, default=2
         Number of clusters.
-    n_landmarks : int, default=300
+    n_landmarks : int, default=200
         Rows drawn as landmarks; all if there are fewer.
     rank : int, default=None
-        Eigenvectors kept of the block at the landmarks; all when None.
-    method : {"affinity", "laplacian"}, default="affinity"
-        Largest eigenvalues of the affinity, or smallest of those kept of the Laplacian;
-        the latter, as it is printed in [1]_, needs ``rank=None``.
+        Eigenvectors that "laplacian" keeps at the landmarks; all when None.
+    method : {"bipartite", "affinity", "laplacian"}, default="bipartite"
+        See :func:`nystrom_relaxation`: singular vectors between rows and landmarks
+        [3]_, eigenvectors of the landmarks extended to all rows, or the algorithm as
+        printed in [1]_, for comparison.
     kernel : str, callable or GP kernel, default="rbf"
         A kernel without negative values, see
         :func:`fewlabels.kernels.resolve_kernel`; "precomputed" for `X` of affinities to
@@ -219,6 +254,9 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
     .. [2] C. Fowlkes, S. Belongie, F. Chung, J. Malik, "Spectral grouping using the
        Nyström method", IEEE Transactions on Pattern Analysis and Machine Intelligence
        26 (2004). :doi:`10.1109/TPAMI.2004.1262185`
+    .. [3] D. Cai, X. Chen, "Large scale spectral clustering via landmark-based sparse
+       representation", IEEE Transactions on Cybernetics 45 (2015).
+       :doi:`10.1109/TCYB.2014.2358564`
 
     Examples
     --------
@@ -247,9 +285,9 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
         self,
         n_clusters: int = 2,
         *,
-        n_landmarks: int = 300,
+        n_landmarks: int = 200,
         rank: int | None = None,
-        method: str = "affinity",
+        method: str = "bipartite",
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
         degree: float = 3,

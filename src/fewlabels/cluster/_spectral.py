@@ -70,7 +70,8 @@ def _affinity_eigenpairs(
     W: Any, k: int, solver: str, rng: np.random.RandomState
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     n = W.shape[0]
-    if solver != "lanczos" and (n <= DENSE_VERTICES or solver == "dense") or k >= n:
+    small = n <= DENSE_VERTICES and solver != "lanczos"
+    if small or solver == "dense" or k >= n:
         A = W.toarray() if issparse(W) else W
         values, vectors = linalg.eigh(A, subset_by_index=[n - k, n - 1])
     else:

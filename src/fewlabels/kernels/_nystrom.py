@@ -45,12 +45,12 @@ class NystromEigen:
     indices: NDArray[np.intp]
 
     def toarray(self) -> NDArray[Any]:
-        """Form the approximation of the matrix.
+        r"""Form the approximation of the matrix.
 
         Returns
         -------
         matrix : ndarray of shape (n, n)
-            :math:`V \\Lambda V^\\top`; for small matrices.
+            :math:`V \Lambda V^\top`; for small matrices.
         """
         return (self.eigenvectors * self.eigenvalues) @ self.eigenvectors.T
 
