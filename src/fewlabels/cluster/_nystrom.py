@@ -84,8 +84,8 @@ def nystrom_relaxation(
                  c_j}`, symmetrised at the landmarks, as it is printed in [1]_
     ===========  ===================================================================
 
-    All are exact if all rows are landmarks. The first uses all rows to find its
-    vectors, the second only the landmarks, and so needs more of them. The last one
+    All are exact if all rows are landmarks (the first as long as no eigenvalue is near
+    -1, which it takes for 1). The first uses all rows to find its vectors, the second only the landmarks, and so needs more of them. The last one
     loses the informative vectors, those of the smallest eigenvalues, if `rank` is below
     the number of landmarks, and divides by these eigenvalues if it is not.
 
@@ -124,7 +124,8 @@ def nystrom_relaxation(
     >>> import numpy as np
     >>> from fewlabels.cluster import nystrom_relaxation
     >>> A = np.array([[0, 1, 0, 0], [1, 0, 0.1, 0], [0, 0.1, 0, 1], [0, 0, 1, 0]])
-    >>> result = nystrom_relaxation(A.copy(), np.arange(4), 2)  # all columns: exact
+    >>> everything = np.arange(4)  # all columns: exact
+    >>> result = nystrom_relaxation(A.copy(), everything, 2, method="affinity")
     >>> result.eigenvalues.round(3)
     array([1.   , 0.909])
     """
