@@ -11,7 +11,13 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fewlabels.cluster import RLSClustering
+from fewlabels.cluster import (
+    ConstrainedSpectralClustering,
+    NormalizedSpectralClustering,
+    NystromSpectralClustering,
+    RecursiveNormalizedCut,
+    RLSClustering,
+)
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
 from fewlabels.semi_supervised import (
@@ -95,6 +101,34 @@ ESTIMATORS = [
     (
         RLSClustering(kernel="precomputed", random_state=0),
         {**ROUNDED_KERNEL_MATRIX, **ROWS_FOR_A_KERNEL_MATRIX},
+    ),
+    # The checks come with as few as ten rows.
+    *(
+        (NormalizedSpectralClustering(n_neighbors=3, random_state=0, **p), {})
+        for p in (
+            {},
+            {"norm": "random_walk", "assign_labels": "discretize"},
+            {"norm": None, "affinity": "rbf"},
+            {"norm": "affinity", "affinity": "rbf"},
+        )
+    ),
+    (ConstrainedSpectralClustering(n_neighbors=3, random_state=0), {}),
+    (NystromSpectralClustering(random_state=0), {}),
+    (RecursiveNormalizedCut(n_neighbors=3, random_state=0), {}),
+    *(
+        (
+            model(affinity="precomputed", random_state=0),
+            ROWS_FOR_A_KERNEL_MATRIX,
+        )
+        for model in (
+            NormalizedSpectralClustering,
+            ConstrainedSpectralClustering,
+            RecursiveNormalizedCut,
+        )
+    ),
+    (
+        NystromSpectralClustering(kernel="precomputed", random_state=0),
+        ROWS_FOR_A_KERNEL_MATRIX,
     ),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),

@@ -38,9 +38,7 @@ def random_graph(rng, n):
 def plain(W, labels):
     """The measures by their definitions, with sums over pairs."""
     n = len(labels)
-    cut = sum(
-        W[i, j] for i in range(n) for j in range(i) if labels[i] != labels[j]
-    )
+    cut = sum(W[i, j] for i in range(n) for j in range(i) if labels[i] != labels[j])
     ratio = ncut = nassoc = 0.0
     for k in set(labels):
         inside = np.array([y == k for y in labels])
@@ -59,8 +57,7 @@ def test_measures(W, data):
     expected = plain(W, labels)
     for form in (W, csr_array(W)):
         found = [
-            measure(form, labels)
-            for measure in (cut_value, ratio_cut, normalized_cut)
+            measure(form, labels) for measure in (cut_value, ratio_cut, normalized_cut)
         ]
         assert_allclose([*found, normalized_association(form, labels)], expected)
     k = len(set(labels))

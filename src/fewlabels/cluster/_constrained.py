@@ -211,17 +211,16 @@ class ConstrainedRelaxation:
     volume: float
 
 
-def _eigenpairs(L: NDArray[Any], M: NDArray[Any]) -> tuple[Any, Any]:
+def _eigenpairs(L: NDArray[Any], M: NDArray[Any], N: NDArray[Any]) -> tuple[Any, Any]:
     r"""All pairs :math:`L v = \lambda M v` with :math:`0 < \lambda < \infty`.
 
-    L is psd, M symmetric. With a basis N of the null space of L and R of its
-    complement, :math:`N^\top M v = 0` for every such v, which gives its part in N; what
+    L is psd with eigenvalues up to 2, M symmetric. With an orthonormal basis N of the
+    null space of L and R of its complement, :math:`N^\top M v = 0` for every such v, which gives its part in N; what
     is left is :math:`S y = \mu R^\top L R y` with :math:`\mu = 1/\lambda`, S symmetric
     and the right matrix positive definite. So all eigenvalues are real.
     """
-    eigenvalues, E = linalg.eigh(L)
-    is_null = eigenvalues <= L.shape[0] * np.finfo(np.float64).eps * eigenvalues[-1]
-    N, R, kept = E[:, is_null], E[:, ~is_null], eigenvalues[~is_null]
+    eigenvalues, E = linalg.eigh(L + 4 * (N @ N.T))  # N comes last
+    R, kept = E[:, : -N.shape[1]], eigenvalues[: -N.shape[1]]
     R = R / np.sqrt(kept)  # now R' L R = I
     m, F = linalg.eigh(N.T @ M @ N)
     size = max(float(np.abs(M).max()), np.finfo(np.float64).tiny)
@@ -343,7 +342,8 @@ def constrained_relaxation(
             raise ValueError(f"beta={beta!r} must be a number or 'auto'.")
         share = float(np.mean(row_sums(abs(Q)) > 0))
         beta = _automatic_level(beta_max, total, share, volume)
-    values, V = _eigenpairs(L, Q_bar - (beta / volume) * np.eye(n))
+    M = Q_bar - (beta / volume) * np.eye(n)
+    values, V = _eigenpairs(L, M, root[:, None] / np.sqrt(volume))
     if values.size < n_components:
         raise ValueError(
             f"beta={beta:.6g} cannot be reached: {values.size} vectors keep to the "

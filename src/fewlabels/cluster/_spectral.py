@@ -225,8 +225,7 @@ def extend_vectors(
         return _divided(product(W_new, U), values)
     degrees = row_sums(W_new)[:, None]
     if norm is None:
-        # Not beyond the eigenvalue: a vertex of so small a degree is outside the model.
-        return _divided(product(W_new, U), np.maximum(degrees - values, 0.1 * degrees))
+        return _divided(product(W_new, U), np.where(degrees > 0, degrees - values, 0))
     old = relaxation.degrees
     if norm == "symmetric":
         scaled = U / np.sqrt(np.where(old > 0, old, 1))[:, None]
