@@ -26,7 +26,7 @@ from fewlabels.cluster import (
 )
 from fewlabels.datasets import make_moons
 from fewlabels.exceptions import DisconnectedGraphWarning, IgnoredParameterWarning
-from fewlabels.graphs import graph_laplacian, similarity_graph
+from fewlabels.graphs import graph_laplacian
 from tests.graphs.strategies import weights
 
 NORMS = ("symmetric", "random_walk", None, "affinity")

@@ -54,9 +54,19 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
     def _is(self, affinity: str) -> bool:
         return isinstance(self.affinity, str) and self.affinity == affinity
 
+    def _weighs_given(self) -> bool:
+        """Whether `X` holds the weights, none of which may be negative."""
+        return self._is("precomputed")
+
     def _fit_graph(self, X: Any) -> Any:
         """Validate training rows and weigh all pairs of them, sparse for "knn"."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=FLOATS,
+            ensure_non_negative=self._weighs_given(),
+        )
         self._transformer: SimilarityGraphTransformer | None = None
         self._fit_X: Any = None
         self.kernel_ = None
@@ -111,7 +121,7 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is("precomputed")
-        tags.input_tags.positive_only = self._is("precomputed")
+        tags.input_tags.positive_only = self._weighs_given()
         tags.input_tags.sparse = True
         return tags
 

@@ -215,9 +215,10 @@ def _eigenpairs(L: NDArray[Any], M: NDArray[Any], N: NDArray[Any]) -> tuple[Any,
     r"""All pairs :math:`L v = \lambda M v` with :math:`0 < \lambda < \infty`.
 
     L is psd with eigenvalues up to 2, M symmetric. With an orthonormal basis N of the
-    null space of L and R of its complement, :math:`N^\top M v = 0` for every such v, which gives its part in N; what
-    is left is :math:`S y = \mu R^\top L R y` with :math:`\mu = 1/\lambda`, S symmetric
-    and the right matrix positive definite. So all eigenvalues are real.
+    null space of L and R of its complement, :math:`N^\top M v = 0` for every such v,
+    which gives its part in N; what is left is :math:`S y = \mu R^\top L R y` with
+    :math:`\mu = 1/\lambda`, S symmetric and the right matrix positive definite. So all
+    eigenvalues are real.
     """
     eigenvalues, E = linalg.eigh(L + 4 * (N @ N.T))  # N comes last
     R, kept = E[:, : -N.shape[1]], eigenvalues[: -N.shape[1]]
@@ -372,15 +373,15 @@ def _joined(W: NDArray[Any]) -> NDArray[Any]:
     Vectors that are constant on components would all have cost 0, which hides those
     that keep to the constraints among them; now they have a small one.
     """
-    report = connectivity(W)
-    if report.is_connected:
-        return W
     n, volume = W.shape[0], float(W.sum())
     if volume <= 0:
         raise ValueError(
-            "The graph has no edge: use more neighbours (n_neighbors) or a wider "
-            "kernel."
+            f"The graph of n_samples={n} rows has no edge: use more neighbours "
+            "(n_neighbors) or a wider kernel."
         )
+    report = connectivity(W)
+    if report.is_connected:
+        return W
     warnings.warn(
         f"The graph falls into {report.n_components} components, which are joined by "
         f"edges of weight {BRIDGE * volume / n**2:.2g}. Use more neighbours "

@@ -23,7 +23,7 @@ from fewlabels.cluster._assign import assign_rows, nearest_center, warn_unjoined
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs._eigen import signs
 from fewlabels.kernels import resolve_kernel
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS
+from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
 from fewlabels.kernels._nystrom import nystrom_from_columns
 
 # Eigenvalues up to this share of the largest are not divided by.
@@ -56,6 +56,11 @@ class NystromRelaxation:
     row_sums: NDArray[Any]
 
 
+def _unit_rows(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Rows of length 1; a column of zeros where there is no vector at all."""
+    return normalize(vectors) if vectors.shape[1] else np.zeros((len(vectors), 1))
+
+
 def _inverse_root(sums: NDArray[Any]) -> NDArray[Any]:
     """Return 1 / sqrt, and 0 where there is nothing to divide."""
     out = np.zeros_like(sums)
@@ -85,9 +90,10 @@ def nystrom_relaxation(
     ===========  ===================================================================
 
     All are exact if all rows are landmarks (the first as long as no eigenvalue is near
-    -1, which it takes for 1). The first uses all rows to find its vectors, the second only the landmarks, and so needs more of them. The last one
-    loses the informative vectors, those of the smallest eigenvalues, if `rank` is below
-    the number of landmarks, and divides by these eigenvalues if it is not.
+    -1, which it takes for 1). The first uses all rows to find its vectors, the second
+    only the landmarks, and so needs more of them. The last one loses the informative
+    vectors, those of the smallest eigenvalues, if `rank` is below the number of
+    landmarks, and divides by these eigenvalues if it is not.
 
     Parameters
     ----------
@@ -325,7 +331,13 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
         self : object
             The fitted model.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=FLOATS,
+            ensure_non_negative=is_precomputed(self.kernel),
+        )
         n = X.shape[0]
         n_landmarks = min(self.n_landmarks, n)
         if n_landmarks < self.n_clusters:
@@ -373,7 +385,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
         warn_unjoined(relaxation.row_sums, "landmark", _REMEDY)
         self.eigenvalues_ = relaxation.eigenvalues
         self._mapping = relaxation.mapping
-        self.embedding_ = normalize(relaxation.vectors)
+        self.embedding_ = _unit_rows(relaxation.vectors)
         self.labels_, self.cluster_centers_ = assign_rows(
             self.embedding_,
             self.n_clusters,
@@ -413,7 +425,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         C = self._affinities(X)
         warn_unjoined(C.sum(axis=1), "landmark", _REMEDY)
-        return normalize(C @ self._mapping)  # the scale of a row does not matter
+        return _unit_rows(C @ self._mapping)  # the scale of a row does not matter
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Assign rows to the clusters.
@@ -432,8 +444,8 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel == "precomputed"
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.positive_only = is_precomputed(self.kernel)
         tags.input_tags.sparse = True
         return tags
 

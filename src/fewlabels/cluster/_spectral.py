@@ -434,6 +434,9 @@ class NormalizedSpectralClustering(GraphClusterer):
         )
         return self
 
+    def _weighs_given(self) -> bool:
+        return super()._weighs_given() and self.norm != "affinity"
+
     def _rows(self, vectors: NDArray[Any]) -> NDArray[Any]:
         return normalize(vectors) if self.norm == "symmetric" else vectors
 
