@@ -12,8 +12,8 @@ and so are the parts, again and again. How many parts there are need not be know
 # %%
 # An image
 # --------
-# Four shapes, two of which touch, on a background whose brightness changes from left to
-# right, with noise.
+# A disc in a ring, a rectangle and a triangle, on a background whose brightness changes
+# from left to right, with noise.
 import numpy as np
 
 rng = np.random.default_rng(0)
@@ -24,13 +24,13 @@ image[(row - 20) ** 2 + (column - 20) ** 2 < 13**2] = 0.95
 image[(row - 20) ** 2 + (column - 20) ** 2 < 6**2] = 0.55
 image[34:54, 12:40] = 0.7
 image[(row > 14) & (row < 50) & (abs(column - 60) < (row - 12) / 2.6)] = 0.85
-image += 0.03 * rng.normal(size=image.shape)
+image += 0.05 * rng.normal(size=image.shape)
 
 # %%
 # The graph
 # ---------
-# Pixels up to five pixels apart are joined. An edge is weak if the intensities differ by
-# more than about 0.1.
+# Pixels up to five pixels apart are joined. An edge is weak if the intensities differ
+# by more than about 0.1.
 from fewlabels.graphs import image_graph
 
 W = image_graph(image, radius=5, intensity_width=0.1, distance_width=4)

@@ -52,16 +52,43 @@ def pencil(W, Q, beta):
 
 class TestRelaxation:
     @pytest.mark.parametrize("share", [-0.5, 0.1, 0.5, 0.9])
-    def test_optimality(self, share, rng):
-        """KKT, constraint, least cost of the feasible; against the general solver."""
+    def test_optimality_with_orthogonality(self, share, rng):
+        """KKT with a multiplier for the constant, constraint, number of vectors."""
         for _ in range(5):
             W, Q = random_problem(rng)
             L, Q_bar, volume = normalised(W, Q)
             top = constrained_relaxation(W, Q).beta_max
             beta = share * top
+            result = constrained_relaxation(W, Q, beta=beta)
+            root = np.sqrt(W.sum(axis=1))
+            v = result.vectors[:, 0] * root
+            assert_allclose(v @ v, volume)
+            assert abs(v @ root) < 1e-8 * volume
+            M = Q_bar - beta / volume * np.eye(25)
+            residual = L @ v - result.multipliers[0] * (M @ v)
+            residual -= result.offsets[0] * root
+            assert np.abs(residual).max() < 1e-8 * np.abs(v).max()
+            assert result.constraint_values[0] > beta
+            assert_allclose(
+                result.costs[0],
+                result.multipliers[0] * (result.constraint_values[0] - beta),
+            )
+            basis = linalg.null_space(root[None])
+            spectrum = linalg.eigvalsh(basis.T @ Q_bar @ basis) * volume
+            assert result.n_feasible == np.sum(spectrum > beta)
+            assert_allclose(top, spectrum[-1])
+
+    @pytest.mark.parametrize("share", [-0.5, 0.1, 0.5, 0.9])
+    def test_optimality(self, share, rng):
+        """KKT, constraint, least cost of the feasible; against the general solver."""
+        for _ in range(5):
+            W, Q = random_problem(rng)
+            L, Q_bar, volume = normalised(W, Q)
+            top = constrained_relaxation(W, Q, orthogonal=False).beta_max
+            beta = share * top
             if Q.sum() > beta > 0:  # see below
                 beta = (Q.sum() + top) / 2
-            result = constrained_relaxation(W, Q, beta=beta)
+            result = constrained_relaxation(W, Q, beta=beta, orthogonal=False)
             values, V, M = pencil(W, Q, beta)
             assert result.n_feasible == values.size
             v = result.vectors[:, 0] * np.sqrt(W.sum(axis=1))
@@ -73,6 +100,7 @@ class TestRelaxation:
             assert_allclose(
                 result.costs[0], result.multipliers[0] * (v @ Q_bar @ v - beta)
             )
+            assert abs(result.offsets[0]) < 1e-8
             V *= np.sqrt(volume) / np.linalg.norm(V, axis=0)
             costs = np.einsum("ij,ij->j", V, L @ V)
             assert_allclose(result.costs[0], costs.min(), rtol=1e-6)
@@ -89,9 +117,11 @@ class TestRelaxation:
                 seen.add((bool(Q.sum() > beta), bool(expected > 0)))
                 if expected < 1:
                     with pytest.raises(ValueError, match="cannot be reached"):
-                        constrained_relaxation(W, Q, beta=beta)
+                        constrained_relaxation(W, Q, beta=beta, orthogonal=False)
                 else:
-                    found = constrained_relaxation(W, Q, beta=beta).n_feasible
+                    found = constrained_relaxation(
+                        W, Q, beta=beta, orthogonal=False
+                    ).n_feasible
                     assert found == expected
         assert {(True, True), (False, True)} <= seen
 
@@ -104,7 +134,7 @@ class TestRelaxation:
             L, _, volume = normalised(W, Q)
             if values.size == 0:
                 continue
-            result = constrained_relaxation(W, Q, beta=beta)
+            result = constrained_relaxation(W, Q, beta=beta, orthogonal=False)
             v = result.vectors[:, 0] * np.sqrt(W.sum(axis=1))
             residual = L @ v - result.multipliers[0] * (M @ v)
             assert np.abs(residual).max() < 1e-7 * np.abs(v).max()
@@ -230,6 +260,21 @@ class TestEstimator:
             )
             assert adjusted_rand_score(truth, model.labels_) == 1
             assert_array_equal(model.predict(X), model.labels_)
+
+    def test_mostly_must_links(self):
+        """The constant keeps to must-links: without orthogonality nothing is parted."""
+        corners = np.array([[0, 0], [6, 0], [0, 6], [6, 6]])
+        X, y = make_blobs(120, centers=corners, random_state=0)
+        a, b, c, d = (np.flatnonzero(y == k)[:2] for k in range(4))
+        pairs = {"must_link": np.c_[[*a, *c], [*b, *d]], "cannot_link": np.c_[a, c]}
+        model = ConstrainedSpectralClustering(affinity="rbf", gamma=0.05)
+        model.fit(X, **pairs)
+        assert adjusted_rand_score(y // 2, model.labels_) == 1
+        assert_array_equal(model.predict(X), model.labels_)
+        printed = ConstrainedSpectralClustering(
+            affinity="rbf", gamma=0.05, orthogonal=False
+        )
+        assert np.unique(printed.fit(X, **pairs).labels_).size == 1
 
     def test_few_labels_help(self):
         X, y = make_moons(300, noise=0.15, random_state=1)[:2]

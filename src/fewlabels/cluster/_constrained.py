@@ -187,6 +187,8 @@ class ConstrainedRelaxation:
         Relaxed indicators :math:`u = D^{-1/2} v`, least cost first.
     multipliers : ndarray of shape (n_components,)
         The eigenvalues :math:`\lambda > 0`.
+    offsets : ndarray of shape (n_components,)
+        The multipliers :math:`\eta`; 0 for ``orthogonal=False``.
     costs : ndarray of shape (n_components,)
         :math:`v^\top \bar L v`, in increasing order.
     constraint_values : ndarray of shape (n_components,)
@@ -203,12 +205,22 @@ class ConstrainedRelaxation:
 
     vectors: NDArray[np.float64]
     multipliers: NDArray[np.float64]
+    offsets: NDArray[np.float64]
     costs: NDArray[np.float64]
     constraint_values: NDArray[np.float64]
     beta: float
     beta_max: float
     n_feasible: int
     volume: float
+
+
+def _orthogonal_eigenpairs(
+    L: NDArray[Any], M: NDArray[Any], N: NDArray[Any]
+) -> tuple[Any, Any]:
+    r"""All pairs :math:`L v = \lambda M v + N \eta`, :math:`N^\top v = 0`, λ > 0."""
+    R = _whitened_complement(L, N)
+    mu, Y = _positive(R.T @ M @ R)
+    return 1 / mu, R @ Y
 
 
 def _eigenpairs(L: NDArray[Any], M: NDArray[Any], N: NDArray[Any]) -> tuple[Any, Any]:
@@ -220,9 +232,7 @@ def _eigenpairs(L: NDArray[Any], M: NDArray[Any], N: NDArray[Any]) -> tuple[Any,
     :math:`\mu = 1/\lambda`, S symmetric and the right matrix positive definite. So all
     eigenvalues are real.
     """
-    eigenvalues, E = linalg.eigh(L + 4 * (N @ N.T))  # N comes last
-    R, kept = E[:, : -N.shape[1]], eigenvalues[: -N.shape[1]]
-    R = R / np.sqrt(kept)  # now R' L R = I
+    R = _whitened_complement(L, N)
     m, F = linalg.eigh(N.T @ M @ N)
     size = max(float(np.abs(M).max()), np.finfo(np.float64).tiny)
     usable = np.abs(m) > 1e-12 * size
@@ -233,10 +243,7 @@ def _eigenpairs(L: NDArray[Any], M: NDArray[Any], N: NDArray[Any]) -> tuple[Any,
         rank = int(np.count_nonzero(linalg.svdvals(B) > 1e-12 * size))
         R = R @ linalg.qr(B, pivoting=True)[0][:, rank:]
     MV = M @ V
-    S = R.T @ M @ R - (R.T @ MV / m[usable]) @ (MV.T @ R)
-    mu, Y = linalg.eigh((S + S.T) / 2)
-    positive = mu > 1e-12 * max(float(np.abs(mu).max(initial=0.0)), 1e-300)
-    mu, Y = mu[positive], Y[:, positive]
+    mu, Y = _positive(R.T @ M @ R - (R.T @ MV / m[usable]) @ (MV.T @ R))
     X = R @ Y
     X = X - V @ ((MV.T @ X) / m[usable][:, None])
     if B.shape[1]:  # L v = lambda M v along B fixes the part in Z
@@ -245,12 +252,27 @@ def _eigenpairs(L: NDArray[Any], M: NDArray[Any], N: NDArray[Any]) -> tuple[Any,
     return 1 / mu, X
 
 
+def _whitened_complement(L: NDArray[Any], N: NDArray[Any]) -> NDArray[Any]:
+    """Basis R of the complement of the null space N with R' L R = I."""
+    values, E = linalg.eigh(L + 4 * (N @ N.T))  # N comes last
+    k = N.shape[1]
+    return E[:, :-k] / np.sqrt(values[:-k])
+
+
+def _positive(S: NDArray[Any]) -> tuple[Any, Any]:
+    """Positive eigenvalues of a symmetric matrix and their eigenvectors."""
+    mu, Y = linalg.eigh((S + S.T) / 2)
+    kept = mu > 1e-12 * float(np.abs(mu).max(initial=0.0))
+    return mu[kept], Y[:, kept]
+
+
 def constrained_relaxation(
     W: Any,
     Q: Any,
     *,
     n_components: int = 1,
     beta: float | str = "auto",
+    orthogonal: bool = True,
 ) -> ConstrainedRelaxation:
     r"""Relax the clustering of a graph under constraints on pairs.
 
@@ -260,12 +282,12 @@ def constrained_relaxation(
     .. math::
         \min_v \; v^\top \bar L v \quad \text{subject to} \quad
         v^\top \bar Q v \ge \beta, \quad v^\top v = \mathrm{vol}, \quad
-        v \ne D^{1/2} 1 .
+        v \perp D^{1/2} 1 .
 
     Solutions are among the vectors of :math:`\bar L v = \lambda (\bar Q -
-    \tfrac{\beta}{\mathrm{vol}} I) v`. Since :math:`v^\top \bar L v = \lambda (v^\top
-    \bar Q v - \beta)`, those with :math:`\lambda > 0` keep to the constraint, and of
-    them the ones of least cost are taken.
+    \tfrac{\beta}{\mathrm{vol}} I) v + \eta D^{1/2} 1`. Since :math:`v^\top \bar L v =
+    \lambda (v^\top \bar Q v - \beta)`, those with :math:`\lambda > 0` keep to the
+    constraint, and of them the ones of least cost are taken.
 
     Parameters
     ----------
@@ -278,8 +300,12 @@ def constrained_relaxation(
         Number of vectors.
     beta : float or "auto", default="auto"
         The level of the constraints; the larger, the more they count. "auto" goes a
-        tenth of the way up to the level that cannot be reached, and nine tenths if
-        there are constraints on all rows.
+        fiftieth of the way up to the level that cannot be reached, more with
+        constraints on more rows, and nine tenths of it with constraints on all.
+    orthogonal : bool, default=True
+        Whether v is orthogonal to :math:`D^{1/2} 1`, as for the normalised cut. False
+        asks only that v is not a multiple of it and takes :math:`\eta = 0`, as in [1]_;
+        then, where must-links prevail, the cheapest v is often nearly constant.
 
     Returns
     -------
@@ -298,9 +324,10 @@ def constrained_relaxation(
 
     Notes
     -----
-    With p eigenvalues of :math:`\bar Q` above :math:`\beta / \mathrm{vol}`, there are p
-    such vectors if the sum of Q is below :math:`\beta`. If it is above, the constant
-    vector keeps to the constraint too, and there is one less.
+    There are as many such vectors as eigenvalues of :math:`\bar Q` above :math:`\beta /
+    \mathrm{vol}` on the complement of :math:`D^{1/2} 1`. For ``orthogonal=False`` it is
+    the eigenvalues on the whole space, less one if the sum of Q is above :math:`\beta`:
+    then the constant vector keeps to the constraint too.
 
     The eigenproblem is dense: it takes some n^3 operations, and is refused beyond
     10,000 rows.
@@ -334,17 +361,17 @@ def constrained_relaxation(
     volume = float(degrees.sum())
     root = np.sqrt(degrees)
     Q_bar = Q.toarray() / root[:, None] / root
-    spectrum = linalg.eigvalsh(Q_bar)[::-1] * volume
-    spectrum[np.abs(spectrum) < 1e-12 * np.abs(spectrum).max()] = 0
-    total = float(Q.sum())
+    constant = root[:, None] / np.sqrt(volume)
+    spectrum = _spectrum(Q_bar, constant if orthogonal else None) * volume
+    total = -np.inf if orthogonal else float(Q.sum())
     beta_max = _largest_level(spectrum, total, n_components)
     if isinstance(beta, str):
         if beta != "auto":
             raise ValueError(f"beta={beta!r} must be a number or 'auto'.")
         share = float(np.mean(row_sums(abs(Q)) > 0))
         beta = _automatic_level(beta_max, total, share, volume)
-    M = Q_bar - (beta / volume) * np.eye(n)
-    values, V = _eigenpairs(L, M, root[:, None] / np.sqrt(volume))
+    solve = _orthogonal_eigenpairs if orthogonal else _eigenpairs
+    values, V = solve(L, Q_bar - (beta / volume) * np.eye(n), constant)
     if values.size < n_components:
         raise ValueError(
             f"beta={beta:.6g} cannot be reached: {values.size} vectors keep to the "
@@ -355,8 +382,11 @@ def constrained_relaxation(
     costs = np.einsum("ij,ij->j", V, L @ V)
     best = np.argsort(costs, kind="stable")[:n_components]
     V = signed(V[:, best])
+    U = V / root[:, None]
+    slopes = np.asarray(Q.sum(axis=0)) @ U - (beta / volume) * (degrees @ U)
     return ConstrainedRelaxation(
-        vectors=V / root[:, None],
+        vectors=U,
+        offsets=-values[best] * slopes / volume,
         multipliers=values[best],
         costs=costs[best],
         constraint_values=np.einsum("ij,ij->j", V, Q_bar @ V),
@@ -394,8 +424,20 @@ def _joined(W: NDArray[Any]) -> NDArray[Any]:
     return W
 
 
+def _spectrum(Q_bar: NDArray[Any], without: NDArray[Any] | None) -> NDArray[Any]:
+    """Eigenvalues in decreasing order, perhaps on the complement of a unit vector."""
+    if without is not None:
+        basis = linalg.qr(without)[0][:, 1:]
+        Q_bar = basis.T @ Q_bar @ basis
+    spectrum = linalg.eigvalsh(Q_bar)[::-1].copy()
+    spectrum[np.abs(spectrum) < 1e-12 * np.abs(spectrum).max(initial=0.0)] = 0
+    return spectrum
+
+
 def _largest_level(spectrum: NDArray[Any], total: float, k: int) -> float:
     """Level at and above which fewer than k vectors keep to the constraints."""
+    if k > spectrum.size:
+        return -np.inf
     level = float(spectrum[k - 1])
     if total < level or k >= spectrum.size:
         return level
@@ -409,7 +451,7 @@ def _automatic_level(top: float, total: float, share: float, volume: float) -> f
         return top - 1e-3 * volume
     bottom = total if 0 < total < top else 0.0
     # Near the top a vector has nearly all of its length in the rows with constraints.
-    return bottom + (0.1 + 0.8 * share) * (top - bottom)
+    return bottom + (0.02 + 0.88 * share) * (top - bottom)
 
 
 class ConstrainedSpectralClustering(GraphClusterer):
@@ -420,7 +462,7 @@ class ConstrainedSpectralClustering(GraphClusterer):
 
     .. math::
         \min_u \; u^\top (D - W) u \quad \text{subject to} \quad
-        u^\top Q u \ge \beta, \quad u^\top D u = \mathrm{vol}, \quad u \ne 1,
+        u^\top Q u \ge \beta, \quad u^\top D u = \mathrm{vol}, \quad u^\top D 1 = 0,
 
     see :func:`constrained_relaxation`. For two clusters the sign of the best u is the
     cluster; for K, the rows of the K - 1 best are clustered by k-means. The constraints
@@ -432,7 +474,10 @@ class ConstrainedSpectralClustering(GraphClusterer):
         Number K of clusters.
     beta : float or "auto", default="auto"
         Level of the constraints, below `beta_max_`: the larger, the more they count.
-        "auto" goes a tenth of the way, more with constraints on more rows.
+        "auto" goes 2 to 90 % of the way, by the share of rows with constraints.
+    orthogonal : bool, default=True
+        Whether to ask for :math:`u^\top D 1 = 0`, as the normalised cut does; False
+        only for :math:`u \ne 1`, as printed in [1]_.
     normalize_rows : bool, default=True
         For more than two clusters, whether rows are scaled to length 1 before k-means.
         The rows with constraints are far longer than the others and would otherwise be
@@ -441,10 +486,10 @@ class ConstrainedSpectralClustering(GraphClusterer):
         The weights, see :class:`NormalizedSpectralClustering`.
     n_neighbors : int, default=10
         Neighbours of "knn".
-    weight : str or callable, default="heat"
+    weight : str or callable, default="binary"
         Weight of an edge of "knn", see :func:`fewlabels.graphs.similarity_graph`.
     bandwidth : float or "auto", default="auto"
-        Bandwidth of this weight.
+        Bandwidth of "heat" and other weights that have one.
     neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
         Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
@@ -518,6 +563,7 @@ class ConstrainedSpectralClustering(GraphClusterer):
         **AFFINITY_CONSTRAINTS,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "beta": [StrOptions({"auto"}), Interval(Real, None, None, closed="neither")],
+        "orthogonal": ["boolean"],
         "normalize_rows": ["boolean"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
     }
@@ -527,10 +573,11 @@ class ConstrainedSpectralClustering(GraphClusterer):
         n_clusters: int = 2,
         *,
         beta: float | str = "auto",
+        orthogonal: bool = True,
         normalize_rows: bool = True,
         affinity: Any = "knn",
         n_neighbors: int = 10,
-        weight: Any = "heat",
+        weight: Any = "binary",
         bandwidth: float | str = "auto",
         neighbors: Any = "exact",
         gamma: float | str | None = "scale",
@@ -543,6 +590,7 @@ class ConstrainedSpectralClustering(GraphClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.beta = beta
+        self.orthogonal = orthogonal
         self.normalize_rows = normalize_rows
         self.affinity = affinity
         self.n_neighbors = n_neighbors
@@ -603,7 +651,11 @@ class ConstrainedSpectralClustering(GraphClusterer):
             )
         self.constraints_ = Q
         relaxation = constrained_relaxation(
-            W, Q, n_components=max(self.n_clusters - 1, 1), beta=self.beta
+            W,
+            Q,
+            n_components=max(self.n_clusters - 1, 1),
+            beta=self.beta,
+            orthogonal=self.orthogonal,
         )
         self.relaxation_ = relaxation
         self.beta_, self.beta_max_ = relaxation.beta, relaxation.beta_max
@@ -648,10 +700,8 @@ class ConstrainedSpectralClustering(GraphClusterer):
         fitted = self.relaxation_
         # The eigenvector equation at a row whose row of Q is zero.
         factor = 1 + fitted.multipliers * fitted.beta / fitted.volume
-        rows = _divided(
-            product(W, fitted.vectors),
-            degrees[:, None] * np.where(factor > 0, factor, 1),
-        )
+        means = _divided(product(W, fitted.vectors), degrees[:, None])
+        rows = (means + fitted.offsets) / np.where(factor > 0, factor, 1)
         if self.n_clusters == 2:
             return ((rows[:, 0] > 0) != self._flipped).astype(np.intp)
         return nearest_center(self._rows(rows), self._centers)

@@ -538,10 +538,10 @@ class RecursiveNormalizedCut(GraphClusterer):
         :func:`fewlabels.graphs.image_graph`.
     n_neighbors : int, default=10
         Neighbours of "knn".
-    weight : str or callable, default="heat"
+    weight : str or callable, default="binary"
         Weight of an edge of "knn", see :func:`fewlabels.graphs.similarity_graph`.
     bandwidth : float or "auto", default="auto"
-        Bandwidth of this weight.
+        Bandwidth of "heat" and other weights that have one.
     neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
         Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
@@ -618,7 +618,7 @@ class RecursiveNormalizedCut(GraphClusterer):
         min_size: int = 1,
         affinity: Any = "knn",
         n_neighbors: int = 10,
-        weight: Any = "heat",
+        weight: Any = "binary",
         bandwidth: float | str = "auto",
         neighbors: Any = "exact",
         gamma: float | str | None = "scale",

@@ -268,10 +268,11 @@ class NormalizedSpectralClustering(GraphClusterer):
         itself, dense or sparse.
     n_neighbors : int, default=10
         Neighbours of "knn".
-    weight : str or callable, default="heat"
-        Weight of an edge of "knn", see :func:`fewlabels.graphs.similarity_graph`.
+    weight : str or callable, default="binary"
+        Weight of an edge of "knn", see :func:`fewlabels.graphs.similarity_graph`. With
+        "heat", long edges are so weak that a few outliers may become a cluster.
     bandwidth : float or "auto", default="auto"
-        Bandwidth of this weight.
+        Bandwidth of "heat" and other weights that have one.
     neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
         Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
@@ -366,7 +367,7 @@ class NormalizedSpectralClustering(GraphClusterer):
         norm: str | None = "symmetric",
         affinity: Any = "knn",
         n_neighbors: int = 10,
-        weight: Any = "heat",
+        weight: Any = "binary",
         bandwidth: float | str = "auto",
         neighbors: Any = "exact",
         gamma: float | str | None = "scale",
