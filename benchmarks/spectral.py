@@ -73,10 +73,10 @@ def models(n_clusters, width):
             NormalizedSpectralClustering(n_clusters, norm="random_walk", **graph),
             True,
         ),
-        "NystromSpectralClustering, 150 landmarks, from rows": (
+        "NystromSpectralClustering, 100 landmarks, from rows": (
             NystromSpectralClustering(
                 n_clusters,
-                n_landmarks=150,
+                n_landmarks=100,
                 gamma=gamma_from_width(width),
                 random_state=SEED,
             ),
@@ -100,7 +100,7 @@ def main(n=N):
         X, y = make(n)
         start = time.perf_counter()
         W = similarity_graph(X, n_neighbors=10, weight="binary")
-        print(f"{name}: graph in {time.perf_counter() - start:.1f} s", flush=True)
+        for_graph = time.perf_counter() - start
         theirs = None
         for case, (model, takes_graph) in models(n_clusters, width).items():
             labels, seconds = timed(model, W if takes_graph else X)
@@ -110,6 +110,7 @@ def main(n=N):
                 "n": n,
                 "estimator": case,
                 "seconds": round(seconds, 2),
+                "with the graph": round(seconds + takes_graph * for_graph, 2),
                 "times faster": round(theirs / seconds, 1),
                 "accuracy": f"{100 * accuracy(y, labels):.2f} %",
             }

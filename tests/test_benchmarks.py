@@ -75,3 +75,17 @@ def test_naive_and_fast_search_agree(s2rlsc):
     assert not stopped
     assert trials == fast.n_trials
     np.testing.assert_array_equal(slow, fast.y)
+
+
+def test_spectral_benchmark_runs():
+    script = SCRIPT.parents[1] / "spectral.py"
+    if not script.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("spectral_benchmark", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rows = module.main(1000)
+    assert len(rows) == 3 * len(module.SETS)
+    found = {(r["data"], r["estimator"][:7]): float(r["accuracy"][:-2]) for r in rows}
+    assert found["blobs", "Nystrom"] > found["blobs", "scikit-"] - 1
+    assert found["moons, noise 0.05", "Nystrom"] > 99

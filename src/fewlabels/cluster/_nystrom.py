@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
@@ -26,6 +25,8 @@ from fewlabels.kernels import resolve_kernel
 from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
 from fewlabels.kernels._nystrom import nystrom_from_columns
 
+# Affinities computed at once, 2 MiB: what stays in the cache of a core.
+BLOCK = 2**18
 # Eigenvalues up to this share of the largest are not divided by.
 SMALLEST = 1e-6
 
@@ -402,8 +403,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
             return C.toarray() if hasattr(C, "toarray") else C
         out = np.empty((X.shape[0], self.landmark_indices_.size), dtype=X.dtype)
         # Kernels take several arrays of the size of their result while they work.
-        row_bytes = 4 * 8 * out.shape[1]
-        step = max(1, int(get_config()["working_memory"] * 2**16 // row_bytes))
+        step = max(1, BLOCK // out.shape[1])
         for batch in gen_batches(X.shape[0], step):
             out[batch] = self.kernel_(X[batch], self.landmarks_)
         return out
