@@ -382,7 +382,7 @@ def minimum_normalized_cut(
     return NormalizedCut(
         _by_first_row(sides),
         float(values[best]),
-        float(pairs.values[1]),
+        min(float(pairs.values[1]), float(values[best])),  # but for rounding
         vector,
         float(counts.min() / counts.max()),
     )
