@@ -281,13 +281,15 @@ def constrained_relaxation(
 
     .. math::
         \min_v \; v^\top \bar L v \quad \text{subject to} \quad
-        v^\top \bar Q v \ge \beta, \quad v^\top v = \mathrm{vol}, \quad
-        v \perp D^{1/2} 1 .
+        v^\top \bar Q v \ge \alpha, \quad v^\top v = \mathrm{vol}, \quad
+        v \perp D^{1/2} 1
 
-    Solutions are among the vectors of :math:`\bar L v = \lambda (\bar Q -
-    \tfrac{\beta}{\mathrm{vol}} I) v + \eta D^{1/2} 1`. Since :math:`v^\top \bar L v =
-    \lambda (v^\top \bar Q v - \beta)`, those with :math:`\lambda > 0` keep to the
-    constraint, and of them the ones of least cost are taken.
+    for some level :math:`\alpha > \beta`. With multipliers :math:`\lambda` of the first
+    and :math:`-\lambda \beta / \mathrm{vol}` of the second condition, the stationary
+    vectors are those of :math:`\bar L v = \lambda (\bar Q - \tfrac{\beta}{\mathrm{vol}}
+    I) v + \eta D^{1/2} 1`. Since :math:`v^\top \bar L v = \lambda (v^\top \bar Q v -
+    \beta)`, the ones with :math:`\lambda > 0` are above :math:`\beta`, and of these the
+    cheapest are taken.
 
     Parameters
     ----------
@@ -462,11 +464,12 @@ class ConstrainedSpectralClustering(GraphClusterer):
 
     .. math::
         \min_u \; u^\top (D - W) u \quad \text{subject to} \quad
-        u^\top Q u \ge \beta, \quad u^\top D u = \mathrm{vol}, \quad u^\top D 1 = 0,
+        u^\top Q u \ge \alpha, \quad u^\top D u = \mathrm{vol}, \quad u^\top D 1 = 0,
 
-    see :func:`constrained_relaxation`. For two clusters the sign of the best u is the
-    cluster; for K, the rows of the K - 1 best are clustered by k-means. The constraints
-    are soft: `satisfied_` says how many of them hold.
+    at a level :math:`\alpha` above :math:`\beta`, see :func:`constrained_relaxation`.
+    For two clusters the sign of the best u is the cluster; for K, the rows of the K - 1
+    best are clustered by k-means. The constraints are soft: `satisfied_` says how many
+    of them hold.
 
     Parameters
     ----------
