@@ -204,3 +204,17 @@ class TestLapSVM:
             name, figure = draw()
             assert name in ("moons", "norms")
             assert len(figure.axes) in (1, 6)
+
+
+def test_spectral_benchmark_runs():
+    script = SCRIPT.parents[1] / "spectral.py"
+    if not script.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("spectral_benchmark", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rows = module.main(1000)
+    assert len(rows) == 3 * len(module.SETS)
+    found = {(r["data"], r["estimator"][:7]): float(r["accuracy"][:-2]) for r in rows}
+    assert found["blobs", "Nystrom"] > found["blobs", "scikit-"] - 1
+    assert found["moons, noise 0.05", "Nystrom"] > 99

@@ -12,7 +12,13 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fewlabels.cluster import RLSClustering
+from fewlabels.cluster import (
+    ConstrainedSpectralClustering,
+    NormalizedSpectralClustering,
+    NystromSpectralClustering,
+    RecursiveNormalizedCut,
+    RLSClustering,
+)
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
 from fewlabels.model_selection import LabeledOnly
@@ -121,6 +127,34 @@ ESTIMATORS = [
     (LaplacianRLSClassifierCV(), MINUS_ONE_IS_UNLABELLED),
     (LaplacianRLSRegressor(), {}),
     (LaplacianRLSRegressor(solver="direct", laplacian="symmetric"), {}),
+    # The checks come with as few as ten rows.
+    *(
+        (NormalizedSpectralClustering(n_neighbors=3, random_state=0, **p), {})
+        for p in (
+            {},
+            {"norm": "random_walk", "assign_labels": "discretize"},
+            {"norm": None, "affinity": "rbf"},
+            {"norm": "affinity", "affinity": "rbf"},
+        )
+    ),
+    (ConstrainedSpectralClustering(n_neighbors=3, random_state=0), {}),
+    (NystromSpectralClustering(random_state=0), {}),
+    (RecursiveNormalizedCut(n_neighbors=3, random_state=0), {}),
+    *(
+        (
+            model(affinity="precomputed", random_state=0),
+            ROWS_FOR_A_KERNEL_MATRIX,
+        )
+        for model in (
+            NormalizedSpectralClustering,
+            ConstrainedSpectralClustering,
+            RecursiveNormalizedCut,
+        )
+    ),
+    (
+        NystromSpectralClustering(kernel="precomputed", random_state=0),
+        ROWS_FOR_A_KERNEL_MATRIX,
+    ),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),
     (NystromFeatures(landmarks="leverage", random_state=0), {}),
@@ -128,7 +162,6 @@ ESTIMATORS = [
     (PivotedCholeskyFeatures(), {}),
     (
         PivotedCholeskyFeatures(kernel="precomputed"),
-        {**NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
         {**NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
     ),
     # The checks come with as few as ten rows.

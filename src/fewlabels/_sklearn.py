@@ -7,6 +7,7 @@ here, so that one file follows.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from sklearn.base import _fit_context as fit_context
+from sklearn.cluster._spectral import discretize
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -22,6 +23,7 @@ __all__ = [
     "Interval",
     "StrOptions",
     "check_sample_weight",
+    "discretize",
     "fit_context",
     "safe_indexing",
     "safe_split",

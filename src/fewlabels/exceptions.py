@@ -8,7 +8,7 @@ __all__ = ["DisconnectedGraphWarning", "IgnoredParameterWarning"]
 
 
 class DisconnectedGraphWarning(UserWarning):
-    """Some rows hang together with no labelled row: what is said of them is a guess."""
+    """A graph falls apart so that what is said of some of its rows is a guess."""
 
 
 class IgnoredParameterWarning(UserWarning):

@@ -16,6 +16,7 @@ from fewlabels.graphs._filters import (
     graph_kernel,
     graph_kernel_operator,
 )
+from fewlabels.graphs._image import image_graph
 from fewlabels.graphs._laplacian import graph_laplacian, laplacian_power
 from fewlabels.graphs._neighbors import nearest_neighbors
 from fewlabels.graphs._signals import (
@@ -62,6 +63,7 @@ __all__ = [
     "graph_mca",
     "graph_pca",
     "graph_tikhonov",
+    "image_graph",
     "l1_graph",
     "laplacian_power",
     "local_linear_weights",

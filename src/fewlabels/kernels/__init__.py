@@ -10,6 +10,7 @@ from fewlabels.kernels._low_rank import (
     pivoted_cholesky,
     ridge_leverage_scores,
 )
+from fewlabels.kernels._nystrom import NystromEigen, nystrom_approximation
 from fewlabels.kernels._operators import (
     CenteredGram,
     DenseGram,
@@ -32,6 +33,7 @@ __all__ = [
     "GramOperator",
     "Kernel",
     "LowRankGram",
+    "NystromEigen",
     "NystromFeatures",
     "PivotedCholesky",
     "PivotedCholeskyFeatures",
@@ -40,6 +42,7 @@ __all__ = [
     "gram_operator",
     "local_width",
     "median_width",
+    "nystrom_approximation",
     "pivoted_cholesky",
     "range_width",
     "resolve_kernel",

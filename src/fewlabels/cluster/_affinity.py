@@ -1,0 +1,137 @@
+"""From rows to the weights of a graph, for training rows and for new ones."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import Interval, StrOptions
+from fewlabels.exceptions import warn_ignored
+from fewlabels.graphs import SimilarityGraphTransformer
+from fewlabels.graphs._neighbors import SEARCH_CONSTRAINTS
+from fewlabels.graphs._weights import WEIGHT_CONSTRAINTS
+from fewlabels.kernels import resolve_kernel
+from fewlabels.kernels._functions import KERNEL_CONSTRAINTS
+
+AFFINITY_CONSTRAINTS: dict[str, list[Any]] = {
+    "affinity": [
+        StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, "knn", "precomputed"}),
+        callable,
+    ],
+    "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    "weight": WEIGHT_CONSTRAINTS["weight"],
+    "bandwidth": WEIGHT_CONSTRAINTS["bandwidth"],
+    "neighbors": SEARCH_CONSTRAINTS["neighbors"],
+    **{name: KERNEL_CONSTRAINTS[name] for name in ("gamma", "degree", "coef0")},
+    "kernel_params": KERNEL_CONSTRAINTS["kernel_params"],
+    "random_state": ["random_state"],
+    "n_jobs": [Integral, None],
+}
+
+
+class GraphClusterer(ClusterMixin, BaseEstimator):
+    """What estimators that cluster the vertices of a graph share: the graph."""
+
+    affinity: Any
+    n_neighbors: int
+    weight: Any
+    bandwidth: Any
+    neighbors: Any
+    gamma: Any
+    degree: float
+    coef0: float
+    kernel_params: dict[str, Any] | None
+    n_jobs: int | None
+
+    def _is(self, affinity: str) -> bool:
+        return isinstance(self.affinity, str) and self.affinity == affinity
+
+    def _weighs_given(self) -> bool:
+        """Whether `X` holds the weights, none of which may be negative."""
+        return self._is("precomputed")
+
+    def _fit_graph(self, X: Any) -> Any:
+        """Validate training rows and weigh all pairs of them, sparse for "knn"."""
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=FLOATS,
+            ensure_non_negative=self._weighs_given(),
+        )
+        self._transformer: SimilarityGraphTransformer | None = None
+        self._fit_X: Any = None
+        self.kernel_ = None
+        if self._is("knn"):
+            if self.gamma != "scale":
+                warn_ignored(f"gamma={self.gamma!r}", "affinity='knn' uses bandwidth")
+            self._transformer = SimilarityGraphTransformer(
+                n_neighbors=self.n_neighbors,
+                weight=self.weight,
+                bandwidth=self.bandwidth,
+                neighbors=self.neighbors,
+                n_jobs=self.n_jobs,
+            )
+            return self._transformer.fit_transform(X)
+        if self.bandwidth != "auto":
+            warn_ignored(
+                f"bandwidth={self.bandwidth}", f"affinity={self.affinity!r} has none"
+            )
+        if self._is("precomputed"):
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    "affinity='precomputed' needs the square matrix of weights between "
+                    f"all rows as X, got shape {X.shape}."
+                )
+            return X
+        self.kernel_ = resolve_kernel(
+            X,
+            self.affinity,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+        )
+        self._fit_X = X
+        return self.kernel_(X)
+
+    def _weights_to_training_rows(self, X: Any) -> Any:
+        """Validate new rows and weigh their edges to all training rows."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        if self._transformer is not None:
+            return self._transformer.transform(X)
+        return X if self.kernel_ is None else self.kernel_(X, self._fit_X)
+
+    def _check_n_clusters(self, n_clusters: int, n_samples: int) -> None:
+        if n_samples < n_clusters:
+            raise ValueError(
+                f"n_samples={n_samples} rows cannot make n_clusters={n_clusters} "
+                "clusters: ask for fewer."
+            )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is("precomputed")
+        tags.input_tags.positive_only = self._weighs_given()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def row_sums(W: Any) -> Any:
+    """Sum of every row, of sparse and of dense weights."""
+    return np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+
+
+def product(W: Any, vectors: Any) -> Any:
+    """Dense product, computed in double precision."""
+    W = W if issparse(W) else np.asarray(W)
+    return np.asarray(W @ vectors, dtype=np.float64)

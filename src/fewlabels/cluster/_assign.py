@@ -1,0 +1,107 @@
+"""From rows of eigenvectors to clusters."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin
+
+from fewlabels._sklearn import discretize
+from fewlabels.cluster._rls import _by_first_row
+from fewlabels.exceptions import DisconnectedGraphWarning
+from fewlabels.graphs import ConnectivityReport
+
+ASSIGNMENTS = ("kmeans", "discretize")
+
+
+class Assignment(NamedTuple):
+    """Clusters of rows, numbered by their first row, and the means of their rows."""
+
+    labels: NDArray[np.intp]
+    centers: NDArray[Any]
+
+
+def _by_kmeans(rows: NDArray[Any], n_clusters: int, n_init: int, rng: Any) -> Any:
+    # tol=0 goes on until no row moves, so that every row is nearest to its own mean.
+    model = KMeans(n_clusters, n_init=n_init, tol=0.0, random_state=rng)
+    return model.fit(rows).labels_
+
+
+def _by_rotation(rows: NDArray[Any], n_clusters: int, n_init: int, rng: Any) -> Any:
+    kept = np.linalg.norm(rows, axis=1) > 0  # a zero row has no direction
+    if np.count_nonzero(kept) < n_clusters or rows.shape[1] < n_clusters:
+        return _by_kmeans(rows, n_clusters, n_init, rng)
+    labels = np.zeros(rows.shape[0], dtype=np.intp)
+    labels[kept] = discretize(rows[kept].copy(), random_state=rng)
+    return labels
+
+
+def assign_rows(
+    rows: NDArray[Any], n_clusters: int, *, method: str, n_init: int, rng: Any
+) -> Assignment:
+    """Cluster rows by k-means, or by the rotation that makes them indicators.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, n_components)
+        Rows of eigenvectors.
+    n_clusters : int
+        Number of clusters.
+    method : {"kmeans", "discretize"}
+        How.
+    n_init : int
+        Runs of k-means.
+    rng : RandomState
+        Source of its starts.
+
+    Returns
+    -------
+    assignment : Assignment
+        Labels and centres; fewer clusters where there are fewer distinct rows.
+    """
+    if n_clusters == 1:
+        labels = np.zeros(rows.shape[0], dtype=np.intp)
+    elif method == "kmeans":
+        labels = _by_first_row(_by_kmeans(rows, n_clusters, n_init, rng))
+    else:
+        labels = _by_first_row(_by_rotation(rows, n_clusters, n_init, rng))
+    sizes = np.bincount(labels)
+    centers = np.stack(
+        [np.bincount(labels, column) / sizes for column in rows.T], axis=1
+    )
+    return Assignment(labels, centers)
+
+
+def nearest_center(rows: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.intp]:
+    """Find the nearest centre of every row."""
+    return pairwise_distances_argmin(rows, centers).astype(np.intp)
+
+
+def warn_unjoined(degrees: NDArray[Any], what: str, remedy: str) -> None:
+    """Warn about rows that no edge joins to any other."""
+    n_alone = int(np.count_nonzero(degrees <= 0))
+    if n_alone:
+        warnings.warn(
+            f"{n_alone} of {degrees.size} rows have no weight to any {what}: their "
+            f"clusters are guesses. {remedy}",
+            DisconnectedGraphWarning,
+            stacklevel=3,
+        )
+
+
+def warn_components(report: ConnectivityReport, n_clusters: int) -> None:
+    """Warn about a graph with more components than clusters."""
+    if report.n_components > n_clusters:
+        outside = int(report.sizes[n_clusters:].sum())
+        warnings.warn(
+            f"The graph falls into {report.n_components} components, more than "
+            f"n_clusters={n_clusters}: the largest are taken for clusters, and where "
+            f"the other {outside} rows go is a guess. Use more neighbours "
+            "(n_neighbors), a wider kernel, or more clusters.",
+            DisconnectedGraphWarning,
+            stacklevel=3,
+        )

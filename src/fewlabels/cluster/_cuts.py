@@ -1,0 +1,696 @@
+"""How much a partition cuts of a graph, and partitions that cut little."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import heapq
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, csr_array, issparse
+from sklearn.utils import check_random_state
+
+from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels.cluster._affinity import (
+    AFFINITY_CONSTRAINTS,
+    GraphClusterer,
+    product,
+    row_sums,
+)
+from fewlabels.cluster._assign import warn_unjoined
+from fewlabels.cluster._rls import _by_first_row
+from fewlabels.graphs import connectivity
+from fewlabels.graphs._eigen import (
+    EIGEN_SOLVERS,
+    laplacian_eigenpairs,
+    random_walk_vectors,
+)
+from fewlabels.graphs._laplacian import check_weights
+
+# Bins of the histogram by which the stability of a cut is judged.
+STABILITY_BINS = 12
+
+
+def _check_labels(labels: ArrayLike, n: int) -> NDArray[np.intp]:
+    found = np.asarray(labels)
+    if found.shape != (n,):
+        raise ValueError(
+            f"labels has shape {found.shape}, but the graph has {n} vertices: pass one "
+            "cluster per vertex."
+        )
+    return np.unique(found, return_inverse=True)[1].astype(np.intp)
+
+
+class _Parts(NamedTuple):
+    """What is inside, around and in the clusters of a partition."""
+
+    within: NDArray[Any]  # assoc(A, A)
+    volumes: NDArray[Any]  # assoc(A, V)
+    sizes: NDArray[np.intp]
+
+    @property
+    def cuts(self) -> NDArray[Any]:
+        return np.maximum(self.volumes - self.within, 0)
+
+
+def _parts(W: Any, labels: ArrayLike) -> _Parts:
+    W = check_weights(W)
+    codes = _check_labels(labels, W.shape[0])
+    edges = coo_array(W)
+    same = codes[edges.row] == codes[edges.col]
+    k = int(codes.max(initial=-1)) + 1
+    weights = edges.data.astype(np.float64)
+    return _Parts(
+        np.bincount(codes[edges.row[same]], weights[same], minlength=k),
+        np.bincount(codes[edges.row], weights, minlength=k),
+        np.bincount(codes, minlength=k),
+    )
+
+
+def association(W: Any, S: ArrayLike, T: ArrayLike | None = None) -> float:
+    r"""Weight of all edges from one set of vertices to another.
+
+    .. math:: \mathrm{assoc}(S, T) = \sum_{i \in S, \, j \in T} w_{ij}
+
+    Edges inside both sets count twice, once from each end; assoc(S, V) is the volume of
+    S, and for disjoint sets this is their cut.
+
+    Parameters
+    ----------
+    W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        Symmetric, non-negative weights; the diagonal is ignored.
+    S : array-like
+        Boolean mask of shape (n_vertices,), or indices of vertices.
+    T : array-like, default=None
+        Likewise; all vertices when None.
+
+    Returns
+    -------
+    association : float
+        The weight.
+
+    See Also
+    --------
+    normalized_association : Sum over the clusters of a partition.
+
+    Examples
+    --------
+    >>> from fewlabels.cluster import association
+    >>> path = [[0, 1, 0], [1, 0, 2], [0, 2, 0]]
+    >>> association(path, [0, 1]), association(path, [0, 1], [2])
+    (4.0, 2.0)
+    """
+    W = csr_array(check_weights(W))
+    n = W.shape[0]
+    ends = np.zeros((2, n))
+    for end, chosen in zip(ends, (S, slice(None) if T is None else T), strict=True):
+        if not isinstance(chosen, slice):
+            chosen = np.asarray(chosen)
+            if chosen.size == 0:
+                continue
+            if chosen.dtype.kind not in "biu":
+                raise ValueError(
+                    "A set of vertices must be a boolean mask or a list of indices, "
+                    f"got {chosen.dtype}."
+                )
+        end[chosen] = 1
+    return float(ends[0] @ (W @ ends[1]))
+
+
+def cut_value(W: Any, labels: ArrayLike) -> float:
+    r"""Weight of all edges between different clusters.
+
+    .. math:: \mathrm{cut} = \sum_{i < j, \; y_i \ne y_j} w_{ij}
+
+    For two clusters with indicator f in {0, 1}, this is :math:`f^\top (D - W) f`.
+
+    Parameters
+    ----------
+    W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        Symmetric, non-negative weights; the diagonal is ignored.
+    labels : array-like of shape (n_vertices,)
+        The cluster of every vertex.
+
+    Returns
+    -------
+    cut : float
+        The weight.
+
+    See Also
+    --------
+    normalized_cut, ratio_cut : Do not favour small clusters.
+
+    Examples
+    --------
+    >>> from fewlabels.cluster import cut_value
+    >>> cut_value([[0, 1, 0], [1, 0, 2], [0, 2, 0]], [0, 0, 1])
+    2.0
+    """
+    return float(_parts(W, labels).cuts.sum() / 2)
+
+
+def ratio_cut(W: Any, labels: ArrayLike) -> float:
+    r"""Cut of every cluster by its number of vertices.
+
+    .. math::
+        \mathrm{RatioCut} = \sum_{k=1}^{K}
+        \frac{\mathrm{cut}(A_k, V \setminus A_k)}{|A_k|}
+
+    Parameters
+    ----------
+    W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        Symmetric, non-negative weights; the diagonal is ignored.
+    labels : array-like of shape (n_vertices,)
+        The cluster of every vertex.
+
+    Returns
+    -------
+    ratio_cut : float
+        The measure, which unnormalised spectral clustering relaxes.
+
+    Examples
+    --------
+    >>> from fewlabels.cluster import ratio_cut
+    >>> ratio_cut([[0, 1, 0], [1, 0, 2], [0, 2, 0]], [0, 0, 1])
+    3.0
+    """
+    parts = _parts(W, labels)
+    return float(np.sum(parts.cuts / parts.sizes))
+
+
+def normalized_cut(W: Any, labels: ArrayLike) -> float:
+    r"""Cut of every cluster by its volume.
+
+    .. math::
+        \mathrm{Ncut} = \sum_{k=1}^{K} \frac{\mathrm{cut}(A_k, V \setminus A_k)}
+        {\mathrm{assoc}(A_k, V)} = K - \mathrm{Nassoc}
+
+    Parameters
+    ----------
+    W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        Symmetric, non-negative weights; the diagonal is ignored.
+    labels : array-like of shape (n_vertices,)
+        The cluster of every vertex.
+
+    Returns
+    -------
+    normalized_cut : float
+        The measure, between 0 and K; clusters without any edge add 0.
+
+    See Also
+    --------
+    minimum_normalized_cut : A bipartition of small normalised cut.
+
+    References
+    ----------
+    .. [1] J. Shi, J. Malik, "Normalized cuts and image segmentation", IEEE Transactions
+       on Pattern Analysis and Machine Intelligence 22 (2000). :doi:`10.1109/34.868688`
+
+    Examples
+    --------
+    >>> from fewlabels.cluster import normalized_cut
+    >>> normalized_cut([[0, 1, 0], [1, 0, 2], [0, 2, 0]], [0, 0, 1])
+    1.5
+    """
+    parts = _parts(W, labels)
+    volumes = np.where(parts.volumes > 0, parts.volumes, 1)
+    return float(np.sum(parts.cuts / volumes))
+
+
+def normalized_association(W: Any, labels: ArrayLike) -> float:
+    r"""Weight inside of every cluster by its volume.
+
+    .. math::
+        \mathrm{Nassoc} = \sum_{k=1}^{K} \frac{\mathrm{assoc}(A_k, A_k)}
+        {\mathrm{assoc}(A_k, V)} = K - \mathrm{Ncut}
+
+    Parameters
+    ----------
+    W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        Symmetric, non-negative weights; the diagonal is ignored.
+    labels : array-like of shape (n_vertices,)
+        The cluster of every vertex.
+
+    Returns
+    -------
+    normalized_association : float
+        The measure, between 0 and K; clusters without any edge add 1.
+
+    Examples
+    --------
+    >>> from fewlabels.cluster import normalized_association
+    >>> normalized_association([[0, 1, 0], [1, 0, 2], [0, 2, 0]], [0, 0, 1])
+    0.5
+    """
+    parts = _parts(W, labels)
+    volumes = np.where(parts.volumes > 0, parts.volumes, 1)
+    return float(np.sum(np.where(parts.volumes > 0, parts.within / volumes, 1.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class NormalizedCut:
+    """Result of :func:`minimum_normalized_cut`.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_vertices,)
+        The side of every vertex, 0 or 1; vertex 0 is on side 0.
+    value : float
+        Normalised cut of the two sides.
+    lower_bound : float
+        No bipartition has a smaller normalised cut.
+    vector : ndarray of shape (n_vertices,)
+        The eigenvector whose thresholds were searched.
+    instability : float
+        Smallest by largest bin of a histogram of `vector`. Where its values are spread
+        evenly, many thresholds are about as good, and none is what the graph asks for.
+    """
+
+    labels: NDArray[np.intp]
+    value: float
+    lower_bound: float
+    vector: NDArray[np.float64]
+    instability: float
+
+
+def threshold_cuts(W: Any, vector: NDArray[Any]) -> tuple[Any, Any]:
+    """Normalised cut for every threshold of a vector.
+
+    Parameters
+    ----------
+    W : {ndarray, sparse matrix} of shape (n_vertices, n_vertices)
+        Symmetric, non-negative weights without diagonal.
+    vector : ndarray of shape (n_vertices,)
+        One number per vertex.
+
+    Returns
+    -------
+    order : ndarray of shape (n_vertices,)
+        Vertices by increasing number.
+    values : ndarray of shape (n_vertices - 1,)
+        The normalised cut between the first k + 1 of these and the others. One pass
+        over the edges: an edge is cut by the thresholds between its ends.
+    """
+    n = vector.size
+    order = np.argsort(vector, kind="stable")
+    position = np.empty(n, dtype=np.intp)
+    position[order] = np.arange(n)
+    edges = coo_array(W)
+    first, last = position[edges.row], position[edges.col]
+    upper = first < last  # each edge once
+    weights = edges.data[upper].astype(np.float64)
+    starts = np.bincount(first[upper], weights, minlength=n)
+    ends = np.bincount(last[upper], weights, minlength=n)
+    cuts = np.maximum(np.cumsum(starts - ends)[:-1], 0)
+    degrees = np.bincount(position[edges.row], edges.data, minlength=n)
+    below = np.cumsum(degrees)[:-1]
+    above = degrees.sum() - below
+    floor = np.finfo(np.float64).tiny
+    return order, cuts / np.maximum(below, floor) + cuts / np.maximum(above, floor)
+
+
+def minimum_normalized_cut(
+    W: Any, *, eigen_solver: str = "auto", random_state: Any = None
+) -> NormalizedCut:
+    r"""Cut a graph in two such that the normalised cut is small.
+
+    Over bipartitions (S, T), Ncut is the least value of
+
+    .. math::
+        \frac{u^\top (D - W) u}{u^\top D u} \quad \text{subject to} \quad
+        u^\top D 1 = 0, \quad u_i \in \{1, -b\},
+
+    which is NP-hard. Without the last condition the solution is the second eigenvector
+    of :math:`(D - W) u = \lambda D u`, and :math:`\lambda_2` a lower bound. All its n -
+    1 thresholds are tried, exactly, and the best is returned; by Cheeger's inequality
+    its value is at most :math:`2 \sqrt{2 \lambda_2}`.
+
+    Parameters
+    ----------
+    W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        Symmetric, non-negative weights; the diagonal is ignored. At least two vertices.
+    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+        See :func:`spectral_relaxation`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the first vector of ARPACK.
+
+    Returns
+    -------
+    cut : NormalizedCut
+        The two sides, the value and the bound. Of a graph that is not connected, the
+        largest component is cut off, for nothing.
+
+    See Also
+    --------
+    RecursiveNormalizedCut : Go on with the parts.
+    normalized_cut : The measure.
+
+    References
+    ----------
+    .. [1] J. Shi, J. Malik, "Normalized cuts and image segmentation", IEEE Transactions
+       on Pattern Analysis and Machine Intelligence 22 (2000). :doi:`10.1109/34.868688`
+
+    Examples
+    --------
+    >>> from fewlabels.cluster import minimum_normalized_cut
+    >>> W = [[0, 1, 0, 0], [1, 0, 0.1, 0], [0, 0.1, 0, 1], [0, 0, 1, 0]]
+    >>> cut = minimum_normalized_cut(W)
+    >>> cut.labels
+    array([0, 0, 1, 1])
+    >>> bool(cut.lower_bound <= cut.value < 0.1)
+    True
+    """
+    W = check_weights(W)
+    n = W.shape[0]
+    if n < 2:
+        raise ValueError(f"A graph of {n} vertices cannot be cut: pass two or more.")
+    pairs = laplacian_eigenpairs(
+        W, 2, kind="symmetric", solver=eigen_solver, random_state=random_state
+    )
+    if not pairs.report.is_connected:
+        sides = (pairs.report.labels > 0).astype(np.intp)
+        vector = sides.astype(np.float64)
+        return NormalizedCut(_by_first_row(sides), 0.0, 0.0, vector, 0.0)
+    vector = random_walk_vectors(pairs)[:, 1]
+    order, values = threshold_cuts(W, vector)
+    best = int(np.argmin(values))
+    sides = np.ones(n, dtype=np.intp)
+    sides[order[: best + 1]] = 0
+    counts = np.histogram(vector, bins=STABILITY_BINS)[0]
+    return NormalizedCut(
+        _by_first_row(sides),
+        float(values[best]),
+        min(float(pairs.values[1]), float(values[best])),  # but for rounding
+        vector,
+        float(counts.min() / counts.max()),
+    )
+
+
+class Split(NamedTuple):
+    """One step of a recursive cut.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Vertices on the two sides.
+    value : float
+        Normalised cut of the part that was split.
+    lower_bound : float
+        No other split of it has a smaller one.
+    instability : float
+        See :class:`NormalizedCut`.
+    """
+
+    sizes: tuple[int, int]
+    value: float
+    lower_bound: float
+    instability: float
+
+
+def recursive_normalized_cut(
+    W: Any,
+    *,
+    threshold: float = 0.1,
+    max_instability: float | None = 0.06,
+    max_clusters: int | None = None,
+    min_size: int = 1,
+    eigen_solver: str = "auto",
+    random_state: Any = None,
+) -> tuple[NDArray[np.intp], list[Split]]:
+    """Cut a graph in two again and again, as long as cuts are cheap.
+
+    Connected components are parts from the start. The part whose cut is cheapest is
+    split next, so that a limit on the number of parts keeps the best splits.
+
+    Parameters
+    ----------
+    W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        Symmetric, non-negative weights; the diagonal is ignored.
+    threshold : float, default=0.1
+        Splits whose normalised cut within the part is above this are not made.
+    max_instability : float, default=0.06
+        Nor are splits of a larger instability, see :class:`NormalizedCut`; None
+        allows all.
+    max_clusters : int, default=None
+        Largest number of parts, unless there are more components; None for any.
+    min_size : int, default=1
+        Splits that leave fewer vertices on a side are not made.
+    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+        See :func:`spectral_relaxation`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the first vectors of ARPACK.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_vertices,)
+        Parts, numbered by their first vertex.
+    splits : list of Split
+        The splits made, in their order.
+
+    See Also
+    --------
+    RecursiveNormalizedCut : The same for rows.
+
+    Examples
+    --------
+    >>> from scipy.linalg import block_diag
+    >>> from fewlabels.cluster import recursive_normalized_cut
+    >>> W = block_diag(*3 * [[[0, 1, 1], [1, 0, 1], [1, 1, 0]]]) + 0.01
+    >>> labels, splits = recursive_normalized_cut(W)
+    >>> labels
+    array([0, 0, 0, 1, 1, 1, 2, 2, 2])
+    >>> len(splits)
+    2
+    """
+    W = check_weights(W)
+    W = csr_array(W) if issparse(W) else W
+    rng = check_random_state(random_state)
+    report = connectivity(W)
+    labels = report.labels.astype(np.intp)
+    n_parts = report.n_components
+    limit = W.shape[0] if max_clusters is None else max_clusters
+    queue: list[tuple[float, int, NDArray[np.intp], NormalizedCut]] = []
+
+    def consider(part: int, vertices: NDArray[np.intp]) -> None:
+        """Queue the split of a part if it may be made."""
+        if vertices.size < max(2, 2 * min_size):
+            return
+        cut = minimum_normalized_cut(
+            W[vertices][:, vertices], eigen_solver=eigen_solver, random_state=rng
+        )
+        stable = max_instability is None or cut.instability <= max_instability
+        smaller = np.bincount(cut.labels).min()
+        if cut.value <= threshold and stable and smaller >= min_size:
+            heapq.heappush(queue, (cut.value, part, vertices, cut))
+
+    if n_parts < limit:
+        order = np.argsort(labels, kind="stable")
+        for part, vertices in enumerate(np.split(order, np.cumsum(report.sizes)[:-1])):
+            consider(part, vertices)
+    splits = []
+    while queue and n_parts < limit:
+        _, part, vertices, cut = heapq.heappop(queue)
+        sides = vertices[cut.labels == 0], vertices[cut.labels == 1]
+        splits.append(
+            Split(
+                (sides[0].size, sides[1].size),
+                cut.value,
+                cut.lower_bound,
+                cut.instability,
+            )
+        )
+        labels[sides[1]] = n_parts
+        n_parts += 1
+        if n_parts < limit:
+            consider(part, sides[0])
+            consider(n_parts - 1, sides[1])
+    return _by_first_row(labels), splits
+
+
+class RecursiveNormalizedCut(GraphClusterer):
+    r"""Cluster rows, or segment an image, by cutting their graph again and again.
+
+    A part is split where the normalised cut of the two sides,
+
+    .. math::
+        \mathrm{Ncut}(S, T) = \frac{\mathrm{cut}(S, T)}{\mathrm{assoc}(S, S \cup T)}
+        + \frac{\mathrm{cut}(S, T)}{\mathrm{assoc}(T, S \cup T)},
+
+    is smallest among all thresholds of the second eigenvector of the part, see
+    :func:`minimum_normalized_cut`. That goes on while the cut is cheap and stable
+    [1]_, so that the number of clusters need not be known.
+
+    Parameters
+    ----------
+    threshold : float, default=0.1
+        Largest normalised cut of a split, between 0 (only components) and 2.
+    max_instability : float, default=0.06
+        Largest instability of a split: the smallest bin by the largest in a histogram
+        of the eigenvector. None allows all.
+    max_clusters : int, default=None
+        Largest number of clusters, unless the graph has more components; None for any.
+    min_size : int, default=1
+        Smallest side of a split.
+    affinity : {"knn", "precomputed"}, kernel name or callable, default="knn"
+        The weights, see :class:`NormalizedSpectralClustering`. For images, see
+        :func:`fewlabels.graphs.image_graph`.
+    n_neighbors : int, default=10
+        Neighbours of "knn".
+    weight : str or callable, default="binary"
+        Weight of an edge of "knn", see :func:`fewlabels.graphs.similarity_graph`.
+    bandwidth : float or "auto", default="auto"
+        Bandwidth of "heat" and other weights that have one.
+    neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
+        Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
+    gamma : float, {"scale", "median", "range"} or None, default="scale"
+        Of a kernel.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and the sigmoid kernel.
+    kernel_params : dict, default=None
+        Keyword parameters of a callable kernel.
+    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+        See :func:`spectral_relaxation`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of ARPACK.
+    n_jobs : int, default=None
+        Threads of the search for neighbours.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Clusters, numbered by their first row.
+    n_clusters_ : int
+        Number of clusters found.
+    splits_ : list of Split
+        The splits that were made, in their order.
+    affinity_matrix_ : {csr_array, ndarray} of shape (n_samples, n_samples)
+        The weights.
+    kernel_ : Kernel or None
+        The kernel with its parameters as numbers.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    See Also
+    --------
+    recursive_normalized_cut : The same for a graph, as a function.
+    fewlabels.graphs.image_graph : The graph of an image.
+
+    References
+    ----------
+    .. [1] J. Shi, J. Malik, "Normalized cuts and image segmentation", IEEE Transactions
+       on Pattern Analysis and Machine Intelligence 22 (2000). :doi:`10.1109/34.868688`
+
+    Examples
+    --------
+    An image of two grey squares on black:
+
+    >>> import numpy as np
+    >>> from fewlabels.cluster import RecursiveNormalizedCut
+    >>> from fewlabels.graphs import image_graph
+    >>> image = np.zeros((8, 16))
+    >>> image[2:6, 2:6], image[2:6, 10:14] = 0.5, 1.0
+    >>> model = RecursiveNormalizedCut(affinity="precomputed")
+    >>> model.fit(image_graph(image, radius=3)).n_clusters_
+    3
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **AFFINITY_CONSTRAINTS,
+        "threshold": [Interval(Real, 0, 2, closed="both")],
+        "max_instability": [Interval(Real, 0, 1, closed="both"), None],
+        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "min_size": [Interval(Integral, 1, None, closed="left")],
+        "eigen_solver": [StrOptions(set(EIGEN_SOLVERS))],
+    }
+
+    def __init__(
+        self,
+        threshold: float = 0.1,
+        *,
+        max_instability: float | None = 0.06,
+        max_clusters: int | None = None,
+        min_size: int = 1,
+        affinity: Any = "knn",
+        n_neighbors: int = 10,
+        weight: Any = "binary",
+        bandwidth: float | str = "auto",
+        neighbors: Any = "exact",
+        gamma: float | str | None = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        eigen_solver: str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.threshold = threshold
+        self.max_instability = max_instability
+        self.max_clusters = max_clusters
+        self.min_size = min_size
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.weight = weight
+        self.bandwidth = bandwidth
+        self.neighbors = neighbors
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.eigen_solver = eigen_solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; the square matrix of weights for affinity="precomputed".
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        W = self.affinity_matrix_ = self._fit_graph(X)
+        self.labels_, self.splits_ = recursive_normalized_cut(
+            W,
+            threshold=self.threshold,
+            max_instability=self.max_instability,
+            max_clusters=self.max_clusters,
+            min_size=self.min_size,
+            eigen_solver=self.eigen_solver,
+            random_state=self.random_state,
+        )
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Assign every row to the cluster to which it has the largest weight.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for affinity="precomputed" their weights to all training rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The clusters.
+        """
+        W = self._weights_to_training_rows(X)
+        warn_unjoined(
+            row_sums(W), "training row", "Use a wider kernel, or affinity='knn'."
+        )
+        indicators = np.eye(self.n_clusters_)[self.labels_]
+        return product(W, indicators).argmax(axis=1)

@@ -1,0 +1,476 @@
+"""Spectral clustering: k-means on eigenvectors of a graph."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.sparse import issparse
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_array, check_random_state
+
+from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels.cluster._affinity import (
+    AFFINITY_CONSTRAINTS,
+    GraphClusterer,
+    product,
+    row_sums,
+)
+from fewlabels.cluster._assign import (
+    ASSIGNMENTS,
+    assign_rows,
+    nearest_center,
+    warn_components,
+    warn_unjoined,
+)
+from fewlabels.graphs import ConnectivityReport
+from fewlabels.graphs._eigen import (
+    DENSE_VERTICES,
+    EIGEN_SOLVERS,
+    laplacian_eigenpairs,
+    random_walk_vectors,
+    signed,
+)
+from fewlabels.graphs._laplacian import _is_symmetric
+
+NORMS = ("symmetric", "random_walk", "affinity", None)
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralRelaxation:
+    """Result of :func:`spectral_relaxation`.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (n_components,)
+        Of a Laplacian in increasing, of the affinity in decreasing order.
+    vectors : ndarray of shape (n_vertices, n_components)
+        Eigenvectors as columns: orthonormal, for the random walk with respect to the
+        degrees.
+    degrees : ndarray of shape (n_vertices,)
+        Degrees of the vertices (sums of rows for the affinity).
+    connectivity : ConnectivityReport or None
+        Components of the graph; None for the affinity.
+    """
+
+    eigenvalues: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+    degrees: NDArray[np.float64]
+    connectivity: ConnectivityReport | None
+
+
+def _affinity_eigenpairs(
+    W: Any, k: int, solver: str, rng: np.random.RandomState
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    n = W.shape[0]
+    small = n <= DENSE_VERTICES and solver != "lanczos"
+    if small or solver == "dense" or k >= n:
+        A = W.toarray() if issparse(W) else W
+        values, vectors = linalg.eigh(A, subset_by_index=[n - k, n - 1])
+    else:
+        try:
+            values, vectors = eigsh(W, k=k, which="LA", v0=rng.uniform(-1, 1, n))
+        except ArpackNoConvergence as error:
+            warnings.warn(
+                f"The eigenvectors did not converge ({error}); using "
+                "eigen_solver='dense'.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+            return _affinity_eigenpairs(W, k, "dense", rng)
+    order = np.argsort(-values, kind="stable")
+    return values[order], signed(vectors[:, order])
+
+
+def spectral_relaxation(
+    W: Any,
+    n_components: int,
+    *,
+    norm: str | None = "symmetric",
+    eigen_solver: str = "auto",
+    random_state: Any = None,
+) -> SpectralRelaxation:
+    r"""Relax the clustering of the vertices of a graph to an eigenproblem.
+
+    Among all matrices H of n x K numbers in place of indicators of clusters, by `norm`,
+
+    ==============  ================================================================
+    "symmetric"     :math:`\min \operatorname{tr}(H^\top L_{sym} H)`, :math:`H^\top H =
+                    I`: eigenvectors of :math:`L_{sym} = D^{-1/2} (D - W) D^{-1/2}`
+    "random_walk"   :math:`\min \operatorname{tr}(H^\top L H)`, :math:`H^\top D H =
+                    I`: :math:`L u = \lambda D u`, the relaxed normalised cut
+    None            :math:`\min \operatorname{tr}(H^\top L H)`, :math:`H^\top H =
+                    I`: eigenvectors of :math:`L = D - W`, the relaxed ratio cut
+    "affinity"      :math:`\max \operatorname{tr}(H^\top W H)`, :math:`H^\top H = I`:
+                    eigenvectors of W
+    ==============  ================================================================
+
+    for the K smallest eigenvalues, of W for the K largest.
+
+    Parameters
+    ----------
+    W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        Symmetric, non-negative weights, whose diagonal is ignored. For "affinity", any
+        symmetric matrix, used as it is.
+    n_components : int
+        Number K of eigenvectors.
+    norm : {"symmetric", "random_walk", "affinity"} or None, default="symmetric"
+        Which problem.
+    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+        LAPACK; ARPACK with products; ARPACK with a sparse factor. "auto" takes the
+        first for small graphs, and the last where a reordering shows that the factor
+        will be sparse, as for neighbours in few dimensions. These are also the graphs
+        whose eigenvalues are too close for products alone.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the first vector of ARPACK.
+
+    Returns
+    -------
+    relaxation : SpectralRelaxation
+        Eigenvalues and eigenvectors. Eigenvectors of the eigenvalue 0 of a Laplacian
+        are exact, from the connected components: with more components than
+        `n_components`, those of the largest ones.
+
+    See Also
+    --------
+    NormalizedSpectralClustering : The clusters.
+    sklearn.manifold.spectral_embedding : The random walk, without its first vector.
+
+    References
+    ----------
+    .. [1] U. von Luxburg, "A tutorial on spectral clustering", Statistics and
+       Computing 17, 2007. :doi:`10.1007/s11222-007-9033-z`
+
+    Examples
+    --------
+    >>> from fewlabels.cluster import spectral_relaxation
+    >>> W = [[0, 1, 0, 0], [1, 0, 0.1, 0], [0, 0.1, 0, 1], [0, 0, 1, 0]]
+    >>> result = spectral_relaxation(W, 2, norm=None)
+    >>> result.eigenvalues.round(3)
+    array([0.   , 0.095])
+    >>> (result.vectors[:, 1] > 0).astype(int)
+    array([0, 0, 1, 1])
+    """
+    if norm not in NORMS:
+        raise ValueError(f"norm={norm!r} must be one of {NORMS}.")
+    if eigen_solver not in EIGEN_SOLVERS:
+        raise ValueError(
+            f"eigen_solver={eigen_solver!r} must be one of {EIGEN_SOLVERS}."
+        )
+    n = np.shape(W)[0]
+    if not 1 <= n_components <= n:
+        raise ValueError(
+            f"n_components={n_components} must lie between 1 and the number of "
+            f"vertices, {n}."
+        )
+    rng = check_random_state(random_state)
+    if norm == "affinity":
+        W = check_array(W, accept_sparse="csr", dtype=np.float64, input_name="W")
+        if W.shape[0] != W.shape[1] or not _is_symmetric(W):
+            raise ValueError(
+                f"W must be square and symmetric, got shape {W.shape}: symmetrise it."
+            )
+        values, vectors = _affinity_eigenpairs(W, n_components, eigen_solver, rng)
+        return SpectralRelaxation(values, vectors, row_sums(W), None)
+    pairs = laplacian_eigenpairs(
+        W,
+        n_components,
+        kind="unnormalized" if norm is None else "symmetric",
+        solver=eigen_solver,
+        random_state=rng,
+    )
+    vectors = random_walk_vectors(pairs) if norm == "random_walk" else pairs.vectors
+    return SpectralRelaxation(pairs.values, vectors, pairs.degrees, pairs.report)
+
+
+def extend_vectors(
+    W_new: Any, relaxation: SpectralRelaxation, norm: str | None
+) -> NDArray[np.float64]:
+    r"""Continue the eigenvectors of a graph to new vertices.
+
+    A new vertex x with weights w(x, j) to the old ones gets the value with which the
+    eigenvector equation would hold at x,
+
+    ==============  ================================================================
+    "symmetric"     :math:`\frac{1}{1-\lambda} \sum_j w_{xj} u_j / \sqrt{d_x d_j}`
+    "random_walk"   :math:`\frac{1}{1-\lambda} \sum_j w_{xj} u_j / d_x`
+    None            :math:`\sum_j w_{xj} u_j / (d_x - \lambda)`
+    "affinity"      :math:`\frac{1}{\lambda} \sum_j w_{xj} u_j`
+    ==============  ================================================================
+
+    Parameters
+    ----------
+    W_new : {ndarray, sparse matrix} of shape (n_new, n_vertices)
+        Weights from new vertices to the old ones.
+    relaxation : SpectralRelaxation
+        The eigenvectors.
+    norm : {"symmetric", "random_walk", "affinity"} or None
+        What they are eigenvectors of.
+
+    Returns
+    -------
+    vectors : ndarray of shape (n_new, n_components)
+        Zero where x has no weight, and in columns whose equation says nothing about a
+        new vertex (a factor of zero).
+    """
+    values, U = relaxation.eigenvalues, relaxation.vectors
+    if norm == "affinity":
+        return _divided(product(W_new, U), values)
+    degrees = row_sums(W_new)[:, None]
+    if norm is None:
+        return _divided(product(W_new, U), np.where(degrees > 0, degrees - values, 0))
+    old = relaxation.degrees
+    if norm == "symmetric":
+        scaled = U / np.sqrt(np.where(old > 0, old, 1))[:, None]
+        return _divided(product(W_new, scaled), np.sqrt(degrees) * (1 - values))
+    return _divided(product(W_new, U), degrees * (1 - values))
+
+
+def _divided(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Divide, giving 0 where the divisor is 0 up to rounding."""
+    b = np.broadcast_to(b, a.shape)
+    small = 1e-12 * np.max(np.abs(b), initial=0.0)
+    return np.divide(a, b, out=np.zeros_like(a), where=np.abs(b) > small)
+
+
+class NormalizedSpectralClustering(GraphClusterer):
+    r"""Spectral clustering: normalised, unnormalised or of the affinity itself.
+
+    With weights W between rows, degrees :math:`d_i = \sum_j w_{ij}` and L = D - W, the
+    rows of K eigenvectors are clustered by k-means:
+
+    ==============  ================================================================
+    "symmetric"     of :math:`D^{-1/2} L D^{-1/2}`, rows scaled to length 1 (Ng, Jordan
+                    and Weiss [1]_)
+    "random_walk"   :math:`L u = \lambda D u`, rows as they are (Shi and Malik [2]_)
+    None            of L, rows as they are
+    "affinity"      of W for the largest eigenvalues, rows as they are
+    ==============  ================================================================
+
+    The first two relax the normalised cut, the third the ratio cut.
+
+    Parameters
+    ----------
+    n_clusters : int, default=2
+        Number K of clusters.
+    norm : {"symmetric", "random_walk", "affinity"} or None, default="symmetric"
+        Which eigenvectors.
+    affinity : {"knn", "precomputed"}, kernel name or callable, default="knn"
+        The weights: a graph of nearest neighbours, kernel values (see
+        :func:`fewlabels.kernels.resolve_kernel`; these need n x n numbers), or `X`
+        itself, dense or sparse.
+    n_neighbors : int, default=10
+        Neighbours of "knn".
+    weight : str or callable, default="binary"
+        Weight of an edge of "knn", see :func:`fewlabels.graphs.similarity_graph`. With
+        "heat", long edges are so weak that a few outliers may become a cluster.
+    bandwidth : float or "auto", default="auto"
+        Bandwidth of "heat" and other weights that have one.
+    neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
+        Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
+    gamma : float, {"scale", "median", "range"} or None, default="scale"
+        Of a kernel.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and the sigmoid kernel.
+    kernel_params : dict, default=None
+        Keyword parameters of a callable kernel.
+    assign_labels : {"kmeans", "discretize"}, default="kmeans"
+        From eigenvectors to clusters: k-means, or the rotation that brings the rows
+        nearest to indicators [3]_.
+    n_init : int, default=10
+        Runs of k-means; the best counts.
+    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+        See :func:`spectral_relaxation`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of k-means and of ARPACK.
+    n_jobs : int, default=None
+        Threads of the search for neighbours.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Clusters, numbered by their first row.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        What was clustered: rows of the eigenvectors.
+    cluster_centers_ : ndarray of shape (n_clusters, n_clusters)
+        Means of the clusters there.
+    relaxation_ : SpectralRelaxation
+        Eigenvalues, eigenvectors, degrees and components of the graph.
+    affinity_matrix_ : {csr_array, ndarray} of shape (n_samples, n_samples)
+        The weights.
+    kernel_ : Kernel or None
+        The kernel with its parameters as numbers.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    See Also
+    --------
+    NystromSpectralClustering : For many rows and a kernel.
+    ConstrainedSpectralClustering : With pairs that must or cannot be together.
+    sklearn.cluster.SpectralClustering : The random walk, without `predict`.
+
+    Notes
+    -----
+    Of more components than clusters the largest are the clusters, with a warning.
+
+    New rows are put where the eigenvector equation would hold for them, which needs
+    their weights to the training rows (handed over as `X` for "precomputed"); the
+    nearest mean of a cluster gives the cluster. Rows of the training graph are put
+    where they were.
+
+    References
+    ----------
+    .. [1] A. Ng, M. Jordan, Y. Weiss, "On spectral clustering: analysis and an
+       algorithm", NeurIPS (2001).
+    .. [2] J. Shi, J. Malik, "Normalized cuts and image segmentation", IEEE Transactions
+       on Pattern Analysis and Machine Intelligence 22 (2000). :doi:`10.1109/34.868688`
+    .. [3] S. Yu, J. Shi, "Multiclass spectral clustering", ICCV (2003).
+       :doi:`10.1109/ICCV.2003.1238361`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.cluster import NormalizedSpectralClustering
+    >>> from fewlabels.datasets import make_moons
+    >>> X, y = make_moons(200, noise=0.05, random_state=0)[:2]
+    >>> model = NormalizedSpectralClustering(random_state=0).fit(X)
+    >>> np.bincount(model.labels_)
+    array([100, 100])
+    >>> model.predict([[0.0, 1.0], [1.0, -0.5]]).size
+    2
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **AFFINITY_CONSTRAINTS,
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "norm": [StrOptions({norm for norm in NORMS if norm}), None],
+        "assign_labels": [StrOptions(set(ASSIGNMENTS))],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "eigen_solver": [StrOptions(set(EIGEN_SOLVERS))],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        norm: str | None = "symmetric",
+        affinity: Any = "knn",
+        n_neighbors: int = 10,
+        weight: Any = "binary",
+        bandwidth: float | str = "auto",
+        neighbors: Any = "exact",
+        gamma: float | str | None = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        assign_labels: str = "kmeans",
+        n_init: int = 10,
+        eigen_solver: str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.norm = norm
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.weight = weight
+        self.bandwidth = bandwidth
+        self.neighbors = neighbors
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.assign_labels = assign_labels
+        self.n_init = n_init
+        self.eigen_solver = eigen_solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; the square matrix of weights for affinity="precomputed".
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+        """
+        W = self.affinity_matrix_ = self._fit_graph(X)
+        self._check_n_clusters(self.n_clusters, W.shape[0])
+        rng = check_random_state(self.random_state)
+        self.relaxation_ = spectral_relaxation(
+            W,
+            self.n_clusters,
+            norm=self.norm,
+            eigen_solver=self.eigen_solver,
+            random_state=rng,
+        )
+        if self.relaxation_.connectivity is not None:
+            warn_components(self.relaxation_.connectivity, self.n_clusters)
+        self.embedding_ = self._rows(self.relaxation_.vectors)
+        self.labels_, self.cluster_centers_ = assign_rows(
+            self.embedding_,
+            self.n_clusters,
+            method=self.assign_labels,
+            n_init=self.n_init,
+            rng=rng,
+        )
+        return self
+
+    def _weighs_given(self) -> bool:
+        return super()._weighs_given() and self.norm != "affinity"
+
+    def _rows(self, vectors: NDArray[Any]) -> NDArray[Any]:
+        return normalize(vectors) if self.norm == "symmetric" else vectors
+
+    def embed(self, X: Any) -> NDArray[np.float64]:
+        """Put new rows into the space of eigenvectors.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for affinity="precomputed" their weights to all training rows.
+
+        Returns
+        -------
+        embedding : ndarray of shape (n_samples, n_clusters)
+            Like `embedding_`; zero for a row without any weight.
+        """
+        W = self._weights_to_training_rows(X)
+        warn_unjoined(
+            row_sums(abs(W)), "training row", "Use a wider kernel, or affinity='knn'."
+        )
+        return self._rows(extend_vectors(W, self.relaxation_, self.norm))
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Assign rows to the clusters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for affinity="precomputed" their weights to all training rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The clusters.
+        """
+        return nearest_center(self.embed(X), self.cluster_centers_)

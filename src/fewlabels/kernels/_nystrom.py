@@ -1,0 +1,177 @@
+"""Nyström approximation of a matrix from some of its columns."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+from sklearn.utils import check_array, check_random_state
+
+from fewlabels._linalg import FLOATS, spectral_cutoff
+from fewlabels.kernels._operators import GramOperator
+
+
+@dataclass(frozen=True, eq=False)
+class NystromEigen:
+    r"""Approximate eigensystem of a symmetric matrix, from l of its n columns.
+
+    With columns C and the eigenpairs :math:`(\Sigma, U)` of the block of C at the
+    sampled rows,
+
+    .. math::
+        M \approx C U \Sigma^{-1} U^\top C^\top = V \Lambda V^\top, \qquad
+        \Lambda = \tfrac{n}{l} \Sigma, \quad V = \sqrt{\tfrac{l}{n}} C U \Sigma^{-1}.
+
+    The product is exact, but the columns of V are not orthonormal in general.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (rank,)
+        The diagonal of :math:`\Lambda`, in decreasing order.
+    eigenvectors : ndarray of shape (n, rank)
+        V.
+    mapping : ndarray of shape (l, rank)
+        :math:`\sqrt{l/n}\, U \Sigma^{-1}`, which takes further rows of C to rows of V.
+    indices : ndarray of shape (l,)
+        The columns.
+    """
+
+    eigenvalues: NDArray[Any]
+    eigenvectors: NDArray[Any]
+    mapping: NDArray[Any]
+    indices: NDArray[np.intp]
+
+    def toarray(self) -> NDArray[Any]:
+        r"""Form the approximation of the matrix.
+
+        Returns
+        -------
+        matrix : ndarray of shape (n, n)
+            :math:`V \Lambda V^\top`; for small matrices.
+        """
+        return (self.eigenvectors * self.eigenvalues) @ self.eigenvectors.T
+
+
+def nystrom_from_columns(
+    C: NDArray[Any],
+    indices: NDArray[np.intp],
+    *,
+    rank: int | None = None,
+    tol: float | None = None,
+) -> NystromEigen:
+    """Nyström approximation from columns that are at hand.
+
+    Parameters
+    ----------
+    C : ndarray of shape (n, l)
+        Columns of a symmetric matrix.
+    indices : ndarray of shape (l,)
+        Which columns.
+    rank : int, default=None
+        Keep at most this many of the largest eigenvalues; all when None.
+    tol : float, default=None
+        Eigenvalues up to this share of the largest are dropped, negative ones too; l
+        times the machine precision when None.
+
+    Returns
+    -------
+    approximation : NystromEigen
+        The eigensystem.
+    """
+    n, n_columns = C.shape
+    block = C[indices].astype(np.float64)
+    values, U = linalg.eigh((block + block.T) / 2, check_finite=False)
+    values, U = values[::-1], U[:, ::-1]
+    keep = int(np.count_nonzero(values > spectral_cutoff(values, tol, C.dtype)))
+    keep = keep if rank is None else min(keep, rank)
+    values, U = values[:keep], U[:, :keep]
+    mapping = np.sqrt(n_columns / n) * U / values
+    mapping = mapping.astype(C.dtype, copy=False)
+    return NystromEigen(values * (n / n_columns), C @ mapping, mapping, indices)
+
+
+def nystrom_approximation(
+    M: Any,
+    n_columns: int,
+    rank: int | None = None,
+    *,
+    indices: ArrayLike | None = None,
+    random_state: Any = None,
+) -> NystromEigen:
+    r"""Approximate a psd matrix from some of its columns.
+
+    .. math::
+        M \approx M_r = C \, W_r^{+} \, C^\top, \qquad C = M_{\cdot I}, \quad
+        W_r = \text{best rank-}r\text{ approximation of } M_{I I}.
+
+    Where the columns have the rank of M, and r is not below it, this is M itself; for r
+    = l, what is missing is psd.
+
+    Parameters
+    ----------
+    M : array-like of shape (n, n) or GramOperator
+        Symmetric positive semidefinite matrix. Of an operator, such as
+        :class:`TiledGram`, only the columns are computed.
+    n_columns : int
+        Number l of columns, drawn uniformly without replacement.
+    rank : int, default=None
+        The rank r; l when None.
+    indices : array-like of int of shape (n_columns,), default=None
+        The columns, in place of a draw.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw.
+
+    Returns
+    -------
+    approximation : NystromEigen
+        Approximate eigenvalues and eigenvectors.
+
+    See Also
+    --------
+    NystromFeatures : Features of rows by the same approximation of their kernel.
+
+    References
+    ----------
+    .. [1] C. Williams, M. Seeger, "Using the Nyström method to speed up kernel
+       machines", NeurIPS (2000).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import nystrom_approximation
+    >>> Z = np.random.default_rng(0).normal(size=(50, 3))
+    >>> result = nystrom_approximation(Z @ Z.T, n_columns=5, random_state=0)
+    >>> result.eigenvalues.size
+    3
+    >>> bool(np.abs(result.toarray() - Z @ Z.T).max() < 1e-12)
+    True
+    """
+    if not isinstance(M, GramOperator):
+        M = check_array(M, dtype=FLOATS, input_name="M")
+    n = M.shape[0]
+    if M.shape[1] != n:
+        raise ValueError(f"M must be square, got shape {M.shape}.")
+    if not 1 <= n_columns <= n:
+        raise ValueError(f"n_columns={n_columns} must lie between 1 and {n}.")
+    if rank is not None and not 1 <= rank <= n_columns:
+        raise ValueError(f"rank={rank} must lie between 1 and n_columns={n_columns}.")
+    if indices is None:
+        chosen = check_random_state(random_state).choice(n, n_columns, replace=False)
+    else:
+        chosen = np.asarray(indices)
+        if (
+            chosen.shape != (n_columns,)
+            or np.unique(chosen).size != n_columns
+            or chosen.dtype.kind not in "iu"
+            or chosen.min() < 0
+            or chosen.max() >= n
+        ):
+            raise ValueError(
+                f"indices must be n_columns={n_columns} different integers in 0, ..., "
+                f"{n - 1}."
+            )
+    C = M.columns(chosen) if isinstance(M, GramOperator) else M[:, chosen]
+    return nystrom_from_columns(C, chosen, rank=rank)
