@@ -260,6 +260,16 @@ def test_indefinite_matrices_are_refused(K):
         pivoted_cholesky(DenseGram(K))
 
 
+def test_a_matrix_from_lower_precision(rng):
+    """Rounded to float32 and stored in float64, it is psd to the tolerance."""
+    X = rng.normal(size=(200, 2)).astype(np.float32)
+    K = (X @ X.T).astype(np.float64)
+    assert np.linalg.eigvalsh(K)[0] < -1e-9
+    result = pivoted_cholesky(DenseGram(K), tol=1e-5)
+    assert result.pivots.size == 2
+    assert_close(result.factor @ result.factor.T, K, scale=1e3 * K.max())
+
+
 @pytest.mark.parametrize("n", [500, 20_000])
 def test_float32_reaches_what_it_promises(n):
     """Rounding limits the accuracy by the precision, not by the number of rows."""

@@ -118,7 +118,11 @@ def pivoted_cholesky(
     residual = gram.diagonal().astype(np.float64)
     trace = residual.sum()
     # Below this a diagonal entry is the rounding error of earlier subtractions.
-    floor = 10 * float(np.finfo(gram.dtype).eps) * np.abs(residual).max(initial=0.0)
+    largest = np.abs(residual).max(initial=0.0)
+    floor = 10 * float(np.finfo(gram.dtype).eps) * largest
+    # A matrix may come from lower precision than it is stored in: what the tolerance
+    # forgives is no sign of a matrix that is not psd.
+    forgiven = min(tol, 1e-4) * largest
     pivots = np.empty(limit, dtype=np.intp)
     # Column k of the factor is row k here: contiguous, and growing the array by rows
     # extends it in place instead of holding two copies.
@@ -127,7 +131,7 @@ def pivoted_cholesky(
     while True:
         # Of a psd matrix, what is left is psd: a diagonal below zero is rounding, which
         # grows with the number of subtractions, or no kernel.
-        if residual.min(initial=0.0) < -(rank + 1) * floor:
+        if residual.min(initial=0.0) < -max((rank + 1) * floor, forgiven):
             raise ValueError(
                 "gram is not positive semidefinite, so it has no such factor: use "
                 "another kernel."
