@@ -2,6 +2,12 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from fewlabels.semi_supervised._co_training import (
+    CoTrainingClassifier,
+    DemocraticCoLearningClassifier,
+    TriTrainingClassifier,
+)
+from fewlabels.semi_supervised._graph_base import GraphSolution
 from fewlabels.semi_supervised._graph_regularization import (
     GraphRegularizationClassifier,
     graph_regularization,
@@ -9,22 +15,48 @@ from fewlabels.semi_supervised._graph_regularization import (
 from fewlabels.semi_supervised._harmonic import (
     HarmonicFunctionClassifier,
     HarmonicFunctionRegressor,
-    HarmonicSolution,
     harmonic_functions,
+)
+from fewlabels.semi_supervised._min_cut import (
+    MinCutClassifier,
+    MinimumCut,
+    minimum_cut,
+    multiway_cut,
+)
+from fewlabels.semi_supervised._propagating import (
+    PropagatingNearestNeighborClassifier,
+    SpanningForest,
+    minimum_spanning_forest,
 )
 from fewlabels.semi_supervised._rls import RLSClassifier, RLSSolution, rls_path
 from fewlabels.semi_supervised._s2rls import S2RLSClassifier, S2RLSClassifierCV
+from fewlabels.semi_supervised._wrappers import (
+    ClusterThenLabelClassifier,
+    SelfTrainingClassifier,
+)
 
 __all__ = [
+    "ClusterThenLabelClassifier",
+    "CoTrainingClassifier",
+    "DemocraticCoLearningClassifier",
     "GraphRegularizationClassifier",
+    "GraphSolution",
     "HarmonicFunctionClassifier",
     "HarmonicFunctionRegressor",
-    "HarmonicSolution",
+    "MinCutClassifier",
+    "MinimumCut",
+    "PropagatingNearestNeighborClassifier",
     "RLSClassifier",
     "RLSSolution",
     "S2RLSClassifier",
     "S2RLSClassifierCV",
+    "SelfTrainingClassifier",
+    "SpanningForest",
+    "TriTrainingClassifier",
     "graph_regularization",
     "harmonic_functions",
+    "minimum_cut",
+    "minimum_spanning_forest",
+    "multiway_cut",
     "rls_path",
 ]

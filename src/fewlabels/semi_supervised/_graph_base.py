@@ -15,7 +15,11 @@ from scipy.sparse.linalg import splu
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    check_is_fitted,
+    check_non_negative,
+    validate_data,
+)
 
 from fewlabels._labels import Labels
 from fewlabels._linalg import FLOATS, conjugate_gradients
@@ -88,13 +92,13 @@ def front_width(W: csr_array) -> int:
     return int(np.max(np.abs(rows - position[W.indices]), initial=0))
 
 
-class SystemSolution(NamedTuple):
-    """Solution of a grounded Laplacian system.
+class GraphSolution(NamedTuple):
+    """Functions on a graph, as its solvers find them.
 
     Attributes
     ----------
-    values : ndarray of shape (n_vertices, n_columns)
-        The solutions.
+    values : ndarray of shape (n_vertices, n_functions)
+        The functions.
     n_iter : int
         Steps of conjugate gradients, 0 for a direct solve.
     solver : {"direct", "cg"}
@@ -115,7 +119,7 @@ def solve_grounded(
     tol: float,
     max_iter: int,
     ones: bool,
-) -> SystemSolution:
+) -> GraphSolution:
     """Solve (diag(diagonal) - W) F = B with a positive definite matrix.
 
     Parameters
@@ -138,7 +142,7 @@ def solve_grounded(
 
     Returns
     -------
-    solution : SystemSolution
+    solution : GraphSolution
         The solutions and how they were found.
 
     Warns
@@ -148,7 +152,7 @@ def solve_grounded(
     """
     n = W.shape[0]
     if n == 0:
-        return SystemSolution(np.zeros(B.shape), 0, "direct")
+        return GraphSolution(np.zeros(B.shape), 0, "direct")
     # A unit diagonal: the best simple preconditioner, and weights of any scale.
     scale = 1 / np.sqrt(diagonal)
     S = csr_array(diags_array(scale) @ W @ diags_array(scale))
@@ -158,7 +162,7 @@ def solve_grounded(
         solver = "direct" if direct else "cg"
     if solver == "direct":
         values = _solve_directly(S, right)
-        return SystemSolution(scale[:, None] * values, 0, "direct")
+        return GraphSolution(scale[:, None] * values, 0, "direct")
 
     def adds_up(Z: NDArray[Any]) -> bool:
         miss = np.abs(scale * Z.sum(axis=1) - 1)
@@ -176,7 +180,7 @@ def solve_grounded(
             ConvergenceWarning,
             stacklevel=4,
         )
-    return SystemSolution(scale[:, None] * values, n_iter, "cg")
+    return GraphSolution(scale[:, None] * values, n_iter, "cg")
 
 
 def _solve_directly(S: csr_array, B: NDArray[Any]) -> NDArray[Any]:
@@ -216,6 +220,7 @@ class GraphEstimator(BaseEstimator):
                     "graph='precomputed' needs the square weight matrix of the graph "
                     f"as X in fit, got shape {X.shape}."
                 )
+            check_non_negative(X, type(self).__name__)
             W = X
         else:
             self.transformer_ = (
@@ -238,13 +243,9 @@ class GraphEstimator(BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         W = X if self.transformer_ is None else self.transformer_.transform(X)
-        W = csr_array(W, dtype=np.float64)
-        if W.nnz and W.data.min() < 0:
-            raise ValueError(
-                "X holds negative weights: pass the similarities of the new rows to "
-                "the training rows, which are not negative."
-            )
-        return W
+        if self.transformer_ is None:
+            check_non_negative(X, f"{type(self).__name__}.predict")
+        return csr_array(W, dtype=np.float64)
 
     def _average(self, X: Any, values: NDArray[Any], default: Any) -> NDArray[Any]:
         """Weighted mean of the values at the training rows near each new row."""
@@ -294,7 +295,7 @@ class GraphClassifier(GraphEstimator, PartialLabelClassifier):
         )
 
     def _spread(self) -> NDArray[Any]:
-        """What new rows average."""
+        """Values that new rows average."""
         return self.label_distributions_
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -310,7 +311,8 @@ class GraphClassifier(GraphEstimator, PartialLabelClassifier):
         y : ndarray of shape (n_queries,)
             The predicted classes.
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        codes = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[codes]
 
     def _keep_transduction(self, labels: Labels, scores: NDArray[Any]) -> None:
         codes = scores.argmax(axis=1)
@@ -335,4 +337,3 @@ def normalized_rows(F: NDArray[Any], default: NDArray[Any]) -> NDArray[np.float6
     F = F / np.maximum(F.max(axis=1, keepdims=True), np.finfo(float).tiny)
     total = F.sum(axis=1, keepdims=True)
     return np.where(total > 0, F / np.where(total > 0, total, 1), default)
-

@@ -17,7 +17,7 @@ from fewlabels.semi_supervised._graph_base import (
     DEFAULT_NEIGHBORS,
     GRAPH_CONSTRAINTS,
     GraphClassifier,
-    SystemSolution,
+    GraphSolution,
     check_graph,
     class_prior,
     normalized_rows,
@@ -35,7 +35,7 @@ def graph_regularization(
     solver: str = "auto",
     tol: float = 1e-8,
     max_iter: int = 10_000,
-) -> SystemSolution:
+) -> GraphSolution:
     r"""Smooth functions on a graph by its normalised Laplacian.
 
     .. math::
@@ -64,7 +64,7 @@ def graph_regularization(
 
     Returns
     -------
-    solution : SystemSolution
+    solution : GraphSolution
         Record with the smoothed functions `values`, and with `n_iter` and `solver`.
 
     Warns

@@ -4,7 +4,7 @@
 
 import math
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from fewlabels.semi_supervised._graph_base import (
     GRAPH_CONSTRAINTS,
     GraphClassifier,
     GraphEstimator,
+    GraphSolution,
     check_graph,
     class_prior,
     normalized_rows,
@@ -40,24 +41,6 @@ SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class HarmonicSolution(NamedTuple):
-    """What :func:`harmonic_functions` finds.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_vertices, n_functions)
-        The functions; NaN at vertices that no path joins to a label.
-    n_iter : int
-        Steps of conjugate gradients, 0 for a direct solve.
-    solver : {"direct", "cg"}
-        What was used.
-    """
-
-    values: NDArray[Any]
-    n_iter: int
-    solver: str
-
-
 def harmonic_functions(
     W: Any,
     labeled: ArrayLike,
@@ -67,7 +50,7 @@ def harmonic_functions(
     solver: str = "auto",
     tol: float = 1e-6,
     max_iter: int = 10_000,
-) -> HarmonicSolution:
+) -> GraphSolution:
     r"""Extend values from some vertices of a graph to all, as smoothly as possible.
 
     With clamped values, f minimises
@@ -107,8 +90,9 @@ def harmonic_functions(
 
     Returns
     -------
-    solution : HarmonicSolution
-        The functions and how they were found.
+    solution : GraphSolution
+        The functions as `values`, NaN at vertices that no path joins to a label, and
+        how they were found.
 
     Warns
     -----
@@ -188,7 +172,7 @@ def harmonic_functions(
         F[labeled] = Y
     # The maximum principle, which rounding may miss by a hair.
     np.clip(F, Y.min(axis=0), Y.max(axis=0), out=F)
-    return HarmonicSolution(F, solution.n_iter, solution.solver)
+    return GraphSolution(F, solution.n_iter, solution.solver)
 
 
 def _reached(W: Any, labeled: NDArray[np.intp]) -> NDArray[np.bool_]:

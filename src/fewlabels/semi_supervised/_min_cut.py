@@ -16,6 +16,7 @@ from fewlabels._labels import validate_partially_labeled
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import fit_context
 from fewlabels.graphs import warn_unreached
+from fewlabels.semi_supervised._base import PartialLabelClassifier
 from fewlabels.semi_supervised._graph_base import (
     DEFAULT_NEIGHBORS,
     GRAPH_CONSTRAINTS,
@@ -24,7 +25,6 @@ from fewlabels.semi_supervised._graph_base import (
     class_prior,
     one_hot,
 )
-from fewlabels.semi_supervised._base import PartialLabelClassifier
 
 # The largest weight becomes an integer of up to 121 bits; with those of the opposite
 # arc a residual capacity has one more, which two limbs of 60 and 62 bits hold.
@@ -229,7 +229,9 @@ def multiway_cut(W: Any, codes: ArrayLike) -> NDArray[np.intp]:
         return cut.source_side.astype(np.intp)
     # The smallest sets that cut one class off are disjoint: the cut is submodular.
     cuts = [
-        minimum_cut(W, np.flatnonzero(given == c), np.flatnonzero(labeled & (given != c)))
+        minimum_cut(
+            W, np.flatnonzero(given == c), np.flatnonzero(labeled & (given != c))
+        )
         for c in range(k)
     ]
     found = np.full(given.shape, int(np.argmax([cut.value for cut in cuts])))
@@ -259,7 +261,9 @@ def _improved_by_pairs(
         )
         if cut.value < _cut_value(part, found[inside]):
             found[inside] = np.where(cut.source_side, b, a)
-            stale |= {q for q in combinations(range(k), 2) if q != pair and {*q} & {*pair}}
+            stale |= {
+                q for q in combinations(range(k), 2) if q != pair and {*q} & {*pair}
+            }
     return found
 
 
@@ -321,8 +325,8 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
     between the classes.
 
     With weights that count how often a row is the nearest neighbour of another, the
-    cut of a labelling is the number of mistakes that its leave-one-out nearest-neighbour
-    classifier makes [1]_.
+    cut of a labelling is the number of mistakes that its nearest-neighbour classifier
+    makes when every row is left out in turn [1]_.
 
     A new row gets the class with the most weight among its neighbours, the first of
     equals.
