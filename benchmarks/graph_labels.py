@@ -97,15 +97,17 @@ def deviations(n=500):
 
 
 def table(rows, path=None):
-    rows = list(rows)
+    """Show rows as they come, and write them."""
+    done = []
     for row in rows:
         print(" | ".join(str(value) for value in row.values()), flush=True)
-    if path is not None:
-        path.parent.mkdir(exist_ok=True)
-        with path.open("w", newline="") as handle:
-            writer = csv.DictWriter(handle, rows[0], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        done.append(row)
+        if path is not None:
+            path.parent.mkdir(exist_ok=True)
+            with path.open("w", newline="") as handle:
+                writer = csv.DictWriter(handle, row, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(done)
 
 
 def main(n=None):

@@ -75,3 +75,18 @@ def test_naive_and_fast_search_agree(s2rlsc):
     assert not stopped
     assert trials == fast.n_trials
     np.testing.assert_array_equal(slow, fast.y)
+
+
+def test_harmonic_functions_beside_label_spreading():
+    path = SCRIPT.parents[1] / "graph_labels.py"
+    if not path.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("graph_labels_benchmark", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    theirs, ours = module.compare(2000, 2, 1.0, 1)
+    assert (theirs["method"], theirs["time ratio"]) == ("LabelSpreading", 1)
+    assert ours["accuracy"] > theirs["accuracy"]
+    for row in module.deviations(200):
+        assert float(row["largest difference"]) < 1e-4
+        assert row["different labels"] == 0

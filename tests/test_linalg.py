@@ -101,6 +101,20 @@ class TestConjugateGradients:
         *_, converged = conjugate_gradients(A, B, is_done=lambda X: False)
         assert not converged
 
+    def test_column_that_is_solved_at_once(self, rng):
+        """Its residual is exactly zero while the other columns go on."""
+        A, B = self.problem(rng)
+        A[0], A[:, 0] = 0, 0
+        A[0, 0] = 1
+        B[:, 0] = np.eye(60)[0]
+
+        def is_finite(X):
+            return np.isfinite(X).all()
+
+        X, _, converged = conjugate_gradients(A, B, tol=1e-12, is_done=is_finite)
+        assert converged
+        assert_allclose(A @ X, B, atol=1e-9)
+
     def test_no_column(self):
         X, n_iter, converged = conjugate_gradients(np.eye(3), np.zeros((3, 0)))
         assert (X.shape, n_iter, converged) == ((3, 0), 0, True)

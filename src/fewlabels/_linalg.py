@@ -16,6 +16,9 @@ from threadpoolctl import threadpool_limits
 # The types in which rows are kept; anything else becomes float64.
 FLOATS = (np.float64, np.float32)
 
+# Relative residual below which conjugate gradients only stir rounding errors.
+MIN_RESIDUAL = 1e-18
+
 
 class _SerialBlas:
     """One limit on BLAS threads for all who ask for it at the same time.
@@ -162,32 +165,35 @@ def conjugate_gradients(
     X = np.zeros_like(B)
     sizes = np.einsum("ij,ij->j", B, B)
     active = np.flatnonzero(sizes > 0)  # a zero right-hand side is solved by zero
-    x, r, p = X[:, active], B[:, active], B[:, active].copy()
-    rho = sizes[active]
-    goal = tol**2 * sizes
-    for n_iter in range(max_iter + 1):
-        unsolved = rho > goal[active]
+    x, r, p, rho = X[:, active], B[:, active], B[:, active], sizes[active]
+    n_iter = 0
+    while True:
+        unsolved = rho > tol**2 * sizes[active]
         if not unsolved.any():
             X[:, active] = x
-            if is_done is None or is_done(X) or not active.size:
+            if is_done is None or is_done(X):
                 return X, n_iter, True
-            goal = np.minimum(1e-2 * goal, goal)
-            # Steps that no longer change anything mean that rounding is reached.
-            if (goal < np.finfo(np.float64).eps ** 2 * 1e-4 * sizes).any():
-                return X, n_iter, False
+            tol *= 0.1
+            if tol < MIN_RESIDUAL or not active.size:
+                return X, n_iter, False  # as far as rounding allows
             continue
         if n_iter == max_iter:
-            break
+            X[:, active] = x
+            return X, n_iter, False
         if is_done is None and np.count_nonzero(unsolved) < 0.7 * active.size:
             X[:, active] = x
             active = active[unsolved]
             x, r, p, rho = x[:, unsolved], r[:, unsolved], p[:, unsolved], rho[unsolved]
         q = A @ p
-        step = rho / np.einsum("ij,ij->j", p, q)
+        step = _ratio(rho, np.einsum("ij,ij->j", p, q))
         x += step * p
-        r = r - step * q
+        r -= step * q
         previous, rho = rho, np.einsum("ij,ij->j", r, r)
-        p *= rho / previous
+        p *= _ratio(rho, previous)
         p += r
-    X[:, active] = x
-    return X, max_iter, False
+        n_iter += 1
+
+
+def _ratio(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Divide, where a column whose residual has vanished stays as it is."""
+    return np.where(b > 0, a / np.where(b > 0, b, 1), 0)
