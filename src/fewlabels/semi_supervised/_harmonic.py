@@ -141,7 +141,8 @@ def harmonic_functions(
         raise ValueError("labeled names a vertex twice.")
     clamped = math.isinf(label_weight)
 
-    reached = _reached(W, labeled)
+    report = connectivity(W)
+    reached = ~np.isin(report.labels, report.components_without(labeled))
     free = np.flatnonzero(reached & ~inside) if clamped else np.flatnonzero(reached)
     # A further column makes all of them add up to 1, see `solve_grounded`.
     if not (Y.shape[1] > 1 and np.allclose(Y.sum(axis=1), 1)):
@@ -173,11 +174,6 @@ def harmonic_functions(
     # The maximum principle, which rounding may miss by a hair.
     np.clip(F, Y.min(axis=0), Y.max(axis=0), out=F)
     return GraphSolution(F, solution.n_iter, solution.solver)
-
-
-def _reached(W: Any, labeled: NDArray[np.intp]) -> NDArray[np.bool_]:
-    report = connectivity(W)
-    return ~np.isin(report.labels, report.components_without(labeled))
 
 
 class HarmonicFunctionClassifier(GraphClassifier):
@@ -339,7 +335,6 @@ class HarmonicFunctionClassifier(GraphClassifier):
         W = self._set_graph(X)
         self.classes_ = labels.classes
         self.class_prior_ = class_prior(labels)
-        self.unreached_ = warn_unreached(W, labels.labeled, estimator=self)
         solution = harmonic_functions(
             W,
             labels.labeled,
@@ -351,6 +346,9 @@ class HarmonicFunctionClassifier(GraphClassifier):
         )
         self.n_iter_, self.solver_ = solution.n_iter, solution.solver
         F = solution.values
+        self.unreached_ = np.isnan(F[:, 0])
+        if self.unreached_.any():
+            warn_unreached(W, labels.labeled, estimator=self)
         F[self.unreached_] = self.class_prior_
         self.harmonic_functions_ = F
         scale = self._class_scale(F, labels)
@@ -489,7 +487,6 @@ class HarmonicFunctionRegressor(RegressorMixin, GraphEstimator):
         labeled = np.flatnonzero(~np.isnan(targets))
         W = self._set_graph(X)
         self.mean_ = float(targets[labeled].mean())
-        self.unreached_ = warn_unreached(W, labeled, estimator=self)
         solution = harmonic_functions(
             W,
             labeled,
@@ -501,6 +498,9 @@ class HarmonicFunctionRegressor(RegressorMixin, GraphEstimator):
         )
         self.n_iter_, self.solver_ = solution.n_iter, solution.solver
         self.transduction_ = solution.values[:, 0]
+        self.unreached_ = np.isnan(self.transduction_)
+        if self.unreached_.any():
+            warn_unreached(W, labeled, estimator=self)
         self.transduction_[self.unreached_] = self.mean_
         return self
 
