@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.sparse import csr_array, diags_array, eye_array
+from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 from sklearn.base import BaseEstimator, clone
@@ -92,6 +92,12 @@ def front_width(W: csr_array) -> int:
     return int(np.max(np.abs(rows - position[W.indices]), initial=0))
 
 
+def scaled(W: csr_array, scale: NDArray[Any]) -> csr_array:
+    """Weights w_ij times scale_i times scale_j."""
+    data = W.data * np.repeat(scale, np.diff(W.indptr)) * scale[W.indices]
+    return csr_array((data, W.indices, W.indptr), shape=W.shape)
+
+
 class GraphSolution(NamedTuple):
     """Functions on a graph, as its solvers find them.
 
@@ -155,7 +161,7 @@ def solve_grounded(
         return GraphSolution(np.zeros(B.shape), 0, "direct")
     # A unit diagonal: the best simple preconditioner, and weights of any scale.
     scale = 1 / np.sqrt(diagonal)
-    S = csr_array(diags_array(scale) @ W @ diags_array(scale))
+    S = scaled(W, scale)
     right = scale[:, None] * B
     if solver == "auto":
         direct = n <= DIRECT_ROWS or front_width(W) <= DIRECT_FRONT

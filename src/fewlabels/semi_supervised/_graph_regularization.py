@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 
 from fewlabels._labels import validate_partially_labeled
 from fewlabels._linalg import FLOATS
@@ -22,6 +22,7 @@ from fewlabels.semi_supervised._graph_base import (
     class_prior,
     normalized_rows,
     one_hot,
+    scaled,
     solve_grounded,
 )
 from fewlabels.semi_supervised._harmonic import SOLVER_CONSTRAINTS
@@ -94,7 +95,7 @@ def graph_regularization(
         raise ValueError(f"mu={mu} must be positive.")
     alpha = 2 / (2 + mu)
     root = inverse_root_degrees(W)
-    S = csr_array(diags_array(root) @ W @ diags_array(root))
+    S = scaled(W, root)
     # Where a vertex has no edge, L_sym is zero and the function stays as it is.
     alone = root == 0
     diagonal = np.where(alone, 1 - alpha, 1.0)

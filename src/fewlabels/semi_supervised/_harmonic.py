@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
@@ -124,7 +125,6 @@ def harmonic_functions(
     array([0., 1., 2., 3.])
     """
     W = check_graph(W)
-    n = W.shape[0]
     labeled = np.asarray(labeled, dtype=np.intp)
     Y = np.asarray(values, dtype=np.float64)
     Y = Y[:, None] if Y.ndim == 1 else Y
@@ -135,12 +135,25 @@ def harmonic_functions(
         )
     if not label_weight > 0:
         raise ValueError(f"label_weight={label_weight} must be positive.")
+    if np.unique(labeled).size != labeled.size:
+        raise ValueError("labeled names a vertex twice.")
+    return extend_harmonically(
+        W, labeled, Y, label_weight, solver=solver, tol=tol, max_iter=max_iter
+    )
+
+
+def extend_harmonically(
+    W: csr_array,
+    labeled: NDArray[np.intp],
+    Y: NDArray[Any],
+    label_weight: float,
+    **solver_params: Any,
+) -> GraphSolution:
+    """Do what :func:`harmonic_functions` does, with arguments that need no checks."""
+    n = W.shape[0]
     inside = np.zeros(n, dtype=bool)
     inside[labeled] = True
-    if np.count_nonzero(inside) != labeled.size:
-        raise ValueError("labeled names a vertex twice.")
     clamped = math.isinf(label_weight)
-
     report = connectivity(W)
     reached = ~np.isin(report.labels, report.components_without(labeled))
     free = np.flatnonzero(reached & ~inside) if clamped else np.flatnonzero(reached)
@@ -162,10 +175,8 @@ def harmonic_functions(
         rows[:, free],
         diagonal[free],
         B,
-        solver=solver,
-        tol=tol,
-        max_iter=max_iter,
         ones=True,
+        **solver_params,
     )
     F = np.full((n, Y.shape[1]), np.nan)
     F[free] = solution.values[:, : Y.shape[1]]
@@ -335,11 +346,11 @@ class HarmonicFunctionClassifier(GraphClassifier):
         W = self._set_graph(X)
         self.classes_ = labels.classes
         self.class_prior_ = class_prior(labels)
-        solution = harmonic_functions(
+        solution = extend_harmonically(
             W,
             labels.labeled,
             one_hot(labels.codes[labels.labeled], labels.classes.size),
-            label_weight=self.label_weight,
+            self.label_weight,
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -487,11 +498,11 @@ class HarmonicFunctionRegressor(RegressorMixin, GraphEstimator):
         labeled = np.flatnonzero(~np.isnan(targets))
         W = self._set_graph(X)
         self.mean_ = float(targets[labeled].mean())
-        solution = harmonic_functions(
+        solution = extend_harmonically(
             W,
             labeled,
-            targets[labeled],
-            label_weight=self.label_weight,
+            targets[labeled, None],
+            self.label_weight,
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
