@@ -218,3 +218,18 @@ def test_spectral_benchmark_runs():
     found = {(r["data"], r["estimator"][:7]): float(r["accuracy"][:-2]) for r in rows}
     assert found["blobs", "Nystrom"] > found["blobs", "scikit-"] - 1
     assert found["moons, noise 0.05", "Nystrom"] > 99
+
+
+def test_harmonic_functions_beside_label_spreading():
+    path = SCRIPT.parents[1] / "graph_labels.py"
+    if not path.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("graph_labels_benchmark", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    theirs, ours = module.compare(2000, 2, 1.0, 1)
+    assert (theirs["method"], theirs["time ratio"]) == ("LabelSpreading", 1)
+    assert ours["accuracy"] > theirs["accuracy"]
+    for row in module.deviations(200):
+        assert float(row["largest difference"]) < 1e-4
+        assert row["different labels"] == 0

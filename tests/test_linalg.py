@@ -4,10 +4,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info
 
-from fewlabels._linalg import inverse_square_root, serial_blas
+from fewlabels._linalg import conjugate_gradients, inverse_square_root, serial_blas
 from tests.helpers import assert_close
 
 
@@ -53,3 +53,68 @@ def test_serial_blas_in_two_threads_at_once():
     assert set(blas_threads()) == {1}
     second.__exit__(None, None, None)
     assert blas_threads() == before
+
+
+class TestConjugateGradients:
+    def problem(self, rng, n=60, k=4):
+        V = rng.normal(size=(n, n))
+        A = V @ V.T / n + np.eye(n)
+        scale = 1 / np.sqrt(A.diagonal())
+        return scale[:, None] * A * scale, rng.normal(size=(n, k))
+
+    def test_solves_every_column(self, rng):
+        A, B = self.problem(rng)
+        B[:, 2] = 0  # solved from the start
+        X, n_iter, converged = conjugate_gradients(A, B, tol=1e-12)
+        assert converged
+        assert 0 < n_iter <= 60
+        assert_allclose(A @ X, B, atol=1e-9)
+        assert_array_equal(X[:, 2], 0)
+
+    def test_columns_do_not_influence_each_other(self, rng):
+        A, B = self.problem(rng)
+        together = conjugate_gradients(A, B, tol=1e-12)[0]
+        for c in range(B.shape[1]):
+            alone = conjugate_gradients(A, B[:, [c]], tol=1e-12)[0]
+            assert_allclose(together[:, [c]], alone, atol=1e-9)
+
+    def test_says_when_it_fails(self, rng):
+        A, B = self.problem(rng)
+        _, n_iter, converged = conjugate_gradients(A, B, tol=1e-12, max_iter=3)
+        assert (n_iter, converged) == (3, False)
+
+    def test_goes_on_until_the_caller_is_content(self, rng):
+        A, B = self.problem(rng)
+        exact = np.linalg.solve(A, B)
+
+        def is_done(X):
+            return np.abs(X - exact).max() < 1e-9
+
+        loose = conjugate_gradients(A, B, tol=1e-1)[0]
+        assert not is_done(loose)
+        X, _, converged = conjugate_gradients(A, B, tol=1e-1, is_done=is_done)
+        assert converged
+        assert is_done(X)
+
+    def test_gives_up_where_rounding_is_reached(self, rng):
+        A, B = self.problem(rng)
+        *_, converged = conjugate_gradients(A, B, is_done=lambda X: False)
+        assert not converged
+
+    def test_column_that_is_solved_at_once(self, rng):
+        """Its residual is exactly zero while the other columns go on."""
+        A, B = self.problem(rng)
+        A[0], A[:, 0] = 0, 0
+        A[0, 0] = 1
+        B[:, 0] = np.eye(60)[0]
+
+        def is_finite(X):
+            return np.isfinite(X).all()
+
+        X, _, converged = conjugate_gradients(A, B, tol=1e-12, is_done=is_finite)
+        assert converged
+        assert_allclose(A @ X, B, atol=1e-9)
+
+    def test_no_column(self):
+        X, n_iter, converged = conjugate_gradients(np.eye(3), np.zeros((3, 0)))
+        assert (X.shape, n_iter, converged) == ((3, 0), 0, True)

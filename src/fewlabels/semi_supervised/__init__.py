@@ -2,6 +2,21 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from fewlabels.semi_supervised._co_training import (
+    CoTrainingClassifier,
+    DemocraticCoLearningClassifier,
+    TriTrainingClassifier,
+)
+from fewlabels.semi_supervised._graph_base import GraphSolution
+from fewlabels.semi_supervised._graph_regularization import (
+    GraphRegularizationClassifier,
+    graph_regularization,
+)
+from fewlabels.semi_supervised._harmonic import (
+    HarmonicFunctionClassifier,
+    HarmonicFunctionRegressor,
+    harmonic_functions,
+)
 from fewlabels.semi_supervised._laplacian import (
     LaplacianRLSClassifier,
     LaplacianRLSRegressor,
@@ -18,23 +33,56 @@ from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
     LaplacianSolution,
 )
+from fewlabels.semi_supervised._min_cut import (
+    MinCutClassifier,
+    MinimumCut,
+    minimum_cut,
+    multiway_cut,
+)
+from fewlabels.semi_supervised._propagating import (
+    PropagatingNearestNeighborClassifier,
+    SpanningForest,
+    minimum_spanning_forest,
+)
 from fewlabels.semi_supervised._rls import RLSClassifier, RLSSolution, rls_path
 from fewlabels.semi_supervised._s2rls import S2RLSClassifier, S2RLSClassifierCV
+from fewlabels.semi_supervised._wrappers import (
+    ClusterThenLabelClassifier,
+    SelfTrainingClassifier,
+)
 
 __all__ = [
+    "ClusterThenLabelClassifier",
+    "CoTrainingClassifier",
+    "DemocraticCoLearningClassifier",
+    "GraphRegularizationClassifier",
+    "GraphSolution",
+    "HarmonicFunctionClassifier",
+    "HarmonicFunctionRegressor",
     "LaplacianProblem",
     "LaplacianRLSClassifier",
     "LaplacianRLSClassifierCV",
     "LaplacianRLSRegressor",
     "LaplacianSVC",
     "LaplacianSolution",
+    "MinCutClassifier",
+    "MinimumCut",
+    "PropagatingNearestNeighborClassifier",
     "RLSClassifier",
     "RLSSolution",
     "S2RLSClassifier",
     "S2RLSClassifierCV",
+    "SelfTrainingClassifier",
+    "SpanningForest",
+    "TriTrainingClassifier",
+    "graph_regularization",
+    "harmonic_functions",
     "laplacian_dense",
     "laplacian_factor",
     "laplacian_low_rank",
     "laplacian_pcg",
+    "minimum_cut",
+    "minimum_spanning_forest",
+    "multiway_cut",
     "rls_path",
 ]

@@ -1,0 +1,120 @@
+"""Measure harmonic functions against scikit-learn's LabelSpreading, and their accuracy.
+
+    python benchmarks/graph_labels.py           # all, and benchmarks/results/*.csv
+    python benchmarks/graph_labels.py 20000     # fewer rows, nothing is written
+
+Both build the graph of the ten nearest neighbours of n rows in ten clusters, 1,000 of
+them labelled, and label the rest, in the same process and one after the other. Absolute
+times depend on the machine, ratios much less.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import csv
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import make_blobs
+from sklearn.semi_supervised import LabelSpreading
+
+from fewlabels.datasets import hide_labels
+from fewlabels.graphs import graph_laplacian
+from fewlabels.semi_supervised import HarmonicFunctionClassifier, harmonic_functions
+
+RESULTS = Path(__file__).parent / "results" / "graph_labels.csv"
+EXACT = Path(__file__).parent / "results" / "graph_labels_exact.csv"
+N, N_LABELED = 100_000, 1_000
+# Features, spread of a cluster, repetitions.
+CASES = [(2, 1.0, 3), (5, 2.5, 2), (10, 4.0, 1)]
+
+
+def clusters(n, d, spread, n_labeled):
+    X, y = make_blobs(n, d, centers=10, cluster_std=spread, random_state=0)
+    return X, y, hide_labels(y, n_labeled=n_labeled, random_state=0)
+
+
+def timed_fit(model, X, y):
+    start = time.perf_counter()
+    model.fit(X, y)
+    return time.perf_counter() - start
+
+
+def compare(n, d, spread, repeat):
+    """One row per method; the least time of some runs, taken in turns."""
+    X, y_true, y = clusters(n, d, spread, min(N_LABELED, n // 100))
+    theirs = LabelSpreading(kernel="knn", n_neighbors=10)
+    ours = HarmonicFunctionClassifier(n_neighbors=10)
+    times = np.array(
+        [[timed_fit(model, X, y) for model in (theirs, ours)] for _ in range(repeat)]
+    ).min(axis=0)
+    hidden = y < 0
+    for model, seconds, solver in (
+        (theirs, times[0], f"{theirs.n_iter_} iterations"),
+        (
+            ours,
+            times[1],
+            ours.solver_ + (f", {ours.n_iter_} steps" * (ours.n_iter_ > 0)),
+        ),
+    ):
+        yield {
+            "rows": n,
+            "features": d,
+            "method": type(model).__name__,
+            "solver": solver,
+            "seconds": round(seconds, 2),
+            "time ratio": round(seconds / times[0], 2),
+            "accuracy": round(
+                np.mean(model.transduction_[hidden] == y_true[hidden]), 4
+            ),
+        }
+
+
+def deviations(n=500):
+    """Largest difference to the dense solution of the same system."""
+    for d, spread, _ in CASES:
+        X, _, y = clusters(n, d, spread, 50)
+        W = HarmonicFunctionClassifier().fit(X, y).graph_
+        labeled, free = np.flatnonzero(y >= 0), np.flatnonzero(y < 0)
+        Y = np.eye(10)[y[labeled]]
+        L = graph_laplacian(W).toarray()
+        dense = -np.linalg.solve(L[np.ix_(free, free)], L[np.ix_(free, labeled)] @ Y)
+        for solver, tol in (("direct", 1e-6), ("cg", 1e-6), ("cg", 1e-12)):
+            found = harmonic_functions(W, labeled, Y, solver=solver, tol=tol).values[
+                free
+            ]
+            yield {
+                "rows": n,
+                "features": d,
+                "solver": solver,
+                "tol": "" if solver == "direct" else f"{tol:.0e}",
+                "largest difference": f"{np.abs(found - dense).max():.1e}",
+                "different labels": int(
+                    np.sum(found.argmax(axis=1) != dense.argmax(axis=1))
+                ),
+            }
+
+
+def table(rows, path=None):
+    """Show rows as they come, and write them."""
+    done = []
+    for row in rows:
+        print(" | ".join(str(value) for value in row.values()), flush=True)
+        done.append(row)
+        if path is not None:
+            path.parent.mkdir(exist_ok=True)
+            with path.open("w", newline="") as handle:
+                writer = csv.DictWriter(handle, row, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(done)
+
+
+def main(n=None):
+    table(deviations(), EXACT if n is None else None)
+    rows = (row for case in CASES for row in compare(int(n or N), *case))
+    table(rows, RESULTS if n is None else None)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

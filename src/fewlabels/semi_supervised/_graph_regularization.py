@@ -1,0 +1,277 @@
+"""Regularisation on a graph: labels spread by the normalised Laplacian."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from fewlabels._labels import validate_partially_labeled
+from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import Interval, fit_context
+from fewlabels.graphs import warn_unreached
+from fewlabels.semi_supervised._graph_base import (
+    DEFAULT_NEIGHBORS,
+    GRAPH_CONSTRAINTS,
+    GraphClassifier,
+    GraphSolution,
+    check_graph,
+    class_prior,
+    normalized_rows,
+    one_hot,
+    scaled,
+    solve_grounded,
+)
+from fewlabels.semi_supervised._harmonic import SOLVER_CONSTRAINTS
+
+
+def graph_regularization(
+    W: Any,
+    Y: ArrayLike,
+    mu: float,
+    *,
+    solver: str = "auto",
+    tol: float = 1e-8,
+    max_iter: int = 10_000,
+) -> GraphSolution:
+    r"""Smooth functions on a graph by its normalised Laplacian.
+
+    .. math::
+        \min_F \; \operatorname{tr}(F^\top L_{sym} F) + \frac{\mu}{2} \|F - Y\|_F^2,
+        \qquad
+        F = \Big(I + \frac{2}{\mu} L_{sym}\Big)^{-1} Y
+          = (1 - \alpha) (I - \alpha S)^{-1} Y,
+
+    with :math:`S = D^{-1/2} W D^{-1/2}` and :math:`\alpha = 2 / (2 + \mu)`, the
+    fixed point of :math:`F \leftarrow \alpha S F + (1 - \alpha) Y`.
+
+    Parameters
+    ----------
+    W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        Symmetric, non-negative weights; the diagonal is ignored.
+    Y : array-like of shape (n_vertices, n_functions)
+        Functions on the vertices.
+    mu : float
+        Weight of the fit, positive.
+    solver : {"auto", "direct", "cg"}, default="auto"
+        As in :func:`harmonic_functions`.
+    tol : float, default=1e-8
+        Relative residual at which "cg" stops.
+    max_iter : int, default=10_000
+        Most steps of "cg".
+
+    Returns
+    -------
+    solution : GraphSolution
+        Record with the smoothed functions `values`, and with `n_iter` and `solver`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If "cg" does not converge.
+
+    References
+    ----------
+    .. [1] D. Zhou, O. Bousquet, T. N. Lal, J. Weston and B. Schölkopf, "Learning with
+       local and global consistency", NIPS 2003.
+
+    Examples
+    --------
+    >>> from fewlabels.semi_supervised import graph_regularization
+    >>> graph_regularization([[0, 1], [1, 0]], [[1.0], [0.0]], mu=2.0).values.ravel()
+    array([0.66666667, 0.33333333])
+    """
+    W = check_graph(W)
+    Y = np.asarray(Y, dtype=np.float64)
+    if Y.ndim != 2 or Y.shape[0] != W.shape[0]:
+        raise ValueError(
+            f"Y must hold one row per vertex of the graph, got shapes {Y.shape} and "
+            f"{W.shape}."
+        )
+    if not mu > 0:
+        raise ValueError(f"mu={mu} must be positive.")
+    alpha = 2 / (2 + mu)
+    root = inverse_root_degrees(W)
+    S = scaled(W, root)
+    # Where a vertex has no edge, L_sym is zero and the function stays as it is.
+    alone = root == 0
+    diagonal = np.where(alone, 1 - alpha, 1.0)
+    return solve_grounded(
+        alpha * S,
+        diagonal,
+        (1 - alpha) * Y,
+        solver=solver,
+        tol=tol,
+        max_iter=max_iter,
+        ones=False,
+    )
+
+
+def inverse_root_degrees(W: csr_array) -> NDArray[np.float64]:
+    """Degrees to the power of -1/2, and 0 for a vertex without edges."""
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    return np.where(degrees > 0, 1 / np.sqrt(np.where(degrees > 0, degrees, 1)), 0)
+
+
+class GraphRegularizationClassifier(GraphClassifier):
+    r"""Learn with local and global consistency, in closed form.
+
+    .. math::
+        \min_F \; \operatorname{tr}(F^\top L_{sym} F) + \frac{\mu}{2} \|F - Y\|_F^2
+
+    where Y is 1 at the class of a labelled row and 0 elsewhere; a row is in the class
+    with the largest value. The solution :math:`(1-\alpha)(I - \alpha S)^{-1} Y` with
+    :math:`\alpha = 2/(2+\mu)` is what
+    :class:`sklearn.semi_supervised.LabelSpreading` iterates towards.
+
+    Parameters
+    ----------
+    mu : float, default=0.02
+        Weight of the fit. The default is :math:`\alpha = 0.99`, as in [1]_.
+    n_neighbors : int, default=10
+        Neighbours per row in the graph, cut to n_samples - 1.
+    weight : str or callable, default="heat"
+        Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
+    graph : transformer, "precomputed" or None, default=None
+        See :class:`HarmonicFunctionClassifier`.
+    solver : {"auto", "direct", "cg"}, default="auto"
+        See :func:`harmonic_functions`.
+    tol : float, default=1e-8
+        Relative residual at which "cg" stops.
+    max_iter : int, default=10_000
+        Most steps of "cg".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, without the marker of unlabelled rows.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: as given, else the class found.
+    values_ : ndarray of shape (n_samples, n_classes)
+        The minimiser F.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        F with rows that add up to 1; the shares of the labels at rows that no label
+        reaches.
+    class_prior_ : ndarray of shape (n_classes,)
+        Share of each class among the labels.
+    alpha_ : float
+        The constant :math:`\alpha`.
+    graph_ : csr_array of shape (n_samples, n_samples)
+        The weights.
+    transformer_ : object or None
+        What made the graph; None for a precomputed one.
+    unreached_ : ndarray of bool of shape (n_samples,)
+        Rows that no path joins to a label.
+    n_iter_ : int
+        Steps of conjugate gradients, 0 for a direct solve.
+    solver_ : {"direct", "cg"}
+        What was used.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    Warns
+    -----
+    DisconnectedGraphWarning
+        If a component of the graph holds no label; its rows get the commonest class.
+
+    See Also
+    --------
+    graph_regularization : The solver.
+    HarmonicFunctionClassifier : Labels clamped, unnormalised Laplacian.
+
+    Notes
+    -----
+    A new row x with weights w to the training rows minimises the same objective with
+    all other values fixed: a multiple of :math:`\sum_i w_i F_i / \sqrt{d_i}`.
+
+    References
+    ----------
+    .. [1] D. Zhou, O. Bousquet, T. N. Lal, J. Weston and B. Schölkopf, "Learning with
+       local and global consistency", NIPS 2003.
+
+    Examples
+    --------
+    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from fewlabels.semi_supervised import GraphRegularizationClassifier
+    >>> X, y_true = make_moons(300, noise=0.05, random_state=0)
+    >>> y = hide_labels(y_true, n_labeled=4, random_state=0)
+    >>> model = GraphRegularizationClassifier().fit(X, y)
+    >>> bool((model.transduction_ == y_true).mean() > 0.98)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GRAPH_CONSTRAINTS,
+        **SOLVER_CONSTRAINTS,
+        "mu": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        mu: float = 0.02,
+        n_neighbors: int = DEFAULT_NEIGHBORS,
+        weight: Any = "heat",
+        graph: Any = None,
+        solver: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 10_000,
+    ) -> None:
+        self.mu = mu
+        self.n_neighbors = n_neighbors
+        self.weight = weight
+        self.graph = graph
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Spread the labels over the graph of all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All rows; the weights of the graph for ``graph="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, labels = validate_partially_labeled(
+            self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2
+        )
+        W = self._set_graph(X)
+        self.classes_ = labels.classes
+        self.class_prior_ = class_prior(labels)
+        self.alpha_ = 2 / (2 + self.mu)
+        self.unreached_ = warn_unreached(W, labels.labeled, estimator=self)
+        solution = graph_regularization(
+            W,
+            one_hot(labels.codes, labels.classes.size),
+            self.mu,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        self.n_iter_, self.solver_ = solution.n_iter, solution.solver
+        self.values_ = solution.values
+        self.label_distributions_ = normalized_rows(self.values_, self.class_prior_)
+        self.label_distributions_[self.unreached_] = self.class_prior_
+        self._keep_transduction(labels, self.label_distributions_)
+        return self
+
+    def _spread(self) -> NDArray[Any]:
+        root = inverse_root_degrees(self.graph_)
+        spread = self.values_ * np.where(root > 0, root, 1)[:, None]
+        spread[self.unreached_] = self.class_prior_
+        return spread

@@ -1,0 +1,556 @@
+"""Harmonic functions on a graph: labels spread like voltages."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import math
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from fewlabels._labels import (
+    encode_targets,
+    validate_partial_targets,
+    validate_partially_labeled,
+)
+from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels.graphs import connectivity, warn_unreached
+from fewlabels.semi_supervised._graph_base import (
+    DEFAULT_NEIGHBORS,
+    GRAPH_CONSTRAINTS,
+    GraphClassifier,
+    GraphEstimator,
+    GraphSolution,
+    check_graph,
+    class_prior,
+    normalized_rows,
+    one_hot,
+    solve_grounded,
+)
+from fewlabels.semi_supervised._s2rls import class_shares
+
+SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
+    "solver": [StrOptions({"auto", "direct", "cg"})],
+    "tol": [Interval(Real, 0, 1, closed="neither")],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+}
+
+
+def harmonic_functions(
+    W: Any,
+    labeled: ArrayLike,
+    values: ArrayLike,
+    *,
+    label_weight: float = math.inf,
+    solver: str = "auto",
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+) -> GraphSolution:
+    r"""Extend values from some vertices of a graph to all, as smoothly as possible.
+
+    With clamped values, f minimises
+
+    .. math::
+        \tfrac12 \sum_{ij} w_{ij} (f_i - f_j)^2
+        \quad \text{subject to} \quad f_i = y_i \;\; (i \in L),
+        \qquad
+        f_U = (D_{UU} - W_{UU})^{-1} W_{UL} \, y_L ,
+
+    so that f is at every vertex outside L the weighted mean of its neighbours, and
+    stays between the least and the largest of the given values. With a finite
+    `label_weight` c the values are soft: a vertex of L is joined by an edge of weight
+    c to a terminal that has its value, and f minimises
+
+    .. math::
+        \tfrac12 \sum_{ij} w_{ij} (f_i - f_j)^2 + c \sum_{i \in L} (f_i - y_i)^2 .
+
+    Parameters
+    ----------
+    W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        Symmetric, non-negative weights; the diagonal is ignored.
+    labeled : array-like of int of shape (n_labeled,)
+        The vertices L.
+    values : array-like of shape (n_labeled, n_functions) or (n_labeled,)
+        Their values y, one column per function.
+    label_weight : float, default=inf
+        Weight c of the given values; infinite for clamped ones.
+    solver : {"auto", "direct", "cg"}, default="auto"
+        A factorisation, or conjugate gradients for all functions at once. "auto"
+        factorises up to 5,000 vertices, and larger graphs where the factor stays small
+        (those of rows in a plane, say).
+    tol : float, default=1e-6
+        Relative residual at which "cg" stops.
+    max_iter : int, default=10_000
+        Most steps of "cg".
+
+    Returns
+    -------
+    solution : GraphSolution
+        The functions as `values`, NaN at vertices that no path joins to a label, and
+        how they were found.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If "cg" does not converge.
+
+    See Also
+    --------
+    HarmonicFunctionClassifier : The classifier.
+    fewlabels.graphs.similarity_graph : The graph of rows.
+
+    Notes
+    -----
+    A component without a label makes the system singular; its vertices are left out,
+    and their values are NaN. The functions are those of an electrical network with
+    conductances w, and the probabilities that a random walk meets a label before the
+    others.
+
+    References
+    ----------
+    .. [1] X. Zhu, Z. Ghahramani and J. Lafferty, "Semi-supervised learning using
+       Gaussian fields and harmonic functions", ICML 2003.
+
+    Examples
+    --------
+    >>> from fewlabels.semi_supervised import harmonic_functions
+    >>> path = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
+    >>> harmonic_functions(path, labeled=[0, 3], values=[0.0, 3.0]).values.ravel()
+    array([0., 1., 2., 3.])
+    """
+    W = check_graph(W)
+    labeled = np.asarray(labeled, dtype=np.intp)
+    Y = np.asarray(values, dtype=np.float64)
+    Y = Y[:, None] if Y.ndim == 1 else Y
+    if labeled.ndim != 1 or Y.ndim != 2 or labeled.size != Y.shape[0]:
+        raise ValueError(
+            f"values must hold one row per labelled vertex, got shapes {Y.shape} and "
+            f"{labeled.shape}."
+        )
+    if not label_weight > 0:
+        raise ValueError(f"label_weight={label_weight} must be positive.")
+    if np.unique(labeled).size != labeled.size:
+        raise ValueError("labeled names a vertex twice.")
+    return extend_harmonically(
+        W, labeled, Y, label_weight, solver=solver, tol=tol, max_iter=max_iter
+    )
+
+
+def extend_harmonically(
+    W: csr_array,
+    labeled: NDArray[np.intp],
+    Y: NDArray[Any],
+    label_weight: float,
+    **solver_params: Any,
+) -> GraphSolution:
+    """Do what :func:`harmonic_functions` does, with arguments that need no checks."""
+    n = W.shape[0]
+    inside = np.zeros(n, dtype=bool)
+    inside[labeled] = True
+    clamped = math.isinf(label_weight)
+    report = connectivity(W)
+    reached = ~np.isin(report.labels, report.components_without(labeled))
+    free = np.flatnonzero(reached & ~inside) if clamped else np.flatnonzero(reached)
+    # A further column makes all of them add up to 1, see `solve_grounded`.
+    if not (Y.shape[1] > 1 and np.allclose(Y.sum(axis=1), 1)):
+        targets = np.column_stack([Y, 1 - Y.sum(axis=1)])
+    else:
+        targets = Y
+    diagonal = np.asarray(W.sum(axis=1)).ravel()
+    rows = W[free]
+    if clamped:
+        B = rows[:, labeled] @ targets
+    else:
+        B = np.zeros((n, targets.shape[1]))
+        B[labeled] = label_weight * targets
+        B = B[free]
+        diagonal[labeled] += label_weight
+    solution = solve_grounded(
+        rows[:, free],
+        diagonal[free],
+        B,
+        ones=True,
+        **solver_params,
+    )
+    F = np.full((n, Y.shape[1]), np.nan)
+    F[free] = solution.values[:, : Y.shape[1]]
+    if clamped:
+        F[labeled] = Y
+    # The maximum principle, which rounding may miss by a hair.
+    np.clip(F, Y.min(axis=0), Y.max(axis=0), out=F)
+    return GraphSolution(F, solution.n_iter, solution.solver)
+
+
+class HarmonicFunctionClassifier(GraphClassifier):
+    r"""Classify by the harmonic functions of a graph of all rows.
+
+    For each class the function that is 1 at its labelled rows and 0 at the others,
+
+    .. math::
+        \min_F \; \tfrac12 \sum_{ij} w_{ij} \|F_i - F_j\|^2
+        \quad \text{subject to} \quad F_i = e_{y_i} \;\; (i \in L),
+
+    and a row is in the class with the largest value. With `balance`, the columns are
+    scaled first so that their masses on the unlabelled rows are as the class shares
+    :math:`q_k` (class-mass normalisation):
+    :math:`F_{ik} \, q_k / \sum_{j \in U} F_{jk}`.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbours per row in the graph, cut to n_samples - 1.
+    weight : str or callable, default="heat"
+        Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
+    graph : transformer, "precomputed" or None, default=None
+        Any other graph: a transformer such as
+        :class:`fewlabels.graphs.SimilarityGraphTransformer`, or "precomputed", with
+        which `X` holds the weights themselves.
+    label_weight : float, default=inf
+        Trust in the labels: the weight of the edge that ties a labelled row to its
+        label, in units of the graph's weights. Infinite clamps them.
+    balance : float, array-like, dict, None or False, default=False
+        Class shares :math:`q` for class-mass normalisation: an array in the order of
+        `classes_`, a dict by class, for two classes the share of the second, None for
+        those of the labels, False to leave it out.
+    solver : {"auto", "direct", "cg"}, default="auto"
+        See :func:`harmonic_functions`.
+    tol : float, default=1e-6
+        Relative residual at which "cg" stops.
+    max_iter : int, default=10_000
+        Most steps of "cg".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, without the marker of unlabelled rows.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: as given, else the class found.
+    harmonic_functions_ : ndarray of shape (n_samples, n_classes)
+        The functions F; the shares of the labels at rows that no label reaches.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        F after class-mass normalisation, rows adding up to 1.
+    class_prior_ : ndarray of shape (n_classes,)
+        Share of each class among the labels.
+    graph_ : csr_array of shape (n_samples, n_samples)
+        The weights.
+    transformer_ : object or None
+        What made the graph; None for a precomputed one.
+    unreached_ : ndarray of bool of shape (n_samples,)
+        Rows that no path joins to a label.
+    n_iter_ : int
+        Steps of conjugate gradients, 0 for a direct solve.
+    solver_ : {"direct", "cg"}
+        What was used.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    Warns
+    -----
+    DisconnectedGraphWarning
+        If a component of the graph holds no label; its rows get the commonest class.
+
+    See Also
+    --------
+    harmonic_functions : The solver.
+    GraphRegularizationClassifier : Normalised Laplacian, labels not clamped.
+    MinCutClassifier : The same energy over hard labels.
+    sklearn.semi_supervised.LabelPropagation : The same functions by iteration, on a
+        dense or a neighbour graph with self-edges.
+
+    Notes
+    -----
+    A new row gets the weighted mean of its neighbours, which is the harmonic value of
+    a vertex added to the graph without changing the others. ``predict(X)`` on training
+    rows does the same and may differ from `transduction_`.
+
+    References
+    ----------
+    .. [1] X. Zhu, Z. Ghahramani and J. Lafferty, "Semi-supervised learning using
+       Gaussian fields and harmonic functions", ICML 2003.
+
+    Examples
+    --------
+    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from fewlabels.semi_supervised import HarmonicFunctionClassifier
+    >>> X, y_true = make_moons(300, noise=0.05, random_state=0)
+    >>> y = hide_labels(y_true, n_labeled=4, random_state=0)
+    >>> model = HarmonicFunctionClassifier().fit(X, y)
+    >>> bool((model.transduction_ == y_true).mean() > 0.98)
+    True
+    >>> model.predict(X[:3]).shape
+    (3,)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GRAPH_CONSTRAINTS,
+        **SOLVER_CONSTRAINTS,
+        "label_weight": [Interval(Real, 0, None, closed="right")],
+        "balance": [
+            Interval(Real, 0, 1, closed="both"),
+            "array-like",
+            dict,
+            None,
+            "boolean",
+        ],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = DEFAULT_NEIGHBORS,
+        weight: Any = "heat",
+        graph: Any = None,
+        label_weight: float = math.inf,
+        balance: Any = False,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weight = weight
+        self.graph = graph
+        self.label_weight = label_weight
+        self.balance = balance
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Spread the labels over the graph of all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All rows; the weights of the graph for ``graph="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, labels = validate_partially_labeled(
+            self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2
+        )
+        W = self._set_graph(X)
+        self.classes_ = labels.classes
+        self.class_prior_ = class_prior(labels)
+        solution = extend_harmonically(
+            W,
+            labels.labeled,
+            one_hot(labels.codes[labels.labeled], labels.classes.size),
+            self.label_weight,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        self.n_iter_, self.solver_ = solution.n_iter, solution.solver
+        F = solution.values
+        self.unreached_ = np.isnan(F[:, 0])
+        if self.unreached_.any():
+            warn_unreached(W, labels.labeled, estimator=self)
+        F[self.unreached_] = self.class_prior_
+        self.harmonic_functions_ = F
+        scale = self._class_scale(F, labels)
+        self.label_distributions_ = normalized_rows(F * scale, self.class_prior_)
+        self._keep_transduction(labels, self.label_distributions_)
+        return self
+
+    def _class_scale(self, F: NDArray[Any], labels: Any) -> NDArray[np.float64]:
+        """Factor of every class in class-mass normalisation."""
+        shares = class_shares(self.balance, labels)
+        counted = ~self.unreached_
+        counted[labels.labeled] = False
+        if shares is None or not counted.any():
+            return np.ones(F.shape[1])
+        mass = F[counted].mean(axis=0)
+        return shares / np.maximum(mass, np.finfo(float).tiny)
+
+
+class HarmonicFunctionRegressor(RegressorMixin, GraphEstimator):
+    r"""Regression by the harmonic function of a graph of all rows.
+
+    .. math::
+        \min_f \; \tfrac12 \sum_{ij} w_{ij} (f_i - f_j)^2
+        \quad \text{subject to} \quad f_i = y_i \;\; (i \in L),
+
+    or, with a finite `label_weight` c, with :math:`c \sum_{i \in L} (f_i - y_i)^2`
+    added instead. Predictions stay between the least and the largest target.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbours per row in the graph, cut to n_samples - 1.
+    weight : str or callable, default="heat"
+        Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
+    graph : transformer, "precomputed" or None, default=None
+        See :class:`HarmonicFunctionClassifier`.
+    label_weight : float, default=inf
+        Trust in the targets; infinite clamps them, a finite one smooths noise.
+    solver : {"auto", "direct", "cg"}, default="auto"
+        See :func:`harmonic_functions`.
+    tol : float, default=1e-6
+        Relative residual at which "cg" stops.
+    max_iter : int, default=10_000
+        Most steps of "cg".
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n_samples,)
+        The function at the training rows; the mean target where no label reaches.
+    mean_ : float
+        Mean of the targets.
+    graph_ : csr_array of shape (n_samples, n_samples)
+        The weights.
+    transformer_ : object or None
+        What made the graph; None for a precomputed one.
+    unreached_ : ndarray of bool of shape (n_samples,)
+        Rows that no path joins to a target.
+    n_iter_ : int
+        Steps of conjugate gradients, 0 for a direct solve.
+    solver_ : {"direct", "cg"}
+        What was used.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    Warns
+    -----
+    DisconnectedGraphWarning
+        If a component of the graph holds no target.
+
+    See Also
+    --------
+    harmonic_functions : The solver.
+
+    References
+    ----------
+    .. [1] X. Zhu, Z. Ghahramani and J. Lafferty, "Semi-supervised learning using
+       Gaussian fields and harmonic functions", ICML 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.semi_supervised import HarmonicFunctionRegressor
+    >>> X = np.arange(5.0)[:, None]
+    >>> y = [0.0, np.nan, np.nan, np.nan, 4.0]  # NaN = no target
+    >>> model = HarmonicFunctionRegressor(n_neighbors=1, weight="binary").fit(X, y)
+    >>> model.transduction_
+    array([0., 1., 2., 3., 4.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GRAPH_CONSTRAINTS,
+        **SOLVER_CONSTRAINTS,
+        "label_weight": [Interval(Real, 0, None, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = DEFAULT_NEIGHBORS,
+        weight: Any = "heat",
+        graph: Any = None,
+        label_weight: float = math.inf,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 10_000,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weight = weight
+        self.graph = graph
+        self.label_weight = label_weight
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Extend the targets to all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All rows; the weights of the graph for ``graph="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Targets; NaN (or None) marks rows without one.
+
+        Returns
+        -------
+        self : object
+            The fitted regressor.
+        """
+        X, targets = validate_partial_targets(
+            self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2
+        )
+        labeled = np.flatnonzero(~np.isnan(targets))
+        W = self._set_graph(X)
+        self.mean_ = float(targets[labeled].mean())
+        solution = extend_harmonically(
+            W,
+            labeled,
+            targets[labeled, None],
+            self.label_weight,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        self.n_iter_, self.solver_ = solution.n_iter, solution.solver
+        self.transduction_ = solution.values[:, 0]
+        self.unreached_ = np.isnan(self.transduction_)
+        if self.unreached_.any():
+            warn_unreached(W, labeled, estimator=self)
+        self.transduction_[self.unreached_] = self.mean_
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Average the values of the training rows near each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            New rows; for ``graph="precomputed"`` their weights to all training rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,)
+            The predictions.
+        """
+        check_is_fitted(self)
+        return self._average(X, self.transduction_[:, None], self.mean_)[:, 0]
+
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Coefficient of determination on the rows that have a target.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Rows, as `predict` takes them.
+        y : array-like of shape (n_queries,)
+            True targets, perhaps with holes.
+        sample_weight : array-like of shape (n_queries,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            R² of the predictions.
+        """
+        truth = encode_targets(y)
+        known = ~np.isnan(truth)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return r2_score(truth[known], self.predict(X)[known], sample_weight=weights)

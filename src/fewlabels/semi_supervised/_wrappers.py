@@ -1,0 +1,364 @@
+"""Wrappers around any classifier: self-training, and labels by cluster."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import semi_supervised
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.dummy import DummyClassifier
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
+from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import HasMethods, fit_context
+from fewlabels.semi_supervised._base import PartialLabelClassifier
+
+
+def fitted(estimator: Any, X: Any, codes: NDArray[np.intp]) -> Any:
+    """Fit a copy of a classifier; a constant one where there is a single class.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Left as it is.
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Rows.
+    codes : ndarray of shape (n_samples,)
+        Their classes.
+
+    Returns
+    -------
+    model : classifier
+        The fitted copy.
+    """
+    if np.unique(codes).size == 1:  # which many classifiers refuse
+        return DummyClassifier(strategy="prior").fit(X, codes)
+    return clone(estimator).fit(X, codes)
+
+
+def accepts_sparse(*estimators: Any) -> bool:
+    """Whether all of the estimators that are given take sparse rows."""
+    return all(
+        get_tags(estimator).input_tags.sparse
+        for estimator in estimators
+        if estimator is not None
+    )
+
+
+def _predicts(method: str) -> Any:
+    """Whether the inner classifier has the method."""
+
+    def check(self: Any) -> bool:
+        getattr(getattr(self, "estimator_", self.estimator), method)
+        return True
+
+    return available_if(check)
+
+
+class SelfTrainingClassifier(
+    PartialLabelClassifier, semi_supervised.SelfTrainingClassifier
+):
+    """Let a classifier label the rows that it is sure of, and learn from them.
+
+    Over and over, a copy of `estimator` is fitted to the labelled rows, and the
+    unlabelled rows it is most sure of join them with the predicted label, until no row
+    is left, none is sure enough, or `max_iter` is reached.
+
+    This is :class:`sklearn.semi_supervised.SelfTrainingClassifier` with the labels of
+    this library: strings, floats with NaN and objects with None work as well, -1 is no
+    class, and every row has a label in the end.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any with `fit` and `predict_proba`.
+    threshold : float, default=0.75
+        Probability from which a row is labelled, for ``criterion="threshold"``.
+    criterion : {"threshold", "k_best"}, default="threshold"
+        Which rows are labelled in a round.
+    k_best : int, default=10
+        How many rows are labelled in a round, for ``criterion="k_best"``.
+    max_iter : int or None, default=10
+        Most rounds; None for no limit.
+    verbose : bool, default=False
+        Whether scikit-learn prints what each round adds.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, without the marker of unlabelled rows.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: as given, as assigned in some round, else as
+        predicted by the final model.
+    labeled_iter_ : ndarray of shape (n_samples,)
+        Round in which each row was labelled: 0 for given labels, -1 for rows that the
+        model was never sure of.
+    estimator_ : classifier
+        The final model, which knows classes by their index.
+    n_iter_ : int
+        Number of rounds.
+    termination_condition_ : {"max_iter", "no_change", "all_labeled"}
+        Why it stopped.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    See Also
+    --------
+    CoTrainingClassifier : Two classifiers that teach each other.
+
+    References
+    ----------
+    .. [1] D. Yarowsky, "Unsupervised word sense disambiguation rivaling supervised
+       methods", ACL 1995. :doi:`10.3115/981658.981684`
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from fewlabels.datasets import hide_labels, make_gaussian2c
+    >>> from fewlabels.semi_supervised import SelfTrainingClassifier
+    >>> X, y_true = make_gaussian2c(300, 20, random_state=0)
+    >>> y = hide_labels(y_true, n_labeled=10, random_state=0)
+    >>> model = SelfTrainingClassifier(LogisticRegression(), max_iter=None).fit(X, y)
+    >>> bool((model.transduction_ == y_true).mean() > 0.9)
+    True
+    """
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike, **params: Any) -> Self:
+        """Train on the labels given and on those that follow.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All rows.
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+        **params : dict
+            Routed to the estimator, where metadata routing is enabled.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        rows, labels = validate_partially_labeled(
+            self, X, y, accept_sparse=True, dtype=None, ensure_all_finite=False
+        )
+        # With the rows as given: scikit-learn reads the names of features from them.
+        super().fit(X, labels.codes, **params)
+        self.classes_ = labels.classes
+        codes: NDArray[np.intp] = self.__dict__["transduction_"]
+        unsure = np.flatnonzero(codes == UNLABELED)
+        if unsure.size:
+            codes[unsure] = self.estimator_.predict(rows[unsure])
+        self.transduction_ = labels.classes[codes]
+        return self
+
+    @_predicts("predict")
+    def predict(self, X: Any, **params: Any) -> NDArray[Any]:
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Rows.
+        **params : dict
+            Routed to the estimator, where metadata routing is enabled.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,)
+            The predicted classes.
+        """
+        codes = super().predict(X, **params)
+        return self.classes_[codes]
+
+
+class ClusterThenLabelClassifier(PartialLabelClassifier):
+    """Cluster all rows, then learn in each cluster from its labelled rows.
+
+    The rule of a cluster is `classifier`, fitted to the labelled rows in it; by default
+    the majority of their labels. A cluster without a label, and rows that the clusterer
+    leaves out as noise, follow the rule fitted to all labelled rows.
+
+    Parameters
+    ----------
+    clusterer : clusterer, default=None
+        Any with `fit_predict`. None takes :class:`sklearn.cluster.KMeans` with as many
+        clusters as classes.
+    classifier : classifier, default=None
+        The rule; None takes the majority vote.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the default clusterer.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, without the marker of unlabelled rows.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: as given, else by the rule of its cluster.
+    clusterer_ : clusterer
+        The fitted clusterer.
+    clusters_ : ndarray of shape (n_samples,)
+        Cluster of every training row.
+    rules_ : dict
+        Fitted classifier of each cluster that holds a label.
+    default_rule_ : classifier
+        The one fitted to all labelled rows.
+    X_fit_ : {ndarray, sparse matrix} or None
+        The training rows, where the clusterer has no `predict` of its own: a new row is
+        then in the cluster of the nearest one.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    Warns
+    -----
+    UserWarning
+        If a cluster holds no label.
+
+    References
+    ----------
+    .. [1] X. Zhu and A. B. Goldberg, "Introduction to Semi-Supervised Learning", Morgan
+       & Claypool, 2009. :doi:`10.2200/S00196ED1V01Y200906AIM006`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from fewlabels.datasets import hide_labels
+    >>> from fewlabels.semi_supervised import ClusterThenLabelClassifier
+    >>> X, y_true = make_blobs(300, centers=3, random_state=7)
+    >>> y = hide_labels(y_true, n_labeled=6, random_state=0)
+    >>> model = ClusterThenLabelClassifier(random_state=0).fit(X, y)
+    >>> bool((model.transduction_ == y_true).all())
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "clusterer": [HasMethods(["fit_predict"]), None],
+        "classifier": [HasMethods(["fit", "predict"]), None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        clusterer: Any = None,
+        classifier: Any = None,
+        *,
+        random_state: Any = None,
+    ) -> None:
+        self.clusterer = clusterer
+        self.classifier = classifier
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Cluster the rows and learn the rule of every cluster.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All rows.
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, labels = validate_partially_labeled(
+            self, X, y, accept_sparse="csr", dtype=FLOATS
+        )
+        self.classes_ = labels.classes
+        self.clusterer_ = (
+            KMeans(
+                min(labels.classes.size, X.shape[0]),
+                n_init=10,
+                random_state=check_random_state(self.random_state),
+            )
+            if self.clusterer is None
+            else clone(self.clusterer)
+        )
+        self._dtype = X.dtype
+        self.clusters_ = np.asarray(self.clusterer_.fit_predict(X))
+        self.X_fit_ = None if hasattr(self.clusterer_, "predict") else X
+        self._set_rules(X, labels)
+        codes = labels.codes.copy()
+        holes = np.flatnonzero(codes == UNLABELED)
+        if holes.size:
+            codes[holes] = self._codes(X[holes], self.clusters_[holes])
+        self.transduction_ = labels.classes[codes]
+        return self
+
+    def _set_rules(self, X: Any, labels: Labels) -> None:
+        rule = DummyClassifier() if self.classifier is None else self.classifier
+        rows = labels.labeled
+        self.default_rule_ = fitted(rule, X[rows], labels.codes[rows])
+        self.rules_ = {}
+        without = []
+        for cluster in np.unique(self.clusters_[self.clusters_ >= 0]).tolist():
+            inside = rows[self.clusters_[rows] == cluster]
+            if inside.size:
+                self.rules_[cluster] = fitted(rule, X[inside], labels.codes[inside])
+            else:
+                without.append(cluster)
+        if without:
+            n_rows = np.count_nonzero(np.isin(self.clusters_, without))
+            warnings.warn(
+                f"{len(without)} clusters, with {n_rows} of {X.shape[0]} rows, hold no "
+                "labelled row and follow the rule of all labels: ask for fewer "
+                "clusters, or label a row in each.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _codes(self, X: Any, clusters: NDArray[Any]) -> NDArray[np.intp]:
+        codes = np.empty(X.shape[0], dtype=np.intp)
+        for cluster in np.unique(clusters).tolist():
+            inside = np.flatnonzero(clusters == cluster)
+            rule = self.rules_.get(cluster, self.default_rule_)
+            codes[inside] = rule.predict(X[inside])
+        return codes
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Find the cluster of every row and apply its rule.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,)
+            The predicted classes.
+        """
+        check_is_fitted(self)
+        # Some clusterers predict only rows of the type they were fitted to.
+        X = validate_data(self, X, accept_sparse="csr", dtype=self._dtype, reset=False)
+        if self.X_fit_ is None:
+            clusters = np.asarray(self.clusterer_.predict(X))
+        else:
+            search = NearestNeighbors(n_neighbors=1).fit(self.X_fit_)
+            nearest = search.kneighbors(X, return_distance=False)[:, 0]
+            clusters = self.clusters_[nearest]
+        return self.classes_[self._codes(X, clusters)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = accepts_sparse(self.clusterer, self.classifier)
+        return tags
