@@ -26,7 +26,7 @@ from fewlabels._linalg import FLOATS, conjugate_gradients
 from fewlabels._sklearn import HasMethods, Interval, StrOptions
 from fewlabels.exceptions import DisconnectedGraphWarning, warn_ignored
 from fewlabels.graphs import SimilarityGraphTransformer
-from fewlabels.graphs._laplacian import _check_weights
+from fewlabels.graphs._laplacian import check_weights
 from fewlabels.graphs._weights import WEIGHT_CONSTRAINTS
 from fewlabels.semi_supervised._base import PartialLabelClassifier
 
@@ -62,7 +62,7 @@ def check_graph(W: Any) -> csr_array:
     W : csr_array of shape (n_vertices, n_vertices)
         The same in float64, with a zero diagonal and sorted indices.
     """
-    W = csr_array(_check_weights(W), dtype=np.float64)
+    W = csr_array(check_weights(W), dtype=np.float64)
     W.eliminate_zeros()
     W.sort_indices()
     return W
