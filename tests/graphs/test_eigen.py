@@ -1,4 +1,4 @@
-"""Smallest eigenpairs of graph Laplacians."""
+"""Eigenpairs at the ends of the spectrum of graph Laplacians."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,18 +12,26 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels.graphs import graph_laplacian, similarity_graph
-from fewlabels.graphs._eigen import laplacian_eigenpairs
+from fewlabels.graphs._eigen import (
+    EIGEN_SOLVERS,
+    _chosen,
+    laplacian_eigenpairs,
+    lowest,
+    nonzero_eigenpairs,
+    spectral,
+)
 from tests.graphs.strategies import weights
+from tests.graphs.test_laplacian import path, ring
 
 KINDS = ("symmetric", "unnormalized")
 
 
-def check_pairs(W, pairs, kind):
+def check_pairs(W, values, vectors, kind):
     L = graph_laplacian(W, kind)
-    residual = L @ pairs.vectors - pairs.vectors * pairs.values
+    residual = L @ vectors - vectors * values
     scale = max(1.0, float(abs(L).max()))
     assert np.abs(residual).max() < 1e-7 * scale
-    gram = pairs.vectors.T @ pairs.vectors
+    gram = vectors.T @ vectors
     assert_allclose(gram, np.eye(gram.shape[0]), atol=1e-7)
 
 
@@ -35,41 +43,100 @@ def test_any_small_graph(kind, W):
     for k in range(1, n + 1):
         pairs = laplacian_eigenpairs(W, k, kind=kind, random_state=0)
         assert_allclose(pairs.values, expected[:k], atol=1e-12 * max(1, expected[-1]))
-        check_pairs(W, pairs, kind)
+        check_pairs(W, pairs.values, pairs.vectors, kind)
         # The eigenvalue 0 is exact, and as frequent as there are components.
         zeros = min(k, pairs.report.n_components)
         assert np.count_nonzero(pairs.values == 0) == zeros
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("solver", ["auto", "dense", "lanczos", "shift_invert"])
+@pytest.mark.parametrize("solver", EIGEN_SOLVERS)
 @pytest.mark.parametrize("dense", [False, True])
 def test_solvers_agree(solver, kind, dense, global_random_seed):
     X = make_blobs(700, centers=3, random_state=global_random_seed)[0]
     W = similarity_graph(X, n_neighbors=6)
-    expected = linalg.eigvalsh(graph_laplacian(W, kind).toarray())[:5]
-    pairs = laplacian_eigenpairs(
-        W.toarray() if dense else W, 5, kind=kind, solver=solver, random_state=0
+    expected = linalg.eigvalsh(graph_laplacian(W, kind).toarray())
+    given = W.toarray() if dense else W
+    pairs = laplacian_eigenpairs(given, 5, kind=kind, solver=solver, random_state=0)
+    assert_allclose(pairs.values, expected[:5], atol=1e-7)
+    check_pairs(W, pairs.values, pairs.vectors, kind)
+    values, vectors = nonzero_eigenpairs(
+        spectral(given, kind), 5, largest=True, solver=solver
     )
-    assert_allclose(pairs.values, expected, atol=1e-7)
-    check_pairs(W, pairs, kind)
+    assert_allclose(values, expected[-5:], atol=1e-7)
+    check_pairs(W, values, vectors, kind)
 
 
 def test_path_and_ring():
     """Eigenvalues that are known: 2 - 2 cos(pi k / n) and 2 - 2 cos(2 pi k / n)."""
     n = 40
-    path = np.eye(n, k=1) + np.eye(n, k=-1)
-    values = laplacian_eigenpairs(path, 4, kind="unnormalized").values
+    values = laplacian_eigenpairs(path(n), 4, kind="unnormalized").values
     assert_allclose(values, 2 - 2 * np.cos(np.pi * np.arange(4) / n), atol=1e-12)
-    ring = path.copy()
-    ring[0, -1] = ring[-1, 0] = 1
-    values = laplacian_eigenpairs(csr_array(ring), 3, kind="unnormalized").values
+    values = laplacian_eigenpairs(csr_array(ring(n)), 3, kind="unnormalized").values
     expected = 2 - 2 * np.cos(2 * np.pi * np.array([0, 1, 1]) / n)
     assert_allclose(values, expected, atol=1e-12)
 
 
-def test_no_convergence_is_told_and_mended(rng):
-    W = similarity_graph(rng.uniform(size=(700, 2)), n_neighbors=8)
-    with pytest.warns(ConvergenceWarning, match="did not converge in 1 restarts"):
-        pairs = laplacian_eigenpairs(W, 6, solver="lanczos", max_iter=1, random_state=0)
-    check_pairs(W, pairs, "symmetric")
+@pytest.mark.parametrize("solver", EIGEN_SOLVERS)
+@pytest.mark.parametrize("largest", [False, True])
+def test_null_space_and_bound_do_not_mix(solver, largest):
+    """Two bipartite components: both ends are double, and all between is simple."""
+    W = csr_array(linalg.block_diag(path(30), path(32), 0))
+    graph = spectral(W, "symmetric")
+    whole = linalg.eigvalsh(graph.L.toarray())
+    for k in (2, 40, 59):
+        expected = whole[-k:] if largest else whole[3 : 3 + k]
+        values, vectors = nonzero_eigenpairs(graph, k, largest=largest, solver=solver)
+        assert_allclose(values, expected, atol=1e-9)
+        check_pairs(W, values, vectors, "symmetric")
+        assert np.abs(graph.null.T @ vectors).max() < 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_zeros_alone_need_no_solver(kind):
+    """The largest components first, and nothing is asked of ARPACK or LAPACK."""
+    W = csr_array(linalg.block_diag(0, ring(3), path(5)))
+    pairs = lowest(spectral(W, kind), 2, solver="no such solver")
+    assert_allclose(pairs.values, 0)
+    check_pairs(W, pairs.values, pairs.vectors, kind)
+    assert (np.flatnonzero(pairs.vectors[:, 0]) == np.arange(4, 9)).all()
+    assert (np.flatnonzero(pairs.vectors[:, 1]) == np.arange(1, 4)).all()
+
+
+def test_choice_of_the_solver(rng):
+    few = similarity_graph(rng.uniform(size=(1500, 1)), n_neighbors=8)
+    many = similarity_graph(rng.standard_normal((1500, 20)), n_neighbors=8)
+    graphs = {"shift_invert": few, "lanczos": many}
+    for solver, W in graphs.items():
+        graph = spectral(W, "symmetric")
+        assert _chosen("auto", graph, 5, False) == solver
+        assert _chosen("auto", graph, 5, True) == "lanczos"
+        assert _chosen("auto", graph, 400, False) == "dense"  # above a quarter
+        small = spectral(W[:500, :500], "symmetric")
+        assert _chosen("auto", small, 5, False) == "dense"
+        dense = spectral(W.toarray(), "symmetric")
+        assert _chosen("auto", dense, 5, False) == "lanczos"
+        assert _chosen("shift_invert", dense, 5, False) == "dense"
+
+
+def test_kind_without_orthogonal_eigenvectors():
+    with pytest.raises(ValueError, match="kind='random_walk' must be one of"):
+        laplacian_eigenpairs(path(3), 2, kind="random_walk")
+
+
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("dense", [False, True])
+def test_no_convergence_is_told_and_mended(rng, largest, dense):
+    W = similarity_graph(rng.uniform(size=(700, 1)), n_neighbors=8)
+    graph = spectral(W.toarray() if dense else W, "symmetric")
+    backup = "dense" if dense else "shift_invert"
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 restarts") as w:
+        values, vectors = nonzero_eigenpairs(
+            graph, 6, largest=largest, solver="lanczos", max_iter=1
+        )
+    assert f"using eigen_solver={backup!r}" in str(w[0].message)
+    p = graph.report.n_components
+    whole = linalg.eigvalsh(graph_laplacian(W, "symmetric").toarray())
+    expected = whole[-6:] if largest else whole[p : p + 6]
+    assert_allclose(values, expected, atol=1e-9)
+    check_pairs(W, values, vectors, "symmetric")

@@ -1,8 +1,9 @@
-"""The smallest eigenpairs of graph Laplacians."""
+"""Eigenpairs at the ends of the spectrum of a graph Laplacian."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,9 @@ from sklearn.utils import check_random_state
 from fewlabels.graphs._connectivity import ConnectivityReport, connectivity
 from fewlabels.graphs._laplacian import LAPLACIANS, check_weights
 
+# The Laplacians with orthogonal eigenvectors.
+SYMMETRIC_KINDS = ("unnormalized", "symmetric")
+
 # Up to this many vertices LAPACK is quicker than any iteration.
 DENSE_VERTICES = 600
 # Share of the matrix inside its envelope, after reordering, up to which factors of a
@@ -27,106 +31,78 @@ THIN_ENVELOPE = 0.03
 # between its eigenvalues, but not beside rounding errors.
 SHIFT = 1e-8
 
-EIGEN_SOLVERS = ("auto", "dense", "lanczos", "shift_invert")
 
+class Spectral(NamedTuple):
+    """A Laplacian with what is known of its spectrum in advance.
 
-class Eigenpairs(NamedTuple):
-    """Eigenpairs of a graph Laplacian, smallest first, and the graph's components."""
+    Attributes
+    ----------
+    L : csr_array or ndarray of float64
+    bound : float, no eigenvalue is larger
+    null : csr_array of shape (n_vertices, n_components), orthonormal null space, the
+        largest component first
+    degrees : ndarray of shape (n_vertices,)
+    report : ConnectivityReport
+    """
 
-    values: NDArray[np.float64]
-    vectors: NDArray[np.float64]
+    L: Any
+    bound: float
+    null: csr_array
     degrees: NDArray[np.float64]
     report: ConnectivityReport
 
 
-def _envelope(W: Any) -> float:
-    """Share of the matrix between first entry and diagonal, reordered to a band."""
-    n = W.shape[0]
-    position = np.empty(n, dtype=np.intp)
-    position[reverse_cuthill_mckee(W, symmetric_mode=True)] = np.arange(n)
-    edges = W.tocoo()
-    first = np.arange(n)
-    np.minimum.at(first, position[edges.row], position[edges.col])
-    return float(np.sum(np.arange(n) - first)) / n**2
-
-
-def _chosen(solver: str, L: Any, n_pairs: int) -> str:
+def spectral(W: Any, kind: str) -> Spectral:
+    """Laplacian of checked weights, a bound on its spectrum and its null space."""
+    if kind not in SYMMETRIC_KINDS:
+        raise ValueError(
+            f"kind={kind!r} must be one of {sorted(SYMMETRIC_KINDS)}, whose "
+            "eigenvectors are orthogonal."
+        )
+    W = check_weights(W).astype(np.float64)
+    L = LAPLACIANS[kind](W)
+    L = csr_array(L) if issparse(L) else L
     n = L.shape[0]
-    if n_pairs >= n - 1:  # more than ARPACK computes
-        return "dense"
-    if solver == "shift_invert" and not issparse(L):
-        return "dense"
-    if solver != "auto":
-        return solver
-    if n <= DENSE_VERTICES:
-        return "dense"
-    thin = issparse(L) and _envelope(L) <= THIN_ENVELOPE
-    return "shift_invert" if thin else "lanczos"
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    report = connectivity(W)
+    # Known exactly: constants (or the roots of the degrees) on each component.
+    values = np.ones(n) if kind == "unnormalized" else _roots(degrees)
+    norms = np.sqrt(np.bincount(report.labels, weights=values**2))
+    null = csr_array(
+        (values / norms[report.labels], (np.arange(n), report.labels)),
+        shape=(n, report.n_components),
+    )
+    return Spectral(L, _bound(W, degrees, kind), null, degrees, report)
 
 
-def _null_space(report: ConnectivityReport, root: NDArray[Any], k: int) -> Any:
-    """Normalised restrictions of `root` to the k largest components, as columns."""
-    k = min(k, report.n_components)
-    rows = np.flatnonzero(report.labels < k)
-    columns = report.labels[rows]
-    norms = np.sqrt(np.bincount(columns, root[rows] ** 2, minlength=k))
-    null = np.zeros((root.size, k))
-    null[rows, columns] = root[rows] / norms[columns]
-    return null
+def _roots(degrees: NDArray[Any]) -> NDArray[Any]:
+    """Square roots of degrees, with 1 for a vertex without edges."""
+    return np.sqrt(np.where(degrees > 0, degrees, 1))
 
 
-def _arpack(
-    operator: LinearOperator, k: int, ncv: int, tol: float, max_iter: int, rng: Any
-) -> NDArray[Any]:
-    """Eigenvectors of the k largest eigenvalues; may raise ArpackNoConvergence."""
-    n = operator.shape[0]
-    return eigsh(
-        operator,
-        k=k,
-        which="LA",
-        ncv=min(n, max(2 * k + 1, ncv)),
-        v0=operator @ rng.uniform(-1, 1, n),
-        tol=tol,
-        maxiter=max_iter,
-    )[1]
+def _bound(W: Any, degrees: NDArray[Any], kind: str) -> float:
+    if kind == "symmetric":
+        return 2.0
+    if not issparse(W):
+        return 2 * float(degrees.max())
+    edges = W.tocoo()  # Anderson and Morley: the largest d_i + d_j of an edge
+    return float((degrees[edges.row] + degrees[edges.col]).max(initial=0.0))
 
 
-def _dense(L: Any, null: NDArray[Any], k: int, scale: float, **unused: Any) -> Any:
-    A = L.toarray() if issparse(L) else L
-    A = A + 2 * scale * (null @ null.T)  # above all other eigenvalues
-    return linalg.eigh(A, subset_by_index=[0, k - 1])[1]
+def deflated(null: csr_array, x: NDArray[Any]) -> NDArray[Any]:
+    """Take from signals their part in the null space."""
+    return x - null @ (null.T @ x)
 
 
-def _lanczos(
-    L: Any, null: NDArray[Any], k: int, scale: float, **arpack: Any
-) -> NDArray[Any]:
-    def flipped(x: NDArray[Any]) -> NDArray[Any]:
-        x = x - null @ (null.T @ x)
-        x = scale * x - L @ x
-        return x - null @ (null.T @ x)
-
-    return _arpack(LinearOperator(L.shape, flipped, dtype=np.float64), k, 40, **arpack)
-
-
-def _shift_invert(
-    L: Any, null: NDArray[Any], k: int, scale: float, **arpack: Any
-) -> NDArray[Any]:
+def sparse_factor(A: csc_array) -> Any:
+    """Factor a sparse symmetric positive definite matrix; the result has `solve`."""
     # Positive definite: no pivoting, and an ordering for symmetric matrices.
-    factor = splu(
-        csc_array(L + SHIFT * scale * eye_array(L.shape[0])),
+    return splu(
+        A,
         permc_spec="MMD_AT_PLUS_A",
         diag_pivot_thresh=0.0,
         options={"SymmetricMode": True},
     )
-
-    def inverted(x: NDArray[Any]) -> NDArray[Any]:
-        x = factor.solve(x - null @ (null.T @ x))
-        return x - null @ (null.T @ x)
-
-    return _arpack(LinearOperator(L.shape, inverted, dtype=np.float64), k, 20, **arpack)
-
-
-_SOLVERS = {"dense": _dense, "lanczos": _lanczos, "shift_invert": _shift_invert}
 
 
 def signs(vectors: NDArray[Any]) -> NDArray[Any]:
@@ -138,6 +114,195 @@ def signs(vectors: NDArray[Any]) -> NDArray[Any]:
 def signed(vectors: NDArray[Any]) -> NDArray[Any]:
     """Eigenvectors, which have no sign of their own, with the signs of `signs`."""
     return vectors * signs(vectors)
+
+
+# The solvers. Each finds the eigenvectors of the k smallest eigenvalues of A among the
+# vectors orthogonal to `null`; there the eigenvalues lie in [0, bound]. Their order and
+# signs are free. Those by iteration may raise ArpackNoConvergence.
+
+
+def _dense(
+    A: Any, null: csr_array, k: int, bound: float, **unused: Any
+) -> NDArray[Any]:
+    # The null space moves above all else, so that what is nearly null does not mix
+    # with it.
+    lifted = (null * (2 * bound)) @ null.T + A
+    lifted = lifted.toarray() if issparse(lifted) else np.asarray(lifted)
+    return linalg.eigh(lifted, subset_by_index=[0, k - 1], overwrite_a=True)[1]
+
+
+def _lanczos(
+    A: Any, null: csr_array, k: int, bound: float, **arpack: Any
+) -> NDArray[Any]:
+    def flipped(x: NDArray[Any]) -> NDArray[Any]:
+        x = deflated(null, x)
+        # Twice the bound: the null space, at 0, stays below all others.
+        return deflated(null, 2 * bound * x - A @ x)
+
+    # More Lanczos vectors than usual: the low end of a spectrum is crowded.
+    return _arpack(flipped, null, k, max(2 * k + 1, 40), **arpack)
+
+
+def _shift_invert(
+    A: Any, null: csr_array, k: int, bound: float, **arpack: Any
+) -> NDArray[Any]:
+    factor = sparse_factor(csc_array(A + SHIFT * bound * eye_array(A.shape[0])))
+
+    def inverted(x: NDArray[Any]) -> NDArray[Any]:
+        return deflated(null, factor.solve(deflated(null, x)))
+
+    return _arpack(inverted, null, k, max(2 * k + 1, 20), **arpack)
+
+
+def _arpack(
+    product: Callable[[NDArray[Any]], NDArray[Any]],
+    null: csr_array,
+    k: int,
+    n_lanczos: int,
+    *,
+    tol: float,
+    max_iter: int,
+    rng: np.random.RandomState,
+) -> NDArray[Any]:
+    """Eigenvectors of the k largest eigenvalues of an operator that is 0 on `null`."""
+    n, p = null.shape
+    return eigsh(
+        LinearOperator((n, n), lambda x: product(x.ravel()), dtype=np.float64),
+        k=k,
+        which="LA",
+        ncv=min(n - p, n_lanczos),
+        v0=product(rng.uniform(-1, 1, n)),
+        tol=tol,
+        maxiter=max_iter,
+    )[1]
+
+
+_SOLVERS: dict[str, Callable[..., NDArray[Any]]] = {
+    "dense": _dense,
+    "lanczos": _lanczos,
+    "shift_invert": _shift_invert,
+}
+EIGEN_SOLVERS = ("auto", *_SOLVERS)
+
+
+def _envelope(A: Any) -> float:
+    """Share of the matrix between first entry and diagonal, reordered to a band."""
+    n = A.shape[0]
+    position = np.empty(n, dtype=np.intp)
+    position[reverse_cuthill_mckee(A, symmetric_mode=True)] = np.arange(n)
+    entries = A.tocoo()
+    first = np.arange(n)
+    np.minimum.at(first, position[entries.row], position[entries.col])
+    return float(np.sum(np.arange(n) - first)) / n**2
+
+
+def _chosen(solver: str, graph: Spectral, k: int, largest: bool) -> str:
+    n, p = graph.null.shape
+    if k == n - p:  # more than ARPACK computes
+        return "dense"
+    if solver == "shift_invert" and not issparse(graph.L):
+        return "dense"
+    if solver != "auto":
+        return solver
+    if n <= DENSE_VERTICES or 4 * k >= n - p:
+        return "dense"
+    if largest or not issparse(graph.L):  # products find the high end soon
+        return "lanczos"
+    return "shift_invert" if _envelope(graph.L) <= THIN_ENVELOPE else "lanczos"
+
+
+def nonzero_eigenpairs(
+    graph: Spectral,
+    n_pairs: int,
+    *,
+    largest: bool = False,
+    solver: str = "auto",
+    tol: float = 0.0,
+    max_iter: int = 1000,
+    random_state: Any = 0,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Eigenpairs at one end of the spectrum without its zeros, in increasing order.
+
+    Parameters
+    ----------
+    graph : Spectral
+        The Laplacian.
+    n_pairs : int
+        Number of eigenpairs, at most that of the eigenvalues that are not 0.
+    largest : bool, default=False
+        The high end of the spectrum, not the low one.
+    solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+        LAPACK, ARPACK with products, or ARPACK with a sparse factor. "auto" takes the
+        first for small graphs and large parts of the spectrum, the last at the low end
+        where the factor is sparse too. For dense weights the last is the first. ARPACK
+        starts from one vector and may miss a copy of a multiple eigenvalue.
+    tol : float, default=0
+        Relative accuracy of ARPACK; 0 for that of the machine.
+    max_iter : int, default=1000
+        Restarts of ARPACK, after which a factorisation helps out, with a warning.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the first vector of ARPACK.
+
+    Returns
+    -------
+    values : ndarray of shape (n_pairs,)
+        Eigenvalues.
+    vectors : ndarray of shape (n_vertices, n_pairs)
+        Orthonormal eigenvectors as columns, orthogonal to the null space.
+    """
+    L, bound, null = graph.L, graph.bound, graph.null
+    n = L.shape[0]
+    if n_pairs == 0:
+        return np.empty(0), np.empty((n, 0))
+    A = L
+    if largest:  # the low end of the mirror image
+        A = bound * (eye_array(n, format="csr") if issparse(L) else np.eye(n)) - L
+    arpack = {
+        "tol": tol,
+        "max_iter": max_iter,
+        "rng": check_random_state(random_state),
+    }
+    name = _chosen(solver, graph, n_pairs, largest)
+    try:
+        vectors = _SOLVERS[name](A, null, n_pairs, bound, **arpack)
+    except ArpackNoConvergence as error:
+        backup = "shift_invert" if issparse(L) and name == "lanczos" else "dense"
+        warnings.warn(
+            f"The eigenvectors did not converge in {max_iter} restarts of ARPACK "
+            f"({error}); using eigen_solver={backup!r}.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+        arpack["max_iter"] = 100 * max_iter
+        vectors = _SOLVERS[backup](A, null, n_pairs, bound, **arpack)
+    # The solvers see transformed eigenvalues; these are those of L.
+    values = np.maximum(np.einsum("ij,ij->j", vectors, L @ vectors), 0)
+    order = np.argsort(values, kind="stable")
+    return values[order], signed(vectors[:, order])
+
+
+class Eigenpairs(NamedTuple):
+    """Eigenpairs of a graph Laplacian, smallest first, and the graph's components."""
+
+    values: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+    degrees: NDArray[np.float64]
+    report: ConnectivityReport
+
+
+def lowest(graph: Spectral, n_pairs: int, **solver: Any) -> Eigenpairs:
+    """Smallest eigenpairs, the zeros with their exact vectors first.
+
+    Keywords are those of :func:`nonzero_eigenpairs`.
+    """
+    n_zeros = min(n_pairs, graph.null.shape[1])
+    values, vectors = nonzero_eigenpairs(graph, n_pairs - n_zeros, **solver)
+    return Eigenpairs(
+        np.concatenate([np.zeros(n_zeros), values]),
+        np.hstack([graph.null[:, :n_zeros].toarray(), vectors]),
+        graph.degrees,
+        graph.report,
+    )
 
 
 def laplacian_eigenpairs(
@@ -165,15 +330,8 @@ def laplacian_eigenpairs(
         components, all of eigenvalue 0.
     kind : {"symmetric", "unnormalized"}, default="symmetric"
         Which Laplacian.
-    solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
-        LAPACK, ARPACK with products, or ARPACK with a sparse factor. "auto" takes the
-        first for small graphs, the last where the factor is sparse too.
-    tol : float, default=1e-9
-        Relative accuracy of eigenvalues by ARPACK.
-    max_iter : int, default=1000
-        Restarts of ARPACK, after which a factorisation helps out, with a warning.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the first vector of ARPACK.
+    solver, tol, max_iter, random_state
+        See :func:`nonzero_eigenpairs`.
 
     Returns
     -------
@@ -181,49 +339,16 @@ def laplacian_eigenpairs(
         Eigenvalues in increasing order, orthonormal eigenvectors as columns, degrees
         and components.
     """
-    W = check_weights(W).astype(np.float64)
-    n = W.shape[0]
-    report = connectivity(W)
-    degrees = np.asarray(W.sum(axis=0)).ravel()
-    root = np.ones(n)
-    if kind == "symmetric":
-        root = np.sqrt(np.where(degrees > 0, degrees, 1))
-    null = _null_space(report, root, n_pairs)
-    k = n_pairs - null.shape[1]
-    if k == 0:
-        return Eigenpairs(np.zeros(n_pairs), null, degrees, report)
-    L = LAPLACIANS[kind](W)
-    L = csr_array(L) if issparse(L) else L
-    scale = 2.0 if kind == "symmetric" else 2 * float(degrees.max())
-    name = _chosen(solver, L, k)
-    arpack = {
-        "tol": tol,
-        "max_iter": max_iter,
-        "rng": check_random_state(random_state),
-    }
-    try:
-        vectors = _SOLVERS[name](L, null, k, scale, **arpack)
-    except ArpackNoConvergence as error:
-        backup = "shift_invert" if issparse(L) and name == "lanczos" else "dense"
-        warnings.warn(
-            f"The eigenvectors did not converge in {max_iter} restarts of ARPACK "
-            f"({error}); using eigen_solver={backup!r}.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-        arpack["max_iter"] = 100 * max_iter
-        vectors = _SOLVERS[backup](L, null, k, scale, **arpack)
-    values = np.maximum(np.einsum("ij,ij->j", vectors, L @ vectors), 0)
-    order = np.argsort(values, kind="stable")
-    return Eigenpairs(
-        np.concatenate([np.zeros(null.shape[1]), values[order]]),
-        np.hstack([null, signed(vectors[:, order])]),
-        degrees,
-        report,
+    return lowest(
+        spectral(W, kind),
+        n_pairs,
+        solver=solver,
+        tol=tol,
+        max_iter=max_iter,
+        random_state=random_state,
     )
 
 
 def random_walk_vectors(pairs: Eigenpairs) -> NDArray[Any]:
     r"""Turn eigenvectors u of L_sym into those of L_rw, :math:`D^{-1/2} u`."""
-    root = np.sqrt(np.where(pairs.degrees > 0, pairs.degrees, 1))
-    return pairs.vectors / root[:, None]
+    return pairs.vectors / _roots(pairs.degrees)[:, None]

@@ -15,14 +15,8 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels._sklearn import Interval, StrOptions, validate_params
-from fewlabels.graphs._spectrum import (
-    MAX_DENSE,
-    SYMMETRIC_KINDS,
-    Spectral,
-    evaluate_response,
-    lowest,
-    spectral,
-)
+from fewlabels.graphs._eigen import SYMMETRIC_KINDS, Spectral, lowest, spectral
+from fewlabels.graphs._spectrum import MAX_DENSE, evaluate_response
 
 METHODS = ("auto", "chebyshev", "exact")
 
@@ -176,9 +170,9 @@ class GraphFilter(LinearOperator):
         self.error = 0.0
         super().__init__(np.dtype(np.float64), (n, n))
         if method == "exact":
-            fourier = lowest(graph, n, "dense")
-            self._basis = fourier.basis
-            self._factors = evaluate_response(response, fourier.eigenvalues)
+            pairs = lowest(graph, n, solver="dense")
+            self._basis = pairs.vectors
+            self._factors = evaluate_response(response, pairs.values)
         else:
             self._prepare_polynomial(graph, response, degree, tol)
 

@@ -22,17 +22,16 @@ from scipy.sparse.linalg import cg
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels._sklearn import Interval, StrOptions, validate_params
-from fewlabels.graphs._laplacian import check_weights
-from fewlabels.graphs._neighbors import row_indices
-from fewlabels.graphs._similarity import similarity_graph
-from fewlabels.graphs._spectrum import (
-    MAX_DENSE,
+from fewlabels.graphs._eigen import (
     SYMMETRIC_KINDS,
-    check_signals,
     deflated,
     sparse_factor,
     spectral,
 )
+from fewlabels.graphs._laplacian import check_weights
+from fewlabels.graphs._neighbors import row_indices
+from fewlabels.graphs._similarity import similarity_graph
+from fewlabels.graphs._spectrum import MAX_DENSE, check_signals
 
 _CONSTRAINTS: dict[str, list[Any]] = {
     "W": ["array-like", "sparse matrix"],
@@ -392,7 +391,7 @@ def graph_tikhonov(
     # What costs nothing stays as it is, however large gamma.
     kept = graph.null @ (graph.null.T @ y)
     rest = _SOLVERS[solver](A, (y - kept).reshape(n, -1), tol, max_iter)
-    return kept + deflated(graph, rest.reshape(y.shape))
+    return kept + deflated(graph.null, rest.reshape(y.shape))
 
 
 @validate_params(

@@ -6,26 +6,25 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
-from scipy.sparse import csc_array, csr_array, eye_array, issparse
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, validate_params
-from fewlabels.graphs._connectivity import connectivity
-from fewlabels.graphs._laplacian import LAPLACIANS, check_weights
+from fewlabels.graphs._eigen import (
+    EIGEN_SOLVERS,
+    SYMMETRIC_KINDS,
+    lowest,
+    nonzero_eigenpairs,
+    random_walk_vectors,
+    spectral,
+)
 
-# The Laplacians with orthogonal eigenvectors.
-SYMMETRIC_KINDS = ("unnormalized", "symmetric")
-
-# Vertices up to which a dense eigendecomposition takes about a second.
+# Vertices up to which all eigenvectors of a dense matrix take about a second.
 MAX_DENSE = 1000
 
 
@@ -56,54 +55,6 @@ def evaluate_response(
             "at all frequencies of the graph, 0 included."
         )
     return values.astype(np.float64)
-
-
-class Spectral(NamedTuple):
-    """A Laplacian with what is known of its spectrum in advance.
-
-    Attributes
-    ----------
-    L : csr_array or ndarray of float64
-    bound : float, no eigenvalue is larger
-    null : csr_array of shape (n_vertices, n_components), orthonormal null space
-    """
-
-    L: Any
-    bound: float
-    null: csr_array
-
-
-def spectral(W: Any, kind: str) -> Spectral:
-    """Laplacian of checked weights, a bound on its spectrum and its null space."""
-    if kind not in SYMMETRIC_KINDS:
-        raise ValueError(
-            f"kind={kind!r} must be one of {sorted(SYMMETRIC_KINDS)}, whose "
-            "eigenvectors are orthogonal."
-        )
-    W = check_weights(W).astype(np.float64)
-    L = LAPLACIANS[kind](W)
-    L = csr_array(L) if issparse(L) else L
-    n = L.shape[0]
-    degrees = np.asarray(W.sum(axis=1)).ravel()
-    report = connectivity(W)
-    # Known exactly: constants (or the roots of the degrees) on each component.
-    values = np.ones(n) if kind == "unnormalized" else np.sqrt(degrees)
-    values[degrees == 0] = 1
-    norms = np.sqrt(np.bincount(report.labels, weights=values**2))
-    null = csr_array(
-        (values / norms[report.labels], (np.arange(n), report.labels)),
-        shape=(n, report.n_components),
-    )
-    return Spectral(L, _spectral_bound(W, degrees, kind), null)
-
-
-def _spectral_bound(W: Any, degrees: NDArray[Any], kind: str) -> float:
-    if kind == "symmetric":
-        return 2.0
-    if not issparse(W):
-        return 2 * float(degrees.max())
-    edges = W.tocoo()  # Anderson and Morley: the largest d_i + d_j of an edge
-    return float((degrees[edges.row] + degrees[edges.col]).max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,145 +153,12 @@ class GraphFourierTransform:
         return self.basis @ (h * self.transform(f).T).T
 
 
-def _signed(vectors: NDArray[Any]) -> NDArray[Any]:
-    largest = np.abs(vectors).argmax(axis=0)
-    return vectors * np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1, 1)
-
-
-def _start(n: int) -> NDArray[np.float64]:
-    """Start vector of the iterative solvers, always the same."""
-    return np.random.RandomState(0).uniform(-1, 1, n)
-
-
-def deflated(graph: Spectral, x: NDArray[Any]) -> NDArray[Any]:
-    """Take from signals their part in the null space."""
-    return x - graph.null @ (graph.null.T @ x)
-
-
-def _dense(
-    graph: Spectral, n_wanted: int, largest: bool
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    L, bound, null = graph
-    n, p = null.shape
-    # The null space moves above all else, so that what is nearly null does not mix
-    # with it.
-    lifted = (null * (2 * bound or 1.0)) @ null.T + L
-    lifted = lifted.toarray() if issparse(lifted) else np.asarray(lifted)
-    span = [n - p - n_wanted, n - p - 1] if largest else [0, n_wanted - 1]
-    return linalg.eigh(lifted, subset_by_index=span, overwrite_a=True)
-
-
-def _lanczos(
-    graph: Spectral, n_wanted: int, largest: bool, max_restarts: int | None = None
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    L, bound, _ = graph
-    n = L.shape[0]
-
-    def reflected(x: NDArray[Any]) -> NDArray[Any]:
-        return bound * deflated(graph, x) - L @ x
-
-    operator = L if largest else LinearOperator((n, n), reflected, dtype=np.float64)
-    # More Lanczos vectors than usual: the low end of a spectrum is crowded.
-    ncv = min(n, max(4 * n_wanted, 60))
-    return eigsh(
-        operator, n_wanted, which="LA", v0=_start(n), ncv=ncv, maxiter=max_restarts
-    )
-
-
-def _shift_invert(
-    graph: Spectral, n_wanted: int, largest: bool
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    if largest:  # the far end of the spectrum needs no inversion
-        return _lanczos(graph, n_wanted, largest)
-    n = graph.L.shape[0]
-    shifted = csc_array(csr_array(graph.L) + eye_array(n) * (1e-6 * graph.bound))
-    factor = sparse_factor(shifted)
-
-    def inverted(x: NDArray[Any]) -> NDArray[Any]:
-        return deflated(graph, factor.solve(deflated(graph, x.ravel())))
-
-    operator = LinearOperator((n, n), inverted, dtype=np.float64)
-    return eigsh(operator, n_wanted, which="LA", v0=_start(n))
-
-
-def sparse_factor(A: csc_array) -> Any:
-    """Factor a sparse symmetric positive definite matrix; the result has `solve`."""
-    return splu(
-        A,
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
-
-
-def _auto(
-    graph: Spectral, n_wanted: int, largest: bool
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    n, p = graph.null.shape
-    if n <= MAX_DENSE or 4 * n_wanted >= n - p:
-        return _dense(graph, n_wanted, largest)
-    if largest:
-        return _lanczos(graph, n_wanted, largest)
-    # Graphs of rows with many features have gaps that products find soon, and their
-    # factors fill up. Those of few features are the other way round.
-    try:
-        return _lanczos(graph, n_wanted, largest, max_restarts=20)
-    except ArpackNoConvergence:
-        return _shift_invert(graph, n_wanted, largest)
-
-
-EIGEN_SOLVERS = {
-    "auto": _auto,
-    "dense": _dense,
-    "lanczos": _lanczos,
-    "shift_invert": _shift_invert,
-}
-
-
-def nonzero_eigenpairs(
-    graph: Spectral, n_wanted: int, *, largest: bool = False, eigen_solver: str = "auto"
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Eigenpairs at one end of the spectrum without its zeros, in increasing order."""
-    n, p = graph.null.shape
-    if n_wanted == 0:
-        return np.empty(0), np.empty((n, 0))
-    if eigen_solver != "dense" and n_wanted >= n - p:
-        eigen_solver = "dense"  # the iterative ones find only a part
-    try:
-        _, vectors = EIGEN_SOLVERS[eigen_solver](graph, n_wanted, largest)
-    except ArpackNoConvergence as error:
-        vectors = error.eigenvectors
-        warnings.warn(
-            f"eigen_solver={eigen_solver!r} found only {vectors.shape[1]} of the "
-            f"{n_wanted} eigenvectors asked for: use eigen_solver='auto' or "
-            "'shift_invert', or ask for fewer.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    # The iterative solvers see transformed eigenvalues; these are those of L.
-    values = np.einsum("ij,ij->j", vectors, graph.L @ vectors)
-    order = np.argsort(values, kind="stable")
-    return np.maximum(values[order], 0), _signed(vectors[:, order])
-
-
 _CONSTRAINTS: dict[str, list[Any]] = {
     "W": ["array-like", "sparse matrix"],
     "n_components": [Interval(Integral, 1, None, closed="left")],
     "kind": [StrOptions(set(SYMMETRIC_KINDS))],
     "eigen_solver": [StrOptions(set(EIGEN_SOLVERS))],
 }
-
-
-def lowest(graph: Spectral, n_wanted: int, eigen_solver: str) -> GraphFourierTransform:
-    """Transform to the lowest frequencies, the zeros with their exact vectors first."""
-    n_zeros = min(n_wanted, graph.null.shape[1])
-    values, vectors = nonzero_eigenpairs(
-        graph, n_wanted - n_zeros, eigen_solver=eigen_solver
-    )
-    return GraphFourierTransform(
-        np.concatenate([np.zeros(n_zeros), values]),
-        np.hstack([graph.null[:, :n_zeros].toarray(), vectors]),
-    )
 
 
 @validate_params(
@@ -373,8 +191,9 @@ def graph_fourier(
         Which Laplacian, see :func:`graph_laplacian`.
     eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
         "lanczos" only multiplies by the Laplacian, "shift_invert" factors it. "auto"
-        takes "dense" up to 1,000 vertices or for more than a quarter of the spectrum,
-        else "lanczos", and "shift_invert" if that does not converge soon.
+        takes "dense" up to 600 vertices or for more than a quarter of the spectrum,
+        else "shift_invert" where the factor is sparse too, as in graphs of rows with
+        few features, and "lanczos" elsewhere.
 
     Returns
     -------
@@ -385,7 +204,7 @@ def graph_fourier(
     Warns
     -----
     ConvergenceWarning
-        If an iterative solver found fewer eigenvectors than asked for.
+        If an iterative solver does not converge; a factorisation helps out.
 
     See Also
     --------
@@ -411,8 +230,9 @@ def graph_fourier(
     np.float64(2.44949)
     """
     graph = spectral(W, kind)
-    n = graph.L.shape[0]
-    return lowest(graph, _check_n_components(n_components, n), eigen_solver)
+    n_components = _check_n_components(n_components, graph.L.shape[0])
+    pairs = lowest(graph, n_components, solver=eigen_solver)
+    return GraphFourierTransform(pairs.values, pairs.vectors)
 
 
 def _check_n_components(n_components: int | None, limit: int) -> int:
@@ -448,7 +268,8 @@ def graph_pca(
     kind : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian, see :func:`graph_laplacian`.
     eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
-        See :func:`graph_fourier`; "shift_invert" is "lanczos" at this end.
+        See :func:`graph_fourier`; "auto" never takes "shift_invert" at this end, where
+        products are quicker.
 
     Returns
     -------
@@ -474,9 +295,7 @@ def graph_pca(
     n, p = graph.null.shape
     n_components = _check_n_components(n_components, n - p)
     return GraphFourierTransform(
-        *nonzero_eigenpairs(
-            graph, n_components, largest=True, eigen_solver=eigen_solver
-        )
+        *nonzero_eigenpairs(graph, n_components, largest=True, solver=eigen_solver)
     )
 
 
@@ -535,7 +354,7 @@ def graph_mca(
     n, p = graph.null.shape
     n_components = _check_n_components(n_components, n - p)
     return GraphFourierTransform(
-        *nonzero_eigenpairs(graph, n_components, eigen_solver=eigen_solver)
+        *nonzero_eigenpairs(graph, n_components, solver=eigen_solver)
     )
 
 
@@ -618,8 +437,8 @@ def eigengap_n_clusters(
     """
     graph = spectral(W, kind)
     n, p = graph.null.shape
-    fourier = lowest(graph, min(max_clusters + 1, n), eigen_solver)
-    return _largest_gap(fourier.eigenvalues, p, max_clusters)
+    pairs = lowest(graph, min(max_clusters + 1, n), solver=eigen_solver)
+    return _largest_gap(pairs.values, p, max_clusters)
 
 
 @validate_params(
@@ -680,20 +499,18 @@ def graph_kmeans(
     graph = spectral(W, kind)
     n, p = graph.null.shape
     if n_clusters == "eigengap":
-        fourier = lowest(graph, min(max_clusters + 1, n), eigen_solver)
-        K = _largest_gap(fourier.eigenvalues, p, max_clusters)
-        if K > fourier.eigenvalues.size:  # more components than were asked for
-            fourier = lowest(graph, K, eigen_solver)
+        pairs = lowest(graph, min(max_clusters + 1, n), solver=eigen_solver)
+        K = _largest_gap(pairs.values, p, max_clusters)
+        if K > pairs.values.size:  # more components than were asked for
+            pairs = lowest(graph, K, solver=eigen_solver)
     else:
         K = int(n_clusters)
         if n < K:
             raise ValueError(
                 f"n_clusters={K} is more than the {n} vertices: ask for fewer."
             )
-        fourier = lowest(graph, K, eigen_solver)
-    vectors = fourier.basis[:, :K]
-    if kind == "symmetric":
-        degrees = np.asarray(check_weights(W).sum(axis=1)).ravel()
-        vectors = vectors / np.sqrt(np.where(degrees > 0, degrees, 1))[:, None]
+        pairs = lowest(graph, K, solver=eigen_solver)
+    symmetric = kind == "symmetric"
+    vectors = (random_walk_vectors(pairs) if symmetric else pairs.vectors)[:, :K]
     model = KMeans(vectors.shape[1], n_init=10, random_state=random_state)
     return model.fit_predict(vectors).astype(np.intp)
