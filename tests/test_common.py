@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fewlabels.cluster import RLSClustering
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
+from fewlabels.model_selection import FewLabelsClassifier
 from fewlabels.semi_supervised import (
     RLSClassifier,
     S2RLSClassifier,
@@ -89,6 +90,8 @@ ESTIMATORS = [
         ),
         MINUS_ONE_IS_UNLABELLED,
     ),
+    (FewLabelsClassifier(random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (FewLabelsClassifier(bank="fast", random_state=0), MINUS_ONE_IS_UNLABELLED),
     (RLSClustering(random_state=0), {}),
     (RLSClustering(kernel="linear", random_state=0), {}),
     (RLSClustering(3, kernel="linear", n_restarts=2, random_state=0), {}),
@@ -119,7 +122,9 @@ ESTIMATORS = [
 ]
 EXPECTED_FAILURES = {str(estimator): why for estimator, why in ESTIMATORS}
 CLASSIFIERS = [
-    e for e, _ in ESTIMATORS if is_classifier(e) and e.kernel != "precomputed"
+    e
+    for e, _ in ESTIMATORS
+    if is_classifier(e) and getattr(e, "kernel", None) != "precomputed"
 ]
 
 

@@ -17,12 +17,14 @@ _SUBMODULES = (
     "exceptions",
     "graphs",
     "kernels",
+    "model_selection",
     "partition",
     "semi_supervised",
 )
 
 # Names offered at the top level, each with the module it lives in.
 _FLAGSHIPS = {
+    "FewLabelsClassifier": "fewlabels.model_selection",
     "RLSClustering": "fewlabels.cluster",
     "RLSClassifier": "fewlabels.semi_supervised",
     "S2RLSClassifier": "fewlabels.semi_supervised",

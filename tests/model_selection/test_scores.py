@@ -16,14 +16,14 @@ RIDGES = np.array([1e-3, 0.1, 10.0])
 @pytest.fixture
 def problem(rng):
     """Two kernels of 24 rows, one of them singular with copies, and three classes."""
-    l = 24
-    Z = rng.normal(size=(l, 30))
+    n = 24
+    Z = rng.normal(size=(n, 30))
     Z[1] = Z[0]
-    low = rng.normal(size=(l, 3))
+    low = rng.normal(size=(n, 3))
     kernels = [Z @ Z.T / 30 + 1, low @ low.T / 3 + 1]
-    codes = np.arange(l) % 3
+    codes = np.arange(n) % 3
     Y = np.where(codes[:, None] == np.arange(3), 1.0, -1.0)
-    diagonal = rng.uniform(0.5, 2.0, size=l)
+    diagonal = rng.uniform(0.5, 2.0, size=n)
     inverses = [scores.ridge_inverses(K, RIDGES, diagonal) for K in kernels]
     models = scores.candidates_of(np.concatenate(inverses), Y)
     return kernels, diagonal, codes, Y, models
@@ -65,18 +65,16 @@ def test_without_a_block_equals_refitting(problem):
     block = np.array([2, 3, 11])
     rest = np.setdiff1d(np.arange(24), block)
     smaller = scores.without(models, block, Y)
+    inverses = smaller.blocks(np.arange(rest.size)[None])[:, 0]
+    diagonals = smaller.diagonal(np.arange(rest.size))
     for index, (K, ridge) in each_candidate(kernels):
         A = K[np.ix_(rest, rest)] + ridge * np.diag(diagonal[rest])
-        scale = 1 / ridge
-        assert_allclose(
-            smaller.inverses[index], np.linalg.inv(A), rtol=0, atol=1e-8 * scale
-        )
-        assert_allclose(
-            smaller.coefs[index],
-            np.linalg.solve(A, Y[rest]),
-            rtol=0,
-            atol=1e-8 * scale,
-        )
+        atol = 1e-8 / ridge
+        expected = np.linalg.inv(A)
+        assert_allclose(inverses[index], expected, rtol=0, atol=atol)
+        assert_allclose(diagonals[index], expected.diagonal(), rtol=0, atol=atol)
+        expected = np.linalg.solve(A, Y[rest])
+        assert_allclose(smaller.coefs[index], expected, rtol=0, atol=atol)
 
 
 def test_nested_outputs_equal_refitting(problem):

@@ -18,6 +18,7 @@ from fewlabels.graphs._similarity import (
     graph_from_neighbors,
     similarity_graph,
 )
+from fewlabels.graphs._spectrum import laplacian_eigenvectors
 from fewlabels.graphs._weights import auto_bandwidth, local_linear_weights
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "connectivity",
     "graph_from_neighbors",
     "graph_laplacian",
+    "laplacian_eigenvectors",
     "laplacian_power",
     "local_linear_weights",
     "nearest_neighbors",

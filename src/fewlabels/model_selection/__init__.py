@@ -2,4 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-__all__: list[str] = []
+from fewlabels.model_selection._choice import ErrorEstimate
+from fewlabels.model_selection._chooser import BankModel, FewLabelsClassifier
+
+__all__ = ["BankModel", "ErrorEstimate", "FewLabelsClassifier"]

@@ -8,8 +8,8 @@ and learning from the rest R gives, on B, exactly
     f_B = Y_B - [(A^{-1})_{BB}]^{-1} (A^{-1} Y)_B, \qquad
     (A_{RR})^{-1} = (A^{-1})_{RR} - (A^{-1})_{RB} [(A^{-1})_{BB}]^{-1} (A^{-1})_{BR},
 
-so that a model is never fitted twice, also not in nested cross-validation. All functions
-take stacks of inverses, of shape (n_candidates, l, l).
+so that a model is never fitted twice, also not in nested cross-validation. All
+functions take stacks of inverses, of shape (n_candidates, l, l).
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -20,9 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.special import log_softmax
 
 Blocks = Sequence[NDArray[np.intp]]
+
+
+class Removed(NamedTuple):
+    """What leaving rows out subtracts from inverses, as a product of two factors."""
+
+    left: NDArray[Any]  # candidates, rest, removed
+    right: NDArray[Any]  # candidates, removed, rest
 
 
 class Candidates(NamedTuple):
@@ -34,10 +40,59 @@ class Candidates(NamedTuple):
         :math:`A^{-1}` of each.
     coefs : ndarray of shape (n_candidates, l, n_targets)
         :math:`A^{-1} Y` of each.
+    rows : ndarray of int, default=None
+        Where rows have been left out, the others' places in `inverses`; `coefs` has
+        these rows only.
+    removed : Removed, default=None
+        And what is to be subtracted from the inverses. Only the entries that are
+        asked for are ever computed.
     """
 
     inverses: NDArray[Any]
     coefs: NDArray[Any]
+    rows: NDArray[np.intp] | None = None
+    removed: Removed | None = None
+
+    def blocks(self, stack: NDArray[np.intp]) -> NDArray[Any]:
+        """Take blocks of the inverses.
+
+        Parameters
+        ----------
+        stack : ndarray of shape (n_blocks, size)
+            Rows of every block.
+
+        Returns
+        -------
+        blocks : ndarray of shape (n_candidates, n_blocks, size, size)
+            The blocks on the diagonal.
+        """
+        at = stack if self.rows is None else self.rows[stack]
+        blocks = self.inverses[:, at[:, :, None], at[:, None, :]]
+        if self.removed is not None:
+            left = self.removed.left[:, stack]
+            right = self.removed.right[:, :, stack].transpose(0, 2, 1, 3)
+            blocks -= left @ right
+        return blocks
+
+    def diagonal(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        """Take entries of the diagonals of the inverses.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which entries.
+
+        Returns
+        -------
+        diagonal : ndarray of shape (n_candidates, n_rows)
+            The entries.
+        """
+        at = rows if self.rows is None else self.rows[rows]
+        diagonal = self.inverses[:, at, at]
+        if self.removed is not None:
+            left, right = self.removed.left[:, rows], self.removed.right[:, :, rows]
+            diagonal -= np.einsum("crb,cbr->cr", left, right)
+        return diagonal
 
 
 def ridge_inverses(
@@ -90,7 +145,7 @@ def _by_size(blocks: Blocks) -> list[NDArray[np.intp]]:
 
 
 def held_out(models: Candidates, Y: NDArray[Any], blocks: Blocks) -> NDArray[Any]:
-    """Outputs for rows by the models that have not seen the block of the row.
+    """Compute outputs for rows by models that have not seen the block of the row.
 
     Parameters
     ----------
@@ -112,10 +167,9 @@ def held_out(models: Candidates, Y: NDArray[Any], blocks: Blocks) -> NDArray[Any
         coefs = models.coefs[:, stack]  # candidates, blocks, size, targets
         if stack.shape[1] == 1:
             rows = stack[:, 0]
-            residuals = coefs / models.inverses[:, rows, rows][:, :, None, None]
+            residuals = coefs / models.diagonal(rows)[:, :, None, None]
         else:
-            systems = models.inverses[:, stack[:, :, None], stack[:, None, :]]
-            residuals = np.linalg.solve(systems, coefs)
+            residuals = np.linalg.solve(models.blocks(stack), coefs)
         outputs[:, stack] = Y[stack] - residuals
     return outputs
 
@@ -128,7 +182,7 @@ def without(models: Candidates, block: NDArray[np.intp], Y: NDArray[Any]) -> Can
     models : Candidates
         Models of all l rows.
     block : ndarray of int
-        Rows to leave out.
+        Rows to leave out, once only.
     Y : ndarray of shape (l, n_targets)
         Targets of all rows.
 
@@ -138,11 +192,11 @@ def without(models: Candidates, block: NDArray[np.intp], Y: NDArray[Any]) -> Can
         Models of the other rows, in their order.
     """
     rest = np.setdiff1d(np.arange(Y.shape[0]), block)
-    inverses = models.inverses
-    across = inverses[:, block][:, :, rest]
-    within = inverses[:, block][:, :, block]
-    gone = across.transpose(0, 2, 1) @ np.linalg.solve(within, across)
-    return candidates_of(inverses[:, rest][:, :, rest] - gone, Y[rest])
+    left = models.inverses[:, rest[:, None], block]
+    within = models.blocks(block[None])[:, 0]
+    right = np.linalg.solve(within, left.transpose(0, 2, 1))
+    coefs = models.coefs[:, rest] - right.transpose(0, 2, 1) @ models.coefs[:, block]
+    return Candidates(models.inverses, coefs, rest, Removed(left, right))
 
 
 def class_outputs(outputs: NDArray[Any]) -> NDArray[Any]:
@@ -178,7 +232,8 @@ def squared_losses(outputs: NDArray[Any], Y: NDArray[Any]) -> NDArray[Any]:
     losses : ndarray of shape (..., l)
         The losses.
     """
-    return np.mean((outputs - Y) ** 2, axis=-1)
+    squares = np.moveaxis((outputs - Y) ** 2, -1, 0)  # a short last axis is slow
+    return squares.mean(axis=0)
 
 
 def log_losses(
@@ -200,10 +255,21 @@ def log_losses(
     losses : ndarray of shape (..., n_temperatures, l)
         The losses.
     """
-    rows = np.arange(codes.size)
-    logits = class_outputs(outputs)
-    losses = [-log_softmax(T * logits, axis=-1)[..., rows, codes] for T in temperatures]
-    return np.stack(losses, axis=-2)
+    # Classes first: sums over a short last axis are slow.
+    logits = np.moveaxis(class_outputs(outputs), -1, 0)
+    largest = logits.max(axis=0)
+    own = np.moveaxis(logits, -1, 0)[np.arange(codes.size), codes]
+    behind = largest - np.moveaxis(own, 0, -1)
+    powers, before = np.empty(0), 0.0
+    losses = np.empty((*behind.shape[:-1], len(temperatures), behind.shape[-1]))
+    for index, T in enumerate(temperatures):
+        if before and T == 2 * before:
+            np.square(powers, out=powers)  # exp(2 T f) from exp(T f)
+        else:
+            powers = np.exp(T * (logits - largest))
+        before = T
+        losses[..., index, :] = np.log(powers.sum(axis=0)) + T * behind
+    return losses
 
 
 def stratified_blocks(

@@ -38,8 +38,10 @@ def rank_sums(losses: list[NDArray[Any]], draws: NDArray[Any]) -> NDArray[Any]:
     """
     total = np.zeros((draws.shape[0], losses[0].shape[0]))
     for loss in losses:
-        means = np.moveaxis(np.tensordot(loss, draws, axes=(-1, -1)), -1, 0)
-        total += _ranks(means.min(axis=-1) if means.ndim == 3 else means)
+        means = draws @ (loss if loss.ndim == 2 else loss[:, 0]).T
+        for temperature in range(1, loss.shape[1] if loss.ndim == 3 else 0):
+            np.minimum(means, draws @ loss[:, temperature].T, out=means)
+        total += _ranks(means)
     return total
 
 

@@ -30,11 +30,44 @@ def as_decision(outputs: NDArray[Any]) -> NDArray[Any]:
     return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
 
-class KernelClassifier(ClassifierMixin, BaseEstimator):
+class PartialLabelClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier with a `y` that may have holes."""
+
+    classes_: NDArray[Any]
+
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Accuracy on the rows that have a label; the others do not count.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as `predict` takes them.
+        y : array-like of shape (n_samples,)
+            True labels, perhaps with holes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            Share of right predictions among labelled rows.
+        """
+        known = ~unlabeled_mask(y)
+        if not known.any():
+            raise ValueError("y has no labelled row to score: pass some true labels.")
+        truth = label_array(y)[known]
+        if truth.dtype.kind == "O" and self.classes_.dtype.kind != "O":
+            truth = np.asarray(truth.tolist())
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return accuracy_score(truth, self.predict(X)[known], sample_weight=weights)
+
+
+class KernelClassifier(PartialLabelClassifier):
     """A classifier with a kernel, real outputs and a `y` that may have holes."""
 
     kernel: Any
-    classes_: NDArray[Any]
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Compute real outputs, as a subclass defines them.
@@ -66,34 +99,6 @@ class KernelClassifier(ClassifierMixin, BaseEstimator):
         """
         decision = self.decision_function(X)
         return decide(decision, self.classes_)
-
-    def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Accuracy on the rows that have a label; the others do not count.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-        y : array-like of shape (n_samples,)
-            True labels, perhaps with holes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            Share of right predictions among labelled rows.
-        """
-        known = ~unlabeled_mask(y)
-        if not known.any():
-            raise ValueError("y has no labelled row to score: pass some true labels.")
-        truth = label_array(y)[known]
-        if truth.dtype.kind == "O" and self.classes_.dtype.kind != "O":
-            truth = np.asarray(truth.tolist())
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return accuracy_score(truth, self.predict(X)[known], sample_weight=weights)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

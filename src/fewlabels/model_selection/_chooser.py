@@ -1,0 +1,767 @@
+"""The automatic classifier for few labels."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+from sklearn.utils import Tags, check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._labels import (
+    UNLABELED,
+    Labels,
+    decide,
+    encode_labels,
+    signed_targets,
+    validate_partially_labeled,
+)
+from fewlabels._linalg import FLOATS
+from fewlabels._progress import Progress, ProgressLine
+from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels.kernels._functions import budget_bytes
+from fewlabels.model_selection._bank import (
+    BANKS,
+    SUPERVISED,
+    KernelBank,
+    total_outputs,
+)
+from fewlabels.model_selection._bank_kernels import (
+    BankKernel,
+    FeatureKernel,
+    Outputs,
+)
+from fewlabels.model_selection._choice import (
+    EFFECTIVE,
+    FEW,
+    Choice,
+    ErrorEstimate,
+    Labelled,
+    Losses,
+    Pool,
+    best_temperature,
+    choose,
+    expected_error,
+    held_out_losses,
+    nested_outputs,
+    paired_interval,
+    probabilities,
+    wrong,
+)
+from fewlabels.model_selection._scores import (
+    Candidates,
+    candidates_of,
+    ridge_inverses,
+    stratified_blocks,
+)
+from fewlabels.semi_supervised._base import PartialLabelClassifier, as_decision
+
+RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
+# Families averaged where held-out rows say nothing, and their ridge.
+FALLBACK = ("graph filter", "geodesic", "deformed rbf")
+FALLBACK_RIDGE = 0.1
+# More labels than this are sampled for the choice; all of them then fit the model.
+MAX_SCORED = 500
+# With more labels than that, so few kernels carry nearly all of the weight.
+MANY_LABELS_KERNELS = 8
+# Systems with more labels than that are not solved; a sample is.
+MAX_SOLVED = 5000
+# Weights below this share of the largest are not worth a kernel's evaluation.
+NEGLIGIBLE = 1e-3
+# Bytes of inverses held while scoring, and while judging the whole procedure.
+CHUNK_BYTES = 2**26
+NESTED_BYTES = 2**28
+
+IN_WORDS = {
+    "linear": "a linear function",
+    "rbf": "similarity of rows (Gaussian kernels)",
+    "components": "leading principal components",
+    "clusters": "clusters",
+    "graph vectors": "the neighbour graph",
+    "graph filter": "the neighbour graph",
+    "deformed linear": "functions that are smooth along the neighbour graph",
+    "deformed rbf": "functions that are smooth along the neighbour graph",
+    "geodesic": "paths through the neighbour graph",
+}
+
+
+class BankModel:
+    """A sum of kernel expansions on a bank, such as the supervised baseline.
+
+    It is made by :class:`FewLabelsClassifier`.
+
+    Attributes
+    ----------
+    name : str
+        Kernel and ridge, or what else it is.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    training_outputs : ndarray of shape (n_distinct_rows, n_targets)
+        Outputs for the distinct training rows.
+    """
+
+    def __init__(
+        self,
+        bank: KernelBank,
+        functions: list[Outputs],
+        constant: NDArray[Any],
+        classes: NDArray[Any],
+        batch: int,
+        name: str,
+    ) -> None:
+        self._bank = bank
+        self._functions = functions
+        self._constant = constant
+        self._batch = batch
+        self.classes_ = classes
+        self.name = name
+        self.training_outputs = self._of(bank.training_views(batch), bank.n_rows)
+
+    def _of(self, views: Iterable[Any], n_rows: int) -> NDArray[Any]:
+        outputs = np.tile(self._constant, (n_rows, 1))
+        if self._functions:
+            parts = [total_outputs(self._functions, view) for view in views]
+            outputs += np.concatenate(parts)
+        return outputs
+
+    def outputs(self, X: Any) -> NDArray[Any]:
+        """Compute outputs for rows; those of training rows are looked up.
+
+        Parameters
+        ----------
+        X : {ndarray, csr_matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        outputs : ndarray of shape (n_samples, n_targets)
+            One column per class, a single one for two classes.
+        """
+        known = self._bank.known_rows(X)
+        outputs = self.training_outputs[known]
+        new = np.flatnonzero(known < 0)
+        if new.size:
+            outputs[new] = self._of(self._bank.new_views(X[new], self._batch), new.size)
+        return outputs
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The classes.
+        """
+        X = check_array(X, accept_sparse="csr", dtype=FLOATS)
+        return decide(as_decision(self.outputs(X)), self.classes_)
+
+    def __repr__(self) -> str:
+        return f"BankModel({self.name!r})"
+
+
+class _Scored(NamedTuple):
+    """What was found on the labelled rows."""
+
+    choice: Choice
+    coefs: NDArray[Any]  # of every candidate, for the rows scored
+    nested: Any
+    labelled: Labelled
+
+
+class FewLabelsClassifier(PartialLabelClassifier):
+    r"""Classify from a few labels without choosing a method.
+
+    A bank of several dozen kernels is built from all rows, without labels: linear and
+    Gaussian kernels, leading components, clusters, neighbour graphs, kernels deformed
+    by a graph, path lengths. On each of them, and for each of five ridges, least
+    squares is scored on the labelled rows in closed form,
+
+    .. math::
+        f_B = Y_B - [(A^{-1})_{BB}]^{-1} (A^{-1} Y)_B, \qquad A = K_{JJ} + \rho I,
+
+    where the rows B are left out. Ranks of these scores, averaged over a Bayesian
+    bootstrap of the labels, give weights, and the answer is the weighted average of
+    all outputs. Picking the single best instead is a lottery when labels are few.
+
+    Parameters
+    ----------
+    bank : {"fast", "default", "thorough"}, default="default"
+        How many kernels, and how exactly. "fast" leaves out what costs most and is
+        meant for a million rows; "thorough" has the kernels of "default" with more
+        landmarks, eigenvectors and runs.
+    scale : {"auto", "standard", "unit", "none"}, default="auto"
+        How to scale rows before distances are taken: columns of variance one, rows of
+        length one, or not at all. "auto" takes sparse rows for text and scales them to
+        length one, and standardises a dense table, recognised by few columns or by
+        columns of different size.
+    class_weight : {"balanced"} or None, default=None
+        "balanced" gives each class the same say: for a small error of each class
+        where class sizes differ. None is best for plain error.
+    neighbors : {"exact", "approximate", "auto"}, default="auto"
+        How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
+    n_jobs : int, default=None
+        Threads of the neighbour search.
+    memory_budget : float, default=None
+        MiB for temporary arrays over rows; scikit-learn's `working_memory` when None.
+        Arrays that are kept grow with the number of rows: some 5 kB a row.
+    progress : "auto", bool or callable, default=False
+        True writes a line to the standard error stream, "auto" does so on a terminal
+        for work that takes long, and a callable is given the share that is done.
+    random_state : int, RandomState instance or None, default=None
+        Seed of samples, k-means starts, blocks and bootstrap.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, without the marker of unlabelled rows.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: as given, else as predicted.
+    candidates_ : dict of str to ndarray
+        A table with one line per kernel and ridge: "kernel", "family", "ridge",
+        "loo_error", the four scores (lower is better, NaN where held-out rows say
+        nothing) and "weight". ``pandas.DataFrame(model.candidates_)`` shows it.
+    baseline_ : BankModel
+        The best supervised candidate, fitted to the same labels; has `predict`.
+    expected_error_ : ErrorEstimate
+        The error to expect on unlabelled rows, with an interval of 90 %. The whole
+        procedure is repeated without some of the labels. NaN, with the reason, where
+        nothing honest can be said.
+    baseline_error_ : ErrorEstimate
+        The same for `baseline_`.
+    gain_ : ErrorEstimate
+        By how much the error of the baseline is larger; an interval above zero means
+        that the unlabelled rows surely helped.
+    temperature_ : float
+        Probabilities are softmax(`temperature_` * outputs).
+    labeled_indices_ : ndarray of shape (n_labeled,)
+        The labelled rows.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    See Also
+    --------
+    fewlabels.semi_supervised.RLSClassifier : Supervised least squares by itself.
+
+    Notes
+    -----
+    Equal rows count once in the bank, and equal labelled rows are left out together.
+    With more than 500 labels, the choice is made on a sample of 500, and few kernels
+    are then fitted to all labels. Where no class has two labels, held-out rows say
+    nothing, and a fixed average over graph kernels answers.
+
+    Examples
+    --------
+    >>> from fewlabels import FewLabelsClassifier
+    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> X, y_true = make_moons(300, noise=0.08, random_state=0)
+    >>> y = hide_labels(y_true, n_labeled=10, random_state=0)  # -1 = unlabelled
+    >>> model = FewLabelsClassifier(random_state=0).fit(X, y)
+    >>> bool(model.score(X, y_true) > 0.95)
+    True
+    >>> model.predict_proba(X[:2]).shape
+    (2, 2)
+    >>> model.expected_error_.is_known
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "bank": [StrOptions(set(BANKS))],
+        "scale": [StrOptions({"auto", "standard", "unit", "none"})],
+        "class_weight": [StrOptions({"balanced"}), None],
+        "neighbors": [StrOptions({"exact", "approximate", "auto"})],
+        "n_jobs": [Integral, None],
+        "memory_budget": [Interval(Real, 0, None, closed="neither"), None],
+        "progress": [StrOptions({"auto"}), "boolean", callable],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        bank: str = "default",
+        scale: str = "auto",
+        class_weight: str | None = None,
+        neighbors: str = "auto",
+        n_jobs: int | None = None,
+        memory_budget: float | None = None,
+        progress: Progress = False,
+        random_state: Any = None,
+    ) -> None:
+        self.bank = bank
+        self.scale = scale
+        self.class_weight = class_weight
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
+        self.progress = progress
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Build the bank from all rows, and choose by the labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows, labelled and unlabelled.
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, labels = validate_partially_labeled(
+            self, X, y, accept_sparse="csr", dtype=FLOATS
+        )
+        rng = check_random_state(self.random_state)
+        with ProgressLine(self.progress, type(self).__name__) as line:
+            self._bank = KernelBank(
+                self.bank,
+                scale=self.scale,
+                neighbors=self.neighbors,
+                n_jobs=self.n_jobs,
+                random_state=rng,
+                progress=lambda share: line.update(0.7 * share, "bank"),
+            ).build(X)
+            self._label_seed = rng.randint(2**31)
+            self._fit_labels(labels, line)
+        return self
+
+    def refit_labels(self, y: ArrayLike) -> Self:
+        """Learn from other labels for the same rows; the bank stays.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels with holes for the rows of `fit`. Classes may differ.
+
+        Returns
+        -------
+        self : object
+            The same as `fit` on these labels, but for the time it takes.
+        """
+        check_is_fitted(self)
+        labels = encode_labels(y)
+        if labels.codes.size != self._bank.index.size:
+            raise ValueError(
+                f"y has {labels.codes.size} entries but fit has seen "
+                f"{self._bank.index.size} rows: pass one label per row, with the "
+                "marker for rows without a label."
+            )
+        with ProgressLine(self.progress, type(self).__name__) as line:
+            self._fit_labels(labels, line)
+        return self
+
+    def _fit_labels(self, labels: Labels, line: ProgressLine) -> None:
+        rng = np.random.RandomState(self._label_seed)
+        bank = self._bank
+        rows = labels.labeled
+        self.classes_ = labels.classes
+        self.labeled_indices_ = rows
+        labelled = self._labelled(labels.codes[rows], bank.index[rows])
+        scored_rows = np.arange(rows.size)
+        if rows.size > MAX_SCORED:
+            n_blocks = -(-rows.size // MAX_SCORED)
+            scored_rows = stratified_blocks(
+                labelled.codes, labelled.groups, n_blocks, rng
+            )[0]
+        scored = self._score(scored_rows, labelled, rng, line)
+        self._keep_models(scored, labelled)
+        self._keep_table(scored)
+        self._keep_answers(scored, labels)
+        line.update(1.0)
+
+    def _labelled(self, codes: NDArray[np.intp], groups: NDArray[np.intp]) -> Labelled:
+        n_classes = self.classes_.size
+        importance = np.ones(codes.size)
+        if self.class_weight == "balanced":
+            counts = np.bincount(codes, minlength=n_classes)
+            importance = codes.size / (n_classes * counts[codes])
+        Y = signed_targets(codes, n_classes)
+        return Labelled(Y, codes, groups, importance, codes.size <= FEW)
+
+    def _score(
+        self,
+        rows: NDArray[np.intp],
+        everything: Labelled,
+        rng: np.random.RandomState,
+        line: ProgressLine,
+    ) -> _Scored:
+        """Score every candidate, weigh them, and judge the whole procedure."""
+        labelled = everything
+        if rows.size < everything.size:
+            labelled = everything.without(
+                np.setdiff1d(np.arange(everything.size), rows)
+            )
+        bank, n_labeled = self._bank, labelled.size
+        pool = _pool_of(bank.kernels)
+        useful = labelled.says_something and self.classes_.size > 1
+        seed = rng.randint(2**31)  # all candidates meet the same blocks
+        per_chunk = max(1, int(CHUNK_BYTES / (8 * RIDGES.size * n_labeled**2)))
+        keep_all = 8 * RIDGES.size * n_labeled**2 * len(bank.kernels) <= NESTED_BYTES
+        losses: list[Losses] = []
+        coefs: list[NDArray[Any]] = []
+        kept: list[NDArray[Any]] = []
+        for start in range(0, len(bank.kernels), per_chunk):
+            chunk = bank.kernels[start : start + per_chunk]
+            models = self._candidates(chunk, labelled)
+            coefs.append(models.coefs)
+            if useful:
+                fresh = np.random.RandomState(seed)
+                losses.append(held_out_losses(models, labelled, fresh))
+            if keep_all:
+                kept.append(models.inverses)
+            line.update(0.7 + 0.1 * start / len(bank.kernels), "scores")
+        joined = _joined(losses) if losses else None
+        choice = choose(joined, labelled, pool, rng)
+        nested = None
+        if useful and losses:
+            line.update(0.8, "expected error")
+            if keep_all:
+                models = candidates_of(np.concatenate(kept), labelled.Y)
+            else:
+                chosen = _heaviest(choice, n_labeled)
+                pool = pool.of_kernels(chosen)
+                kernels = [bank.kernels[k] for k in chosen]
+                models = self._candidates(kernels, labelled)
+            nested = nested_outputs(models, labelled, pool, rng)
+        line.update(0.95, "outputs")
+        joint = np.concatenate(coefs) if coefs else np.empty((0, n_labeled, 1))
+        return _Scored(choice, joint, nested, labelled)
+
+    def _candidates(self, kernels: list[BankKernel], labelled: Labelled) -> Candidates:
+        inverses = [
+            ridge_inverses(
+                kernel.block(self._bank.sources, labelled.groups),
+                RIDGES,
+                1 / labelled.importance,
+            )
+            for kernel in kernels
+        ]
+        return candidates_of(np.concatenate(inverses), labelled.Y)
+
+    def _keep_models(self, scored: _Scored, labelled: Labelled) -> None:
+        """Turn weights into functions of rows."""
+        bank, choice = self._bank, scored.choice
+        n_kernels, n_ridges = len(bank.kernels), RIDGES.size
+        table = choice.weights.reshape(n_kernels, n_ridges)
+        constant = np.zeros(labelled.Y.shape[1])
+        functions: list[Outputs] = []
+        baseline: list[Outputs] = []
+        name = "the mean of the labels"
+        if n_kernels == 0 or self.classes_.size == 1:
+            constant = labelled.Y.mean(axis=0)
+        elif scored.labelled.size == labelled.size:
+            shares = table.sum(axis=1)
+            active = np.flatnonzero(shares > NEGLIGIBLE * shares.max())
+            scale = 1 / shares[active].sum()
+            coefs = scored.coefs.reshape(n_kernels, n_ridges, *scored.coefs.shape[1:])
+            for k in active:
+                alpha = scale * np.tensordot(table[k], coefs[k], axes=1)
+                functions.append(
+                    bank.kernels[k].outputs(bank.sources, labelled.groups, alpha)
+                )
+            if choice.baseline >= 0:
+                kernel = bank.kernels[choice.baseline // n_ridges]
+                baseline = [
+                    kernel.outputs(
+                        bank.sources, labelled.groups, scored.coefs[choice.baseline]
+                    )
+                ]
+        else:
+            functions = self._fit_many(table, labelled)
+            if choice.baseline >= 0:
+                only = np.zeros_like(table)
+                only.flat[choice.baseline] = 1.0
+                baseline = self._fit_many(only, labelled)
+        if choice.baseline >= 0:
+            best, ridge = divmod(choice.baseline, n_ridges)
+            name = f"{bank.kernels[best].name}, ridge {RIDGES[ridge]:g}"
+        batch = self._batch(labelled.size)
+        common = (self.classes_, batch)
+        self._model = BankModel(bank, functions, constant, *common, "average")
+        if not baseline:
+            constant = labelled.Y.mean(axis=0)
+        self.baseline_ = BankModel(bank, baseline, constant, *common, name)
+
+    def _fit_many(self, table: NDArray[Any], labelled: Labelled) -> list[Outputs]:
+        """Fit the heaviest kernels, at their heaviest ridge, to many labels."""
+        bank = self._bank
+        shares = table.sum(axis=1)
+        heaviest = np.argsort(-shares, kind="stable")[:MANY_LABELS_KERNELS]
+        heaviest = heaviest[shares[heaviest] > NEGLIGIBLE * shares.max()]
+        functions: list[Outputs] = []
+        for k in heaviest:
+            kernel, ridge = bank.kernels[k], RIDGES[table[k].argmax()]
+            share = shares[k] / shares[heaviest].sum()
+            part = labelled
+            if isinstance(kernel, FeatureKernel) and kernel.n_features < labelled.size:
+                functions.append(
+                    kernel.primal_outputs(
+                        bank.sources,
+                        part.groups,
+                        share * part.Y,
+                        ridge,
+                        1 / part.importance,
+                    )
+                )
+                continue
+            if labelled.size > MAX_SOLVED:
+                n_blocks = -(-labelled.size // MAX_SOLVED)
+                rng = np.random.RandomState(self._label_seed)
+                sample = stratified_blocks(part.codes, part.groups, n_blocks, rng)[0]
+                part = labelled.without(np.setdiff1d(np.arange(labelled.size), sample))
+            A = kernel.block(bank.sources, part.groups)
+            A[np.diag_indices_from(A)] += ridge / part.importance
+            alpha = linalg.solve(A, share * part.Y, assume_a="pos", overwrite_a=True)
+            functions.append(kernel.outputs(bank.sources, part.groups, alpha))
+        return functions
+
+    def _batch(self, n_labeled: int) -> int:
+        """Rows per batch: a dozen temporary arrays of anchors, labels and columns."""
+        settings = self._bank.settings
+        width = settings.anchors + n_labeled + settings.n_components + settings.rank
+        budget = budget_bytes(self.memory_budget)
+        return int(np.clip(budget / (8 * 12 * width), 64, 16_384))
+
+    def _keep_table(self, scored: _Scored) -> None:
+        kernels, n_ridges = self._bank.kernels, RIDGES.size
+        names = np.array([kernel.name for kernel in kernels], dtype=object)
+        families = np.array([kernel.family for kernel in kernels], dtype=object)
+        table: dict[str, NDArray[Any]] = {
+            "kernel": np.repeat(names, n_ridges),
+            "family": np.repeat(families, n_ridges),
+            "ridge": np.tile(RIDGES, len(kernels)),
+        }
+        empty = np.full(table["ridge"].size, np.nan)
+        losses = scored.choice.losses
+        v = scored.labelled.importance
+        for name, loss in zip(
+            (
+                "loo_squared_error",
+                "many_squared_error",
+                "loo_log_loss",
+                "many_log_loss",
+            ),
+            (None,) * 4 if losses is None else losses,
+            strict=True,
+        ):
+            table[name] = empty
+            if loss is not None:
+                means = loss @ v / v.sum()
+                table[name] = means if means.ndim == 1 else means.min(axis=1)
+        table["weight"] = scored.choice.weights
+        self.candidates_ = table
+
+    def _keep_answers(self, scored: _Scored, labels: Labels) -> None:
+        """Labels for all rows, and how good they are."""
+        unlabeled = np.flatnonzero(labels.codes == UNLABELED)
+        own = self._model.training_outputs[self._bank.index]
+        supervised = self.baseline_.training_outputs[self._bank.index]
+        self.transduction_ = self.classes_[labels.codes]
+        self.transduction_[unlabeled] = decide(
+            as_decision(own[unlabeled]), self.classes_
+        )
+        labelled, nested = scored.labelled, scored.nested
+        nothing = np.full(labelled.Y.shape, np.nan)
+        held, held_baseline = (nothing, nothing) if nested is None else nested
+        self.temperature_ = best_temperature(held, labelled)
+        self.expected_error_ = _estimate(
+            held, labelled, own[unlabeled], self.temperature_
+        )
+        self.baseline_error_ = _estimate(
+            held_baseline,
+            labelled,
+            supervised[unlabeled],
+            best_temperature(held_baseline, labelled),
+        )
+        self.gain_ = _gain(held, held_baseline, labelled, self.expected_error_)
+
+    def _outputs(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return self._model.outputs(X)
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Compute the averaged outputs.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows. Those of the training set get what they got there, others are joined
+            to the graphs by their neighbours.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For up to two classes one value per row, positive for `classes_[1]`.
+        """
+        return as_decision(self._outputs(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predicted classes.
+        """
+        return decide(self.decision_function(X), self.classes_)
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Predict probabilities of classes, calibrated on held-out labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Lines of sum 1, nothing of it 0 or 1 (unless there is a single class).
+        """
+        outputs = self._outputs(X)
+        if self.classes_.size == 1:
+            return np.ones((outputs.shape[0], 1))
+        return probabilities(outputs, self.temperature_)
+
+    def explain(self) -> str:
+        """Say in plain words what carried the decision and what it is worth.
+
+        Returns
+        -------
+        text : str
+            A few lines, to be printed.
+        """
+        check_is_fitted(self)
+        n, n_labeled = self._bank.index.size, self.labeled_indices_.size
+        lines = [
+            f"{n_labeled} labels of {self.classes_.size} classes, {n - n_labeled} rows "
+            "without a label."
+        ]
+        if self.classes_.size == 1 or not self._bank.kernels:
+            return lines[0] + " There is nothing to choose."
+        table = self.candidates_
+        if np.isnan(table["loo_squared_error"]).all():
+            lines.append(
+                "No class has two different labelled rows, so that labels cannot judge "
+                "kernels: a fixed average over graph kernels answers."
+            )
+        words = np.array([IN_WORDS[f] for f in table["family"]])
+        shares = {word: table["weight"][words == word].sum() for word in set(words)}
+        ranked = sorted(shares.items(), key=lambda pair: -pair[1])
+        carried = [f"{word} {100 * share:.0f} %" for word, share in ranked[:4]]
+        lines.append("What carried the decision: " + ", ".join(carried) + ".")
+        best = int(np.argmax(table["weight"]))
+        lines.append(
+            f"Heaviest kernel: {table['kernel'][best]}, ridge {RIDGES[best % RIDGES.size]}"
+            f", with {100 * table['weight'][best]:.0f} % of the weight."
+        )
+        lines.append(f"Expected error: {self.expected_error_}.")
+        lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
+        unlabeled = np.ones(n, dtype=bool)
+        unlabeled[self.labeled_indices_] = False
+        if unlabeled.any():
+            other = decide(
+                as_decision(self.baseline_.training_outputs[self._bank.index]),
+                self.classes_,
+            )
+            changed = np.mean(other[unlabeled] != self.transduction_[unlabeled])
+            lines.append(
+                f"The unlabelled rows changed {100 * changed:.0f} % of the answers. "
+                + _verdict(self.gain_, n_labeled)
+            )
+        return "\n".join(lines)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _pool_of(kernels: list[BankKernel]) -> Pool:
+    families = np.array([kernel.family for kernel in kernels], dtype=object)
+    trusted = np.isin(families, FALLBACK)
+    if not trusted.any():
+        trusted[:] = True
+    fixed = np.outer(trusted, RIDGES == FALLBACK_RIDGE).ravel().astype(float)
+    supervised = np.repeat(np.isin(families, SUPERVISED), RIDGES.size)
+    return Pool(RIDGES.size, supervised, fixed / max(fixed.sum(), 1.0))
+
+
+def _joined(parts: list[Losses]) -> Losses:
+    columns: list[Any] = [
+        None if column[0] is None else np.concatenate(column)
+        for column in zip(*parts, strict=True)
+    ]
+    return Losses(*columns)
+
+
+def _heaviest(choice: Choice, n_labeled: int) -> NDArray[np.intp]:
+    """Kernels whose inverses fit into memory: the heaviest, and the baseline."""
+    shares = choice.weights.reshape(-1, RIDGES.size).sum(axis=1)
+    order = np.argsort(-shares, kind="stable")
+    n_kept = max(2, int(NESTED_BYTES / (8 * RIDGES.size * n_labeled**2)))
+    chosen = order[:n_kept]
+    if choice.baseline >= 0:
+        chosen = np.union1d(chosen, choice.baseline // RIDGES.size)
+    return np.sort(chosen)
+
+
+def _estimate(
+    held: NDArray[Any], labelled: Labelled, outputs: NDArray[Any], temperature: float
+) -> ErrorEstimate:
+    confidence = None
+    if outputs.shape[0]:
+        confidence = float(probabilities(outputs, temperature).max(axis=1).mean())
+    return expected_error(held, labelled, confidence)
+
+
+def _gain(
+    held: NDArray[Any],
+    held_baseline: NDArray[Any],
+    labelled: Labelled,
+    own: ErrorEstimate,
+) -> ErrorEstimate:
+    if not own.is_known or not np.isfinite(held_baseline).all():
+        return ErrorEstimate(np.nan, -1.0, 1.0, own.note or "there is no baseline")
+    ours = wrong(held, labelled.codes)
+    theirs = wrong(held_baseline, labelled.codes)
+    v = labelled.importance / labelled.importance.sum()
+    lost, won = float(v @ (ours & ~theirs)), float(v @ (theirs & ~ours))
+    low, high = paired_interval(won, lost, EFFECTIVE * labelled.size)
+    return ErrorEstimate(won - lost, low, high)
+
+
+def _verdict(gain: ErrorEstimate, n_labeled: int) -> str:
+    if not gain.is_known:
+        return "Whether that helped, these labels cannot tell."
+    low, high = 100 * gain.low, 100 * gain.high
+    interval = f"(gain {low:.0f} to {high:.0f} points)"
+    if gain.low > 0:
+        return f"They surely helped {interval}."
+    if gain.high < 0:
+        return f"They surely hurt {interval}: use baseline_."
+    if n_labeled <= FEW:
+        return f"So few labels allow no verdict on whether that helped {interval}."
+    return f"It is not certain that they helped {interval}."
