@@ -90,7 +90,6 @@ ESTIMATORS = [
         ),
         MINUS_ONE_IS_UNLABELLED,
     ),
-    (FewLabelsClassifier(random_state=0), MINUS_ONE_IS_UNLABELLED),
     (FewLabelsClassifier(bank="fast", random_state=0), MINUS_ONE_IS_UNLABELLED),
     (RLSClustering(random_state=0), {}),
     (RLSClustering(kernel="linear", random_state=0), {}),

@@ -149,8 +149,6 @@ class KernelBank:
         Threads of the search.
     random_state : int, RandomState instance or None, default=None
         Seed of samples and starts.
-    progress : callable, default=None
-        Told the share of the bank that is built.
 
     Attributes
     ----------
@@ -170,22 +168,24 @@ class KernelBank:
         neighbors: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
-        progress: Callable[[float], None] | None = None,
     ) -> None:
         self.settings = BANKS[settings] if isinstance(settings, str) else settings
         self._scaling = RowScaling(scale)
         self._neighbors = neighbors
         self._n_jobs = n_jobs
         self._rng = check_random_state(random_state)
-        self._progress = progress
 
-    def build(self, X: Any) -> "KernelBank":
+    def build(
+        self, X: Any, progress: Callable[[float], None] | None = None
+    ) -> "KernelBank":
         """Build all kernels.
 
         Parameters
         ----------
         X : {ndarray, csr_matrix} of shape (n_samples, n_features)
             Rows, labelled and unlabelled.
+        progress : callable, default=None
+            Told the share of the bank that is built.
 
         Returns
         -------
@@ -203,15 +203,27 @@ class KernelBank:
         self.sources: dict[str, Source] = {"rows": Rows(rows)}
         self.kernels: list[BankKernel] = []
         self._search: Any = None
+        self._n_neighbors = self._n_leading = 0
         self._moments: dict[str, NDArray[Any]] = {}
         if self.n_rows > 1 and rows.shape[1] > 0:
             with np.errstate(over="ignore", invalid="ignore"):
                 for share, kernel in self._make():
-                    if self._progress is not None:
-                        self._progress(share)
+                    if progress is not None:
+                        progress(share)
                     if kernel is not None and self._fits(kernel):
                         self.kernels.append(kernel)
         return self
+
+    def _neighbor_search(self) -> Any:
+        """Index of the leading components; made when it is first needed."""
+        if self._search is None and self._n_neighbors:
+            leading = self.sources["components"].train[:, : self._n_leading]
+            self._search = leading_search(leading, self._neighbors, self._n_jobs)
+        return self._search
+
+    def __getstate__(self) -> dict[str, Any]:
+        # An approximate index cannot be pickled, and is quickly made again.
+        return {**self.__dict__, "_search": None}
 
     def _fits(self, kernel: Any) -> bool:
         """Whether the kernel is finite and tells any two rows apart."""
@@ -300,9 +312,8 @@ class KernelBank:
         sizes = [k for k in given.graphs if k < n / 2]
         if not sizes:
             return
-        self._search = leading_search(leading, self._neighbors, self._n_jobs)
         self._n_neighbors = min(_NEIGHBORS, n - 1)
-        distances, indices = self._search.kneighbors(self._n_neighbors)
+        distances, indices = self._neighbor_search().kneighbors(self._n_neighbors)
         yield 0.4, None
         bases = []
         if given.deformations:
@@ -453,9 +464,9 @@ class KernelBank:
             yield View(
                 self.sources,
                 rows=self._scaling.transform(X[batch]),
-                search=self._search,
-                n_neighbors=getattr(self, "_n_neighbors", 0),
-                n_leading=getattr(self, "_n_leading", 0),
+                search=self._neighbor_search(),
+                n_neighbors=self._n_neighbors,
+                n_leading=self._n_leading,
             )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from sklearn.utils import Tags, check_array, check_random_state
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import (
@@ -74,7 +75,7 @@ MAX_SOLVED = 5000
 NEGLIGIBLE = 1e-3
 # Bytes of inverses held while scoring, and while judging the whole procedure.
 CHUNK_BYTES = 2**26
-NESTED_BYTES = 2**28
+NESTED_BYTES = 2**26
 
 IN_WORDS = {
     "linear": "a linear function",
@@ -203,9 +204,10 @@ class FewLabelsClassifier(PartialLabelClassifier):
         length one, or not at all. "auto" takes sparse rows for text and scales them to
         length one, and standardises a dense table, recognised by few columns or by
         columns of different size.
-    class_weight : {"balanced"} or None, default=None
+    class_weight : dict, "balanced" or None, default=None
         "balanced" gives each class the same say: for a small error of each class
-        where class sizes differ. None is best for plain error.
+        where class sizes differ. None is best for plain error. Weights act on scores
+        and, inversely, on the ridge of a row.
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     n_jobs : int, default=None
@@ -257,8 +259,9 @@ class FewLabelsClassifier(PartialLabelClassifier):
     -----
     Equal rows count once in the bank, and equal labelled rows are left out together.
     With more than 500 labels, the choice is made on a sample of 500, and few kernels
-    are then fitted to all labels. Where no class has two labels, held-out rows say
-    nothing, and a fixed average over graph kernels answers.
+    are then fitted to all labels. With more than some 150, the expected error repeats
+    the choice among the kernels that carry most of the weight. Where no class has two
+    labels, held-out rows say nothing, and a fixed average over graph kernels answers.
 
     Examples
     --------
@@ -278,7 +281,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "bank": [StrOptions(set(BANKS))],
         "scale": [StrOptions({"auto", "standard", "unit", "none"})],
-        "class_weight": [StrOptions({"balanced"}), None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
         "neighbors": [StrOptions({"exact", "approximate", "auto"})],
         "n_jobs": [Integral, None],
         "memory_budget": [Interval(Real, 0, None, closed="neither"), None],
@@ -291,7 +294,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
         *,
         bank: str = "default",
         scale: str = "auto",
-        class_weight: str | None = None,
+        class_weight: dict[Any, float] | str | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
         memory_budget: float | None = None,
@@ -335,8 +338,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
                 neighbors=self.neighbors,
                 n_jobs=self.n_jobs,
                 random_state=rng,
-                progress=lambda share: line.update(0.7 * share, "bank"),
-            ).build(X)
+            ).build(X, lambda share: line.update(0.7 * share, "bank"))
             self._label_seed = rng.randint(2**31)
             self._fit_labels(labels, line)
         return self
@@ -387,10 +389,15 @@ class FewLabelsClassifier(PartialLabelClassifier):
 
     def _labelled(self, codes: NDArray[np.intp], groups: NDArray[np.intp]) -> Labelled:
         n_classes = self.classes_.size
-        importance = np.ones(codes.size)
-        if self.class_weight == "balanced":
-            counts = np.bincount(codes, minlength=n_classes)
-            importance = codes.size / (n_classes * counts[codes])
+        weights = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=self.classes_[codes]
+        )
+        if not (weights > 0).all():
+            raise ValueError(
+                f"class_weight={self.class_weight!r} must be positive for every class: "
+                "to leave a class out, remove its labels."
+            )
+        importance = weights[codes] / weights[codes].mean()
         Y = signed_targets(codes, n_classes)
         return Labelled(Y, codes, groups, importance, codes.size <= FEW)
 
@@ -674,8 +681,8 @@ class FewLabelsClassifier(PartialLabelClassifier):
         lines.append("What carried the decision: " + ", ".join(carried) + ".")
         best = int(np.argmax(table["weight"]))
         lines.append(
-            f"Heaviest kernel: {table['kernel'][best]}, ridge {RIDGES[best % RIDGES.size]}"
-            f", with {100 * table['weight'][best]:.0f} % of the weight."
+            f"Heaviest kernel: {table['kernel'][best]} with ridge "
+            f"{table['ridge'][best]:g}, {100 * table['weight'][best]:.0f} % of all."
         )
         lines.append(f"Expected error: {self.expected_error_}.")
         lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")

@@ -217,6 +217,11 @@ def class_outputs(outputs: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([-outputs, outputs], axis=-1)
 
 
+def _leading(A: NDArray[Any]) -> NDArray[Any]:
+    """Put the last axis first, also in memory: sums over a short last one are slow."""
+    return np.ascontiguousarray(np.moveaxis(A, -1, 0))
+
+
 def squared_losses(outputs: NDArray[Any], Y: NDArray[Any]) -> NDArray[Any]:
     """Squared error of every row, averaged over targets.
 
@@ -232,8 +237,7 @@ def squared_losses(outputs: NDArray[Any], Y: NDArray[Any]) -> NDArray[Any]:
     losses : ndarray of shape (..., l)
         The losses.
     """
-    squares = np.moveaxis((outputs - Y) ** 2, -1, 0)  # a short last axis is slow
-    return squares.mean(axis=0)
+    return _leading((outputs - Y) ** 2).mean(axis=0)
 
 
 def log_losses(
@@ -255,8 +259,7 @@ def log_losses(
     losses : ndarray of shape (..., n_temperatures, l)
         The losses.
     """
-    # Classes first: sums over a short last axis are slow.
-    logits = np.moveaxis(class_outputs(outputs), -1, 0)
+    logits = _leading(class_outputs(outputs))
     largest = logits.max(axis=0)
     own = np.moveaxis(logits, -1, 0)[np.arange(codes.size), codes]
     behind = largest - np.moveaxis(own, 0, -1)
