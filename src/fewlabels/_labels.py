@@ -242,12 +242,97 @@ def validate_partially_labeled(
         validate_data(estimator, X, y=None, **check_params)  # raises, naming y
     X = validate_data(estimator, X, **check_params)
     labels = encode_labels(y)
-    if labels.codes.size != X.shape[0]:
-        raise ValueError(
-            f"y has {labels.codes.size} entries but X has {X.shape[0]} rows: pass one "
-            "label per row, with the marker for rows without a label."
-        )
+    _check_length(labels.codes.size, X)
     return X, labels
+
+
+def _check_length(n_entries: int, X: Any) -> None:
+    if n_entries != X.shape[0]:
+        raise ValueError(
+            f"y has {n_entries} entries but X has {X.shape[0]} rows: pass one label "
+            "per row, with the marker for rows without a label."
+        )
+
+
+def encode_targets(y: ArrayLike) -> NDArray[np.float64]:
+    """Read real targets with holes.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Numbers; NaN, None or a masked entry marks a row without a target. No number
+        does, not even -1 among integers.
+
+    Returns
+    -------
+    targets : ndarray of shape (n_samples,)
+        The targets, NaN where there is none.
+
+    Raises
+    ------
+    ValueError
+        If no row has a target, or if one is infinite or no number.
+
+    Examples
+    --------
+    >>> from fewlabels._labels import encode_targets
+    >>> encode_targets([1, None, -1])
+    array([ 1., nan, -1.])
+    """
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.ma.asarray(y)
+    if isinstance(values, np.ma.MaskedArray):
+        holes = np.ma.getmaskarray(values)
+        values = np.asarray(values.data)
+        if holes.any():
+            values = np.where(holes, np.nan, values.astype(np.float64))
+    if values.ndim == 2 and values.shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {values.shape} instead: "
+            "fit one model per column."
+        )
+    values = column_or_1d(values, warn=True)
+    if values.dtype.kind == "O":
+        values = np.array([np.nan if _is_missing(v) else v for v in values], object)
+    targets = np.asarray(values, dtype=np.float64)
+    known = ~np.isnan(targets)
+    if not known.any():
+        raise ValueError(
+            f"y has no labelled row ({targets.size} rows, all unlabelled): give at "
+            "least one row a target."
+        )
+    assert_all_finite(targets[known], input_name="y")
+    return targets
+
+
+def validate_partial_targets(
+    estimator: Any, X: Any, y: ArrayLike, **check_params: Any
+) -> tuple[Any, NDArray[np.float64]]:
+    """Validate X and real targets with holes; the first line of a regressor's `fit`.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Gets `n_features_in_` and `feature_names_in_`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Training rows, with and without a target.
+    y : array-like of shape (n_samples,)
+        Targets, see :func:`encode_targets`.
+    **check_params : dict
+        Passed on to :func:`sklearn.utils.validation.validate_data`.
+
+    Returns
+    -------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The validated rows.
+    targets : ndarray of shape (n_samples,)
+        The targets, NaN where there is none.
+    """
+    if y is None:
+        validate_data(estimator, X, y=None, **check_params)  # raises, naming y
+    X = validate_data(estimator, X, **check_params)
+    targets = encode_targets(y)
+    _check_length(targets.size, X)
+    return X, targets
 
 
 def signed_targets(

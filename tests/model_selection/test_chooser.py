@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fewlabels import FewLabelsClassifier
 from fewlabels.datasets import hide_labels, make_moons
-from fewlabels.model_selection import _chooser
+from fewlabels.model_selection import _engine
 
 
 def moons(n=300, n_labeled=10, seed=0):
@@ -140,8 +140,8 @@ class TestManyLabels:
 
     def test_more_labels_than_are_scored(self, monkeypatch):
         """The choice is made on a sample, the fit on all labels."""
-        monkeypatch.setattr(_chooser, "MAX_SCORED", 60)
-        monkeypatch.setattr(_chooser, "MAX_SOLVED", 150)
+        monkeypatch.setattr(_engine, "MAX_SCORED", 60)
+        monkeypatch.setattr(_engine, "MAX_SOLVED", 150)
         X, y = make_moons(500, noise=0.2, random_state=0)
         holes = np.where(np.arange(500) < 400, y, -1)
         model = FewLabelsClassifier(random_state=0).fit(X, holes)
@@ -149,7 +149,7 @@ class TestManyLabels:
         assert model.baseline_.predict(X).shape == (500,)
 
     def test_judging_the_heaviest_kernels(self, monkeypatch):
-        monkeypatch.setattr(_chooser, "NESTED_BYTES", 8 * 5 * 30**2 * 4)
+        monkeypatch.setattr(_engine, "NESTED_BYTES", 8 * 5 * 30**2 * 4)
         X, _, y = moons(n_labeled=30)
         model = FewLabelsClassifier(random_state=0).fit(X, y)
         assert model.expected_error_.value < 0.2
@@ -157,7 +157,7 @@ class TestManyLabels:
     def test_scoring_in_chunks_changes_nothing(self, monkeypatch):
         X, _, y = moons()
         whole = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
-        monkeypatch.setattr(_chooser, "CHUNK_BYTES", 1)
+        monkeypatch.setattr(_engine, "CHUNK_BYTES", 1)
         chunks = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
         assert_allclose(chunks.candidates_["weight"], whole.candidates_["weight"])
 

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from fewlabels.model_selection._choice import ErrorEstimate
-from fewlabels.model_selection._chooser import BankModel, FewLabelsClassifier
+from fewlabels.model_selection._chooser import FewLabelsClassifier
+from fewlabels.model_selection._engine import BankModel
 
 __all__ = ["BankModel", "ErrorEstimate", "FewLabelsClassifier"]

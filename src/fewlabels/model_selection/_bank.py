@@ -122,8 +122,9 @@ BANKS = {
     ),
 }
 
-# Rows looked at for medians, landmarks and anchors.
+# Rows looked at for landmarks and anchors, and the first of them for medians.
 _REFERENCE_ROWS = 2000
+_MEDIAN_ROWS = 1000
 _CLUSTER_ROWS = 3000
 _NEIGHBORS = 15
 _GEODESIC_NEIGHBORS = 5
@@ -472,6 +473,7 @@ class KernelBank:
 
 def _median_square(Z: Any) -> float:
     """Median squared distance between two of the rows, which are distinct."""
+    Z = Z[:_MEDIAN_ROWS]
     half = squared_distances(Z, Z)[np.triu_indices(Z.shape[0], k=1)]
     median = float(np.median(half))
     if median > 0:

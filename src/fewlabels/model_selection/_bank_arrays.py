@@ -289,7 +289,9 @@ class Clusters(Source):
                     rng.choice(components.shape[0], n_rows, replace=False)
                 ]
             run = KMeans(k, n_init=1, max_iter=50, random_state=rng.randint(2**31))
-            centres.append(run.fit(sample).cluster_centers_)
+            # In single precision scikit-learn converts rows again in every step.
+            run.fit(sample.astype(np.float64, copy=False))
+            centres.append(run.cluster_centers_)
         self._centres = np.stack(centres).astype(components.dtype)
         self.train = self._one_hot(components)
 

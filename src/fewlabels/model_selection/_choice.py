@@ -92,9 +92,10 @@ class Labelled:
     def says_something(self) -> bool:
         """Whether a row held out can be told by the rest: a class has two rows."""
         several = np.unique(self.groups).size > 1
-        if self.regression:
+        if self.regression or not several:
             return several
-        return several and bool(self.class_counts.max() > 1)
+        counts = self.class_counts
+        return counts.size > 1 and bool(counts.max() > 1)
 
     def without(self, block: NDArray[np.intp]) -> "Labelled":
         """Take some rows away."""

@@ -2,14 +2,12 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
-from sklearn.utils import Tags, check_array, check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -24,58 +22,25 @@ from fewlabels._labels import (
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels._sklearn import Interval, StrOptions, fit_context
-from fewlabels.kernels._functions import budget_bytes
-from fewlabels.model_selection._bank import (
-    BANKS,
-    SUPERVISED,
-    KernelBank,
-    total_outputs,
-)
-from fewlabels.model_selection._bank_kernels import (
-    BankKernel,
-    FeatureKernel,
-    Outputs,
-)
+from fewlabels.model_selection._bank import BANKS, KernelBank
 from fewlabels.model_selection._choice import (
     EFFECTIVE,
     FEW,
-    Choice,
     ErrorEstimate,
     Labelled,
-    Losses,
-    Pool,
     best_temperature,
-    choose,
     expected_error,
-    held_out_losses,
-    nested_outputs,
     paired_interval,
     probabilities,
     wrong,
 )
-from fewlabels.model_selection._scores import (
-    Candidates,
-    candidates_of,
-    ridge_inverses,
-    stratified_blocks,
+from fewlabels.model_selection._engine import (
+    Scored,
+    candidate_table,
+    fit_models,
+    score_candidates,
 )
 from fewlabels.semi_supervised._base import PartialLabelClassifier, as_decision
-
-RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
-# Families averaged where held-out rows say nothing, and their ridge.
-FALLBACK = ("graph filter", "geodesic", "deformed rbf")
-FALLBACK_RIDGE = 0.1
-# More labels than this are sampled for the choice; all of them then fit the model.
-MAX_SCORED = 500
-# With more labels than that, so few kernels carry nearly all of the weight.
-MANY_LABELS_KERNELS = 8
-# Systems with more labels than that are not solved; a sample is.
-MAX_SOLVED = 5000
-# Weights below this share of the largest are not worth a kernel's evaluation.
-NEGLIGIBLE = 1e-3
-# Bytes of inverses held while scoring, and while judging the whole procedure.
-CHUNK_BYTES = 2**26
-NESTED_BYTES = 2**26
 
 IN_WORDS = {
     "linear": "a linear function",
@@ -88,94 +53,6 @@ IN_WORDS = {
     "deformed rbf": "functions that are smooth along the neighbour graph",
     "geodesic": "paths through the neighbour graph",
 }
-
-
-class BankModel:
-    """A sum of kernel expansions on a bank, such as the supervised baseline.
-
-    It is made by :class:`FewLabelsClassifier`.
-
-    Attributes
-    ----------
-    name : str
-        Kernel and ridge, or what else it is.
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-    training_outputs : ndarray of shape (n_distinct_rows, n_targets)
-        Outputs for the distinct training rows.
-    """
-
-    def __init__(
-        self,
-        bank: KernelBank,
-        functions: list[Outputs],
-        constant: NDArray[Any],
-        classes: NDArray[Any],
-        batch: int,
-        name: str,
-    ) -> None:
-        self._bank = bank
-        self._functions = functions
-        self._constant = constant
-        self._batch = batch
-        self.classes_ = classes
-        self.name = name
-        self.training_outputs = self._of(bank.training_views(batch), bank.n_rows)
-
-    def _of(self, views: Iterable[Any], n_rows: int) -> NDArray[Any]:
-        outputs = np.tile(self._constant, (n_rows, 1))
-        if self._functions:
-            parts = [total_outputs(self._functions, view) for view in views]
-            outputs += np.concatenate(parts)
-        return outputs
-
-    def outputs(self, X: Any) -> NDArray[Any]:
-        """Compute outputs for rows; those of training rows are looked up.
-
-        Parameters
-        ----------
-        X : {ndarray, csr_matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        outputs : ndarray of shape (n_samples, n_targets)
-            One column per class, a single one for two classes.
-        """
-        known = self._bank.known_rows(X)
-        outputs = self.training_outputs[known]
-        new = np.flatnonzero(known < 0)
-        if new.size:
-            outputs[new] = self._of(self._bank.new_views(X[new], self._batch), new.size)
-        return outputs
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The classes.
-        """
-        X = check_array(X, accept_sparse="csr", dtype=FLOATS)
-        return decide(as_decision(self.outputs(X)), self.classes_)
-
-    def __repr__(self) -> str:
-        return f"BankModel({self.name!r})"
-
-
-class _Scored(NamedTuple):
-    """What was found on the labelled rows."""
-
-    choice: Choice
-    coefs: NDArray[Any]  # of every candidate, for the rows scored
-    nested: Any
-    labelled: Labelled
 
 
 class FewLabelsClassifier(PartialLabelClassifier):
@@ -370,20 +247,20 @@ class FewLabelsClassifier(PartialLabelClassifier):
 
     def _fit_labels(self, labels: Labels, line: ProgressLine) -> None:
         rng = np.random.RandomState(self._label_seed)
-        bank = self._bank
         rows = labels.labeled
         self.classes_ = labels.classes
         self.labeled_indices_ = rows
-        labelled = self._labelled(labels.codes[rows], bank.index[rows])
-        scored_rows = np.arange(rows.size)
-        if rows.size > MAX_SCORED:
-            n_blocks = -(-rows.size // MAX_SCORED)
-            scored_rows = stratified_blocks(
-                labelled.codes, labelled.groups, n_blocks, rng
-            )[0]
-        scored = self._score(scored_rows, labelled, rng, line)
-        self._keep_models(scored, labelled)
-        self._keep_table(scored)
+        labelled = self._labelled(labels.codes[rows], self._bank.index[rows])
+        scored = score_candidates(self._bank, labelled, rng, line)
+        self._model, self.baseline_ = fit_models(
+            self._bank,
+            labelled,
+            scored,
+            classes=self.classes_,
+            memory_budget=self.memory_budget,
+            rng=rng,
+        )
+        self.candidates_ = candidate_table(self._bank, scored)
         self._keep_answers(scored, labels)
         line.update(1.0)
 
@@ -401,180 +278,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
         Y = signed_targets(codes, n_classes)
         return Labelled(Y, codes, groups, importance, codes.size <= FEW)
 
-    def _score(
-        self,
-        rows: NDArray[np.intp],
-        everything: Labelled,
-        rng: np.random.RandomState,
-        line: ProgressLine,
-    ) -> _Scored:
-        """Score every candidate, weigh them, and judge the whole procedure."""
-        labelled = everything
-        if rows.size < everything.size:
-            labelled = everything.without(
-                np.setdiff1d(np.arange(everything.size), rows)
-            )
-        bank, n_labeled = self._bank, labelled.size
-        pool = _pool_of(bank.kernels)
-        useful = labelled.says_something and self.classes_.size > 1
-        seed = rng.randint(2**31)  # all candidates meet the same blocks
-        per_chunk = max(1, int(CHUNK_BYTES / (8 * RIDGES.size * n_labeled**2)))
-        keep_all = 8 * RIDGES.size * n_labeled**2 * len(bank.kernels) <= NESTED_BYTES
-        losses: list[Losses] = []
-        coefs: list[NDArray[Any]] = []
-        kept: list[NDArray[Any]] = []
-        for start in range(0, len(bank.kernels), per_chunk):
-            chunk = bank.kernels[start : start + per_chunk]
-            models = self._candidates(chunk, labelled)
-            coefs.append(models.coefs)
-            if useful:
-                fresh = np.random.RandomState(seed)
-                losses.append(held_out_losses(models, labelled, fresh))
-            if keep_all:
-                kept.append(models.inverses)
-            line.update(0.7 + 0.1 * start / len(bank.kernels), "scores")
-        joined = _joined(losses) if losses else None
-        choice = choose(joined, labelled, pool, rng)
-        nested = None
-        if useful and losses:
-            line.update(0.8, "expected error")
-            if keep_all:
-                models = candidates_of(np.concatenate(kept), labelled.Y)
-            else:
-                chosen = _heaviest(choice, n_labeled)
-                pool = pool.of_kernels(chosen)
-                kernels = [bank.kernels[k] for k in chosen]
-                models = self._candidates(kernels, labelled)
-            nested = nested_outputs(models, labelled, pool, rng)
-        line.update(0.95, "outputs")
-        joint = np.concatenate(coefs) if coefs else np.empty((0, n_labeled, 1))
-        return _Scored(choice, joint, nested, labelled)
-
-    def _candidates(self, kernels: list[BankKernel], labelled: Labelled) -> Candidates:
-        inverses = [
-            ridge_inverses(
-                kernel.block(self._bank.sources, labelled.groups),
-                RIDGES,
-                1 / labelled.importance,
-            )
-            for kernel in kernels
-        ]
-        return candidates_of(np.concatenate(inverses), labelled.Y)
-
-    def _keep_models(self, scored: _Scored, labelled: Labelled) -> None:
-        """Turn weights into functions of rows."""
-        bank, choice = self._bank, scored.choice
-        n_kernels, n_ridges = len(bank.kernels), RIDGES.size
-        table = choice.weights.reshape(n_kernels, n_ridges)
-        constant = np.zeros(labelled.Y.shape[1])
-        functions: list[Outputs] = []
-        baseline: list[Outputs] = []
-        name = "the mean of the labels"
-        if n_kernels == 0 or self.classes_.size == 1:
-            constant = labelled.Y.mean(axis=0)
-        elif scored.labelled.size == labelled.size:
-            shares = table.sum(axis=1)
-            active = np.flatnonzero(shares > NEGLIGIBLE * shares.max())
-            scale = 1 / shares[active].sum()
-            coefs = scored.coefs.reshape(n_kernels, n_ridges, *scored.coefs.shape[1:])
-            for k in active:
-                alpha = scale * np.tensordot(table[k], coefs[k], axes=1)
-                functions.append(
-                    bank.kernels[k].outputs(bank.sources, labelled.groups, alpha)
-                )
-            if choice.baseline >= 0:
-                kernel = bank.kernels[choice.baseline // n_ridges]
-                baseline = [
-                    kernel.outputs(
-                        bank.sources, labelled.groups, scored.coefs[choice.baseline]
-                    )
-                ]
-        else:
-            functions = self._fit_many(table, labelled)
-            if choice.baseline >= 0:
-                only = np.zeros_like(table)
-                only.flat[choice.baseline] = 1.0
-                baseline = self._fit_many(only, labelled)
-        if choice.baseline >= 0:
-            best, ridge = divmod(choice.baseline, n_ridges)
-            name = f"{bank.kernels[best].name}, ridge {RIDGES[ridge]:g}"
-        batch = self._batch(labelled.size)
-        common = (self.classes_, batch)
-        self._model = BankModel(bank, functions, constant, *common, "average")
-        if not baseline:
-            constant = labelled.Y.mean(axis=0)
-        self.baseline_ = BankModel(bank, baseline, constant, *common, name)
-
-    def _fit_many(self, table: NDArray[Any], labelled: Labelled) -> list[Outputs]:
-        """Fit the heaviest kernels, at their heaviest ridge, to many labels."""
-        bank = self._bank
-        shares = table.sum(axis=1)
-        heaviest = np.argsort(-shares, kind="stable")[:MANY_LABELS_KERNELS]
-        heaviest = heaviest[shares[heaviest] > NEGLIGIBLE * shares.max()]
-        functions: list[Outputs] = []
-        for k in heaviest:
-            kernel, ridge = bank.kernels[k], RIDGES[table[k].argmax()]
-            share = shares[k] / shares[heaviest].sum()
-            part = labelled
-            if isinstance(kernel, FeatureKernel) and kernel.n_features < labelled.size:
-                functions.append(
-                    kernel.primal_outputs(
-                        bank.sources,
-                        part.groups,
-                        share * part.Y,
-                        ridge,
-                        1 / part.importance,
-                    )
-                )
-                continue
-            if labelled.size > MAX_SOLVED:
-                n_blocks = -(-labelled.size // MAX_SOLVED)
-                rng = np.random.RandomState(self._label_seed)
-                sample = stratified_blocks(part.codes, part.groups, n_blocks, rng)[0]
-                part = labelled.without(np.setdiff1d(np.arange(labelled.size), sample))
-            A = kernel.block(bank.sources, part.groups)
-            A[np.diag_indices_from(A)] += ridge / part.importance
-            alpha = linalg.solve(A, share * part.Y, assume_a="pos", overwrite_a=True)
-            functions.append(kernel.outputs(bank.sources, part.groups, alpha))
-        return functions
-
-    def _batch(self, n_labeled: int) -> int:
-        """Rows per batch: a dozen temporary arrays of anchors, labels and columns."""
-        settings = self._bank.settings
-        width = settings.anchors + n_labeled + settings.n_components + settings.rank
-        budget = budget_bytes(self.memory_budget)
-        return int(np.clip(budget / (8 * 12 * width), 64, 16_384))
-
-    def _keep_table(self, scored: _Scored) -> None:
-        kernels, n_ridges = self._bank.kernels, RIDGES.size
-        names = np.array([kernel.name for kernel in kernels], dtype=object)
-        families = np.array([kernel.family for kernel in kernels], dtype=object)
-        table: dict[str, NDArray[Any]] = {
-            "kernel": np.repeat(names, n_ridges),
-            "family": np.repeat(families, n_ridges),
-            "ridge": np.tile(RIDGES, len(kernels)),
-        }
-        empty = np.full(table["ridge"].size, np.nan)
-        losses = scored.choice.losses
-        v = scored.labelled.importance
-        for name, loss in zip(
-            (
-                "loo_squared_error",
-                "many_squared_error",
-                "loo_log_loss",
-                "many_log_loss",
-            ),
-            (None,) * 4 if losses is None else losses,
-            strict=True,
-        ):
-            table[name] = empty
-            if loss is not None:
-                means = loss @ v / v.sum()
-                table[name] = means if means.ndim == 1 else means.min(axis=1)
-        table["weight"] = scored.choice.weights
-        self.candidates_ = table
-
-    def _keep_answers(self, scored: _Scored, labels: Labels) -> None:
+    def _keep_answers(self, scored: Scored, labels: Labels) -> None:
         """Labels for all rows, and how good they are."""
         unlabeled = np.flatnonzero(labels.codes == UNLABELED)
         own = self._model.training_outputs[self._bank.index]
@@ -704,35 +408,6 @@ class FewLabelsClassifier(PartialLabelClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _pool_of(kernels: list[BankKernel]) -> Pool:
-    families = np.array([kernel.family for kernel in kernels], dtype=object)
-    trusted = np.isin(families, FALLBACK)
-    if not trusted.any():
-        trusted[:] = True
-    fixed = np.outer(trusted, RIDGES == FALLBACK_RIDGE).ravel().astype(float)
-    supervised = np.repeat(np.isin(families, SUPERVISED), RIDGES.size)
-    return Pool(RIDGES.size, supervised, fixed / max(fixed.sum(), 1.0))
-
-
-def _joined(parts: list[Losses]) -> Losses:
-    columns: list[Any] = [
-        None if column[0] is None else np.concatenate(column)
-        for column in zip(*parts, strict=True)
-    ]
-    return Losses(*columns)
-
-
-def _heaviest(choice: Choice, n_labeled: int) -> NDArray[np.intp]:
-    """Kernels whose inverses fit into memory: the heaviest, and the baseline."""
-    shares = choice.weights.reshape(-1, RIDGES.size).sum(axis=1)
-    order = np.argsort(-shares, kind="stable")
-    n_kept = max(2, int(NESTED_BYTES / (8 * RIDGES.size * n_labeled**2)))
-    chosen = order[:n_kept]
-    if choice.baseline >= 0:
-        chosen = np.union1d(chosen, choice.baseline // RIDGES.size)
-    return np.sort(chosen)
 
 
 def _estimate(
