@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fewlabels.cluster import RLSClustering
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
-from fewlabels.model_selection import FewLabelsClassifier
+from fewlabels.model_selection import FewLabelsClassifier, FewLabelsRegressor
 from fewlabels.semi_supervised import (
     RLSClassifier,
     S2RLSClassifier,
@@ -91,6 +91,7 @@ ESTIMATORS = [
         MINUS_ONE_IS_UNLABELLED,
     ),
     (FewLabelsClassifier(bank="fast", random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (FewLabelsRegressor(bank="fast", random_state=0), {}),
     (RLSClustering(random_state=0), {}),
     (RLSClustering(kernel="linear", random_state=0), {}),
     (RLSClustering(3, kernel="linear", n_restarts=2, random_state=0), {}),

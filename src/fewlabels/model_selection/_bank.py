@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from scipy import linalg
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.extmath import row_norms
 
+from fewlabels._progress import ProgressLine
+from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.model_selection._bank_arrays import (
     Clusters,
     Components,
@@ -469,6 +472,45 @@ class KernelBank:
                 n_neighbors=self._n_neighbors,
                 n_leading=self._n_leading,
             )
+
+
+BANK_CONSTRAINTS: dict[str, list[Any]] = {
+    "bank": [StrOptions(set(BANKS))],
+    "scale": [StrOptions({"auto", "standard", "unit", "none"})],
+    "neighbors": [StrOptions({"exact", "approximate", "auto"})],
+    "n_jobs": [Integral, None],
+    "memory_budget": [Interval(Real, 0, None, closed="neither"), None],
+    "progress": [StrOptions({"auto"}), "boolean", callable],
+    "random_state": ["random_state"],
+}
+
+
+def build_bank(estimator: Any, X: Any, rng: Any, line: ProgressLine) -> KernelBank:
+    """Build the bank that the parameters of an estimator ask for.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        With the parameters of `BANK_CONSTRAINTS`.
+    X : {ndarray, csr_matrix} of shape (n_samples, n_features)
+        Rows.
+    rng : RandomState
+        Of samples and starts.
+    line : ProgressLine
+        Told the share of the work that is done.
+
+    Returns
+    -------
+    bank : KernelBank
+        The bank.
+    """
+    return KernelBank(
+        estimator.bank,
+        scale=estimator.scale,
+        neighbors=estimator.neighbors,
+        n_jobs=estimator.n_jobs,
+        random_state=rng,
+    ).build(X, lambda share: line.update(0.7 * share, "bank"))
 
 
 def _median_square(Z: Any) -> float:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
-from scipy.stats import beta, norm
+from scipy.stats import beta, chi2, norm
 
 from fewlabels.model_selection._scores import (
     Candidates,
@@ -392,12 +392,14 @@ class ErrorEstimate:
     Parameters
     ----------
     value : float
-        Share of unlabelled rows that are expected to be wrong; NaN where nothing
-        honest can be said.
+        Share of unlabelled rows that are expected to be wrong, or the root of the
+        mean squared error; NaN where nothing honest can be said.
     low, high : float
         Interval of about 90 % coverage.
     note : str
         What limits the estimate, if anything.
+    percent : bool
+        Whether it is a share, or else in units of a target.
 
     Examples
     --------
@@ -412,6 +414,7 @@ class ErrorEstimate:
     low: float
     high: float
     note: str = ""
+    percent: bool = True
 
     @property
     def is_known(self) -> bool:
@@ -421,8 +424,11 @@ class ErrorEstimate:
     def __str__(self) -> str:
         if not self.is_known:
             return f"unknown: {self.note}"
-        low, high = 100 * self.low, 100 * self.high
-        text = f"{100 * self.value:.1f} % ({low:.1f} to {high:.1f} %)"
+        if self.percent:
+            low, high = 100 * self.low, 100 * self.high
+            text = f"{100 * self.value:.1f} % ({low:.1f} to {high:.1f} %)"
+        else:
+            text = f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
         return f"{text}, {self.note}" if self.note else text
 
 
@@ -470,6 +476,39 @@ def paired_interval(
     spread = np.sqrt(max(p + q - (p - q) ** 2, 0.0) / (n_rows + 2))
     z = float(norm.ppf((1 + LEVEL) / 2))
     return p - q - z * spread, p - q + z * spread
+
+
+def root_mean_square(
+    outputs: NDArray[Any], labelled: Labelled, unit: float
+) -> ErrorEstimate:
+    """Error of a regression on held-out rows.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (l, 1)
+        Nested held-out outputs.
+    labelled : Labelled
+        The rows.
+    unit : float
+        What a target of one stands for.
+
+    Returns
+    -------
+    estimate : ErrorEstimate
+        The root of the mean square, with the interval of a normal error for the
+        effective number of labels.
+    """
+    if not np.isfinite(outputs).all():
+        return ErrorEstimate(
+            np.nan, 0.0, np.inf, "there are not two different labelled rows", False
+        )
+    square = unit**2 * float(np.mean((outputs - labelled.Y) ** 2))
+    n_rows = max(1.0, EFFECTIVE * labelled.size)
+    tail = (1 - LEVEL) / 2
+    low, high = (n_rows * square / chi2.ppf(q, n_rows) for q in (1 - tail, tail))
+    return ErrorEstimate(
+        float(np.sqrt(square)), float(np.sqrt(low)), float(np.sqrt(high)), percent=False
+    )
 
 
 def wrong(outputs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.bool_]:

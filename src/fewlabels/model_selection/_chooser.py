@@ -2,7 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,8 +20,8 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
-from fewlabels._sklearn import Interval, StrOptions, fit_context
-from fewlabels.model_selection._bank import BANKS, KernelBank
+from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels.model_selection._bank import BANK_CONSTRAINTS, build_bank
 from fewlabels.model_selection._choice import (
     EFFECTIVE,
     FEW,
@@ -156,14 +155,8 @@ class FewLabelsClassifier(PartialLabelClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "bank": [StrOptions(set(BANKS))],
-        "scale": [StrOptions({"auto", "standard", "unit", "none"})],
+        **BANK_CONSTRAINTS,
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "neighbors": [StrOptions({"exact", "approximate", "auto"})],
-        "n_jobs": [Integral, None],
-        "memory_budget": [Interval(Real, 0, None, closed="neither"), None],
-        "progress": [StrOptions({"auto"}), "boolean", callable],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -209,13 +202,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
         )
         rng = check_random_state(self.random_state)
         with ProgressLine(self.progress, type(self).__name__) as line:
-            self._bank = KernelBank(
-                self.bank,
-                scale=self.scale,
-                neighbors=self.neighbors,
-                n_jobs=self.n_jobs,
-                random_state=rng,
-            ).build(X, lambda share: line.update(0.7 * share, "bank"))
+            self._bank = build_bank(self, X, rng, line)
             self._label_seed = rng.randint(2**31)
             self._fit_labels(labels, line)
         return self

@@ -85,14 +85,28 @@ class BankModel:
         self._batch = batch
         self.classes_ = classes
         self.name = name
+        self._unit, self._shift = 1.0, 0.0
         self.training_outputs = self._of(bank.training_views(batch), bank.n_rows)
+
+    def rescale(self, unit: float, shift: float) -> None:
+        """Bring outputs to the scale of given targets.
+
+        Parameters
+        ----------
+        unit : float
+            What an output of one stands for.
+        shift : float
+            What an output of zero stands for.
+        """
+        self._unit, self._shift = unit, shift
+        self.training_outputs = unit * self.training_outputs + shift
 
     def _of(self, views: Iterable[Any], n_rows: int) -> NDArray[Any]:
         outputs = np.tile(self._constant, (n_rows, 1))
         if self._functions:
             parts = [total_outputs(self._functions, view) for view in views]
             outputs += np.concatenate(parts)
-        return outputs
+        return self._unit * outputs + self._shift
 
     def outputs(self, X: Any) -> NDArray[Any]:
         """Compute outputs for rows; those of training rows are looked up.
