@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -108,11 +108,7 @@ def laplacian_eigenvectors(
 
 def _shifted(L: csr_array) -> csr_array:
     """I - L, whose largest eigenvalues belong to the smoothest vectors."""
-    n = L.shape[0]
-    identity = csr_array(
-        (np.ones(n, dtype=L.dtype), (np.arange(n), np.arange(n))), shape=(n, n)
-    )
-    return csr_array(identity - L)
+    return csr_array(eye_array(L.shape[0], dtype=L.dtype) - L)
 
 
 def _chebyshev(
@@ -156,12 +152,12 @@ def _filtered(S: csr_array, X: NDArray[Any], cut: float) -> NDArray[Any]:
     # T_m(x) = cosh(m arccosh x) beyond the interval: the degree that float allows.
     rate = np.arccosh(max((1 - centre) / half, 1 + 1e-12))
     degree = int(np.clip(np.log(2 * _GROWTH[S.dtype]) / rate, 2, _DEGREE))
-    centre, half = S.dtype.type(centre), S.dtype.type(half)
-    before, now = X, (S @ X - centre * X) / half
+    # Mapped to [-1, 1] and doubled, so that a step is one product and one difference.
+    A = csr_array((2 / half) * (S - centre * eye_array(S.shape[0], dtype=S.dtype)))
+    A = A.astype(S.dtype)
+    before, now = X, 0.5 * (A @ X)
     for _ in range(degree - 1):
-        after = S @ now
-        after -= centre * now
-        after *= 2 / half
+        after = A @ now
         after -= before
         before, now = now, after
     return now

@@ -36,6 +36,9 @@ DOUBLE_ROWS = 5000
 MAX_COMPONENTS = 40
 # New rows get eigenvectors divided by 1 - lam, which must not be small.
 MIN_GAIN = 0.2
+# Residual of eigenvectors; the least smooth ones, which weigh least, have the largest.
+EIGENVECTOR_TOL = 1e-2
+_BATCH = 4096
 # exp(50) is still far from the largest float32.
 MAX_EXPONENT = 50.0
 
@@ -115,12 +118,17 @@ class RowScaling:
             return self
         # A scale of one first, so that squares neither overflow nor vanish.
         self.size_ = float(np.abs(X).max(initial=0.0)) or 1.0
-        Z = X.astype(np.float64) / self.size_
-        if self.scale == "unit":
-            Z = _unit_rows(Z)
-        self.mean_ = Z.mean(axis=0)
-        deviation = np.sqrt(np.mean((Z - self.mean_) ** 2, axis=0))
-        rounding = 10 * np.finfo(X.dtype).eps * np.abs(Z).max(axis=0, initial=0.0)
+        n = X.shape[0]
+        self.mean_, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        largest = np.zeros(X.shape[1])
+        for batch in gen_batches(n, _BATCH):
+            Z = self._sized(X[batch])
+            self.mean_ += Z.sum(axis=0) / n
+            largest = np.maximum(largest, np.abs(Z).max(axis=0))
+        for batch in gen_batches(n, _BATCH):
+            square += np.sum((self._sized(X[batch]) - self.mean_) ** 2, axis=0) / n
+        deviation = np.sqrt(square)
+        rounding = 10 * np.finfo(X.dtype).eps * largest
         self.columns_ = np.flatnonzero(deviation > rounding)
         deviation = deviation[self.columns_]
         if self.scale == "auto":
@@ -136,6 +144,10 @@ class RowScaling:
         else:
             self.factor_ = deviation
         return self
+
+    def _sized(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        Z = X.astype(np.float64) / self.size_
+        return _unit_rows(Z) if self.kind_ == "unit" else Z
 
     def transform(self, X: Any) -> Any:
         """Scale rows.
@@ -157,11 +169,11 @@ class RowScaling:
             if self.kind_ == "standard":
                 return csr_array(X @ diags_array(self.factor_.astype(self.dtype_)))
             return X
-        Z = X.astype(np.float64) / self.size_
-        if self.kind_ == "unit":
-            Z = _unit_rows(Z)
-        Z = (Z[:, self.columns_] - self.mean_[self.columns_]) * self.factor_
-        return Z.astype(self.dtype_, copy=False)
+        scaled = np.empty((X.shape[0], self.columns_.size), dtype=self.dtype_)
+        for batch in gen_batches(X.shape[0], _BATCH):
+            Z = self._sized(X[batch])[:, self.columns_]
+            scaled[batch] = (Z - self.mean_[self.columns_]) * self.factor_
+        return scaled
 
 
 def _unit_rows(X: Any) -> Any:
@@ -353,7 +365,9 @@ class GraphVectors(Source):
             n_components = MAX_COMPONENTS
         wanted = min(max(n_vectors, n_components + 60), max(1, main.size // 2))
         L = self.laplacian if main.size == n else self.laplacian[main][:, main]
-        self.eigenvalues, U = laplacian_eigenvectors(L, wanted, random_state=rng)
+        self.eigenvalues, U = laplacian_eigenvectors(
+            L, wanted, tol=EIGENVECTOR_TOL, random_state=rng
+        )
         self.train = np.zeros((n, wanted), dtype=distances.dtype)
         self.train[main] = U
         self.n_null = n_components

@@ -37,7 +37,7 @@ TEMPERATURES = 2.0 ** np.arange(-1, 9)
 FINAL_TEMPERATURES = 2.0 ** np.arange(-2, 8.25, 0.25)
 USUAL_TEMPERATURE = 3.0
 N_HALVES = 20
-N_FOLDS_OF_FIVE = 2
+N_FIFTHS = 2
 N_DRAWS = 100
 INSURANCE = 0.1
 # From so many classes on, an outer block takes one label of every class.
@@ -175,8 +175,7 @@ def held_out_losses(
 ) -> Losses:
     """Losses of every candidate: each row left out, and many rows left out at once.
 
-    Many are a half of the rows, 20 times, with few labels; else five rows, so that
-    every row is left out twice.
+    Many are a half of the rows, 20 times, with few labels; else a fifth, twice.
 
     Parameters
     ----------
@@ -194,14 +193,12 @@ def held_out_losses(
     """
     Y, codes, groups = labelled.Y, labelled.codes, labelled.groups
     singles = [np.flatnonzero(groups == g) for g in np.unique(groups)]
-    repeats, n_blocks = (
-        (N_HALVES, 2) if labelled.few else (N_FOLDS_OF_FIVE, -(-labelled.size // 5))
-    )
+    repeats, n_blocks = (N_HALVES, 2) if labelled.few else (N_FIFTHS, 5)
     single = held_out(models, Y, singles)
     grid = TEMPERATURES_FEW if labelled.few else TEMPERATURES
     squared, logs = [], []
     for _ in range(repeats):
-        blocks = stratified_blocks(codes, groups, max(2, n_blocks), rng)
+        blocks = stratified_blocks(codes, groups, n_blocks, rng)
         many = held_out(models, Y, blocks)
         squared.append(squared_losses(many, Y))
         if not labelled.regression:
