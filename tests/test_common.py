@@ -21,7 +21,11 @@ from fewlabels.cluster import (
 )
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
-from fewlabels.model_selection import LabeledOnly
+from fewlabels.model_selection import (
+    FewLabelsClassifier,
+    FewLabelsRegressor,
+    LabeledOnly,
+)
 from fewlabels.semi_supervised import (
     ClusterThenLabelClassifier,
     CoTrainingClassifier,
@@ -158,6 +162,8 @@ ESTIMATORS = [
     ),
     (MinCutClassifier(), MINUS_ONE_IS_UNLABELLED),
     (HarmonicFunctionRegressor(), ROUNDS_CAN_BE_NONE),
+    (FewLabelsClassifier(bank="fast", random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (FewLabelsRegressor(bank="fast", random_state=0), {}),
     (RLSClustering(random_state=0), {}),
     (RLSClustering(kernel="linear", random_state=0), {}),
     (RLSClustering(3, kernel="linear", n_restarts=2, random_state=0), {}),

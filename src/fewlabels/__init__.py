@@ -25,6 +25,7 @@ _SUBMODULES = (
 
 # Names offered at the top level, each with the module it lives in.
 _FLAGSHIPS = {
+    "FewLabelsClassifier": "fewlabels.model_selection",
     "RLSClustering": "fewlabels.cluster",
     "RLSClassifier": "fewlabels.semi_supervised",
     "S2RLSClassifier": "fewlabels.semi_supervised",

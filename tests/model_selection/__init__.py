@@ -1,3 +1,3 @@
-"""Tests of fewlabels.kernels."""
+"""Tests of fewlabels.model_selection."""
 
 # SPDX-License-Identifier: BSD-3-Clause

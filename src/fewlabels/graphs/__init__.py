@@ -6,6 +6,7 @@ here knows about labels.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from fewlabels.graphs._chebyshev import laplacian_eigenvectors
 from fewlabels.graphs._connectivity import (
     ConnectivityReport,
     connectivity,
@@ -65,6 +66,7 @@ __all__ = [
     "graph_tikhonov",
     "image_graph",
     "l1_graph",
+    "laplacian_eigenvectors",
     "laplacian_power",
     "local_linear_weights",
     "local_variation",

@@ -1,0 +1,367 @@
+"""Measure the automatic classifier on the settings of the literature.
+
+    python benchmarks/chooser.py run          # everything, resumable
+    python benchmarks/chooser.py run --sets g241c,text --splits 3
+    python benchmarks/chooser.py table        # means beside the figures to match
+    python benchmarks/chooser.py drop         # what each family of kernels buys
+
+Every finished split is a line of a CSV file, and a new call goes on where the last one
+stopped. Data come from the folder that FEWLABELS_DATA names; sets that are missing are
+named and left out.
+
+Settings: the sets of the book *Semi-Supervised Learning* with 10 and 100 labels on
+their own splits, G50C, PCMAC and USPST with 50 on theirs, pairs of USPS digits with 20,
+COIL20, and USPS and MNIST as a whole with 3 and 10 labels per class. Errors are on
+unlabelled rows, in percent.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import argparse
+import csv
+import time
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from sklearn.semi_supervised import LabelSpreading
+from tqdm import tqdm
+
+from fewlabels import FewLabelsClassifier, RLSClassifier
+from fewlabels.datasets import (
+    load_coil20,
+    load_g50c,
+    load_mnist,
+    load_pcmac,
+    load_ssl_book,
+    load_usps,
+    load_uspst,
+)
+
+RESULTS = Path(__file__).parent / "results"
+COLUMNS = (
+    "set",
+    "n_labels",
+    "split",
+    "method",
+    "error",
+    "log_loss",
+    "expected",
+    "low",
+    "high",
+    "new_rows",
+    "seconds",
+)
+
+# The recipe's own figures (spec: the mean over all splits), where there are any.
+FIGURES = {
+    ("g241c", 10): 19.2,
+    ("g241c", 100): 13.2,
+    ("g241d", 10): 18.7,
+    ("g241d", 100): 4.7,
+    ("digit1", 10): 5.9,
+    ("digit1", 100): 2.1,
+    ("usps", 10): 17.1,
+    ("usps", 100): 3.9,
+    ("bci", 10): 48.6,
+    ("bci", 100): 29.2,
+    ("text", 10): 30.5,
+    ("text", 100): 22.1,
+    ("coil", 10): 63.8,
+    ("coil", 100): 9.6,
+    ("coil2", 10): 39.9,
+    ("coil2", 100): 1.4,
+    ("g50c", 50): 5.2,
+    ("USPS 2v5", 20): 2.0,
+    ("USPS 3v8", 20): 5.6,
+    ("USPS 2v7", 20): 1.4,
+    ("USPS 8v0", 20): 1.2,
+    ("pcmac", 50): 6.3,
+    ("uspst", 50): 10.0,
+    ("USPS", 30): 6.1,
+    ("USPS", 100): 4.0,
+    ("MNIST", 30): 6.0,
+    ("MNIST", 100): 3.3,
+}
+BOOK = ("g241c", "g241d", "digit1", "usps", "bci", "text", "coil", "coil2")
+PAIRS = {"USPS 2v5": (2, 5), "USPS 3v8": (3, 8), "USPS 2v7": (2, 7), "USPS 8v0": (8, 0)}
+OWN_SPLITS = {"g50c": load_g50c, "pcmac": load_pcmac, "uspst": load_uspst}
+N_RANDOM_SPLITS = 10
+SETTINGS = [
+    *((name, 10) for name in BOOK),
+    *((name, 100) for name in BOOK),
+    *((name, 50) for name in OWN_SPLITS),
+    *((name, 20) for name in PAIRS),
+    ("COIL20", 60),
+    ("COIL20", 200),
+    ("USPS", 30),
+    ("USPS", 100),
+    ("MNIST", 30),
+    ("MNIST", 100),
+]
+
+
+@cache
+def data_of(name, n_labels):
+    """Rows, classes, and the labelled rows of every split."""
+    if name in BOOK:
+        bunch = load_ssl_book(name, n_labels)
+        return bunch.data, bunch.target, bunch.splits
+    if name in OWN_SPLITS:
+        bunch = OWN_SPLITS[name]()
+        return bunch.data, bunch.target, bunch.splits
+    if name in PAIRS:
+        X, y = load_usps(classes=PAIRS[name], return_X_y=True)
+    elif name == "COIL20":
+        X, y = load_coil20(return_X_y=True)
+    elif name == "USPS":
+        X, y = load_usps(return_X_y=True)
+    else:
+        X, y = load_mnist(return_X_y=True)
+    return np.asarray(X, dtype=np.float32), y, random_splits(y, n_labels)
+
+
+def random_splits(y, n_labels):
+    """Draw the same number of labels of every class."""
+    classes = np.unique(y)
+    splits = []
+    for seed in range(N_RANDOM_SPLITS):
+        rng = np.random.RandomState(seed)
+        per_class = n_labels // classes.size
+        splits.append(
+            np.concatenate(
+                [rng.permutation(np.flatnonzero(y == c))[:per_class] for c in classes]
+            )
+        )
+    return splits
+
+
+@cache
+def bank_of(name, n_rows, bank):
+    """Fit a model whose bank serves every split and number of labels."""
+    X, y, splits = data_of(name, next(k for s, k in SETTINGS if s == name))
+    model = FewLabelsClassifier(bank=bank, random_state=0)
+    started = time.perf_counter()
+    model.fit(X[:n_rows], holes(y, splits[0])[:n_rows])
+    return model, time.perf_counter() - started
+
+
+def holes(y, labeled):
+    labels = np.full(y.size, -1)
+    labels[labeled] = y[labeled]
+    return labels
+
+
+def automatic(name, n_labels, X, y, labeled):
+    """One split of the automatic classifier, and of its supervised baseline."""
+    model, _ = bank_of(name, X.shape[0], "default")
+    started = time.perf_counter()
+    model.refit_labels(holes(y, labeled))
+    seconds = time.perf_counter() - started
+    rows = np.ones(y.size, dtype=bool)
+    rows[labeled] = False
+    p = model.predict_proba(X)[rows, y[rows]]
+    own = {
+        "error": 100 * np.mean(model.transduction_[rows] != y[rows]),
+        "log_loss": -np.log(p).mean(),
+        "expected": 100 * model.expected_error_.value,
+        "low": 100 * model.expected_error_.low,
+        "high": 100 * model.expected_error_.high,
+        "seconds": seconds,
+    }
+    base = {
+        "error": 100 * np.mean(model.baseline_.predict(X)[rows] != y[rows]),
+        "expected": 100 * model.baseline_error_.value,
+        "low": 100 * model.baseline_error_.low,
+        "high": 100 * model.baseline_error_.high,
+    }
+    return {"automatic": own, "supervised of the bank": base}
+
+
+def new_rows(name, n_labels, X, y, labeled):
+    """Half of the unlabelled rows are kept from the bank, and then predicted."""
+    rng = np.random.RandomState(0)
+    unlabeled = np.setdiff1d(np.arange(y.size), labeled)
+    test = rng.permutation(unlabeled)[: unlabeled.size // 2]
+    train = np.setdiff1d(np.arange(y.size), test)
+    labels = holes(y, labeled)
+    model = FewLabelsClassifier(random_state=0).fit(X[train], labels[train])
+    seen = labels[train] < 0
+    error = 100 * np.mean(model.predict(X[test]) != y[test])
+    transductive = 100 * np.mean(model.transduction_[seen] != y[train][seen])
+    return {"automatic, new rows": {"error": transductive, "new_rows": error}}
+
+
+def fixed(make):
+    def run(name, n_labels, X, y, labeled):
+        started = time.perf_counter()
+        rows = np.ones(y.size, dtype=bool)
+        rows[labeled] = False
+        answers = make().fit(X, holes(y, labeled)).transduction_
+        return {
+            make.__name__: {
+                "error": 100 * np.mean(answers[rows] != y[rows]),
+                "seconds": time.perf_counter() - started,
+            }
+        }
+
+    return run
+
+
+def supervised_linear():
+    return RLSClassifier(kernel="linear")
+
+
+def supervised_gaussian():
+    return RLSClassifier(gamma="median")
+
+
+def label_spreading():
+    return LabelSpreading(kernel="knn", n_neighbors=10, max_iter=100)
+
+
+METHODS = {
+    "automatic": automatic,
+    "new_rows": new_rows,
+    "supervised_linear": fixed(supervised_linear),
+    "supervised_gaussian": fixed(supervised_gaussian),
+    "label_spreading": fixed(label_spreading),
+}
+
+
+def read(path):
+    if not path.exists():
+        return []
+    with path.open() as handle:
+        return list(csv.DictReader(handle))
+
+
+def append(path, lines):
+    fresh = not path.exists()
+    with path.open("a", newline="") as handle:
+        writer = csv.DictWriter(handle, COLUMNS, lineterminator="\n")
+        if fresh:
+            writer.writeheader()
+        for line in lines:
+            writer.writerow(
+                {
+                    key: f"{value:.4g}" if isinstance(value, float) else value
+                    for key, value in line.items()
+                }
+            )
+
+
+def run(path, wanted, sizes, n_splits, methods):
+    done = {
+        (r["set"], int(r["n_labels"]), int(r["split"]), r["method"]) for r in read(path)
+    }
+    jobs = []
+    for name, n_labels in SETTINGS:
+        if name not in wanted or n_labels not in sizes:
+            continue
+        try:
+            splits = data_of(name, n_labels)[2]
+        except (FileNotFoundError, OSError) as error:
+            tqdm.write(f"{name} is left out: {error}")
+            continue
+        for split in range(min(n_splits, len(splits))):
+            for method in methods:
+                label = "automatic, new rows" if method == "new_rows" else method
+                if (name, n_labels, split, label) not in done:
+                    jobs.append((name, n_labels, split, method))
+    # All splits of one set together: they share a bank.
+    jobs.sort(key=lambda job: [s for s, _ in SETTINGS].index(job[0]))
+    previous = None
+    for name, n_labels, split, method in tqdm(jobs, unit="split", dynamic_ncols=True):
+        if name != previous:
+            bank_of.cache_clear()
+            previous = name
+        X, y, splits = data_of(name, n_labels)
+        results = METHODS[method](name, n_labels, X, y, np.asarray(splits[split]))
+        append(
+            path,
+            [
+                {"set": name, "n_labels": n_labels, "split": split, "method": m, **line}
+                for m, line in results.items()
+            ],
+        )
+
+
+def table(path):
+    errors = defaultdict(dict)
+    covered = defaultdict(list)
+    for line in read(path):
+        key = line["set"], int(line["n_labels"])
+        values = errors[key].setdefault(line["method"], {})
+        values[int(line["split"])] = line
+        if line["method"] == "automatic" and line["expected"] not in ("", "nan"):
+            low, error, high = (float(line[c]) for c in ("low", "error", "high"))
+            covered[key].append(low <= error <= high)
+    methods = sorted({m for by_method in errors.values() for m in by_method})
+    print(
+        " | ".join(["set", "labels", "splits", "recipe", *methods, "log-loss", "cover"])
+    )
+    for key in [k for k in SETTINGS if k in errors]:
+        own = errors[key].get("automatic", {})
+        cells = [*map(str, key), str(len(own)), f"{FIGURES.get(key, float('nan')):.1f}"]
+        for method in methods:
+            lines = errors[key].get(method, {}).values()
+            values = [float(line["error"]) for line in lines]
+            cells.append(f"{np.mean(values):.1f}" if values else "")
+        losses = [float(line["log_loss"]) for line in own.values()]
+        cells.append(f"{np.mean(losses):.3f}" if losses else "")
+        cells.append(f"{np.mean(covered[key]):.2f}" if covered[key] else "")
+        print(" | ".join(cells))
+
+
+def drop(wanted, sizes, n_splits):
+    """Mean error with every family of kernels left out of the bank in turn."""
+    from fewlabels.model_selection import _chooser
+
+    families = list(_chooser.IN_WORDS)
+    print(" | ".join(["set", "labels", "all", *families]))
+    for name, n_labels in SETTINGS:
+        if name not in wanted or n_labels not in sizes:
+            continue
+        X, y, splits = data_of(name, n_labels)
+        model, _ = bank_of(name, X.shape[0], "default")
+        everything = model._bank.kernels
+        cells = []
+        for family in (None, *families):
+            model._bank.kernels = [k for k in everything if k.family != family]
+            errors = []
+            for labeled in splits[:n_splits]:
+                model.refit_labels(holes(y, labeled))
+                rows = np.setdiff1d(np.arange(y.size), labeled)
+                errors.append(100 * np.mean(model.transduction_[rows] != y[rows]))
+            cells.append(f"{np.mean(errors):.1f}")
+        model._bank.kernels = everything
+        print(" | ".join([name, str(n_labels), *cells]), flush=True)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=("run", "table", "drop"))
+    names = list(dict.fromkeys(name for name, _ in SETTINGS))
+    parser.add_argument("--sets", default=",".join(names))
+    parser.add_argument("--labels", default="10,20,30,50,60,100,200")
+    parser.add_argument("--splits", type=int, default=12)
+    parser.add_argument("--methods", default="automatic")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    given = parser.parse_args(arguments)
+    path = given.out / "chooser_splits.csv"
+    given.out.mkdir(exist_ok=True, parents=True)
+    wanted = given.sets.split(",")
+    sizes = [int(size) for size in given.labels.split(",")]
+    if given.what == "run":
+        run(path, wanted, sizes, given.splits, given.methods.split(","))
+        table(path)
+    elif given.what == "table":
+        table(path)
+    else:
+        drop(wanted, sizes, given.splits)
+
+
+if __name__ == "__main__":
+    main()

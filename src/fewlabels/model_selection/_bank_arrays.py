@@ -1,0 +1,633 @@
+"""What the kernels of a bank are made of: arrays over rows, found without labels.
+
+Every source holds the array of the training rows and can compute the same for new rows.
+A :class:`View` is a batch of rows, training or new, through which kernels ask for
+arrays; what several of them need is computed once.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.sparse import csr_array, diags_array, issparse
+from scipy.sparse.csgraph import connected_components, dijkstra
+from sklearn.cluster import KMeans
+from sklearn.utils import gen_batches
+from sklearn.utils.extmath import row_norms
+
+from fewlabels._linalg import inverse_square_root
+from fewlabels.graphs import (
+    auto_bandwidth,
+    graph_from_neighbors,
+    graph_laplacian,
+    laplacian_eigenvectors,
+)
+from fewlabels.graphs._neighbors import make_search
+from fewlabels.graphs._weights import WEIGHT_FLOOR
+
+# Up to so many rows everything is computed in double precision.
+DOUBLE_ROWS = 5000
+# Components of a graph whose eigenvectors are computed; rows in further ones, which
+# are tiny, hang together with next to nothing.
+MAX_COMPONENTS = 40
+# New rows get eigenvectors divided by 1 - lam, which must not be small.
+MIN_GAIN = 0.2
+# Residual of eigenvectors; the least smooth ones, which weigh least, have the largest.
+EIGENVECTOR_TOL = 1e-2
+_BATCH = 4096
+# exp(50) is still far from the largest float32.
+MAX_EXPONENT = 50.0
+
+
+def row_digests(X: Any) -> list[bytes]:
+    """Fingerprints of rows: equal rows have equal ones.
+
+    Parameters
+    ----------
+    X : {ndarray, csr_matrix} of shape (n_samples, n_features)
+        Rows.
+
+    Returns
+    -------
+    digests : list of bytes
+        One per row.
+    """
+    if issparse(X):
+        X = csr_array(X, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        return [
+            blake2b(
+                X.indices[a:b].astype(np.int64).tobytes() + X.data[a:b].tobytes(),
+                digest_size=16,
+            ).digest()
+            for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        ]
+    X = np.ascontiguousarray(X + 0.0)  # no negative zeros
+    return [blake2b(row.tobytes(), digest_size=16).digest() for row in X]
+
+
+class RowScaling:
+    """Bring rows to a scale on which Euclidean distance means something.
+
+    Text, which comes as sparse rows, is scaled to rows of length one. Columns of a
+    table, which have units of their own, are standardised; pixels and other columns of
+    one unit are only centred. Constant columns are dropped.
+
+    Parameters
+    ----------
+    scale : {"auto", "standard", "unit", "none"}
+        What to do; "auto" guesses: sparse rows are text, dense ones are a table where
+        there are up to 20 columns or where the standard deviation of one is more than
+        four times the median of all.
+    """
+
+    TABLE_COLUMNS = 20
+    TABLE_RATIO = 4.0
+
+    def __init__(self, scale: str) -> None:
+        self.scale = scale
+
+    def fit(self, X: Any) -> "RowScaling":
+        """Look at the training rows.
+
+        Parameters
+        ----------
+        X : {ndarray, csr_matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        self : RowScaling
+            Ready to transform.
+        """
+        self.kind_ = self.scale
+        self.dtype_ = np.float64 if X.shape[0] <= DOUBLE_ROWS else np.float32
+        if issparse(X):
+            if self.scale == "auto":
+                self.kind_ = "unit"
+            if self.kind_ == "standard":
+                square = X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))
+                deviation = np.sqrt(np.maximum(np.asarray(square).ravel(), 0))
+                deviation[deviation <= 0] = 1.0
+                self.factor_ = 1 / deviation
+            return self
+        # A scale of one first, so that squares neither overflow nor vanish.
+        self.size_ = float(np.abs(X).max(initial=0.0)) or 1.0
+        n = X.shape[0]
+        self.mean_, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        largest = np.zeros(X.shape[1])
+        for batch in gen_batches(n, _BATCH):
+            Z = self._sized(X[batch])
+            self.mean_ += Z.sum(axis=0) / n
+            largest = np.maximum(largest, np.abs(Z).max(axis=0))
+        for batch in gen_batches(n, _BATCH):
+            square += np.sum((self._sized(X[batch]) - self.mean_) ** 2, axis=0) / n
+        deviation = np.sqrt(square)
+        rounding = 10 * np.finfo(X.dtype).eps * largest
+        self.columns_ = np.flatnonzero(deviation > rounding)
+        deviation = deviation[self.columns_]
+        if self.scale == "auto":
+            table = X.shape[1] <= self.TABLE_COLUMNS or (
+                deviation.size
+                and deviation.max() > self.TABLE_RATIO * np.median(deviation)
+            )
+            self.kind_ = "standard" if table else "none"
+        if self.kind_ == "standard":
+            self.factor_ = 1 / deviation
+        elif deviation.size:
+            self.factor_ = np.full(deviation.size, 1 / deviation.max())
+        else:
+            self.factor_ = deviation
+        return self
+
+    def _sized(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        Z = X.astype(np.float64) / self.size_
+        return _unit_rows(Z) if self.kind_ == "unit" else Z
+
+    def transform(self, X: Any) -> Any:
+        """Scale rows.
+
+        Parameters
+        ----------
+        X : {ndarray, csr_matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        Z : {ndarray, csr_array} of shape (n_samples, n_kept_features)
+            Scaled rows.
+        """
+        if issparse(X):
+            X = csr_array(X, dtype=self.dtype_)
+            if self.kind_ == "unit":
+                return _unit_rows(X)
+            if self.kind_ == "standard":
+                return csr_array(X @ diags_array(self.factor_.astype(self.dtype_)))
+            return X
+        scaled = np.empty((X.shape[0], self.columns_.size), dtype=self.dtype_)
+        for batch in gen_batches(X.shape[0], _BATCH):
+            Z = self._sized(X[batch])[:, self.columns_]
+            scaled[batch] = (Z - self.mean_[self.columns_]) * self.factor_
+        return scaled
+
+
+def _unit_rows(X: Any) -> Any:
+    norms = row_norms(X)
+    norms[norms == 0] = 1.0
+    if issparse(X):
+        return csr_array(diags_array((1 / norms).astype(X.dtype)) @ X)
+    return X / norms[:, None]
+
+
+class Source:
+    """An array over the training rows that new rows have too.
+
+    Attributes
+    ----------
+    train : {ndarray, csr_array} of shape (n_rows, n_columns)
+        The array of the training rows.
+    """
+
+    train: Any
+
+    def new(self, view: "View") -> Any:
+        """Compute the array of the new rows of a view."""
+        raise NotImplementedError
+
+
+class Rows(Source):
+    """The scaled rows themselves."""
+
+    def __init__(self, rows: Any) -> None:
+        self.train = rows
+
+    def new(self, view: "View") -> Any:
+        return view.rows
+
+
+class Components(Source):
+    """Principal components, from the covariance or by a randomised sketch.
+
+    Parameters
+    ----------
+    rows : {ndarray, csr_array} of shape (n_rows, n_features)
+        Scaled rows.
+    n_components : int
+        At most so many.
+    rng : RandomState
+        Of the sketch.
+    """
+
+    COVARIANCE_COLUMNS = 2000
+    SAMPLED_ROWS = 20_000
+
+    def __init__(self, rows: Any, n_components: int, rng: Any) -> None:
+        n, d = rows.shape
+        self._mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
+        if not issparse(rows) and d <= self.COVARIANCE_COLUMNS and d <= 2 * n:
+            sample = rows
+            if n > self.SAMPLED_ROWS:
+                sample = rows[rng.choice(n, self.SAMPLED_ROWS, replace=False)]
+            centred = sample - self._mean.astype(rows.dtype)
+            covariance = (centred.T @ centred).astype(np.float64) / sample.shape[0]
+            variance, basis = linalg.eigh(covariance)
+            variance, basis = variance[::-1], basis[:, ::-1]
+        else:
+            variance, basis = self._sketch(rows, n_components, rng)
+        floor = 1e-10 if rows.dtype == np.float64 else 1e-6
+        keep = variance > floor * variance.max(initial=0.0)
+        keep[n_components:] = False
+        self._basis = basis[:, keep].astype(rows.dtype)
+        self.deviations = np.sqrt(variance[keep])
+        self.train = self._project(rows)
+
+    def _sketch(
+        self, rows: Any, n_components: int, rng: Any
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Leading directions by randomised subspace iteration, centring implicitly."""
+        n, d = rows.shape
+        size = min(n_components + 20, n, d)
+        mean = self._mean.astype(rows.dtype)
+        Q = rng.standard_normal((d, size)).astype(rows.dtype)
+        for _ in range(5):
+            P = rows @ Q - mean @ Q
+            P = np.linalg.qr(P)[0]
+            Q = rows.T @ P - np.outer(mean, P.sum(axis=0))
+            Q = np.linalg.qr(Q)[0]
+        P = rows @ Q - mean @ Q
+        variance, V = linalg.eigh((P.T @ P).astype(np.float64) / n)
+        return variance[::-1], Q @ V[:, ::-1]
+
+    def _project(self, rows: Any) -> NDArray[Any]:
+        return rows @ self._basis - (self._mean @ self._basis).astype(rows.dtype)
+
+    def new(self, view: "View") -> NDArray[Any]:
+        return self._project(view.rows)
+
+
+class Clusters(Source):
+    """One-hot rows of many runs of k-means on the leading components.
+
+    The product of two rows is the share of runs that put them into one cluster.
+
+    Parameters
+    ----------
+    components : ndarray of shape (n_rows, n_components)
+        Leading components.
+    k : int
+        Clusters per run.
+    n_runs : int
+        Number of runs.
+    n_rows : int
+        Rows that a run looks at, a fresh sample for each.
+    rng : RandomState
+        Of samples and starts.
+    """
+
+    def __init__(
+        self, components: NDArray[Any], k: int, n_runs: int, n_rows: int, rng: Any
+    ) -> None:
+        self._k = k
+        centres = []
+        for _ in range(n_runs):
+            sample = components
+            if components.shape[0] > n_rows:
+                sample = components[
+                    rng.choice(components.shape[0], n_rows, replace=False)
+                ]
+            run = KMeans(k, n_init=1, max_iter=50, random_state=rng.randint(2**31))
+            # In single precision scikit-learn converts rows again in every step.
+            run.fit(sample.astype(np.float64, copy=False))
+            centres.append(run.cluster_centers_)
+        self._centres = np.stack(centres).astype(components.dtype)
+        self.train = self._one_hot(components)
+
+    def _one_hot(self, components: NDArray[Any]) -> csr_array:
+        n, n_runs = components.shape[0], self._centres.shape[0]
+        columns = np.empty((n, n_runs), dtype=np.int32)
+        for run, centres in enumerate(self._centres):
+            scores = components @ centres.T - 0.5 * row_norms(centres, squared=True)
+            columns[:, run] = scores.argmax(axis=1) + run * self._k
+        data = np.full(columns.size, n_runs**-0.5, dtype=components.dtype)
+        indptr = np.arange(n + 1, dtype=np.int32) * n_runs
+        return csr_array((data, columns.ravel(), indptr), shape=(n, n_runs * self._k))
+
+    def new(self, view: "View") -> csr_array:
+        return self._one_hot(view.leading)
+
+
+class GraphVectors(Source):
+    r"""Leading eigenvectors of the normalised Laplacian of a neighbour graph.
+
+    New rows get :math:`u(x) = \sum_j w_{xj} u_j / \sqrt{d_x d_j} / (1 - \lambda)` over
+    their neighbours, which holds on training rows with their own neighbours.
+
+    Parameters
+    ----------
+    distances, indices : ndarray of shape (n_rows, k)
+        The neighbour search.
+    k : int
+        Neighbours to use.
+    n_vectors : int
+        At least so many, as far as there are.
+    rng : RandomState
+        Of the eigenvectors.
+    """
+
+    def __init__(
+        self,
+        distances: NDArray[Any],
+        indices: NDArray[Any],
+        k: int,
+        n_vectors: int,
+        rng: Any,
+    ) -> None:
+        n = distances.shape[0]
+        self.n_neighbors = k
+        self._bandwidth = auto_bandwidth(distances[:, :k])
+        W = graph_from_neighbors(
+            distances, indices, n_neighbors=k, bandwidth=self._bandwidth
+        )
+        self._degrees = np.asarray(W.sum(axis=1)).ravel()
+        self.laplacian = graph_laplacian(W, "symmetric")
+        n_components, labels = connected_components(W, directed=False)
+        self.n_components = n_components
+        main = np.arange(n)
+        if n_components > MAX_COMPONENTS:
+            sizes = np.bincount(labels)
+            largest = np.argsort(-sizes, kind="stable")[:MAX_COMPONENTS]
+            main = np.flatnonzero(np.isin(labels, largest))
+            n_components = MAX_COMPONENTS
+        wanted = min(max(n_vectors, n_components + 60), max(1, main.size // 2))
+        L = self.laplacian if main.size == n else self.laplacian[main][:, main]
+        self.eigenvalues, U = laplacian_eigenvectors(
+            L, wanted, tol=EIGENVECTOR_TOL, random_state=rng
+        )
+        self.train = np.zeros((n, wanted), dtype=distances.dtype)
+        self.train[main] = U
+        self.n_null = n_components
+
+    def scaled(self, offset: int) -> NDArray[Any]:
+        """Eigenvalues in units of the one so many places after the zeros."""
+        unit = self.eigenvalues[min(self.n_null + offset, self.eigenvalues.size - 1)]
+        return self.eigenvalues / (unit if unit > 1e-9 else 1.0)
+
+    def new(self, view: "View") -> NDArray[Any]:
+        distances, indices = view.neighbors
+        d, near = distances[:, : self.n_neighbors], indices[:, : self.n_neighbors]
+        w = np.maximum(np.exp(-(d**2) / (2 * self._bandwidth**2)), WEIGHT_FLOOR)
+        w = w / np.sqrt(w.sum(axis=1, keepdims=True) * self._degrees[near])
+        n = self.train.shape[0]
+        indptr = np.arange(near.shape[0] + 1) * near.shape[1]
+        weights = csr_array((w.ravel(), near.ravel(), indptr), shape=(len(near), n))
+        vectors = weights @ self.train
+        return vectors / np.maximum(1 - self.eigenvalues, MIN_GAIN)
+
+
+class Nystrom(Source):
+    """Centred features of the Gaussian kernel from landmarks, and a constant.
+
+    Parameters
+    ----------
+    rows : Source
+        Source of the scaled rows.
+    landmarks : ndarray of int
+        The landmarks among the training rows.
+    gamma : float
+        Of the kernel.
+    """
+
+    def __init__(self, rows: Source, landmarks: NDArray[Any], gamma: float) -> None:
+        self._gamma = gamma
+        self._landmarks = rows.train[landmarks]
+        K = _gaussian(self._landmarks, self._landmarks, gamma)
+        self._M = inverse_square_root(K, tol=1e-7)
+        self.train, self._mean, self._unit = _normalised(self._features(rows.train))
+
+    def _features(self, rows: Any) -> NDArray[Any]:
+        n = rows.shape[0]
+        Z = np.empty((n, self._M.shape[1]), dtype=rows.dtype)
+        for batch in gen_batches(n, 4096):
+            Z[batch] = _gaussian(rows[batch], self._landmarks, self._gamma) @ self._M
+        return Z
+
+    def new(self, view: "View") -> NDArray[Any]:
+        Z = (self._features(view.rows) - self._mean) / self._unit
+        return _with_constant(Z)
+
+
+class LinearFeatures(Source):
+    """Components on the scale of a normalised kernel, and a constant.
+
+    Parameters
+    ----------
+    components : Source
+        Source of the components.
+    """
+
+    def __init__(self, components: Source) -> None:
+        self.train, self._mean, self._unit = _normalised(components.train)
+
+    def new(self, view: "View") -> NDArray[Any]:
+        return _with_constant((view["components"] - self._mean) / self._unit)
+
+
+class Geodesics(Source):
+    """Nyström features of a Gaussian kernel on path lengths to landmarks.
+
+    Parameters
+    ----------
+    distances, indices : ndarray of shape (n_rows, k)
+        The neighbour search, cut to the neighbours of the graph.
+    landmarks : ndarray of int
+        Rows from which paths start.
+    sharpness : float
+        Zero takes the length of paths. Otherwise a step of length d (in units of the
+        mean one) costs ``exp(sharpness * d) - 1``, so that long steps across empty
+        regions are avoided, and the sum is brought back to a length by the inverse.
+    """
+
+    def __init__(
+        self,
+        distances: NDArray[Any],
+        indices: NDArray[Any],
+        landmarks: NDArray[Any],
+        sharpness: float,
+    ) -> None:
+        self._sharpness = sharpness
+        self._unit = auto_bandwidth(distances)
+        n, self._k = distances.shape
+        indptr = np.arange(n + 1) * self._k
+        steps = csr_array(
+            (self._steps(distances).ravel(), indices.ravel(), indptr), shape=(n, n)
+        )
+        self._costs = dijkstra(steps.maximum(steps.T), directed=True, indices=landmarks)
+        self._costs = np.ascontiguousarray(self._costs.T)
+        lengths = self._lengths(self._costs)
+        finite = lengths[np.isfinite(lengths) & (lengths > 0)]
+        width = 0.7 * float(np.median(finite)) if finite.size else 1.0
+        self._gamma = 0.5 / width**2
+        K = self._kernel(self._costs[landmarks])
+        self._M = inverse_square_root((K + K.T) / 2, tol=1e-2)
+        self.train = (self._kernel(self._costs) @ self._M).astype(distances.dtype)
+
+    def _steps(self, distances: NDArray[Any]) -> NDArray[Any]:
+        # A step of length zero would be no edge.
+        d = np.maximum(distances / self._unit, 1e-6).astype(np.float64)
+        if self._sharpness == 0:
+            return np.minimum(d, MAX_EXPONENT)
+        return np.expm1(np.minimum(self._sharpness * d, MAX_EXPONENT))
+
+    def _lengths(self, costs: NDArray[Any]) -> NDArray[Any]:
+        return np.log1p(costs) / self._sharpness if self._sharpness else costs
+
+    def _kernel(self, costs: NDArray[Any]) -> NDArray[Any]:
+        return np.exp(-self._gamma * self._lengths(costs) ** 2)
+
+    def new(self, view: "View") -> NDArray[Any]:
+        distances, indices = view.neighbors
+        steps = self._steps(distances[:, : self._k])
+        costs = self._costs[indices[:, 0]] + steps[:, :1]
+        for j in range(1, self._k):
+            np.minimum(
+                costs, self._costs[indices[:, j]] + steps[:, j : j + 1], out=costs
+            )
+        return (self._kernel(costs) @ self._M).astype(view.rows.dtype)
+
+
+def _gaussian(X: Any, Z: Any, gamma: float) -> NDArray[Any]:
+    d2 = squared_distances(X, Z)
+    d2 *= -gamma
+    return np.exp(d2, out=d2)
+
+
+def squared_distances(X: Any, Z: Any) -> NDArray[Any]:
+    """Squared Euclidean distances, from products, in the precision of the rows.
+
+    Parameters
+    ----------
+    X : {ndarray, csr_array} of shape (n_samples, n_features)
+        Rows, about centred.
+    Z : {ndarray, csr_array} of shape (n_others, n_features)
+        Other rows.
+
+    Returns
+    -------
+    d2 : ndarray of shape (n_samples, n_others)
+        The squares, not below 0.
+    """
+    products = X @ Z.T
+    if issparse(products):
+        products = products.toarray()
+    products *= -2
+    products += row_norms(X, squared=True).astype(products.dtype)[:, None]
+    products += row_norms(Z, squared=True).astype(products.dtype)
+    return np.maximum(products, 0, out=products)
+
+
+def _with_constant(Z: NDArray[Any]) -> NDArray[Any]:
+    return np.hstack([Z, np.ones((Z.shape[0], 1), dtype=Z.dtype)])
+
+
+def _normalised(
+    Z: NDArray[Any],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Features with centred kernel of mean diagonal 1, and a constant beside them."""
+    mean = Z.mean(axis=0)
+    centred = Z - mean
+    unit = np.sqrt(np.einsum("ij,ij->", centred, centred, dtype=np.float64) / len(Z))
+    unit = centred.dtype.type(unit if unit > 0 else 1.0)
+    return _with_constant(centred / unit), mean, unit
+
+
+class View:
+    """Some rows of a bank, seen through its arrays.
+
+    Parameters
+    ----------
+    sources : dict of str to Source
+        The arrays.
+    batch : slice or ndarray of int, default=None
+        Training rows to look at.
+    rows : {ndarray, csr_array}, default=None
+        Or new rows, scaled.
+    search : NeighborSearch, default=None
+        Index of the training rows' leading components, for new rows.
+    n_neighbors : int, default=0
+        How many neighbours of new rows to find.
+    n_leading : int, default=0
+        How many components are leading ones.
+    """
+
+    def __init__(
+        self,
+        sources: dict[str, Source],
+        *,
+        batch: Any = None,
+        rows: Any = None,
+        search: Any = None,
+        n_neighbors: int = 0,
+        n_leading: int = 0,
+    ) -> None:
+        self._sources = sources
+        self._batch = batch
+        self.rows = rows
+        self._search = search
+        self._n_neighbors = n_neighbors
+        self._n_leading = n_leading
+        self._cache: dict[Any, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        source = self._sources[name]
+        if self.rows is None:
+            return source.train[self._batch]
+        if name not in self._cache:
+            self._cache[name] = source.new(self)
+        return self._cache[name]
+
+    @property
+    def leading(self) -> NDArray[Any]:
+        """Leading components."""
+        return self["components"][:, : self._n_leading]
+
+    @property
+    def neighbors(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Distances and indices of the nearest training rows."""
+        if "neighbors" not in self._cache:
+            self._cache["neighbors"] = self._search.kneighbors(
+                self._n_neighbors, self.leading
+            )
+        return self._cache["neighbors"]
+
+    def distances_to(self, key: Any, rows: Any, others: Any) -> NDArray[Any]:
+        """Squared distances, computed once per key."""
+        if key not in self._cache:
+            self._cache[key] = squared_distances(rows, others)
+        return self._cache[key]
+
+
+def leading_search(components: NDArray[Any], neighbors: str, n_jobs: Any) -> Any:
+    """Index of the leading components for neighbour search.
+
+    Parameters
+    ----------
+    components : ndarray of shape (n_rows, n_leading)
+        Leading components.
+    neighbors : {"exact", "approximate", "auto"}
+        See :func:`fewlabels.graphs.nearest_neighbors`.
+    n_jobs : int or None
+        Threads.
+
+    Returns
+    -------
+    search : NeighborSearch
+        The index.
+    """
+    return make_search(
+        np.ascontiguousarray(components), neighbors=neighbors, n_jobs=n_jobs
+    )

@@ -1,0 +1,323 @@
+r"""Kernels of a bank, each on the same scale.
+
+Every kernel is centred over the training rows, divided by its mean diagonal, and gets 1
+added, which is a bias: :math:`k \mapsto (k - \bar k_x - \bar k_z + \bar k)/s + 1`. One
+grid of ridges then fits all. Nothing of size n x n is ever formed.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils import gen_batches
+
+from fewlabels.model_selection._bank_arrays import Source, View, squared_distances
+
+_BATCH = 4096
+
+
+class Outputs(Protocol):
+    """What a kernel makes of coefficients: a function of rows."""
+
+    def __call__(self, view: View) -> NDArray[Any]:
+        """Compute outputs for the rows of a view."""
+
+
+class BankKernel:
+    """A kernel on the rows of a bank.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the bank.
+    family : str
+        What it is built on: "linear", "rbf", "components", "clusters", "graph
+        vectors", "graph filter", "deformed linear", "deformed rbf" or "geodesic".
+    """
+
+    name: str
+    family: str
+
+    def block(self, sources: dict[str, Source], rows: NDArray[Any]) -> NDArray[Any]:
+        """Normalised kernel matrix of some training rows."""
+        raise NotImplementedError
+
+    def outputs(
+        self, sources: dict[str, Source], rows: NDArray[Any], coef: NDArray[Any]
+    ) -> Outputs:
+        """Make the function x -> k(x, rows) @ coef."""
+        raise NotImplementedError
+
+
+def _dense(A: Any) -> NDArray[Any]:
+    return A.toarray() if issparse(A) else np.asarray(A)
+
+
+class _LinearOutputs(NamedTuple):
+    kernel: "FeatureKernel"
+    weights: NDArray[Any]
+    offset: NDArray[Any]
+
+    def __call__(self, view: View) -> NDArray[Any]:
+        Z = self.kernel.raw(view)
+        return Z @ self.weights.astype(Z.dtype, copy=False) + self.offset
+
+
+class FeatureKernel(BankKernel):
+    """A kernel with explicit features: scaled columns of a source, or a map of them.
+
+    Parameters
+    ----------
+    name, family : str
+        See :class:`BankKernel`.
+    source : str
+        Name of the array.
+    n_columns : int, default=None
+        Use only the leading ones.
+    scales : ndarray of shape (n_columns,), default=None
+        Factors of the columns.
+    unit_rows : bool, default=False
+        Whether features are scaled to length one, for a kernel of unit diagonal.
+    transform : ndarray of shape (n_source_columns, n_features), default=None
+        Map from columns to features, instead of the three above.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        family: str,
+        source: str,
+        *,
+        n_columns: int | None = None,
+        scales: NDArray[Any] | None = None,
+        unit_rows: bool = False,
+        transform: NDArray[Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.family = family
+        self._source = source
+        self._n_columns = n_columns
+        self._scales = scales
+        self._unit_rows = unit_rows
+        self._transform = transform
+
+    def raw(self, view: View) -> Any:
+        """Features before centring; with a transform, what it applies to."""
+        return self._columns(view[self._source])
+
+    def _columns(self, Z: Any) -> Any:
+        if self._n_columns is not None:
+            Z = Z[:, : self._n_columns]
+        if self._scales is not None:
+            Z = Z * self._scales.astype(Z.dtype)
+        if self._unit_rows:
+            norms = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+            Z = Z / np.where(norms > 1e-12, norms, 1)[:, None]
+        return Z
+
+    def fit(
+        self, sources: dict[str, Source], moments: NDArray[Any] | None = None
+    ) -> bool:
+        """Centre and scale; tell whether anything is left.
+
+        Parameters
+        ----------
+        sources : dict of str to Source
+            The arrays.
+        moments : ndarray, default=None
+            Mean of z z' over the rows z of the source, where there is a transform.
+        """
+        Z = sources[self._source].train
+        n = Z.shape[0]
+        if self._transform is not None and moments is not None:
+            self._mean = np.asarray(Z.mean(axis=0), dtype=np.float64).ravel()
+            T = self._transform
+            spread = moments - np.outer(self._mean, self._mean)
+            variance = float(np.einsum("ij,ij->", spread @ T, T))
+        else:
+            total, square = np.zeros(1), 0.0
+            for batch in gen_batches(n, _BATCH):
+                part = self._columns(Z[batch])
+                total = total + np.asarray(part.sum(axis=0), dtype=np.float64).ravel()
+                values = part.data if issparse(part) else part
+                square += float(np.sum(np.square(values), dtype=np.float64))
+            self._mean = total / n
+            variance = square / n - float(self._mean @ self._mean)
+            if variance <= 1e-12 * square / n:
+                return False
+        self._unit = np.sqrt(max(variance, 0.0))
+        return bool(np.isfinite(self._unit) and self._unit > 0)
+
+    def _features(self, Z: Any) -> NDArray[Any]:
+        """Normalised features of rows of the source, without the constant."""
+        centred = _dense(self._columns(Z)).astype(np.float64) - self._mean
+        if self._transform is not None:
+            centred = centred @ self._transform
+        return centred / self._unit
+
+    def block(self, sources: dict[str, Source], rows: NDArray[Any]) -> NDArray[Any]:
+        """Normalised kernel matrix of some training rows."""
+        Z = sources[self._source].train[rows]
+        if issparse(Z):  # which has too many columns to be made dense
+            means = Z @ self._mean
+            K = _dense(Z @ Z.T).astype(np.float64) - means[:, None] - means
+            return (K + self._mean @ self._mean) / self._unit**2 + 1
+        Phi = self._features(Z)
+        return Phi @ Phi.T + 1
+
+    def outputs(
+        self, sources: dict[str, Source], rows: NDArray[Any], coef: NDArray[Any]
+    ) -> Outputs:
+        """Make the function x -> k(x, rows) @ coef."""
+        Z = sources[self._source].train[rows]
+        total = coef.sum(axis=0)
+        if issparse(Z):
+            weights = (Z.T @ coef - np.outer(self._mean, total)) / self._unit
+        else:
+            weights = self._features(Z).T @ coef
+        return self._function(weights, total)
+
+    def _function(self, weights: NDArray[Any], bias: NDArray[Any]) -> Outputs:
+        weights = weights / self._unit
+        if self._transform is not None:
+            weights = self._transform @ weights
+        return _LinearOutputs(self, weights, bias - self._mean @ weights)
+
+    def primal_outputs(
+        self,
+        sources: dict[str, Source],
+        rows: NDArray[Any],
+        Y: NDArray[Any],
+        ridge: float,
+        diagonal: NDArray[Any],
+    ) -> Outputs:
+        """Fit by normal equations of the features, for more rows than features."""
+        Z = sources[self._source].train[rows]
+        n_features = (
+            self._mean.size if self._transform is None else self._transform.shape[1]
+        )
+        G = np.zeros((n_features + 1, n_features + 1))
+        R = np.zeros((n_features + 1, Y.shape[1]))
+        for batch in gen_batches(rows.size, _BATCH):
+            Phi = self._features(Z[batch])
+            Phi = np.hstack([Phi, np.ones((Phi.shape[0], 1))])
+            weighted = Phi / diagonal[batch, None]
+            G += weighted.T @ Phi
+            R += weighted.T @ Y[batch]
+        G[np.diag_indices_from(G)] += ridge
+        w = np.linalg.solve(G, R)
+        return self._function(w[:-1], w[-1])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        if self._transform is not None:
+            return self._transform.shape[1]
+        return self._mean.size
+
+
+class _ColumnOutputs(NamedTuple):
+    kernel: "ColumnKernel"
+    ends: Any  # the rows that carry coefficients
+    key: int
+    coef: NDArray[Any]
+    offset: NDArray[Any]
+
+    def __call__(self, view: View) -> NDArray[Any]:
+        kernel = self.kernel
+        Z = kernel.rows_of(view)
+        to_ends = kernel.values(Z, self.ends, view, ("ends", self.key))
+        to_anchors = kernel.values(Z, kernel.anchors, view, ("anchors", 0))
+        means = to_anchors.mean(axis=1, dtype=np.float64)
+        products = to_ends.astype(np.float64, copy=False) @ self.coef
+        return products - np.outer(means, self.coef.sum(axis=0)) + self.offset
+
+
+class ColumnKernel(BankKernel):
+    """A function of two rows: the Gaussian kernel, or the squared linear one.
+
+    It is centred over anchors, a sample of the training rows (all of them where they
+    are few), which leaves it positive semidefinite.
+
+    Parameters
+    ----------
+    name, family : str
+        See :class:`BankKernel`.
+    source : str
+        Name of the array.
+    anchors : ndarray of int
+        Rows to centre on.
+    n_columns : int, default=None
+        Use only the leading columns.
+    gamma : float, default=None
+        Of the Gaussian kernel; None is the squared linear kernel.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        family: str,
+        source: str,
+        anchors: NDArray[Any],
+        *,
+        n_columns: int | None = None,
+        gamma: float | None = None,
+    ) -> None:
+        self.name = name
+        self.family = family
+        self._source = source
+        self._anchor_rows = anchors
+        self._n_columns = n_columns
+        self._gamma = gamma
+
+    def rows_of(self, view: View) -> Any:
+        """Rows as the kernel sees them."""
+        return self._cut(view[self._source])
+
+    def _cut(self, Z: Any) -> Any:
+        return Z if self._n_columns is None else Z[:, : self._n_columns]
+
+    def values(self, Z: Any, others: Any, view: View | None, key: Any) -> NDArray[Any]:
+        """Kernel values; distances are shared with other widths through the view."""
+        if self._gamma is None:
+            return np.square(_dense(Z @ others.T))
+        if view is None:
+            d2 = squared_distances(Z, others)
+        else:
+            d2 = view.distances_to((self._source, self._n_columns, *key), Z, others)
+        return np.exp(-self._gamma * d2)
+
+    def fit(self, sources: dict[str, Source]) -> bool:
+        """Centre and scale; tell whether anything is left."""
+        self.anchors = self._cut(sources[self._source].train[self._anchor_rows])
+        K = self.values(self.anchors, self.anchors, None, None)
+        self._grand = float(K.mean(dtype=np.float64))
+        trace = float(np.mean(K.diagonal(), dtype=np.float64))
+        self._unit = trace - self._grand
+        return bool(np.isfinite(self._unit) and self._unit > 1e-12 * trace)
+
+    def _means(self, Z: Any) -> NDArray[Any]:
+        values = self.values(Z, self.anchors, None, None)
+        return values.mean(axis=1, dtype=np.float64)
+
+    def block(self, sources: dict[str, Source], rows: NDArray[Any]) -> NDArray[Any]:
+        """Normalised kernel matrix of some training rows."""
+        Z = self._cut(sources[self._source].train[rows])
+        means = self._means(Z)
+        K = self.values(Z, Z, None, None).astype(np.float64)
+        K = (K + K.T) / 2 - means[:, None] - means + self._grand
+        return K / self._unit + 1
+
+    def outputs(
+        self, sources: dict[str, Source], rows: NDArray[Any], coef: NDArray[Any]
+    ) -> Outputs:
+        """Make the function x -> k(x, rows) @ coef."""
+        Z = self._cut(sources[self._source].train[rows])
+        total = coef.sum(axis=0)
+        offset = (self._grand * total - self._means(Z) @ coef) / self._unit + total
+        # Distances to the same rows are the same: one key per set of rows.
+        key = hash(rows.tobytes())
+        return _ColumnOutputs(self, Z, key, coef / self._unit, offset)

@@ -1,0 +1,564 @@
+"""The choice among candidates, and how good it will be: all on the labelled rows.
+
+Everything here is algebra on l x l matrices and knows neither rows nor kernels, only
+the inverses of :mod:`fewlabels.model_selection._scores`.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from scipy.stats import beta, chi2, norm
+
+from fewlabels.model_selection._scores import (
+    Candidates,
+    class_outputs,
+    held_out,
+    log_losses,
+    squared_losses,
+    stratified_blocks,
+    without,
+)
+from fewlabels.model_selection._weights import (
+    bootstrap_draws,
+    decayed_weights,
+    rank_sums,
+    stacked_weights,
+)
+
+# Up to so many labels count as few.
+FEW = 20
+TEMPERATURES_FEW = 2.0 ** np.arange(-1, 5)
+TEMPERATURES = 2.0 ** np.arange(-1, 9)
+FINAL_TEMPERATURES = 2.0 ** np.arange(-2, 8.25, 0.25)
+USUAL_TEMPERATURE = 3.0
+N_HALVES = 20
+N_FIFTHS = 2
+N_DRAWS = 100
+INSURANCE = 0.1
+# From so many classes on, an outer block takes one label of every class.
+MANY_CLASSES = 5
+N_OUTER = 20
+# Labelled rows are not quite independent evidence: each counts as so many.
+EFFECTIVE = 0.7
+LEVEL = 0.9
+# No class of a row is certain or impossible.
+PROBABILITY_FLOOR = 1e-4
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The labelled rows of a problem, without the rows.
+
+    Attributes
+    ----------
+    Y : ndarray of shape (l, n_targets)
+        Targets.
+    codes : ndarray of shape (l,)
+        Classes; for a regression, all zero.
+    groups : ndarray of shape (l,)
+        Equal rows have the same number, and are held out together.
+    importance : ndarray of shape (l,)
+        Weights of the rows in losses, of mean 1.
+    few : bool
+        Whether the rules for few labels hold.
+    regression : bool
+        Whether targets are real numbers.
+    """
+
+    Y: NDArray[Any]
+    codes: NDArray[np.intp]
+    groups: NDArray[np.intp]
+    importance: NDArray[Any]
+    few: bool
+    regression: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.codes.size
+
+    @property
+    def class_counts(self) -> NDArray[np.intp]:
+        """Distinct rows of every class that occurs."""
+        pairs = np.unique(np.column_stack([self.codes, self.groups]), axis=0)
+        return np.unique(pairs[:, 0], return_counts=True)[1]
+
+    @property
+    def says_something(self) -> bool:
+        """Whether a row held out can be told by the rest: a class has two rows."""
+        several = np.unique(self.groups).size > 1
+        if self.regression or not several:
+            return several
+        counts = self.class_counts
+        return counts.size > 1 and bool(counts.max() > 1)
+
+    def without(self, block: NDArray[np.intp]) -> "Labelled":
+        """Take some rows away."""
+        rest = np.setdiff1d(np.arange(self.size), block)
+        return replace(
+            self,
+            Y=self.Y[rest],
+            codes=self.codes[rest],
+            groups=self.groups[rest],
+            importance=self.importance[rest],
+        )
+
+
+class Losses(NamedTuple):
+    """Losses of all candidates on every row, one held out and many held out."""
+
+    single_squared: NDArray[Any]
+    many_squared: NDArray[Any]
+    single_log: NDArray[Any] | None
+    many_log: NDArray[Any] | None
+
+    def used(self, labelled: Labelled) -> list[NDArray[Any]]:
+        """Those that rank candidates: with many labels and classes, log-loss only."""
+        squared = [self.single_squared, self.many_squared]
+        if self.single_log is None or self.many_log is None:
+            return squared
+        logs = [self.single_log, self.many_log]
+        return squared + logs if labelled.few else logs
+
+
+class Choice(NamedTuple):
+    """Weights of candidates.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_candidates,)
+        Of sum 1, the insurance included.
+    baseline : int
+        The best supervised candidate, -1 if there is none.
+    losses : Losses or None
+        None where held-out rows say nothing.
+    """
+
+    weights: NDArray[Any]
+    baseline: int
+    losses: Losses | None
+
+
+class Pool(NamedTuple):
+    """What is known of candidates beforehand.
+
+    Attributes
+    ----------
+    n_ridges : int
+        Candidates of one kernel lie together, one per ridge.
+    supervised : ndarray of bool of shape (n_candidates,)
+        Which ones make no use of unlabelled rows.
+    fixed : ndarray of shape (n_candidates,)
+        Weights where held-out rows say nothing.
+    """
+
+    n_ridges: int
+    supervised: NDArray[np.bool_]
+    fixed: NDArray[Any]
+
+    def of_kernels(self, kernels: NDArray[np.intp]) -> "Pool":
+        """Take the candidates of some kernels."""
+        rows = (kernels[:, None] * self.n_ridges + np.arange(self.n_ridges)).ravel()
+        fixed = self.fixed[rows]
+        if not fixed.any():
+            fixed = np.ones(rows.size)
+        return Pool(self.n_ridges, self.supervised[rows], fixed / fixed.sum())
+
+
+def held_out_losses(
+    models: Candidates, labelled: Labelled, rng: np.random.RandomState
+) -> Losses:
+    """Losses of every candidate: each row left out, and many rows left out at once.
+
+    Many are a half of the rows, 20 times, with few labels; else a fifth, twice.
+
+    Parameters
+    ----------
+    models : Candidates
+        The models.
+    labelled : Labelled
+        The rows.
+    rng : RandomState
+        Of the blocks.
+
+    Returns
+    -------
+    losses : Losses
+        Averaged over repetitions.
+    """
+    Y, codes, groups = labelled.Y, labelled.codes, labelled.groups
+    singles = [np.flatnonzero(groups == g) for g in np.unique(groups)]
+    repeats, n_blocks = (N_HALVES, 2) if labelled.few else (N_FIFTHS, 5)
+    single = held_out(models, Y, singles)
+    grid = TEMPERATURES_FEW if labelled.few else TEMPERATURES
+    squared, logs = [], []
+    for _ in range(repeats):
+        blocks = stratified_blocks(codes, groups, n_blocks, rng)
+        many = held_out(models, Y, blocks)
+        squared.append(squared_losses(many, Y))
+        if not labelled.regression:
+            logs.append(log_losses(many, codes, grid))
+    single_log = None if labelled.regression else log_losses(single, codes, grid)
+    return Losses(
+        squared_losses(single, Y),
+        np.mean(squared, axis=0),
+        single_log,
+        np.mean(logs, axis=0) if logs else None,
+    )
+
+
+def choose(
+    losses: Losses | None, labelled: Labelled, pool: Pool, rng: np.random.RandomState
+) -> Choice:
+    """Weigh candidates by their losses.
+
+    Ranks under the Bayesian bootstrap give weights; with more than a few labels these
+    are then stacked, and the best supervised candidate is mixed in.
+
+    Parameters
+    ----------
+    losses : Losses or None
+        See :func:`held_out_losses`.
+    labelled : Labelled
+        The rows.
+    pool : Pool
+        The candidates.
+    rng : RandomState
+        Of the bootstrap.
+
+    Returns
+    -------
+    choice : Choice
+        The weights.
+    """
+    if losses is None:
+        # Without evidence the smoothest supervised candidate is as good as any.
+        known = np.flatnonzero(pool.supervised)
+        baseline = known[pool.n_ridges - 1] if known.size else -1
+        return Choice(pool.fixed, int(baseline), None)
+    used = losses.used(labelled)
+    draws = bootstrap_draws(N_DRAWS, labelled.size, rng) * labelled.importance
+    decay = 0.7 if labelled.few else 0.75
+    weights = decayed_weights(rank_sums(used, draws), pool.n_ridges, decay)
+    if not labelled.few and losses.many_log is not None:
+        means = losses.many_log @ labelled.importance
+        best = means.argmin(axis=1)
+        chosen = losses.many_log[np.arange(best.size), best]
+        weights = stacked_weights(np.exp(-chosen), weights, labelled.importance)
+    baseline = -1
+    if pool.supervised.any():
+        sums = rank_sums(used, labelled.importance[None])[0]
+        baseline = int(np.where(pool.supervised, sums, np.inf).argmin())
+        if not labelled.few:
+            weights = (1 - INSURANCE) * weights
+            weights[baseline] += INSURANCE
+    return Choice(weights, baseline, losses)
+
+
+class Nested(NamedTuple):
+    """Outputs for labelled rows by the whole procedure on other rows.
+
+    Attributes
+    ----------
+    outputs : ndarray of shape (l, n_targets)
+        Of the average.
+    baseline : ndarray of shape (l, n_targets)
+        Of the supervised candidate chosen; NaN where there is none.
+    """
+
+    outputs: NDArray[Any]
+    baseline: NDArray[Any]
+
+
+def outer_blocks(
+    labelled: Labelled, rng: np.random.RandomState
+) -> list[NDArray[np.intp]]:
+    """Blocks for judging the whole procedure.
+
+    Parameters
+    ----------
+    labelled : Labelled
+        The rows.
+    rng : RandomState
+        Of the blocks.
+
+    Returns
+    -------
+    blocks : list of ndarray of int
+        Single rows for few labels, twentieths else; with many classes, one row of
+        every class.
+    """
+    n_groups = np.unique(labelled.groups).size
+    n_blocks = n_groups if labelled.size <= FEW else min(N_OUTER, n_groups)
+    if not labelled.regression and labelled.class_counts.size >= MANY_CLASSES:
+        n_blocks = min(n_blocks, int(labelled.class_counts.max()))
+    return stratified_blocks(labelled.codes, labelled.groups, max(2, n_blocks), rng)
+
+
+def nested_outputs(
+    models: Candidates, labelled: Labelled, pool: Pool, rng: np.random.RandomState
+) -> Nested:
+    """Leave blocks out and repeat scoring, weighting and averaging on the rest.
+
+    Parameters
+    ----------
+    models : Candidates
+        Models of all labelled rows.
+    labelled : Labelled
+        The rows.
+    pool : Pool
+        The candidates.
+    rng : RandomState
+        Of blocks and bootstrap.
+
+    Returns
+    -------
+    nested : Nested
+        Held-out outputs.
+    """
+    outputs = np.full(labelled.Y.shape, np.nan)
+    baseline = np.full(labelled.Y.shape, np.nan)
+    for block in outer_blocks(labelled, rng):
+        rest = labelled.without(block)
+        losses = None
+        if rest.says_something:
+            inner = without(models, block, labelled.Y)
+            losses = held_out_losses(inner, rest, rng)
+        choice = choose(losses, rest, pool, rng)
+        answers = held_out(models, labelled.Y, [block])[:, block]
+        outputs[block] = np.tensordot(choice.weights, answers, axes=1)
+        if choice.baseline >= 0:
+            baseline[block] = answers[choice.baseline]
+    return Nested(outputs, baseline)
+
+
+def best_temperature(outputs: NDArray[Any], labelled: Labelled) -> float:
+    r"""Temperature T of softmax(T f) by held-out log-loss, drawn towards 3.
+
+    .. math:: \min_T \sum_i -\log p_i(T) + \log^2 (T / 3)
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (l, n_targets)
+        Held-out outputs; NaN where there are none.
+    labelled : Labelled
+        The rows.
+
+    Returns
+    -------
+    temperature : float
+        The best of a grid.
+    """
+    known = np.isfinite(outputs).all(axis=1)
+    if not known.any():
+        return USUAL_TEMPERATURE
+    losses = log_losses(outputs[known], labelled.codes[known], FINAL_TEMPERATURES)
+    total = losses @ labelled.importance[known]
+    total += np.log(FINAL_TEMPERATURES / USUAL_TEMPERATURE) ** 2
+    return float(FINAL_TEMPERATURES[total.argmin()])
+
+
+def probabilities(outputs: NDArray[Any], temperature: float) -> NDArray[Any]:
+    """Probabilities of classes, none of them 0 or 1.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (n_samples, n_targets)
+        Outputs.
+    temperature : float
+        The factor T.
+
+    Returns
+    -------
+    p : ndarray of shape (n_samples, n_classes)
+        Lines of sum 1.
+    """
+    p = softmax(temperature * class_outputs(outputs), axis=1)
+    return (1 - PROBABILITY_FLOOR) * p + PROBABILITY_FLOOR / p.shape[1]
+
+
+@dataclass(frozen=True)
+class ErrorEstimate:
+    """An error that is expected, with an interval.
+
+    Parameters
+    ----------
+    value : float
+        Share of unlabelled rows that are expected to be wrong, or the root of the
+        mean squared error; NaN where nothing honest can be said.
+    low, high : float
+        Interval of about 90 % coverage.
+    note : str
+        What limits the estimate, if anything.
+    percent : bool
+        Whether it is a share, or else in units of a target.
+
+    Examples
+    --------
+    >>> from fewlabels.model_selection import ErrorEstimate
+    >>> print(ErrorEstimate(0.1, 0.05, 0.18))
+    10.0 % (5.0 to 18.0 %)
+    >>> print(ErrorEstimate(float("nan"), 0.0, 1.0, "one label in a class"))
+    unknown: one label in a class
+    """
+
+    value: float
+    low: float
+    high: float
+    note: str = ""
+    percent: bool = True
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is an estimate."""
+        return bool(np.isfinite(self.value))
+
+    def __str__(self) -> str:
+        if not self.is_known:
+            return f"unknown: {self.note}"
+        if self.percent:
+            low, high = 100 * self.low, 100 * self.high
+            text = f"{100 * self.value:.1f} % ({low:.1f} to {high:.1f} %)"
+        else:
+            text = f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
+        return f"{text}, {self.note}" if self.note else text
+
+
+def binomial_interval(share: float, n_rows: float) -> tuple[float, float]:
+    """Clopper-Pearson interval of a share among a real number of rows.
+
+    Parameters
+    ----------
+    share : float
+        The share observed.
+    n_rows : float
+        How many rows it is worth.
+
+    Returns
+    -------
+    low, high : float
+        The interval of 90 %.
+    """
+    tail = (1 - LEVEL) / 2
+    hits = share * n_rows
+    low = float(beta.ppf(tail, hits, n_rows - hits + 1)) if hits > 0 else 0.0
+    high = float(beta.ppf(1 - tail, hits + 1, n_rows - hits)) if hits < n_rows else 1.0
+    return low, high
+
+
+def paired_interval(
+    first_only: float, second_only: float, n_rows: float
+) -> tuple[float, float]:
+    """Bonett-Price interval of a difference between two shares of the same rows.
+
+    Parameters
+    ----------
+    first_only, second_only : float
+        Share of rows on which only the first, only the second is wrong.
+    n_rows : float
+        How many rows these are worth.
+
+    Returns
+    -------
+    low, high : float
+        Interval of 90 % of the first share of wrong rows minus the second.
+    """
+    p = (first_only * n_rows + 1) / (n_rows + 2)
+    q = (second_only * n_rows + 1) / (n_rows + 2)
+    spread = np.sqrt(max(p + q - (p - q) ** 2, 0.0) / (n_rows + 2))
+    z = float(norm.ppf((1 + LEVEL) / 2))
+    return p - q - z * spread, p - q + z * spread
+
+
+def root_mean_square(
+    outputs: NDArray[Any], labelled: Labelled, unit: float
+) -> ErrorEstimate:
+    """Error of a regression on held-out rows.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (l, 1)
+        Nested held-out outputs.
+    labelled : Labelled
+        The rows.
+    unit : float
+        What a target of one stands for.
+
+    Returns
+    -------
+    estimate : ErrorEstimate
+        The root of the mean square, with the interval of a normal error for the
+        effective number of labels.
+    """
+    if not np.isfinite(outputs).all():
+        return ErrorEstimate(
+            np.nan, 0.0, np.inf, "there are not two different labelled rows", False
+        )
+    square = unit**2 * float(np.mean((outputs - labelled.Y) ** 2))
+    n_rows = max(1.0, EFFECTIVE * labelled.size)
+    tail = (1 - LEVEL) / 2
+    low, high = (n_rows * square / chi2.ppf(q, n_rows) for q in (1 - tail, tail))
+    return ErrorEstimate(
+        float(np.sqrt(square)), float(np.sqrt(low)), float(np.sqrt(high)), percent=False
+    )
+
+
+def wrong(outputs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which rows the largest output puts into a wrong class.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (l, n_targets)
+        Outputs.
+    codes : ndarray of shape (l,)
+        True classes.
+
+    Returns
+    -------
+    wrong : ndarray of bool of shape (l,)
+        Whether each is wrong.
+    """
+    return class_outputs(outputs).argmax(axis=1) != codes
+
+
+def expected_error(
+    outputs: NDArray[Any], labelled: Labelled, confidence: float | None
+) -> ErrorEstimate:
+    """Combine the error on held-out rows with the confidence on unlabelled ones.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (l, n_targets)
+        Nested held-out outputs.
+    labelled : Labelled
+        The rows.
+    confidence : float or None
+        Mean largest probability on unlabelled rows; None if there are none.
+
+    Returns
+    -------
+    estimate : ErrorEstimate
+        The mean of both, with an interval for the effective number of labels.
+    """
+    counts = labelled.class_counts
+    if counts.size < 2:
+        return ErrorEstimate(np.nan, 0.0, 1.0, "the labels are of a single class")
+    if counts.min() < 2:
+        return ErrorEstimate(
+            np.nan, 0.0, 1.0, "a class has a single label, label a second row of each"
+        )
+    share = float(
+        np.average(wrong(outputs, labelled.codes), weights=labelled.importance)
+    )
+    if confidence is not None:
+        share = 0.5 * (share + 1 - confidence)
+    low, high = binomial_interval(share, EFFECTIVE * labelled.size)
+    note = ""
+    if counts.size >= MANY_CLASSES and labelled.size < 10 * counts.size:
+        note = "an upper guess, as few labels per class leave less to learn from"
+    return ErrorEstimate(share, low, high, note)

@@ -1,0 +1,436 @@
+"""The automatic classifier for few labels."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._labels import (
+    UNLABELED,
+    Labels,
+    decide,
+    encode_labels,
+    signed_targets,
+    validate_partially_labeled,
+)
+from fewlabels._linalg import FLOATS
+from fewlabels._progress import Progress, ProgressLine
+from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels.model_selection._bank import BANK_CONSTRAINTS, build_bank
+from fewlabels.model_selection._choice import (
+    EFFECTIVE,
+    FEW,
+    ErrorEstimate,
+    Labelled,
+    best_temperature,
+    expected_error,
+    paired_interval,
+    probabilities,
+    wrong,
+)
+from fewlabels.model_selection._engine import (
+    Scored,
+    candidate_table,
+    fit_models,
+    score_candidates,
+)
+from fewlabels.semi_supervised._base import PartialLabelClassifier, as_decision
+
+IN_WORDS = {
+    "linear": "a linear function",
+    "rbf": "similarity of rows (Gaussian kernels)",
+    "components": "leading principal components",
+    "clusters": "clusters",
+    "graph vectors": "the neighbour graph",
+    "graph filter": "the neighbour graph",
+    "deformed linear": "functions that are smooth along the neighbour graph",
+    "deformed rbf": "functions that are smooth along the neighbour graph",
+    "geodesic": "paths through the neighbour graph",
+}
+
+
+class FewLabelsClassifier(PartialLabelClassifier):
+    r"""Classify from a few labels without choosing a method.
+
+    A bank of several dozen kernels is built from all rows, without labels: linear and
+    Gaussian kernels, leading components, clusters, neighbour graphs, kernels deformed
+    by a graph, path lengths. On each of them, and for each of five ridges, least
+    squares is scored on the labelled rows in closed form,
+
+    .. math::
+        f_B = Y_B - [(A^{-1})_{BB}]^{-1} (A^{-1} Y)_B, \qquad A = K_{JJ} + \rho I,
+
+    where the rows B are left out. Ranks of these scores, averaged over a Bayesian
+    bootstrap of the labels, give weights, and the answer is the weighted average of
+    all outputs. Picking the single best instead is a lottery when labels are few.
+
+    Parameters
+    ----------
+    bank : {"fast", "default", "thorough"}, default="default"
+        How many kernels, and how exactly. "fast" leaves out what costs most and is
+        meant for a million rows; "thorough" has the kernels of "default" with more
+        landmarks, eigenvectors and runs.
+    scale : {"auto", "standard", "unit", "none"}, default="auto"
+        How to scale rows before distances are taken: columns of variance one, rows of
+        length one, or not at all. "auto" takes sparse rows for text and scales them to
+        length one, and standardises a dense table, recognised by few columns or by
+        columns of different size.
+    class_weight : dict, "balanced" or None, default=None
+        "balanced" gives each class the same say: for a small error of each class
+        where class sizes differ. None is best for plain error. Weights act on scores
+        and, inversely, on the ridge of a row.
+    neighbors : {"exact", "approximate", "auto"}, default="auto"
+        How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
+    n_jobs : int, default=None
+        Threads of the neighbour search.
+    memory_budget : float, default=None
+        MiB for temporary arrays over rows; scikit-learn's `working_memory` when None.
+        Arrays that are kept grow with the number of rows: some 5 kB a row.
+    progress : "auto", bool or callable, default=False
+        True writes a line to the standard error stream, "auto" does so on a terminal
+        for work that takes long, and a callable is given the share that is done.
+    random_state : int, RandomState instance or None, default=None
+        Seed of samples, k-means starts, blocks and bootstrap.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, without the marker of unlabelled rows.
+    transduction_ : ndarray of shape (n_samples,)
+        A label for every training row: as given, else as predicted.
+    candidates_ : dict of str to ndarray
+        A table with one line per kernel and ridge: "kernel", "family", "ridge",
+        "loo_error", the four scores (lower is better, NaN where held-out rows say
+        nothing) and "weight". ``pandas.DataFrame(model.candidates_)`` shows it.
+    baseline_ : BankModel
+        The best supervised candidate, fitted to the same labels; has `predict`.
+    expected_error_ : ErrorEstimate
+        The error to expect on unlabelled rows, with an interval of 90 %. The whole
+        procedure is repeated without some of the labels. NaN, with the reason, where
+        nothing honest can be said.
+    baseline_error_ : ErrorEstimate
+        The same for `baseline_`.
+    gain_ : ErrorEstimate
+        By how much the error of the baseline is larger; an interval above zero means
+        that the unlabelled rows surely helped.
+    temperature_ : float
+        Probabilities are softmax(`temperature_` * outputs).
+    labeled_indices_ : ndarray of shape (n_labeled,)
+        The labelled rows.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    See Also
+    --------
+    fewlabels.semi_supervised.RLSClassifier : Supervised least squares by itself.
+
+    Notes
+    -----
+    Equal rows count once in the bank, and equal labelled rows are left out together.
+    With more than 500 labels, the choice is made on a sample of 500, and few kernels
+    are then fitted to all labels. With more than some 150, the expected error repeats
+    the choice among the kernels that carry most of the weight. Where no class has two
+    labels, held-out rows say nothing, and a fixed average over graph kernels answers.
+
+    Examples
+    --------
+    >>> from fewlabels import FewLabelsClassifier
+    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> X, y_true = make_moons(300, noise=0.08, random_state=0)
+    >>> y = hide_labels(y_true, n_labeled=10, random_state=0)  # -1 = unlabelled
+    >>> model = FewLabelsClassifier(random_state=0).fit(X, y)
+    >>> bool(model.score(X, y_true) > 0.95)
+    True
+    >>> model.predict_proba(X[:2]).shape
+    (2, 2)
+    >>> model.expected_error_.is_known
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BANK_CONSTRAINTS,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        bank: str = "default",
+        scale: str = "auto",
+        class_weight: dict[Any, float] | str | None = None,
+        neighbors: str = "auto",
+        n_jobs: int | None = None,
+        memory_budget: float | None = None,
+        progress: Progress = False,
+        random_state: Any = None,
+    ) -> None:
+        self.bank = bank
+        self.scale = scale
+        self.class_weight = class_weight
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
+        self.progress = progress
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Build the bank from all rows, and choose by the labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows, labelled and unlabelled.
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, labels = validate_partially_labeled(
+            self, X, y, accept_sparse="csr", dtype=FLOATS
+        )
+        rng = check_random_state(self.random_state)
+        with ProgressLine(self.progress, type(self).__name__) as line:
+            self._bank = build_bank(self, X, rng, line)
+            self._label_seed = rng.randint(2**31)
+            self._fit_labels(labels, line)
+        return self
+
+    def refit_labels(self, y: ArrayLike) -> Self:
+        """Learn from other labels for the same rows; the bank stays.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels with holes for the rows of `fit`. Classes may differ.
+
+        Returns
+        -------
+        self : object
+            The same as `fit` on these labels, but for the time it takes.
+        """
+        check_is_fitted(self)
+        labels = encode_labels(y)
+        if labels.codes.size != self._bank.index.size:
+            raise ValueError(
+                f"y has {labels.codes.size} entries but fit has seen "
+                f"{self._bank.index.size} rows: pass one label per row, with the "
+                "marker for rows without a label."
+            )
+        with ProgressLine(self.progress, type(self).__name__) as line:
+            self._fit_labels(labels, line)
+        return self
+
+    def _fit_labels(self, labels: Labels, line: ProgressLine) -> None:
+        rng = np.random.RandomState(self._label_seed)
+        rows = labels.labeled
+        self.classes_ = labels.classes
+        self.labeled_indices_ = rows
+        labelled = self._labelled(labels.codes[rows], self._bank.index[rows])
+        scored = score_candidates(self._bank, labelled, rng, line)
+        self._model, self.baseline_ = fit_models(
+            self._bank,
+            labelled,
+            scored,
+            classes=self.classes_,
+            memory_budget=self.memory_budget,
+            rng=rng,
+        )
+        self.candidates_ = candidate_table(self._bank, scored)
+        self._keep_answers(scored, labels)
+        line.update(1.0)
+
+    def _labelled(self, codes: NDArray[np.intp], groups: NDArray[np.intp]) -> Labelled:
+        n_classes = self.classes_.size
+        weights = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=self.classes_[codes]
+        )
+        if not (weights > 0).all():
+            raise ValueError(
+                f"class_weight={self.class_weight!r} must be positive for every class: "
+                "to leave a class out, remove its labels."
+            )
+        importance = weights[codes] / weights[codes].mean()
+        Y = signed_targets(codes, n_classes)
+        return Labelled(Y, codes, groups, importance, codes.size <= FEW)
+
+    def _keep_answers(self, scored: Scored, labels: Labels) -> None:
+        """Labels for all rows, and how good they are."""
+        unlabeled = np.flatnonzero(labels.codes == UNLABELED)
+        own = self._model.training_outputs[self._bank.index]
+        supervised = self.baseline_.training_outputs[self._bank.index]
+        self.transduction_ = self.classes_[labels.codes]
+        self.transduction_[unlabeled] = decide(
+            as_decision(own[unlabeled]), self.classes_
+        )
+        labelled, nested = scored.labelled, scored.nested
+        nothing = np.full(labelled.Y.shape, np.nan)
+        held, held_baseline = (nothing, nothing) if nested is None else nested
+        self.temperature_ = best_temperature(held, labelled)
+        self.expected_error_ = _estimate(
+            held, labelled, own[unlabeled], self.temperature_
+        )
+        self.baseline_error_ = _estimate(
+            held_baseline,
+            labelled,
+            supervised[unlabeled],
+            best_temperature(held_baseline, labelled),
+        )
+        self.gain_ = _gain(held, held_baseline, labelled, self.expected_error_)
+
+    def _outputs(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return self._model.outputs(X)
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Compute the averaged outputs.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows. Those of the training set get what they got there, others are joined
+            to the graphs by their neighbours.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For up to two classes one value per row, positive for `classes_[1]`.
+        """
+        return as_decision(self._outputs(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predicted classes.
+        """
+        return decide(self.decision_function(X), self.classes_)
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Predict probabilities of classes, calibrated on held-out labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Lines of sum 1, nothing of it 0 or 1 (unless there is a single class).
+        """
+        outputs = self._outputs(X)
+        if self.classes_.size == 1:
+            return np.ones((outputs.shape[0], 1))
+        return probabilities(outputs, self.temperature_)
+
+    def explain(self) -> str:
+        """Say in plain words what carried the decision and what it is worth.
+
+        Returns
+        -------
+        text : str
+            A few lines, to be printed.
+        """
+        check_is_fitted(self)
+        n, n_labeled = self._bank.index.size, self.labeled_indices_.size
+        lines = [
+            f"{n_labeled} labels of {self.classes_.size} classes, {n - n_labeled} rows "
+            "without a label."
+        ]
+        if self.classes_.size == 1 or not self._bank.kernels:
+            return lines[0] + " There is nothing to choose."
+        table = self.candidates_
+        if np.isnan(table["loo_squared_error"]).all():
+            lines.append(
+                "No class has two different labelled rows, so that labels cannot judge "
+                "kernels: a fixed average over graph kernels answers."
+            )
+        words = np.array([IN_WORDS[f] for f in table["family"]])
+        shares = {word: table["weight"][words == word].sum() for word in set(words)}
+        ranked = sorted(shares.items(), key=lambda pair: -pair[1])
+        carried = [f"{word} {100 * share:.0f} %" for word, share in ranked[:4]]
+        lines.append("What carried the decision: " + ", ".join(carried) + ".")
+        best = int(np.argmax(table["weight"]))
+        lines.append(
+            f"Heaviest kernel: {table['kernel'][best]} with ridge "
+            f"{table['ridge'][best]:g}, {100 * table['weight'][best]:.0f} % of all."
+        )
+        lines.append(f"Expected error: {self.expected_error_}.")
+        lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
+        unlabeled = np.ones(n, dtype=bool)
+        unlabeled[self.labeled_indices_] = False
+        if unlabeled.any():
+            other = decide(
+                as_decision(self.baseline_.training_outputs[self._bank.index]),
+                self.classes_,
+            )
+            changed = np.mean(other[unlabeled] != self.transduction_[unlabeled])
+            lines.append(
+                f"The unlabelled rows changed {100 * changed:.0f} % of the answers. "
+                + _verdict(self.gain_, n_labeled)
+            )
+        return "\n".join(lines)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _estimate(
+    held: NDArray[Any], labelled: Labelled, outputs: NDArray[Any], temperature: float
+) -> ErrorEstimate:
+    confidence = None
+    if outputs.shape[0]:
+        confidence = float(probabilities(outputs, temperature).max(axis=1).mean())
+    return expected_error(held, labelled, confidence)
+
+
+def _gain(
+    held: NDArray[Any],
+    held_baseline: NDArray[Any],
+    labelled: Labelled,
+    own: ErrorEstimate,
+) -> ErrorEstimate:
+    if not own.is_known or not np.isfinite(held_baseline).all():
+        return ErrorEstimate(np.nan, -1.0, 1.0, own.note or "there is no baseline")
+    ours = wrong(held, labelled.codes)
+    theirs = wrong(held_baseline, labelled.codes)
+    v = labelled.importance / labelled.importance.sum()
+    lost, won = float(v @ (ours & ~theirs)), float(v @ (theirs & ~ours))
+    low, high = paired_interval(won, lost, EFFECTIVE * labelled.size)
+    return ErrorEstimate(won - lost, low, high)
+
+
+def _verdict(gain: ErrorEstimate, n_labeled: int) -> str:
+    if not gain.is_known:
+        return "Whether that helped, these labels cannot tell."
+    low, high = 100 * gain.low, 100 * gain.high
+    interval = f"(gain {low:.0f} to {high:.0f} points)"
+    if gain.low > 0:
+        return f"They surely helped {interval}."
+    if gain.high < 0:
+        return f"They surely hurt {interval}: use baseline_."
+    if n_labeled <= FEW:
+        return f"So few labels allow no verdict on whether that helped {interval}."
+    return f"It is not certain that they helped {interval}."

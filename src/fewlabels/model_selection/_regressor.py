@@ -1,0 +1,244 @@
+"""The automatic regressor for few targets."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._labels import encode_targets, validate_partial_targets
+from fewlabels._linalg import FLOATS
+from fewlabels._progress import Progress, ProgressLine
+from fewlabels._sklearn import fit_context
+from fewlabels.model_selection._bank import BANK_CONSTRAINTS, build_bank
+from fewlabels.model_selection._choice import FEW, Labelled, root_mean_square
+from fewlabels.model_selection._engine import (
+    candidate_table,
+    fit_models,
+    score_candidates,
+)
+
+
+class FewLabelsRegressor(RegressorMixin, BaseEstimator):
+    r"""Predict real targets from a few known ones without choosing a method.
+
+    The bank, the closed-form scores and the average over ranks are those of
+    :class:`FewLabelsClassifier`; candidates are ranked by their squared errors with one
+    row and with many rows left out.
+
+    Parameters
+    ----------
+    bank : {"fast", "default", "thorough"}, default="default"
+        How many kernels, and how exactly, see :class:`FewLabelsClassifier`.
+    scale : {"auto", "standard", "unit", "none"}, default="auto"
+        How to scale rows, see :class:`FewLabelsClassifier`.
+    neighbors : {"exact", "approximate", "auto"}, default="auto"
+        How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
+    n_jobs : int, default=None
+        Threads of the neighbour search.
+    memory_budget : float, default=None
+        MiB for temporary arrays over rows; scikit-learn's `working_memory` when None.
+    progress : "auto", bool or callable, default=False
+        Whether to show or tell the share of the work that is done.
+    random_state : int, RandomState instance or None, default=None
+        Seed of samples, k-means starts, blocks and bootstrap.
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n_samples,)
+        A target for every training row: as given, else as predicted.
+    candidates_ : dict of str to ndarray
+        A table with one line per kernel and ridge. Squared errors are in units of the
+        variance of the known targets.
+    baseline_ : BankModel
+        The best supervised candidate, fitted to the same targets; has `predict`.
+    expected_error_ : ErrorEstimate
+        Root of the mean squared error to expect, with an interval of 90 %.
+    baseline_error_ : ErrorEstimate
+        The same for `baseline_`.
+    labeled_indices_ : ndarray of shape (n_labeled,)
+        The rows with a target.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    See Also
+    --------
+    FewLabelsClassifier : The same for classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_swiss_roll
+    >>> from fewlabels.model_selection import FewLabelsRegressor
+    >>> X, t = make_swiss_roll(400, noise=0.1, random_state=0)
+    >>> y = np.where(np.arange(400) < 30, t, np.nan)  # NaN = unknown
+    >>> model = FewLabelsRegressor(random_state=0).fit(X, y)
+    >>> bool(model.score(X, t) > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**BANK_CONSTRAINTS}
+
+    def __init__(
+        self,
+        *,
+        bank: str = "default",
+        scale: str = "auto",
+        neighbors: str = "auto",
+        n_jobs: int | None = None,
+        memory_budget: float | None = None,
+        progress: Progress = False,
+        random_state: Any = None,
+    ) -> None:
+        self.bank = bank
+        self.scale = scale
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+        self.memory_budget = memory_budget
+        self.progress = progress
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Build the bank from all rows, and choose by the known targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows, with and without a target.
+        y : array-like of shape (n_samples,)
+            Targets; NaN or None marks a row without one.
+
+        Returns
+        -------
+        self : object
+            The fitted regressor.
+        """
+        X, targets = validate_partial_targets(
+            self, X, y, accept_sparse="csr", dtype=FLOATS
+        )
+        rng = check_random_state(self.random_state)
+        with ProgressLine(self.progress, type(self).__name__) as line:
+            self._bank = build_bank(self, X, rng, line)
+            self._label_seed = rng.randint(2**31)
+            self._fit_targets(targets, line)
+        return self
+
+    def refit_labels(self, y: ArrayLike) -> Self:
+        """Learn from other targets for the same rows; the bank stays.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Targets with holes for the rows of `fit`.
+
+        Returns
+        -------
+        self : object
+            The same as `fit` on these targets, but for the time it takes.
+        """
+        check_is_fitted(self)
+        targets = encode_targets(y)
+        if targets.size != self._bank.index.size:
+            raise ValueError(
+                f"y has {targets.size} entries but fit has seen "
+                f"{self._bank.index.size} rows: pass one target per row, NaN for rows "
+                "without one."
+            )
+        with ProgressLine(self.progress, type(self).__name__) as line:
+            self._fit_targets(targets, line)
+        return self
+
+    def _fit_targets(self, targets: NDArray[Any], line: ProgressLine) -> None:
+        rng = np.random.RandomState(self._label_seed)
+        rows = np.flatnonzero(~np.isnan(targets))
+        self.labeled_indices_ = rows
+        known = targets[rows]
+        # On the scale of the kernels, whose mean diagonal is one.
+        self._mean = float(known.mean())
+        self._unit = float(known.std()) or 1.0
+        labelled = Labelled(
+            Y=((known - self._mean) / self._unit)[:, None],
+            codes=np.zeros(rows.size, dtype=np.intp),
+            groups=self._bank.index[rows],
+            importance=np.ones(rows.size),
+            few=rows.size <= FEW,
+            regression=True,
+        )
+        scored = score_candidates(self._bank, labelled, rng, line)
+        self._model, self.baseline_ = fit_models(
+            self._bank,
+            labelled,
+            scored,
+            classes=None,
+            memory_budget=self.memory_budget,
+            rng=rng,
+        )
+        for model in (self._model, self.baseline_):
+            model.rescale(self._unit, self._mean)
+        self.candidates_ = candidate_table(self._bank, scored)
+        nothing = np.full(scored.labelled.Y.shape, np.nan)
+        held, held_baseline = scored.nested or (nothing, nothing)
+        self.expected_error_ = root_mean_square(held, scored.labelled, self._unit)
+        self.baseline_error_ = root_mean_square(
+            held_baseline, scored.labelled, self._unit
+        )
+        self.transduction_ = targets.copy()
+        holes = np.isnan(targets)
+        outputs = self._model.training_outputs[self._bank.index, 0]
+        self.transduction_[holes] = outputs[holes]
+        line.update(1.0)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the target of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows. Those of the training set get what they got there, others are joined
+            to the graphs by their neighbours.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predicted targets.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return self._model.outputs(X)[:, 0]
+
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Coefficient of determination on the rows that have a target.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            True targets, perhaps with holes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            R² of the predictions.
+        """
+        truth = encode_targets(y)
+        known = ~np.isnan(truth)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return r2_score(truth[known], self.predict(X)[known], sample_weight=weights)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,309 @@
+r"""Held-out outputs of kernel least squares in closed form.
+
+A model is a kernel matrix K of the l labelled rows and a ridge; with targets Y it
+answers :math:`f = K A^{-1} Y`, :math:`A = K + \rho D`. Leaving out a block B of rows
+and learning from the rest R gives, on B, exactly
+
+.. math::
+    f_B = Y_B - [(A^{-1})_{BB}]^{-1} (A^{-1} Y)_B, \qquad
+    (A_{RR})^{-1} = (A^{-1})_{RR} - (A^{-1})_{RB} [(A^{-1})_{BB}]^{-1} (A^{-1})_{BR},
+
+so that a model is never fitted twice, also not in nested cross-validation. All
+functions take stacks of inverses, of shape (n_candidates, l, l).
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+Blocks = Sequence[NDArray[np.intp]]
+
+
+class Removed(NamedTuple):
+    """What leaving rows out subtracts from inverses, as a product of two factors."""
+
+    left: NDArray[Any]  # candidates, rest, removed
+    right: NDArray[Any]  # candidates, removed, rest
+
+
+class Candidates(NamedTuple):
+    """Models on the same labelled rows, one for every pair of kernel and ridge.
+
+    Attributes
+    ----------
+    inverses : ndarray of shape (n_candidates, l, l)
+        :math:`A^{-1}` of each.
+    coefs : ndarray of shape (n_candidates, l, n_targets)
+        :math:`A^{-1} Y` of each.
+    rows : ndarray of int, default=None
+        Where rows have been left out, the others' places in `inverses`; `coefs` has
+        these rows only.
+    removed : Removed, default=None
+        And what is to be subtracted from the inverses. Only the entries that are
+        asked for are ever computed.
+    """
+
+    inverses: NDArray[Any]
+    coefs: NDArray[Any]
+    rows: NDArray[np.intp] | None = None
+    removed: Removed | None = None
+
+    def blocks(self, stack: NDArray[np.intp]) -> NDArray[Any]:
+        """Take blocks of the inverses.
+
+        Parameters
+        ----------
+        stack : ndarray of shape (n_blocks, size)
+            Rows of every block.
+
+        Returns
+        -------
+        blocks : ndarray of shape (n_candidates, n_blocks, size, size)
+            The blocks on the diagonal.
+        """
+        at = stack if self.rows is None else self.rows[stack]
+        blocks = self.inverses[:, at[:, :, None], at[:, None, :]]
+        if self.removed is not None:
+            left = self.removed.left[:, stack]
+            right = self.removed.right[:, :, stack].transpose(0, 2, 1, 3)
+            blocks -= left @ right
+        return blocks
+
+    def diagonal(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        """Take entries of the diagonals of the inverses.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which entries.
+
+        Returns
+        -------
+        diagonal : ndarray of shape (n_candidates, n_rows)
+            The entries.
+        """
+        at = rows if self.rows is None else self.rows[rows]
+        diagonal = self.inverses[:, at, at]
+        if self.removed is not None:
+            left, right = self.removed.left[:, rows], self.removed.right[:, :, rows]
+            diagonal -= np.einsum("crb,cbr->cr", left, right)
+        return diagonal
+
+
+def ridge_inverses(
+    K: NDArray[Any], ridges: NDArray[Any], diagonal: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Invert K + ridge * diag(diagonal) for every ridge, by one eigendecomposition.
+
+    Parameters
+    ----------
+    K : ndarray of shape (l, l)
+        Positive semidefinite kernel matrix.
+    ridges : ndarray of shape (n_ridges,)
+        Positive regularisations.
+    diagonal : ndarray of shape (l,), default=None
+        Positive weights of the ridge; ones when None.
+
+    Returns
+    -------
+    inverses : ndarray of shape (n_ridges, l, l)
+        The inverses.
+    """
+    root = np.ones(K.shape[0]) if diagonal is None else np.sqrt(diagonal)
+    e, U = linalg.eigh(K / np.outer(root, root), check_finite=False)
+    U = U / root[:, None]
+    return np.stack([(U / (np.maximum(e, 0) + ridge)) @ U.T for ridge in ridges])
+
+
+def candidates_of(inverses: NDArray[Any], Y: NDArray[Any]) -> Candidates:
+    """Fit every model to the targets.
+
+    Parameters
+    ----------
+    inverses : ndarray of shape (n_candidates, l, l)
+        :math:`A^{-1}` of each.
+    Y : ndarray of shape (l, n_targets)
+        Targets.
+
+    Returns
+    -------
+    candidates : Candidates
+        The models.
+    """
+    return Candidates(inverses, inverses @ Y)
+
+
+def _by_size(blocks: Blocks) -> list[NDArray[np.intp]]:
+    """Blocks of one size each, stacked: systems of one size are solved in one call."""
+    sizes = sorted({len(block) for block in blocks})
+    return [np.stack([b for b in blocks if len(b) == size]) for size in sizes]
+
+
+def held_out(models: Candidates, Y: NDArray[Any], blocks: Blocks) -> NDArray[Any]:
+    """Compute outputs for rows by models that have not seen the block of the row.
+
+    Parameters
+    ----------
+    models : Candidates
+        The models.
+    Y : ndarray of shape (l, n_targets)
+        Targets.
+    blocks : sequence of ndarray of int
+        Disjoint blocks of rows. Together they should hold all rows: the output of a
+        row in no block is NaN.
+
+    Returns
+    -------
+    outputs : ndarray of shape (n_candidates, l, n_targets)
+        The held-out outputs.
+    """
+    outputs = np.full(models.coefs.shape, np.nan)
+    for stack in _by_size(blocks):
+        coefs = models.coefs[:, stack]  # candidates, blocks, size, targets
+        if stack.shape[1] == 1:
+            rows = stack[:, 0]
+            residuals = coefs / models.diagonal(rows)[:, :, None, None]
+        else:
+            residuals = np.linalg.solve(models.blocks(stack), coefs)
+        outputs[:, stack] = Y[stack] - residuals
+    return outputs
+
+
+def without(models: Candidates, block: NDArray[np.intp], Y: NDArray[Any]) -> Candidates:
+    """Models learned from all rows but one block.
+
+    Parameters
+    ----------
+    models : Candidates
+        Models of all l rows.
+    block : ndarray of int
+        Rows to leave out, once only.
+    Y : ndarray of shape (l, n_targets)
+        Targets of all rows.
+
+    Returns
+    -------
+    models : Candidates
+        Models of the other rows, in their order.
+    """
+    rest = np.setdiff1d(np.arange(Y.shape[0]), block)
+    left = models.inverses[:, rest[:, None], block]
+    within = models.blocks(block[None])[:, 0]
+    right = np.linalg.solve(within, left.transpose(0, 2, 1))
+    coefs = models.coefs[:, rest] - right.transpose(0, 2, 1) @ models.coefs[:, block]
+    return Candidates(models.inverses, coefs, rest, Removed(left, right))
+
+
+def class_outputs(outputs: NDArray[Any]) -> NDArray[Any]:
+    """One output per class; of two classes the first is the negative of the second.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (..., n_targets)
+        One-vs-rest outputs, a single column for two classes.
+
+    Returns
+    -------
+    outputs : ndarray of shape (..., n_classes)
+        Outputs in the order of the classes.
+    """
+    if outputs.shape[-1] > 1:
+        return outputs
+    return np.concatenate([-outputs, outputs], axis=-1)
+
+
+def _leading(A: NDArray[Any]) -> NDArray[Any]:
+    """Put the last axis first, also in memory: sums over a short last one are slow."""
+    return np.ascontiguousarray(np.moveaxis(A, -1, 0))
+
+
+def squared_losses(outputs: NDArray[Any], Y: NDArray[Any]) -> NDArray[Any]:
+    """Squared error of every row, averaged over targets.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (..., l, n_targets)
+        Held-out outputs.
+    Y : ndarray of shape (l, n_targets)
+        Targets.
+
+    Returns
+    -------
+    losses : ndarray of shape (..., l)
+        The losses.
+    """
+    return _leading((outputs - Y) ** 2).mean(axis=0)
+
+
+def log_losses(
+    outputs: NDArray[Any], codes: NDArray[np.intp], temperatures: NDArray[Any]
+) -> NDArray[Any]:
+    r"""Compute minus the log-probability of the true class under softmax(T f).
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (..., l, n_targets)
+        Held-out outputs f.
+    codes : ndarray of shape (l,)
+        True class of each row.
+    temperatures : ndarray of shape (n_temperatures,)
+        Values of T.
+
+    Returns
+    -------
+    losses : ndarray of shape (..., n_temperatures, l)
+        The losses.
+    """
+    logits = _leading(class_outputs(outputs))
+    largest = logits.max(axis=0)
+    own = np.moveaxis(logits, -1, 0)[np.arange(codes.size), codes]
+    behind = largest - np.moveaxis(own, 0, -1)
+    powers, before = np.empty(0), 0.0
+    losses = np.empty((*behind.shape[:-1], len(temperatures), behind.shape[-1]))
+    for index, T in enumerate(temperatures):
+        if before and T == 2 * before:
+            np.square(powers, out=powers)  # exp(2 T f) from exp(T f)
+        else:
+            powers = np.exp(T * (logits - largest))
+        before = T
+        losses[..., index, :] = np.log(powers.sum(axis=0)) + T * behind
+    return losses
+
+
+def stratified_blocks(
+    codes: NDArray[np.intp],
+    groups: NDArray[np.intp],
+    n_blocks: int,
+    rng: np.random.RandomState,
+) -> list[NDArray[np.intp]]:
+    """Deal rows into blocks of about equal size and class shares.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (l,)
+        Class of each row.
+    groups : ndarray of shape (l,)
+        Rows of one group, such as copies of one another, stay together.
+    n_blocks : int
+        Number of blocks.
+    rng : RandomState
+        Source of the shuffling.
+
+    Returns
+    -------
+    blocks : list of ndarray of int
+        At most `n_blocks` blocks, none empty.
+    """
+    _, first, member = np.unique(groups, return_index=True, return_inverse=True)
+    order = rng.permutation(first.size)
+    order = order[np.argsort(codes[first[order]], kind="stable")]
+    block_of_group = np.empty(first.size, dtype=np.intp)
+    block_of_group[order] = np.arange(first.size) % n_blocks
+    block_of_row = block_of_group[member]
+    blocks = [np.flatnonzero(block_of_row == b) for b in range(n_blocks)]
+    return [block for block in blocks if block.size]

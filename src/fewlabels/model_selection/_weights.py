@@ -1,0 +1,148 @@
+"""From held-out losses to weights of candidates."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# How many kernels share the weight in one draw of the bootstrap.
+N_KEPT = 30
+
+
+def _ranks(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Rank along the last axis, 0 for the smallest; NaN comes last."""
+    order = np.argsort(values, axis=-1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(values.shape[-1]), axis=-1)
+    return ranks
+
+
+def rank_sums(losses: list[NDArray[Any]], draws: NDArray[Any]) -> NDArray[Any]:
+    """Sum, over several losses, the rank of every candidate.
+
+    Parameters
+    ----------
+    losses : list of ndarray of shape (n_candidates, l) or \
+            (n_candidates, n_temperatures, l)
+        Losses on the labelled rows; with several temperatures a candidate counts with
+        its best one.
+    draws : ndarray of shape (n_draws, l)
+        Weights of the rows, one set per line.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_draws, n_candidates)
+        Sums of ranks, small for good candidates.
+    """
+    total = np.zeros((draws.shape[0], losses[0].shape[0]))
+    for loss in losses:
+        means = draws @ (loss if loss.ndim == 2 else loss[:, 0]).T
+        for temperature in range(1, loss.shape[1] if loss.ndim == 3 else 0):
+            np.minimum(means, draws @ loss[:, temperature].T, out=means)
+        total += _ranks(means)
+    return total
+
+
+def decayed_weights(
+    sums: NDArray[Any], n_ridges: int, decay: float, n_kept: int = N_KEPT
+) -> NDArray[Any]:
+    """Weights that decay with the rank of a kernel at its best ridge.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_draws, n_kernels * n_ridges)
+        Rank sums, see :func:`rank_sums`; candidates of one kernel lie together.
+    n_ridges : int
+        Ridges per kernel.
+    decay : float
+        A kernel of rank k weighs ``decay ** k``.
+    n_kept : int, default=30
+        Kernels of higher rank weigh nothing.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_kernels * n_ridges,)
+        Mean weights over the draws, of sum 1.
+    """
+    table = sums.reshape(sums.shape[0], -1, n_ridges)
+    best = table.argmin(axis=2)[:, :, None]
+    ranks = _ranks(np.take_along_axis(table, best, axis=2)[:, :, 0])
+    weights = np.where(ranks < n_kept, float(decay) ** ranks, 0.0)
+    weights /= weights.sum(axis=1, keepdims=True)
+    placed = np.zeros_like(table)
+    np.put_along_axis(placed, best, weights[:, :, None], axis=2)
+    return placed.mean(axis=0).ravel()
+
+
+def bootstrap_draws(
+    n_draws: int, n_rows: int, rng: np.random.RandomState
+) -> NDArray[Any]:
+    """Draw row weights of the Bayesian bootstrap: Exp(1), each line of mean 1.
+
+    Parameters
+    ----------
+    n_draws : int
+        Number of lines.
+    n_rows : int
+        Number of rows.
+    rng : RandomState
+        Source of the draws.
+
+    Returns
+    -------
+    draws : ndarray of shape (n_draws, n_rows)
+        The weights.
+    """
+    draws = rng.standard_exponential((n_draws, n_rows))
+    return draws / draws.mean(axis=1, keepdims=True)
+
+
+def stacked_weights(
+    likelihoods: NDArray[Any],
+    prior: NDArray[Any],
+    row_weights: NDArray[Any],
+    *,
+    strength: float = 20.0,
+    n_steps: int = 60,
+) -> NDArray[Any]:
+    r"""Stack candidates by their held-out probabilities, with shrinkage.
+
+    Steps of EM for the mixture :math:`\sum_k w_k p_k` under a Dirichlet prior around
+    given weights:
+
+    .. math::
+        w_k \leftarrow \frac{s\, w^0_k + \sum_i v_i r_{ik}}{s + \sum_i v_i}, \qquad
+        r_{ik} = \frac{w_k p_{ki}}{\sum_j w_j p_{ji}} .
+
+    Parameters
+    ----------
+    likelihoods : ndarray of shape (n_candidates, l)
+        Held-out probability of the true class of each row.
+    prior : ndarray of shape (n_candidates,)
+        The weights :math:`w^0`, of sum 1.
+    row_weights : ndarray of shape (l,)
+        Weights v of the rows.
+    strength : float, default=20
+        How many rows the prior is worth.
+    n_steps : int, default=60
+        Number of steps.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_candidates,)
+        The weights, of sum 1.
+    """
+    active = np.flatnonzero(prior > 0)
+    p = np.maximum(likelihoods[active], np.finfo(float).tiny)
+    start = prior[active]
+    w = start.copy()
+    total = row_weights.sum()
+    for _ in range(n_steps):
+        shares = w[:, None] * p
+        shares /= shares.sum(axis=0)
+        w = (strength * start + shares @ row_weights) / (strength + total)
+    weights = np.zeros_like(prior)
+    weights[active] = w
+    return weights

@@ -1,0 +1,84 @@
+"""Leading eigenvectors of Laplacians: two solvers, one answer."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse import block_diag, eye_array
+from scipy.sparse.linalg import eigsh
+from sklearn.exceptions import ConvergenceWarning
+
+from fewlabels.graphs import (
+    graph_laplacian,
+    laplacian_eigenvectors,
+    similarity_graph,
+)
+
+
+def laplacian(rng, n, dtype=np.float64, n_neighbors=8):
+    X = rng.normal(size=(n, 3)).astype(dtype)
+    W = similarity_graph(X, n_neighbors=n_neighbors)
+    return graph_laplacian(W, "symmetric")
+
+
+@pytest.mark.parametrize("solver", ["dense", "chebyshev"])
+def test_against_arpack(rng, solver):
+    L = laplacian(rng, 900)
+    e, U = laplacian_eigenvectors(L, 40, solver=solver, tol=1e-6, random_state=0)
+    # Shift-invert, the method that neither of the two uses.
+    expected = np.sort(eigsh(L, 40, sigma=-1e-3, which="LM")[0])
+    assert_allclose(e, expected, rtol=0, atol=1e-6)
+    assert_allclose(U.T @ U, np.eye(40), rtol=0, atol=1e-8)
+    assert np.abs(L @ U - U * e).max() < 1e-6
+
+
+def test_single_precision(rng):
+    L = laplacian(rng, 4000, np.float32)
+    e, U = laplacian_eigenvectors(L, 60, solver="chebyshev", random_state=0)
+    assert U.dtype == np.float32
+    expected = (
+        1 - eigsh(eye_array(4000) - L.astype(np.float64), 60, which="LA")[0][::-1]
+    )
+    assert_allclose(e, expected, rtol=0, atol=1e-3)
+    assert np.linalg.norm(L @ U - U * e, axis=0).max() < 2e-3
+
+
+@pytest.mark.parametrize("solver", ["dense", "chebyshev"])
+def test_components_are_counted(rng, solver):
+    pieces = [laplacian(rng, n, n_neighbors=5) for n in (300, 200, 150, 100)]
+    L = block_diag(pieces, format="csr")
+    e, _ = laplacian_eigenvectors(L, 10, solver=solver, tol=1e-6, random_state=0)
+    assert np.count_nonzero(e < 1e-6) == 4
+
+
+def test_well_separated_clusters_do_not_swamp_the_rest(rng):
+    """Far apart, the filter grows so fast that single digits would be lost."""
+    W = np.kron(np.eye(30), np.ones((30, 30)))
+    W += 1e-4 * rng.uniform(size=W.shape)
+    W = W + W.T
+    L = graph_laplacian(W, "symmetric").astype(np.float32)
+    e, _ = laplacian_eigenvectors(L, 30, solver="chebyshev", random_state=0)
+    expected = np.linalg.eigvalsh(L.astype(np.float64))[:30]
+    assert_allclose(e, expected, rtol=0, atol=1e-3)
+
+
+def test_edgeless_and_tiny_graphs():
+    e, U = laplacian_eigenvectors(np.zeros((3, 3)), 3)
+    assert_allclose(e, 0)
+    assert_allclose(U.T @ U, np.eye(3))
+    assert laplacian_eigenvectors([[0.0]], 1)[1].shape == (1, 1)
+
+
+def test_no_convergence_is_said(rng):
+    L = laplacian(rng, 900)
+    with pytest.warns(ConvergenceWarning, match="raise tol"):
+        laplacian_eigenvectors(L, 40, solver="chebyshev", tol=1e-300)
+
+
+def test_bad_input(rng):
+    L = laplacian(rng, 20)
+    with pytest.raises(ValueError, match="n_vectors=21 must lie between"):
+        laplacian_eigenvectors(L, 21)
+    with pytest.raises(ValueError, match="solver='qr' must be"):
+        laplacian_eigenvectors(L, 2, solver="qr")

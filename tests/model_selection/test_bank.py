@@ -1,0 +1,265 @@
+"""The bank: kernels on one scale, the same for new rows, and no label in sight."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from fewlabels.graphs import graph_laplacian, nearest_neighbors, similarity_graph
+from fewlabels.model_selection._bank import BANKS, KernelBank
+from fewlabels.model_selection._bank_arrays import RowScaling, row_digests
+
+SMALL = replace(BANKS["default"], cluster_runs=5)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    centres = 4 * rng.normal(size=(3, 30))
+    return centres[np.arange(120) % 3] + rng.normal(size=(120, 30))
+
+
+@pytest.fixture(scope="module")
+def bank(rows):
+    return KernelBank(SMALL, random_state=0).build(rows)
+
+
+def kernel_named(bank, name):
+    return next(kernel for kernel in bank.kernels if kernel.name == name)
+
+
+def matrix(bank, name):
+    return kernel_named(bank, name).block(bank.sources, np.arange(bank.n_rows))
+
+
+def normalised(K):
+    """Step by step what every kernel of the bank goes through."""
+    n = K.shape[0]
+    H = np.eye(n) - 1 / n
+    K = H @ K @ H
+    return K * n / np.trace(K) + 1
+
+
+class TestEveryKernel:
+    def test_there_are_as_many_as_the_recipe_says(self, bank):
+        names = [kernel.name for kernel in bank.kernels]
+        # 50 whitened components of 30 and one-vector graphs do not exist here.
+        assert len(names) == len(set(names))
+        assert len(names) == 66 - 1
+
+    def test_symmetric_psd_centred_and_scaled(self, bank):
+        everything = np.arange(bank.n_rows)
+        for kernel in bank.kernels:
+            K = kernel.block(bank.sources, everything)
+            assert_allclose(K, K.T, atol=1e-10, err_msg=kernel.name)
+            assert np.linalg.eigvalsh(K)[0] > -1e-8, kernel.name
+            assert_allclose(K.mean(axis=1), 1, atol=1e-8, err_msg=kernel.name)
+            assert_allclose(K.diagonal().mean(), 2, atol=1e-8, err_msg=kernel.name)
+
+    def test_outputs_are_products_with_the_kernel(self, bank):
+        chosen = np.array([3, 50, 3, 77])
+        coef = np.array([[1.0, 0.0], [-2.0, 1.0], [0.5, 3.0], [0.0, -1.0]])
+        (view,) = bank.training_views()
+        everything = np.arange(bank.n_rows)
+        for kernel in bank.kernels:
+            K = kernel.block(bank.sources, everything)
+            outputs = kernel.outputs(bank.sources, chosen, coef)(view)
+            assert_allclose(
+                outputs, K[:, chosen] @ coef, atol=1e-8, err_msg=kernel.name
+            )
+
+    def test_primal_fit_equals_dual_fit(self, bank):
+        chosen = np.arange(0, 120, 2)
+        Y = np.random.default_rng(1).normal(size=(60, 2))
+        diagonal = np.linspace(0.5, 2.0, 60)
+        (view,) = bank.training_views()
+        for name in ("linear", "graph 5, heat", "clusters 4", "rbf 0.5 on graph 5, 10"):
+            kernel = kernel_named(bank, name)
+            K = kernel.block(bank.sources, chosen)
+            coef = np.linalg.solve(K + 0.1 * np.diag(diagonal), Y)
+            dual = kernel.outputs(bank.sources, chosen, coef)(view)
+            primal = kernel.primal_outputs(bank.sources, chosen, Y, 0.1, diagonal)(view)
+            assert_allclose(primal, dual, atol=1e-6, err_msg=name)
+
+    def test_batches_do_not_matter(self, bank):
+        coef = np.ones((2, 1))
+        for kernel in bank.kernels:
+            function = kernel.outputs(bank.sources, np.array([0, 9]), coef)
+            parts = [function(view) for view in bank.training_views(50)]
+            (view,) = bank.training_views()
+            whole = function(view)
+            assert_allclose(np.concatenate(parts), whole, atol=1e-9)
+
+
+class TestNewRows:
+    EXACT = (
+        "linear",
+        "rbf",
+        "components",
+        "clusters",
+        "deformed linear",
+        "deformed rbf",
+    )
+
+    def test_training_rows_as_new_rows(self, bank, rows):
+        """Functions of the row alone do not know whether it was in the training set."""
+        coef = np.array([[1.0], [-1.0], [0.5]])
+        (old,) = bank.training_views()
+        (new,) = bank.new_views(rows)
+        exact = [k for k in bank.kernels if k.family in self.EXACT]
+        assert len(exact) > 20
+        for kernel in exact:
+            function = kernel.outputs(bank.sources, np.array([0, 1, 2]), coef)
+            assert_allclose(
+                function(new), function(old), atol=1e-7, err_msg=kernel.name
+            )
+
+    def test_graph_vectors_extend_by_the_eigenvalue_equation(self, bank):
+        """S u = (1 - lam) u, read as a rule for one row."""
+        graph = bank.sources["graph 10"]
+        S = np.eye(bank.n_rows) - graph.laplacian.toarray()
+        assert_allclose(
+            S @ graph.train, graph.train * (1 - graph.eigenvalues), atol=1e-8
+        )
+
+    def test_rows_near_a_training_row_get_about_its_output(self, bank, rows):
+        coef = np.array([[1.0], [-1.0], [0.3]])
+        rng = np.random.default_rng(3)
+        (old,) = bank.training_views()
+        (new,) = bank.new_views(rows + 1e-3 * rng.normal(size=rows.shape))
+        # Of 120 rows, 50 vectors reach eigenvalue 1, where u = S u / (1 - lam) fails.
+        smooth = [k for k in bank.kernels if not k.name.endswith("50 vectors")]
+        for kernel in smooth:
+            function = kernel.outputs(bank.sources, np.array([0, 1, 2]), coef)
+            a, b = function(old)[:, 0], function(new)[:, 0]
+            assert np.corrcoef(a, b)[0, 1] > 0.9, kernel.name
+
+    def test_known_rows(self, bank, rows):
+        found = bank.known_rows(np.vstack([rows[5:7], rows[:1] + 1e-9]))
+        assert_array_equal(found, [*bank.index[5:7], -1])
+
+
+class TestAgainstPlainFormulas:
+    def test_gaussian(self, bank, rows):
+        X = rows / rows.std(axis=0).max()
+        d2 = cdist(X, X, "sqeuclidean")
+        median = np.median(d2[np.triu_indices(120, 1)])
+        expected = normalised(np.exp(-d2 / (2 * 0.35**2 * median)))
+        assert_allclose(matrix(bank, "rbf 0.35"), expected, atol=1e-8)
+
+    def test_linear_whitened_and_squared(self, bank, rows):
+        X = rows - rows.mean(axis=0)
+        assert_allclose(matrix(bank, "linear"), normalised(X @ X.T), atol=1e-8)
+        U, s, _ = np.linalg.svd(X, full_matrices=False)
+        W = U[:, :5] @ U[:, :5].T
+        assert_allclose(matrix(bank, "whitened 5"), normalised(W), atol=1e-8)
+        square = (U * s**2 @ U.T) ** 2
+        assert_allclose(matrix(bank, "squared linear"), normalised(square), atol=1e-8)
+
+    def test_graph_kernels(self, bank, rows):
+        W = similarity_graph(rows, n_neighbors=5)
+        lam, U = np.linalg.eigh(graph_laplacian(W, "symmetric").toarray())
+        c0 = int(np.count_nonzero(lam < 1e-10))
+        lam, U = lam[:60], U[:, :60]  # as many as half of the rows
+        r = lam / lam[c0 + 20]
+        power = U * (r + 0.1) ** -2.0 @ U.T
+        assert_allclose(matrix(bank, "graph 5, power 2"), normalised(power), atol=1e-6)
+        heat = U * np.exp(-3 * r) @ U.T
+        root = np.sqrt(heat.diagonal())
+        heat /= np.outer(root, root)
+        assert_allclose(matrix(bank, "graph 5, heat"), normalised(heat), atol=1e-6)
+
+    def test_deformed_kernel_has_the_inverse_it_should(self, bank):
+        """K~^-1 = K^-1 + g M, on the Gaussian base, which has full rank."""
+        graph = bank.sources["graph 5"]
+        F = bank.sources["gaussian features"].train
+        K = F @ F.T
+        L = graph.laplacian.toarray() / graph.eigenvalues[graph.n_null + 50]
+        deformed = np.linalg.inv(np.linalg.inv(K) + 0.1 * L @ L)
+        assert_allclose(
+            matrix(bank, "rbf 0.5 on graph 5, 0.1"), normalised(deformed), atol=1e-6
+        )
+
+    def test_geodesic_lengths_on_a_line(self):
+        """On a line the path is the distance, in units of the mean step."""
+        X = np.linspace(0, 1, 80)[:, None]
+        bank = KernelBank(SMALL, scale="none", random_state=0).build(X)
+        source = bank.sources["geodesic"]
+        d, _ = nearest_neighbors(bank.sources["components"].train, 5)
+        landmarks = np.argmin(source._costs, axis=0)
+        expected = cdist(X, X[landmarks]) / (X.std() * d.mean())
+        # A path of steps along a line may not overshoot, so it is as long.
+        assert_allclose(source._costs, expected, rtol=1e-6)
+
+    def test_clusters_count_runs(self, bank):
+        source = bank.sources["clusters 8"]
+        runs = source.train.indices.reshape(120, 5)
+        shares = np.mean(runs[:, None, :] == runs[None, :, :], axis=2)
+        assert_allclose(matrix(bank, "clusters 8"), normalised(shares), atol=1e-8)
+
+
+class TestScaling:
+    def test_a_table_is_standardised(self):
+        X = np.random.default_rng(0).normal(size=(50, 4)) * [1, 10, 100, 1000]
+        scaling = RowScaling("auto").fit(X)
+        assert scaling.kind_ == "standard"
+        assert_allclose(scaling.transform(X).std(axis=0), 1)
+
+    def test_pixels_keep_their_unit(self, rows):
+        scaling = RowScaling("auto").fit(rows)
+        assert scaling.kind_ == "none"
+        X = rows - rows.mean(axis=0)
+        assert_allclose(scaling.transform(rows) * X.std(axis=0).max(), X)
+
+    def test_text_gets_unit_rows(self):
+        X = sparse.random_array((40, 300), density=0.05, rng=0, format="csr")
+        X = X.multiply((np.arange(40) != 3)[:, None]).tocsr()  # an empty document
+        scaling = RowScaling("auto").fit(X)
+        assert scaling.kind_ == "unit"
+        norms = np.sqrt(scaling.transform(X).power(2).sum(axis=1))
+        assert_allclose(np.delete(norms, 3), 1)
+        assert norms[3] == 0
+
+    def test_constant_columns_are_dropped(self, rows):
+        X = np.hstack([rows, np.full((120, 2), 1e6)])
+        assert RowScaling("auto").fit(X).transform(X).shape == rows.shape
+
+
+def test_equal_rows_count_once(rows):
+    X = np.vstack([rows, rows[:30], -0.0 * rows[:2], 0.0 * rows[:1]])
+    bank = KernelBank(SMALL, random_state=0).build(X)
+    assert bank.n_rows == 121
+    assert_array_equal(bank.index[120:150], bank.index[:30])
+    assert bank.index[150] == bank.index[151] == bank.index[152]
+
+
+def test_digests_of_sparse_rows_ignore_how_they_are_stored():
+    A = sparse.csr_array(([1.0, 2.0, 0.0], [2, 0, 1], [0, 3]), shape=(1, 4))
+    B = sparse.csr_array(np.array([[2.0, 0.0, 1.0, 0.0]]))
+    assert row_digests(A) == row_digests(B)
+
+
+def test_sparse_and_dense_rows_make_the_same_kernels(rows):
+    X = np.where(np.abs(rows) > 2, rows, 0.0)
+    dense = KernelBank(SMALL, scale="none", random_state=0).build(X)
+    held = KernelBank(SMALL, scale="none", random_state=0).build(sparse.csr_array(X))
+    for name in ("linear", "rbf 0.5", "whitened 5", "squared linear", "graph 5, heat"):
+        assert_allclose(matrix(held, name), matrix(dense, name), atol=1e-5)
+
+
+def test_large_sets_are_sampled(monkeypatch, rows):
+    """With fewer anchors than rows kernels are still psd and nearly centred."""
+    from fewlabels.model_selection import _bank
+
+    monkeypatch.setattr(_bank, "_REFERENCE_ROWS", 80)
+    settings = replace(SMALL, anchors=60, rank=40, landmarks=20)
+    bank = KernelBank(settings, random_state=0).build(rows)
+    for kernel in bank.kernels:
+        K = kernel.block(bank.sources, np.arange(bank.n_rows))
+        assert np.linalg.eigvalsh(K)[0] > -1e-8, kernel.name
+        assert abs(K.mean() - 1) < 0.2, kernel.name

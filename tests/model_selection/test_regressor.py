@@ -1,0 +1,97 @@
+"""The automatic regressor."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_blobs, make_swiss_roll
+
+from fewlabels.model_selection import FewLabelsRegressor
+
+
+def roll(n=500, n_known=30, seed=0):
+    X, t = make_swiss_roll(n, noise=0.1, random_state=seed)
+    return X, t, np.where(np.arange(n) < n_known, t, np.nan)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, t, y = roll()
+    return X, t, y, FewLabelsRegressor(random_state=0).fit(X, y)
+
+
+def error(a, b):
+    return np.sqrt(np.mean((a - b) ** 2))
+
+
+def test_better_than_supervised_where_targets_follow_clusters():
+    X, cluster = make_blobs(300, 30, centers=5, cluster_std=4.0, random_state=0)
+    t = np.array([0.0, 3.0, -2.0, 7.0, 1.0])[cluster]
+    y = np.where(np.arange(300) < 15, t, np.nan)
+    model = FewLabelsRegressor(random_state=0).fit(X, y)
+    holes = np.isnan(y)
+    own = error(model.transduction_[holes], t[holes])
+    assert own < 0.5 * error(model.baseline_.predict(X)[holes], t[holes])
+    assert_array_equal(model.transduction_[~holes], y[~holes])
+    families = model.candidates_["family"]
+    assert model.candidates_["weight"][families == "linear"].sum() < 0.2
+
+
+def test_expected_error(fitted):
+    _, t, y, model = fitted
+    holes = np.isnan(y)
+    estimate = model.expected_error_
+    assert estimate.low < error(model.transduction_[holes], t[holes]) < estimate.high
+    assert model.baseline_error_.is_known
+    assert str(estimate).startswith(f"{estimate.value:.3g} (")
+
+
+def test_new_rows(fitted):
+    *_, model = fitted
+    X, t, _ = roll(seed=1)
+    assert model.score(X, t) > 0.9
+
+
+def test_holes_do_not_count_in_the_score(fitted):
+    X, t, y, model = fitted
+    known = ~np.isnan(y)
+    assert_allclose(model.score(X, y), model.score(X[known], t[known]))
+
+
+def test_units_do_not_matter(fitted):
+    X, _, y, model = fitted
+    other = FewLabelsRegressor(random_state=0).fit(X, 1e3 * y - 7)
+    assert_allclose(other.predict(X), 1e3 * model.predict(X) - 7, rtol=1e-6)
+    assert_allclose(
+        other.expected_error_.value, 1e3 * model.expected_error_.value, rtol=1e-6
+    )
+
+
+def test_other_targets_on_the_same_bank(fitted):
+    X, t, _, _ = fitted
+    _, _, y = roll(n_known=40)
+    fresh = FewLabelsRegressor(bank="fast", random_state=0).fit(X, y)
+    model = FewLabelsRegressor(bank="fast", random_state=0).fit(X, t).refit_labels(y)
+    assert_allclose(model.predict(X), fresh.predict(X))
+    with pytest.raises(ValueError, match="fit has seen 500 rows"):
+        model.refit_labels(y[1:])
+
+
+@pytest.mark.parametrize(
+    "known", [[3.0], [2.0, 2.0], [1.0, 2.0], [0.0, 1.0, 5.0]], ids=str
+)
+def test_hardly_any_targets(known):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = np.full(30, np.nan)
+    y[: len(known)] = known
+    model = FewLabelsRegressor(random_state=0).fit(X, y)
+    assert np.isfinite(model.predict(X + 0.1)).all()
+    assert model.expected_error_.is_known == (len(known) > 1)
+
+
+def test_equal_rows_with_different_targets():
+    X = np.zeros((6, 2))
+    y = np.array([1.0, 2.0, 3.0, np.nan, np.nan, np.nan])
+    model = FewLabelsRegressor(random_state=0).fit(X, y)
+    assert_allclose(model.transduction_[3:], 2.0)
