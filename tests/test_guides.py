@@ -5,6 +5,7 @@
 import doctest
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -34,5 +35,7 @@ def test_the_first_example():
     names = {}
     exec(code, names)
     X, y_true = names["X"], names["y_true"]
-    assert f"# {names['model'].score(X, y_true):.2f}\n" in code
-    assert f"# {names['baseline'].score(X, y_true):.2f}\n" in code
+    model = names["model"]
+    assert f"# {model.score(X, y_true):.2f}\n" in code
+    alone = np.mean(model.baseline_.predict(X) == y_true)
+    assert f"alone: {alone:.2f} right" in code
