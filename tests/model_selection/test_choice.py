@@ -150,6 +150,9 @@ class TestErrors:
         estimate = choice.expected_error(outputs, labelled, confidence=0.9)
         assert_allclose(estimate.value, 0.5 * (0.2 + 0.1))
         assert_allclose(choice.expected_error(outputs, labelled, None).value, 0.2)
+        no_error = choice.expected_error(labelled.Y, labelled, confidence=0.9)
+        assert no_error.low == 0
+        assert no_error.value > 0
 
     def test_temperature_follows_the_evidence(self, rng):
         _, labelled, _ = problem(rng, 100, few=False)

@@ -570,12 +570,14 @@ def expected_error(
         return ErrorEstimate(
             np.nan, 0.0, 1.0, "a class has a single label, label a second row of each"
         )
-    share = float(
+    held = float(
         np.average(wrong(outputs, labelled.codes), weights=labelled.importance)
     )
-    if confidence is not None:
-        share = 0.5 * (share + 1 - confidence)
-    low, high = binomial_interval(share, EFFECTIVE * labelled.size)
+    share = held if confidence is None else 0.5 * (held + 1 - confidence)
+    n_rows = EFFECTIVE * labelled.size
+    # Doubt alone is no evidence of errors: without any, the error may be zero.
+    low = binomial_interval(min(held, share), n_rows)[0]
+    high = binomial_interval(share, n_rows)[1]
     note = ""
     if counts.size >= MANY_CLASSES and labelled.size < 10 * counts.size:
         note = "an upper guess, as few labels per class leave less to learn from"
