@@ -233,3 +233,40 @@ def test_harmonic_functions_beside_label_spreading():
     for row in module.deviations(200):
         assert float(row["largest difference"]) < 1e-4
         assert row["different labels"] == 0
+
+
+class TestChooser:
+    """A tiny run of the comparison of the automatic classifier."""
+
+    @pytest.fixture
+    def chooser(self, monkeypatch):
+        script = SCRIPT.parents[1] / "chooser.py"
+        if not script.exists():
+            pytest.skip("the benchmarks are not part of this distribution")
+        pytest.importorskip("tqdm")
+        spec = importlib.util.spec_from_file_location("chooser_benchmark", script)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        rng = np.random.default_rng(0)
+        y = np.arange(120) % 2
+        X = rng.normal(size=(120, 5)) + 4 * y[:, None]
+        monkeypatch.setattr(module, "SETTINGS", [("toy", 10)])
+        splits = [np.arange(10), np.arange(10, 20)]
+        monkeypatch.setattr(module, "data_of", lambda name, n_labels: (X, y, splits))
+        return module
+
+    def test_run_resumes_and_prints_a_table(self, chooser, tmp_path, capsys):
+        call = ["run", "--out", str(tmp_path), "--methods", "automatic,new_rows"]
+        chooser.main(call)
+        lines = lines_of(tmp_path / "chooser_splits.csv")
+        assert len(lines) == 2 * 3  # automatic, its baseline, new rows
+        own = [float(r["error"]) for r in lines if r["method"] == "automatic"]
+        assert max(own) < 5
+        assert "toy | 10 | 2" in capsys.readouterr().out
+        chooser.main(call)
+        assert lines_of(tmp_path / "chooser_splits.csv") == lines
+
+    def test_families_are_dropped_one_by_one(self, chooser, capsys):
+        chooser.main(["drop", "--sets", "toy", "--splits", "1"])
+        header, line = capsys.readouterr().out.strip().split("\n")
+        assert len(header.split(" | ")) == len(line.split(" | "))

@@ -209,6 +209,25 @@ class TestOtherTasks:
         fresh = np.stack([rng.multinomial(40, topics[c]) for c in y]).astype(float)
         assert np.mean(model.predict(sparse.csr_array(fresh)) == y) > 0.95
 
+    @pytest.mark.parametrize("scale", ["auto", "standard", "unit", "none"])
+    @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+    def test_every_scale(self, scale, container):
+        X, y = make_blobs(90, 6, centers=3, cluster_std=0.5, random_state=0)
+        holes = np.where(np.arange(90) < 12, y, -1)
+        model = FewLabelsClassifier(bank="fast", scale=scale, random_state=0)
+        assert model.fit(container(X), holes).score(container(X), y) > 0.95
+
+    def test_approximate_neighbours(self):
+        pytest.importorskip("faiss")
+        X, y_true, y = moons(1000, n_labeled=20)
+        model = FewLabelsClassifier(
+            bank="fast", neighbors="approximate", random_state=0
+        ).fit(X, y)
+        assert model.score(X, y_true) > 0.97
+        new, y_new, _ = moons(seed=4)
+        again = pickle.loads(pickle.dumps(model))  # without the index
+        assert again.score(new, y_new) > 0.97
+
     def test_in_a_pipeline_and_under_cross_validation(self):
         X, y, _ = moons(120)
         model = make_pipeline(

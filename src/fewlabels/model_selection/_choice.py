@@ -40,6 +40,10 @@ N_HALVES = 20
 N_FIFTHS = 2
 N_DRAWS = 100
 INSURANCE = 0.1
+# Of candidates about equal the smoother one: a decade of ridge is worth this share of
+# the ranks. Small ridges spoil graph kernels around an odd label, and few labels do not
+# show it.
+SMOOTHNESS = 0.015
 # From so many classes on, an outer block takes one label of every class.
 MANY_CLASSES = 5
 N_OUTER = 20
@@ -149,7 +153,7 @@ class Pool(NamedTuple):
 
     Attributes
     ----------
-    n_ridges : int
+    ridges : ndarray of shape (n_ridges,)
         Candidates of one kernel lie together, one per ridge.
     supervised : ndarray of bool of shape (n_candidates,)
         Which ones make no use of unlabelled rows.
@@ -157,9 +161,20 @@ class Pool(NamedTuple):
         Weights where held-out rows say nothing.
     """
 
-    n_ridges: int
+    ridges: NDArray[Any]
     supervised: NDArray[np.bool_]
     fixed: NDArray[Any]
+
+    @property
+    def n_ridges(self) -> int:
+        """Ridges per kernel."""
+        return self.ridges.size
+
+    @property
+    def decades_below(self) -> NDArray[Any]:
+        """Decades from the ridge of every candidate up to the largest one."""
+        decades = np.log10(self.ridges.max() / self.ridges)
+        return np.tile(decades, self.supervised.size // self.n_ridges)
 
     def of_kernels(self, kernels: NDArray[np.intp]) -> "Pool":
         """Take the candidates of some kernels."""
@@ -167,7 +182,7 @@ class Pool(NamedTuple):
         fixed = self.fixed[rows]
         if not fixed.any():
             fixed = np.ones(rows.size)
-        return Pool(self.n_ridges, self.supervised[rows], fixed / fixed.sum())
+        return Pool(self.ridges, self.supervised[rows], fixed / fixed.sum())
 
 
 def held_out_losses(
@@ -244,7 +259,10 @@ def choose(
     used = losses.used(labelled)
     draws = bootstrap_draws(N_DRAWS, labelled.size, rng) * labelled.importance
     decay = 0.7 if labelled.few else 0.75
-    weights = decayed_weights(rank_sums(used, draws), pool.n_ridges, decay)
+    sums = rank_sums(used, draws)
+    if not labelled.few:
+        sums += SMOOTHNESS * len(used) * sums.shape[1] * pool.decades_below
+    weights = decayed_weights(sums, pool.n_ridges, decay)
     if not labelled.few and losses.many_log is not None:
         means = losses.many_log @ labelled.importance
         best = means.argmin(axis=1)
@@ -252,8 +270,8 @@ def choose(
         weights = stacked_weights(np.exp(-chosen), weights, labelled.importance)
     baseline = -1
     if pool.supervised.any():
-        sums = rank_sums(used, labelled.importance[None])[0]
-        baseline = int(np.where(pool.supervised, sums, np.inf).argmin())
+        plain = rank_sums(used, labelled.importance[None])[0]
+        baseline = int(np.where(pool.supervised, plain, np.inf).argmin())
         if not labelled.few:
             weights = (1 - INSURANCE) * weights
             weights[baseline] += INSURANCE
@@ -552,12 +570,14 @@ def expected_error(
         return ErrorEstimate(
             np.nan, 0.0, 1.0, "a class has a single label, label a second row of each"
         )
-    share = float(
+    held = float(
         np.average(wrong(outputs, labelled.codes), weights=labelled.importance)
     )
-    if confidence is not None:
-        share = 0.5 * (share + 1 - confidence)
-    low, high = binomial_interval(share, EFFECTIVE * labelled.size)
+    share = held if confidence is None else 0.5 * (held + 1 - confidence)
+    n_rows = EFFECTIVE * labelled.size
+    # Doubt alone is no evidence of errors: without any, the error may be zero.
+    low = binomial_interval(min(held, share), n_rows)[0]
+    high = binomial_interval(share, n_rows)[1]
     note = ""
     if counts.size >= MANY_CLASSES and labelled.size < 10 * counts.size:
         note = "an upper guess, as few labels per class leave less to learn from"

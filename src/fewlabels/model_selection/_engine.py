@@ -257,7 +257,7 @@ def _pool_of(kernels: list[BankKernel]) -> Pool:
         trusted[:] = True
     fixed = np.outer(trusted, RIDGES == FALLBACK_RIDGE).ravel().astype(float)
     supervised = np.repeat(np.isin(families, SUPERVISED), RIDGES.size)
-    return Pool(RIDGES.size, supervised, fixed / max(fixed.sum(), 1.0))
+    return Pool(RIDGES, supervised, fixed / max(fixed.sum(), 1.0))
 
 
 def _joined(parts: list[Losses]) -> Losses:
