@@ -14,6 +14,7 @@ from sklearn.preprocessing import KernelCenterer, StandardScaler
 from fewlabels.cluster import RLSClustering
 from fewlabels.cluster._rls import _by_first_row
 from fewlabels.datasets import make_moons
+from fewlabels.exceptions import IgnoredParameterWarning
 from fewlabels.partition import PartitionProblem
 from tests.helpers import assert_close
 from tests.reference import partition as reference
@@ -185,3 +186,26 @@ def test_given_start_and_pipeline(blobs):
 def test_numbers_of_clusters():
     assert_array_equal(_by_first_row(np.array([2, 2, 0, 2, 1])), [0, 0, 1, 0, 2])
     assert_array_equal(_by_first_row(np.array([1, 1])), [0, 0])
+
+
+def test_small_wide_rows_do_not_take_forever(rng):
+    """Two to the power of the rank is a part of the price of an exact solution."""
+    model = RLSClustering(kernel="linear").fit(rng.normal(size=(20, 10)))
+    assert model.solver_ == "branch_and_bound"
+    assert model.gap_ < 1e-9
+
+
+def test_many_rows_that_would_be_one_cluster(rng):
+    """Not to be empty is no bound that costs a dimension."""
+    X = rng.uniform(1, 2, (20_000, 2))
+    model = RLSClustering(kernel="linear", centering=False).fit(X)
+    assert (model.solver_, model.gap_) == ("exact", 0.0)
+    assert np.unique(model.labels_).size == 2
+
+
+def test_parameters_that_contradict(rng):
+    X = rng.normal(size=(5, 2))
+    with pytest.raises(ValueError, match="start names clusters for 4 rows"):
+        RLSClustering(start=[0, 1, 0, 1]).fit(X)
+    with pytest.warns(IgnoredParameterWarning, match="balance"):
+        RLSClustering(1, balance=0.5).fit(X)

@@ -316,3 +316,20 @@ def test_generators_that_hardly_count(rng):
     problem = PartitionProblem.from_factor(X, np.zeros(9))
     result = solve_exact(problem)
     assert_close(result.objective, reference.exhaustive_fast(problem)[0], scale=1)
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_no_empty_class(labelled):
+    """Where all in one class is best, the best of the other partitions."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n, rank = rng.integers(3, 11), rng.integers(1, 4)
+        X = rng.normal(size=(n, rank)) + 3 * rng.normal(size=rank)
+        X[rng.random(n) < 0.2] = 0.0
+        y = np.zeros(n)
+        y[0] = 1.0 if labelled else 0.0
+        problem = PartitionProblem.from_factor(X, y, lam=0.1, min_size=1)
+        result = solve_exact(problem)
+        assert_valid(problem, result, gap=0.0)
+        best = reference.exhaustive_fast(problem)[0]
+        assert_close(result.objective, best, scale=1)

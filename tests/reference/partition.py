@@ -66,7 +66,7 @@ def climb(problem, codes, max_steps=10_000):
         i = problem.free[step % problem.free.size]
         step += 1
         sizes = np.bincount(codes[problem.free], minlength=k)
-        best, target = value - tol, None
+        best, target = value, None
         for b in range(k):
             a = codes[i]
             if b == a or sizes[a] <= problem.lower[a] or sizes[b] >= problem.upper[b]:
@@ -74,7 +74,7 @@ def climb(problem, codes, max_steps=10_000):
             trial = codes.copy()
             trial[i] = b
             f = problem.objectives_of(trial[None])[0]
-            if f < best:
+            if f < best - tol:  # of equals, the first
                 best, target = f, b
         if target is None:
             unchanged += 1

@@ -89,14 +89,15 @@ def weighted_bound(B, e, nu, slack, delta):
     M = np.zeros((r, r))
     z = np.zeros(r)
     total, weight = 0.0, 0.0
+    floor = 1e-6 * largest  # smaller weights would only cost digits
     for at in range(1, m + 1):
         i = at % m  # the first row comes last, when it is known how small it may be
-        least = 1e-9 * largest
+        least = floor
         if i == 0:
             least -= nu * e[0] * e[0] / (1.0 + nu * weight)
         d = max(delta[i], least)
-        if abs(d) < 1e-9 * largest:
-            d = 1e-9 * largest
+        if abs(d) < floor:
+            d = floor
         total += d
         weight += e[i] * e[i] / d
         for s in range(r):
@@ -105,11 +106,13 @@ def weighted_bound(B, e, nu, slack, delta):
             for t in range(s + 1):
                 M[s, t] += scaled * B[i, t]
     share = nu / (1.0 + nu * weight)
+    size = 0.0  # of what is subtracted below, whose rounding errors remain
     for s in range(r):
+        size += abs(M[s, s])
         for t in range(s + 1):
             M[s, t] -= share * z[s] * z[t]
             M[t, s] = M[s, t]
-    c = np.linalg.eigvalsh(M)[-1]
+    c = np.linalg.eigvalsh(M)[-1] + 1e-15 * (m + r) * size
     return max(c, 0.0) * (total + nu * slack) * (1.0 + MARGIN)
 
 

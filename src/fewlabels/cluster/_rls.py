@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
 from fewlabels.kernels._rows import represent_rows
 from fewlabels.partition import PartitionProblem, solve
-from fewlabels.partition._solve import SOLVERS
+from fewlabels.partition._solve import HEURISTICS, SOLVERS
 
 
 class RLSClustering(ClusterMixin, BaseEstimator):
@@ -89,8 +90,8 @@ class RLSClustering(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Clusters of the training rows, numbered by their first row unless `balance`
-        or `start` give the clusters their numbers.
+        Clusters of the training rows, numbered by their first row unless `balance`,
+        or `start` of a heuristic, give the clusters their numbers.
     objective_ : float
         The objective.
     lower_bound_ : float or None
@@ -252,7 +253,13 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         )
         k, balance, tol = self.n_clusters, self.balance, self.balance_tol
         if k == 1:  # the second of two clusters stays empty
+            if balance is not None:
+                warn_ignored("balance", "there is a single cluster")
             k, balance, tol = 2, 0.0, 0.0
+        if not isinstance(self.start, str) and len(self.start) != n:
+            raise ValueError(
+                f"start names clusters for {len(self.start)} rows, but X has {n}."
+            )
         problem = make(
             rows.matrix,
             np.full(n, -1),
@@ -275,7 +282,8 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         self.result_, self.solver_ = result, result.solver
         self.objective_ = result.objective
         self.lower_bound_, self.gap_ = result.lower_bound, result.gap
-        named = self.balance is not None or not isinstance(self.start, str)
+        started = not isinstance(self.start, str) and result.solver in HEURISTICS
+        named = self.balance is not None or started
         self.labels_ = result.y if named else _by_first_row(result.y)
         model, self.intercept_ = rows.uncentered_model(problem.model(self.labels_))
         self.coef_ = model if rows.is_factor else None

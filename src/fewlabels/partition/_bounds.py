@@ -51,7 +51,8 @@ def lower_bound(problem: PartitionProblem, method: str = "best") -> float:
     Returns
     -------
     bound : float
-        No admissible partition has a smaller F.
+        No admissible partition has a smaller F, up to rounding errors beyond those that
+        a bad ratio of the kernel's largest eigenvalue to lam lets expect.
 
     See Also
     --------
@@ -91,7 +92,25 @@ def lower_bound(problem: PartitionProblem, method: str = "best") -> float:
             f"method={method!r} is unknown; use 'best' or one of {sorted(methods)}."
         )
     largest = min(methods[name](problem) for name in names)
-    return max(problem.constant - largest, 0.0)
+    return max(problem.constant - largest - rounding(problem), 0.0)
+
+
+def rounding(problem: PartitionProblem) -> float:
+    """Return what rounding errors may make of F.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+
+    Returns
+    -------
+    error : float
+        It grows with the largest eigenvalue of the kernel over lam.
+    """
+    t = float(problem.system.spectrum(1)[1].max(initial=0.0))
+    eps = float(np.finfo(np.float64).eps)
+    return problem.constant * problem.codes.size * eps / max(1.0 - t, eps)
 
 
 def certify(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._progress import Progress, ProgressLine
-from fewlabels.partition._bounds import Relaxation, lower_bound
+from fewlabels.partition._bounds import Relaxation, lower_bound, rounding
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._search import local_search
@@ -60,7 +60,8 @@ def branch_and_bound(
     problem : PartitionProblem
         A problem of two classes, with or without labelled points and bounds.
     time_limit : float, default=60.0
-        Seconds after which the best partition so far is returned; None for no limit.
+        Seconds after which the best partition so far is returned, or as soon as the
+        local search and the first bound are done; None for no limit.
     gap : float, default=0.0
         Stop when F is at most this share of F above its lower bound.
     max_nodes : int, default=None
@@ -144,7 +145,9 @@ def branch_and_bound(
         },
         stop_reason=stop_reason,
         representation="factor",
-        lower_bound=min(max(problem.constant - tree.bound, 0.0), objective),
+        lower_bound=min(
+            max(problem.constant - tree.bound - rounding(problem), 0.0), objective
+        ),
     )
 
 

@@ -6,7 +6,7 @@ import math
 from time import perf_counter
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
@@ -85,7 +85,7 @@ def solve_exact(
     :math:`y = \operatorname{sign}(B w)` for some direction w. All vertices are visited:
     by one sort for r = 2, in O(n log n), and otherwise by one sort for each of the
     planes in which r - 2 of the hyperplanes :math:`b_i^\top w = 0` meet, in
-    :math:`O(n^{r-1} \log n)`. With bounds on the class sizes the optimum is at
+    :math:`O(n^{r-1} (\log n + 2^r))`. With bounds on the class sizes the optimum is at
     :math:`y = \operatorname{sign}(B w - \tau)`, which is the same with one dimension
     more; that is done only if the optimum without bounds does not keep to them.
 
@@ -200,7 +200,8 @@ def sizes_matter(problem: PartitionProblem) -> bool:
     bounded : bool
         Whether an exact solution may need one dimension more.
     """
-    return bool(problem.lower[1] > 1 or problem.upper[1] < problem.free.size - 1)
+    lower, upper = problem.lower[1], problem.upper[1]
+    return bool(lower > 1 or upper < problem.free.size - 1 or lower == upper)
 
 
 def affordable_rank(n: int, bounded: bool) -> int:
@@ -257,9 +258,7 @@ class _Search:
     ) -> None:
         self.form = form.compressed()
         self.max_vertices, self.progress = max_vertices, progress
-        self.n_jobs = 1 if n_jobs is None else n_jobs
-        if self.n_jobs < 1:
-            self.n_jobs = max(cpu_count() + 1 + self.n_jobs, 1)
+        self.n_jobs = 1 if n_jobs is None else effective_n_jobs(n_jobs)
         self.n_cells = 0
         self.interrupted = False
 
@@ -273,8 +272,27 @@ class _Search:
         if form.admits(form.n_free - n_positive) and not form.offset.any():
             return -y
         if self.interrupted:
-            return form.best_signs(y @ form.B)
+            return form.best_signs(form.offset + y @ form.B)
+        if not form.bounded:
+            return self._best_unequal()
         return self._signs(*self._best_sum(bounded=True))
+
+    def _best_unequal(self) -> Array:
+        """Return the best signs that are not all equal.
+
+        If the signs for the direction of their own sum are all equal, they are one
+        change away from that, as any other change loses more; else they are a cell.
+        """
+        form = self.form
+        candidates = [self._signs(*self._best_sum(bounded=False, limited=True))]
+        for sign in (-1.0, 1.0):
+            y = np.full(form.n_free, sign)
+            p = form.offset + y @ form.B
+            squares = np.einsum("ij,ij->i", form.B, form.B)
+            y[np.argmax(squares - sign * (form.B @ p))] *= -1.0
+            candidates.append(y)
+        admitted = [y for y in candidates if form.admits(int(np.count_nonzero(y > 0)))]
+        return max(admitted, key=form.value)
 
     def _signs(self, p: Array, n_positive: int | None) -> Array:
         """Signs whose sum is p: each is that of b'p, as else its change would help."""
@@ -282,15 +300,22 @@ class _Search:
             return np.where(self.form.B @ p >= 0, 1.0, -1.0)
         return self.form.top_signs(p, n_positive)
 
-    def _best_sum(self, bounded: bool) -> tuple[Array, int | None]:
-        """Return the longest sum, and how many signs are positive in it."""
+    def _best_sum(
+        self, bounded: bool, limited: bool = False
+    ) -> tuple[Array, int | None]:
+        """Return the longest sum, and how many signs are positive in it.
+
+        `limited` keeps to the bounds among the cells of the problem itself, `bounded`
+        among those with one dimension more, where the optimum within any bounds is.
+        """
         form = self.form
         u, r = form.B.shape
         lower, upper = -np.inf, np.inf
         directions = form.B
+        if bounded or limited:
+            lower, upper = 2.0 * form.lower - u, 2.0 * form.upper - u
         if bounded:
             # sign(b'w - tau), where b is as long as 1, for comparable coordinates
-            lower, upper = 2.0 * form.lower - u, 2.0 * form.upper - u
             scale = np.abs(form.B).max(initial=0.0) or 1.0
             lifted = np.column_stack([form.B / scale, np.ones(u)])
             directions = np.ascontiguousarray(lifted @ row_space(lifted))
@@ -431,7 +456,7 @@ def enumerate_zonotope_vertices(
     -------
     signs : ndarray of int8 of shape (n_vertices, n_generators)
         Signs of the generators at every vertex, each vector once; 0 for generators
-        that are zero, whose signs do not matter.
+        that are zero, or shorter than 1e-12 of all together, whose signs do not matter.
     vertices : ndarray of shape (n_vertices, n_dimensions)
         The vertices, ``signs @ B``.
 
@@ -456,7 +481,8 @@ def enumerate_zonotope_vertices(
     """
     matrix = as_array(B, "B")
     signs = np.zeros((1, matrix.shape[0]), dtype=np.int8)
-    rotated = matrix @ row_space(matrix)
+    largest = np.abs(matrix).max(initial=0.0) or 1.0
+    rotated = (matrix / largest) @ row_space(matrix / largest)
     lengths = np.sqrt(np.einsum("ij,ij->i", rotated, rotated))
     counts = lengths > NEGLIGIBLE * lengths.sum()
     if counts.any():

@@ -42,7 +42,9 @@ class SignForm:
     @property
     def bounded(self) -> bool:
         """Whether the bounds exclude more than all signs being equal."""
-        return self.lower > 1 or self.upper < self.n_free - 1
+        return (
+            self.lower > 1 or self.upper < self.n_free - 1 or self.lower == self.upper
+        )
 
     def without_bounds(self) -> "SignForm":
         """Return the form with any number of positive signs."""
@@ -132,8 +134,8 @@ def sign_form(
     """
     if problem.n_classes != 2:
         raise ValueError(
-            f"this solver is for two classes, the problem has {problem.n_classes}: "
-            "use local_search, evolve or tabu_search."
+            f"this is for two classes, the problem has {problem.n_classes}: use "
+            "local_search, evolve or tabu_search, or method='dual' for a bound."
         )
     if rank is not None and rank < 1:
         raise ValueError(f"rank must be at least 1, got {rank}.")

@@ -22,8 +22,8 @@ HEURISTICS: dict[str, Callable[..., PartitionResult]] = {
 }
 SOLVERS = ("auto", *HEURISTICS, "exact", "branch_and_bound")
 
-# Cells that the exact solver tries in about a second on one core.
-CELLS_PER_SECOND = 1.5e7
+# Partitions that the exact solver tries in about a second on one core.
+PARTITIONS_PER_SECOND = 1e8
 
 
 # Points, and nodes, with which branch and bound ends within a second.
@@ -121,5 +121,6 @@ def _takes_a_second(problem: PartitionProblem) -> bool:
         return False
     # Bounds cost a dimension, unless they only exclude empty classes.
     u, rank = problem.free.size, B.shape[1] + sizes_matter(problem)
-    planes = math.comb(u, max(rank - 2, 0))
-    return planes * u * (1 if problem.labeled.size == 0 else 2) <= CELLS_PER_SECOND
+    pivots = max(min(rank, u) - 2, 0)
+    cells = math.comb(u, pivots) * u * (1 if problem.labeled.size == 0 else 2)
+    return cells * 2**pivots <= PARTITIONS_PER_SECOND
