@@ -184,7 +184,7 @@ class Comparison:
                 bounds = f"[{row['low']:+.3f}, {row['high']:+.3f}]"
                 line += f"  {row['difference']:+10.3f}  {bounds:^18}"
                 line += f"  {row['wins']:4d}  {row['losses']:6d}"
-            lines.append(f"{line}  {row['fit_seconds']:7.3g}")
+            lines.append(f"{line}  {row['fit_seconds']:7.2g}")
         return "\n".join(lines)
 
 
