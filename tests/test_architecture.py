@@ -24,7 +24,6 @@ FLOORS = [
     {"_labels", "_linalg", "_loops", "_progress"},
     {"kernels", "graphs", "partition", "optimize"},
     {
-        "active",
         "cluster",
         "datasets",
         "decomposition",
@@ -37,12 +36,27 @@ FLOORS = [
         "transfer",
     },
     {"model_selection", "plotting"},
+    {"active", "tabular"},
     {"cli"},
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 
 # Loaded inside the functions that need them, never by `import fewlabels.<package>`.
-OPTIONAL = ("click", "faiss", "matplotlib", "pandas", "pynndescent", "torch", "tqdm")
+OPTIONAL = (
+    "click",
+    "cvxpy",
+    "faiss",
+    "gymnasium",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "pynndescent",
+    "skactiveml",
+    "skops",
+    "tensorly",
+    "torch",
+    "tqdm",
+)
 
 
 def package_of(path):
