@@ -73,6 +73,12 @@ def models(n_clusters, width):
             NormalizedSpectralClustering(n_clusters, norm="random_walk", **graph),
             True,
         ),
+        "NormalizedSpectralClustering, kNN graph given, multilevel": (
+            NormalizedSpectralClustering(
+                n_clusters, norm="random_walk", eigen_solver="multilevel", **graph
+            ),
+            True,
+        ),
         "NystromSpectralClustering, 100 landmarks, from rows": (
             NystromSpectralClustering(
                 n_clusters,
@@ -87,7 +93,7 @@ def models(n_clusters, width):
 
 def warm_up():
     """Load everything once, so that no estimator pays for it."""
-    X = np.random.default_rng(0).normal(size=(700, 2))
+    X = np.random.default_rng(0).normal(size=(4000, 2))
     W = similarity_graph(X, weight="binary")
     for model, takes_graph in models(2, 1.0).values():
         timed(model, W if takes_graph else X)

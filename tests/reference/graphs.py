@@ -133,3 +133,23 @@ def matrix_function(L, h):
     return sum(
         h(v) * np.outer(u, u) for v, u in zip(np.maximum(values, 0), U.T, strict=True)
     )
+
+
+def aggregate(W):
+    """Stars of neighbours: centres in order, then heaviest edges."""
+    n = W.shape[0]
+    star = [None] * n
+    n_stars = 0
+    for i in range(n):
+        neighbours = [j for j in range(n) if W[i, j] > 0 and j != i]
+        if star[i] is None and all(star[j] is None for j in neighbours):
+            for j in [i, *neighbours]:
+                star[j] = n_stars
+            n_stars += 1
+    joined = list(star)
+    for i in range(n):
+        if star[i] is None:
+            known = [j for j in range(n) if W[i, j] > 0 and star[j] is not None]
+            heaviest = max(W[i, j] for j in known)
+            joined[i] = star[next(j for j in known if W[i, j] == heaviest)]
+    return joined, n_stars

@@ -25,9 +25,20 @@ class Assignment(NamedTuple):
     centers: NDArray[Any]
 
 
+# Up to so many rows for every cluster, all runs of k-means get all rows.
+SAMPLE_PER_CLUSTER = 5000
+
+
 def _by_kmeans(rows: NDArray[Any], n_clusters: int, n_init: int, rng: Any) -> Any:
     # tol=0 goes on until no row moves, so that every row is nearest to its own mean.
     model = KMeans(n_clusters, n_init=n_init, tol=0.0, random_state=rng)
+    n_sample = SAMPLE_PER_CLUSTER * n_clusters
+    if n_init > 1 and rows.shape[0] > n_sample:
+        # The best start is known from a sample; one run with all rows goes on from it.
+        sample = rows[rng.choice(rows.shape[0], n_sample, replace=False)]
+        model = KMeans(
+            n_clusters, init=model.fit(sample).cluster_centers_, n_init=1, tol=0.0
+        )
     return model.fit(rows).labels_
 
 

@@ -331,7 +331,8 @@ def minimum_normalized_cut(
     ----------
     W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
         Symmetric, non-negative weights; the diagonal is ignored. At least two vertices.
-    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+    eigen_solver : str, default="auto"
+        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
         See :func:`spectral_relaxation`.
     random_state : int, RandomState instance or None, default=None
         Seed of the first vector of ARPACK.
@@ -437,7 +438,8 @@ def recursive_normalized_cut(
         Largest number of parts, unless there are more components; None for any.
     min_size : int, default=1
         Splits that leave fewer vertices on a side are not made.
-    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+    eigen_solver : str, default="auto"
+        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
         See :func:`spectral_relaxation`.
     random_state : int, RandomState instance or None, default=None
         Seed of the first vectors of ARPACK.
@@ -552,7 +554,8 @@ class RecursiveNormalizedCut(GraphClusterer):
         Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
         Keyword parameters of a callable kernel.
-    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+    eigen_solver : str, default="auto"
+        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
         See :func:`spectral_relaxation`.
     random_state : int, RandomState instance or None, default=None
         Seed of ARPACK.

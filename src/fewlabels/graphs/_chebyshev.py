@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from fewlabels.graphs._eigen_parts import chebyshev_filter, orthonormal
 from fewlabels.graphs._laplacian import _check_square
 
 # Up to so many vertices a dense decomposition is quick.
@@ -122,7 +123,7 @@ def _chebyshev(
     cut = _quantile_of_spectrum(S, n_block / n, rng)
     theta, U, error = np.empty(0), X, np.inf
     for _ in range(_MAX_SWEEPS):
-        X = _orthonormal(_filtered(S, X, cut))
+        X = orthonormal(_filtered(S, X, cut))
         SX = S @ X
         theta, V = linalg.eigh((X.T @ SX).astype(np.float64))
         theta, V = theta[::-1], V[:, ::-1].astype(S.dtype)
@@ -152,28 +153,7 @@ def _filtered(S: csr_array, X: NDArray[Any], cut: float) -> NDArray[Any]:
     # T_m(x) = cosh(m arccosh x) beyond the interval: the degree that float allows.
     rate = np.arccosh(max((1 - centre) / half, 1 + 1e-12))
     degree = int(np.clip(np.log(2 * _GROWTH[S.dtype]) / rate, 2, _DEGREE))
-    # Mapped to [-1, 1] and doubled, so that a step is one product and one difference.
-    A = csr_array((2 / half) * (S - centre * eye_array(S.shape[0], dtype=S.dtype)))
-    A = A.astype(S.dtype)
-    before, now = X, 0.5 * (A @ X)
-    for _ in range(degree - 1):
-        after = A @ now
-        after -= before
-        before, now = now, after
-    return now
-
-
-def _orthonormal(X: NDArray[Any]) -> NDArray[Any]:
-    """Orthonormal basis of the columns: Cholesky twice, Householder if that fails."""
-    X = X / np.linalg.norm(X, axis=0)
-    for _ in range(2):
-        try:
-            R = linalg.cholesky((X.T @ X).astype(np.float64), check_finite=False)
-        except linalg.LinAlgError:
-            return np.linalg.qr(X)[0]
-        inverse = linalg.solve_triangular(R, np.eye(R.shape[0]), check_finite=False)
-        X = X @ inverse.astype(X.dtype)
-    return X
+    return chebyshev_filter(S, X, -1, cut, degree)
 
 
 def _quantile_of_spectrum(

@@ -9,14 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.sparse import csc_array, csr_array, eye_array, issparse
+from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from fewlabels.graphs._connectivity import ConnectivityReport, connectivity
+from fewlabels.graphs._eigen_parts import deflated, shifted_factor
 from fewlabels.graphs._laplacian import LAPLACIANS, check_weights
+from fewlabels.graphs._multilevel import NotConverged, multilevel
 
 # The Laplacians with orthogonal eigenvectors.
 SYMMETRIC_KINDS = ("unnormalized", "symmetric")
@@ -27,9 +29,6 @@ DENSE_VERTICES = 600
 # sparse matrix stay sparse. Graphs of few dimensions lie near 0.01, others above 0.05.
 # The former need inverse iteration, having no gaps; products are enough for the latter.
 THIN_ENVELOPE = 0.03
-# Makes a Laplacian of norm about 1 positive definite, and is small beside the gaps
-# between its eigenvalues, but not beside rounding errors.
-SHIFT = 1e-8
 
 
 class Spectral(NamedTuple):
@@ -89,22 +88,6 @@ def _bound(W: Any, degrees: NDArray[Any], kind: str) -> float:
     return float((degrees[edges.row] + degrees[edges.col]).max(initial=0.0))
 
 
-def deflated(null: csr_array, x: NDArray[Any]) -> NDArray[Any]:
-    """Take from signals their part in the null space."""
-    return x - null @ (null.T @ x)
-
-
-def sparse_factor(A: csc_array) -> Any:
-    """Factor a sparse symmetric positive definite matrix; the result has `solve`."""
-    # Positive definite: no pivoting, and an ordering for symmetric matrices.
-    return splu(
-        A,
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
-
-
 def signs(vectors: NDArray[Any]) -> NDArray[Any]:
     """Signs that make the entry of largest size of every column positive."""
     largest = np.argmax(np.abs(vectors), axis=0)
@@ -146,7 +129,7 @@ def _lanczos(
 def _shift_invert(
     A: Any, null: csr_array, k: int, bound: float, **arpack: Any
 ) -> NDArray[Any]:
-    factor = sparse_factor(csc_array(A + SHIFT * bound * eye_array(A.shape[0])))
+    factor = shifted_factor(A, bound)
 
     def inverted(x: NDArray[Any]) -> NDArray[Any]:
         return deflated(null, factor.solve(deflated(null, x)))
@@ -177,10 +160,17 @@ def _arpack(
     )[1]
 
 
+def _multilevel(
+    A: Any, null: csr_array, k: int, bound: float, **iteration: Any
+) -> NDArray[Any]:
+    return multilevel(A, null, k, bound, _shift_invert, **iteration)
+
+
 _SOLVERS: dict[str, Callable[..., NDArray[Any]]] = {
     "dense": _dense,
     "lanczos": _lanczos,
     "shift_invert": _shift_invert,
+    "multilevel": _multilevel,
 }
 EIGEN_SOLVERS = ("auto", *_SOLVERS)
 
@@ -200,8 +190,10 @@ def _chosen(solver: str, graph: Spectral, k: int, largest: bool) -> str:
     n, p = graph.null.shape
     if k == n - p:  # more than ARPACK computes
         return "dense"
-    if solver == "shift_invert" and not issparse(graph.L):
+    if solver in ("shift_invert", "multilevel") and not issparse(graph.L):
         return "dense"
+    if solver == "multilevel" and largest:  # no coarser graph knows the rough vectors
+        return "lanczos"
     if solver != "auto":
         return solver
     if n <= DENSE_VERTICES or 4 * k >= n - p:
@@ -231,15 +223,18 @@ def nonzero_eigenpairs(
         Number of eigenpairs, at most that of the eigenvalues that are not 0.
     largest : bool, default=False
         The high end of the spectrum, not the low one.
-    solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
-        LAPACK, ARPACK with products, or ARPACK with a sparse factor. "auto" takes the
-        first for small graphs and large parts of the spectrum, the last at the low end
-        where the factor is sparse too. For dense weights the last is the first. ARPACK
-        starts from one vector and may miss a copy of a multiple eigenvalue.
+    solver : {"auto", "dense", "lanczos", "shift_invert", "multilevel"}, default="auto"
+        LAPACK, ARPACK with products, ARPACK with a sparse factor, or a hierarchy of
+        coarser graphs, for large sparse ones. "auto" takes the first for small graphs
+        and large parts of the spectrum, the third at the low end where the factor is
+        sparse too. For dense weights the last two are the first, and at the high end
+        the last is the second. ARPACK starts from one vector and may miss a copy of a
+        multiple eigenvalue.
     tol : float, default=0
-        Relative accuracy of ARPACK; 0 for that of the machine.
+        Relative accuracy of the eigenvalues; 0 for that of the machine.
     max_iter : int, default=1000
-        Restarts of ARPACK, after which a factorisation helps out, with a warning.
+        Restarts of ARPACK, or corrections of "multilevel", after which a factorisation
+        helps out, with a warning.
     random_state : int, RandomState instance or None, default=0
         Seed of the first vector of ARPACK.
 
@@ -265,10 +260,10 @@ def nonzero_eigenpairs(
     name = _chosen(solver, graph, n_pairs, largest)
     try:
         vectors = _SOLVERS[name](A, null, n_pairs, bound, **arpack)
-    except ArpackNoConvergence as error:
-        backup = "shift_invert" if issparse(L) and name == "lanczos" else "dense"
+    except (ArpackNoConvergence, NotConverged) as error:
+        backup = "shift_invert" if issparse(L) and name != "shift_invert" else "dense"
         warnings.warn(
-            f"The eigenvectors did not converge in {max_iter} restarts of ARPACK "
+            f"The eigenvectors did not converge in {max_iter} restarts "
             f"({error}); using eigen_solver={backup!r}.",
             ConvergenceWarning,
             stacklevel=3,

@@ -30,28 +30,60 @@ def _check_square(A: Any, name: str) -> Any:
 
 def _is_symmetric(A: Any) -> bool:
     """Whether every entry equals its mirror image, up to rounding of its own size."""
+    return _equal_entries(A, _mirrored(A))
+
+
+def _mirrored(A: Any) -> Any:
+    """Transpose, in compressed rows if it is sparse."""
+    return A.T.tocsr() if issparse(A) else A.T
+
+
+def _equal_entries(A: Any, B: Any) -> bool:
+    """Whether two arrays are equal up to rounding of each entry."""
+    if issparse(A) and _same_pattern(A, B):
+        A, B = A.data, B.data
     tolerance = np.sqrt(np.finfo(A.dtype).eps)
-    excess = abs(A - A.T) > tolerance * (abs(A) + abs(A.T))
+    excess = abs(A - B) > tolerance * (abs(A) + abs(B))
     return not (excess.nnz if issparse(excess) else excess.any())
 
 
+def _same_pattern(A: csr_array, B: csr_array) -> bool:
+    """Whether two sparse arrays store the same places in the same order."""
+    return (
+        A.has_canonical_format
+        and B.has_canonical_format
+        and np.array_equal(A.indptr, B.indptr)
+        and np.array_equal(A.indices, B.indices)
+    )
+
+
 def check_weights(W: Any) -> Any:
-    """Symmetric, non-negative weights without diagonal."""
-    W = _check_square(W, "W")
-    W = W - (diags_array(W.diagonal()) if issparse(W) else np.diag(W.diagonal()))
-    W = csr_array(W) if issparse(W) else W
-    if not _is_symmetric(W):
+    """Symmetric, non-negative weights without diagonal, in arrays of their own."""
+    W = _check_square(W, "W").copy()
+    if issparse(W):
+        W.sum_duplicates()
+    if W.diagonal().any():
+        W = W - (diags_array(W.diagonal()) if issparse(W) else np.diag(W.diagonal()))
+        W = csr_array(W) if issparse(W) else W
+    mirrored = _mirrored(W)
+    if not _equal_entries(W, mirrored):
         raise ValueError(
             "W is not symmetric, so it has no graph Laplacian: symmetrise it, for "
             "instance by the larger of W and W.T."
         )
-    if W.min() < -100 * np.finfo(W.dtype).eps * _largest(W):
+    lowest = W.min()
+    if lowest < -100 * np.finfo(W.dtype).eps * _largest(W):
         raise ValueError(
-            f"W holds negative weights (down to {W.min():.3g}): pass similarities, "
+            f"W holds negative weights (down to {lowest:.3g}): pass similarities, "
             "which are not negative."
         )
-    W = 0.5 * (W + W.T)  # no-op but for rounding
-    return W.maximum(0) if issparse(W) else np.maximum(W, 0)
+    if issparse(W) and _same_pattern(W, mirrored):
+        W.data = 0.5 * (W.data + mirrored.data)  # no-op but for rounding
+    else:
+        W = 0.5 * (W + mirrored)
+    if lowest < 0:
+        return W.maximum(0) if issparse(W) else np.maximum(W, 0)
+    return W
 
 
 def _unnormalized(W: Any) -> Any:

@@ -189,7 +189,8 @@ def graph_fourier(
         matrix and some seconds for 2,000 vertices.
     kind : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian, see :func:`graph_laplacian`.
-    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+    eigen_solver : str, default="auto"
+        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
         "lanczos" only multiplies by the Laplacian, "shift_invert" factors it. "auto"
         takes "dense" up to 600 vertices or for more than a quarter of the spectrum,
         else "shift_invert" where the factor is sparse too, as in graphs of rows with
@@ -267,7 +268,8 @@ def graph_pca(
         Number of components, at most the number of non-zero eigenvalues.
     kind : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian, see :func:`graph_laplacian`.
-    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+    eigen_solver : str, default="auto"
+        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
         See :func:`graph_fourier`; "auto" never takes "shift_invert" at this end, where
         products are quicker.
 
@@ -321,7 +323,8 @@ def graph_mca(
         Number of components, at most the number of non-zero eigenvalues.
     kind : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian, see :func:`graph_laplacian`.
-    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+    eigen_solver : str, default="auto"
+        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
         See :func:`graph_fourier`.
 
     Returns
@@ -409,7 +412,8 @@ def eigengap_n_clusters(
     kind : {"unnormalized", "symmetric"}, default="symmetric"
         Which Laplacian. The eigenvalues of "symmetric" do not depend on the scale of
         the weights, nor on how dense a cluster is.
-    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+    eigen_solver : str, default="auto"
+        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
         See :func:`graph_fourier`.
 
     Returns
@@ -477,7 +481,8 @@ def graph_kmeans(
         Largest number that "eigengap" considers.
     kind : {"unnormalized", "symmetric"}, default="symmetric"
         Which Laplacian, see :func:`graph_laplacian`.
-    eigen_solver : {"auto", "dense", "lanczos", "shift_invert"}, default="auto"
+    eigen_solver : str, default="auto"
+        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
         See :func:`graph_fourier`.
     random_state : int, RandomState instance or None, default=None
         Seed of :class:`sklearn.cluster.KMeans`.

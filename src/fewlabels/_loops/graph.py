@@ -1,0 +1,44 @@
+"""Loops over the edges of a graph in compressed rows."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def aggregate(indptr, indices, weights):
+    """Divide the vertices of a graph into stars of neighbours.
+
+    First every vertex without a neighbour in a star becomes the centre of one, with all
+    its neighbours. Then the others join the star that their heaviest edge leads to;
+    those that have no edge stay alone. Entries without a positive weight are no edges.
+
+    Returns the star of every vertex and the number of stars.
+    """
+    n = indptr.shape[0] - 1
+    star = np.full(n, -1, np.int32)
+    n_stars = 0
+    for i in range(n):
+        free = star[i] < 0
+        for s in range(indptr[i], indptr[i + 1]):
+            if weights[s] > 0 and star[indices[s]] >= 0:
+                free = False
+                break
+        if free:
+            star[i] = n_stars
+            for s in range(indptr[i], indptr[i + 1]):
+                if weights[s] > 0:
+                    star[indices[s]] = n_stars
+            n_stars += 1
+    first = star.copy()
+    for i in range(n):
+        if first[i] >= 0:
+            continue
+        heaviest = 0.0
+        for s in range(indptr[i], indptr[i + 1]):
+            j = indices[s]
+            if first[j] >= 0 and weights[s] > heaviest:
+                heaviest = weights[s]
+                star[i] = first[j]
+    return star, n_stars

@@ -1,0 +1,65 @@
+"""Pieces that the eigensolvers of graph Laplacians share."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.sparse import csc_array, csr_array, eye_array
+from scipy.sparse.linalg import splu
+
+# Makes a Laplacian of norm about 1 positive definite, and is small beside the gaps
+# between its eigenvalues, but not beside rounding errors.
+SHIFT = 1e-8
+
+
+def sparse_factor(A: csc_array) -> Any:
+    """Factor a sparse symmetric positive definite matrix; the result has `solve`."""
+    # Positive definite: no pivoting, and an ordering for symmetric matrices.
+    return splu(
+        A,
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+
+
+def shifted_factor(A: csr_array, bound: float) -> Any:
+    """Factor a Laplacian that was made definite; the result has `solve`."""
+    return sparse_factor(csc_array(A + SHIFT * bound * eye_array(A.shape[0])))
+
+
+def deflated(null: csr_array, x: NDArray[Any]) -> NDArray[Any]:
+    """Take from signals their part in the null space."""
+    return x - null @ (null.T @ x)
+
+
+def orthonormal(X: NDArray[Any]) -> NDArray[Any]:
+    """Orthonormal basis of the columns: Cholesky twice, Householder if that fails."""
+    X = X / np.linalg.norm(X, axis=0)
+    for _ in range(2):
+        try:
+            R = linalg.cholesky((X.T @ X).astype(np.float64), check_finite=False)
+        except linalg.LinAlgError:
+            return np.linalg.qr(X)[0]
+        inverse = linalg.solve_triangular(R, np.eye(R.shape[0]), check_finite=False)
+        X = X @ inverse.astype(X.dtype)
+    return X
+
+
+def chebyshev_filter(
+    A: csr_array, X: NDArray[Any], low: float, high: float, degree: int
+) -> NDArray[Any]:
+    """Apply the Chebyshev polynomial that is small on [low, high]."""
+    centre, half = (high + low) / 2, (high - low) / 2
+    # Mapped to [-1, 1] and doubled, so that a step is one product and one difference.
+    S = (2 / half) * (A - centre * eye_array(A.shape[0], dtype=A.dtype))
+    S = csr_array(S).astype(A.dtype)
+    before, now = X, 0.5 * (S @ X)
+    for _ in range(degree - 1):
+        after = S @ now
+        after -= before
+        before, now = now, after
+    return now

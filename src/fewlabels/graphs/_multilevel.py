@@ -1,0 +1,230 @@
+"""Eigenvectors of a Laplacian by coarser and coarser graphs."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.sparse import csr_array
+
+from fewlabels.graphs._eigen_parts import (
+    chebyshev_filter,
+    deflated,
+    orthonormal,
+    shifted_factor,
+)
+
+# A graph of so few vertices is solved directly.
+COARSEST = 3000
+# Fewer vertices per vector cannot tell the vectors apart.
+RESOLUTION = 10
+# Vectors beyond those wanted: the last of a block converges slowly.
+GUARDS = 2
+# With the diagonal scaled to 1, all eigenvalues are at most 2. The smoother damps those
+# above the first number, and the coarser graph those below: stars of neighbours resolve
+# no more.
+ROUGH, HIGHEST = 0.1, 2.0
+# Products with the matrix per smoothing: of the guess from the coarser graph, which
+# jumps from star to star, and before and after every correction.
+FIRST_DEGREE, DEGREE = 8, 2
+# Condition of the search directions, squared, up to which all of them are used.
+MAX_CONDITION = 1e8
+
+
+class NotConverged(Exception):
+    """More steps would be needed."""
+
+
+class Level(NamedTuple):
+    """A graph and the way to the next coarser one.
+
+    Attributes
+    ----------
+    A : csr_array, a Laplacian
+    scale : ndarray of shape (n_vertices, 1), 1 / diagonal
+    null : csr_array, the null space of A
+    up : csr_array of shape (n_vertices, n_vertices of the coarser graph), orthonormal
+    """
+
+    A: csr_array
+    scale: NDArray[np.float64]
+    null: csr_array
+    up: csr_array
+
+
+def coarser(A: csr_array, null: csr_array) -> Level:
+    """Join neighbours to one vertex each.
+
+    The columns of `up` are pieces of the null space, so that the coarse matrix
+    ``up.T A up`` has the same one.
+    """
+    from fewlabels._loops.graph import aggregate  # numba is loaded where it is used
+
+    star, n_stars = aggregate(A.indptr, A.indices, -A.data)
+    # Every row of `null` has one entry: that of the vertex in its component.
+    norms = np.sqrt(np.bincount(star, weights=null.data**2, minlength=n_stars))
+    n = A.shape[0]
+    up = csr_array(
+        (null.data / norms[star], star, np.arange(n + 1)), shape=(n, n_stars)
+    )
+    diagonal = A.diagonal()
+    scale = 1 / np.where(diagonal > 0, diagonal, 1)
+    return Level(A, scale[:, None], null, up)
+
+
+def _smoothed(
+    A: csr_array, scale: NDArray[Any], R: NDArray[Any], degree: int = DEGREE
+) -> NDArray[Any]:
+    """Solve A Z = R for its rough part, by Chebyshev iteration on the scaled system."""
+    centre, half = (HIGHEST + ROUGH) / 2, (HIGHEST - ROUGH) / 2
+    # The usual recurrence for the residual polynomial T_m((c - x) / h) / T_m(c / h).
+    rho = half / centre
+    step = scale * R / centre
+    Z = step.copy()
+    for _ in range(degree - 1):
+        after = 1 / (2 * centre / half - rho)
+        step = after * rho * step + (2 * after / half) * scale * (R - A @ Z)
+        Z += step
+        rho = after
+    return Z
+
+
+class VCycle:
+    """An approximate inverse of a Laplacian, symmetric and positive, by its levels.
+
+    Parameters
+    ----------
+    levels : list of Level, the finest first
+    coarsest : the factor of the coarsest matrix
+    null : null space of the coarsest matrix
+    """
+
+    def __init__(self, levels: list[Level], coarsest: Any, null: csr_array) -> None:
+        self.levels = levels
+        self.coarsest = coarsest
+        self.null = null
+
+    def __call__(self, R: NDArray[Any], depth: int = 0) -> NDArray[Any]:
+        """Solve for a block of right-hand sides at a level."""
+        if depth == len(self.levels):
+            R = deflated(self.null, R)
+            return deflated(self.null, self.coarsest.solve(R))
+        A, scale, null, up = self.levels[depth]
+        Z = _smoothed(A, scale, R)
+        Z += up @ self(up.T @ (R - A @ Z), depth + 1)
+        Z += _smoothed(A, scale, R - A @ Z)
+        return deflated(null, Z)
+
+
+def _refined(
+    A: csr_array,
+    scale: NDArray[Any],
+    X: NDArray[Any],
+    k: int,
+    inverse: Callable[[NDArray[Any]], NDArray[Any]],
+    tol: float,
+    max_iter: int,
+) -> NDArray[Any]:
+    """Improve eigenvectors by locally optimal block conjugate gradients [1]_.
+
+    The error of an eigenvalue with residual r is r' A^-1 r up to terms of higher order.
+    While r is rough for the most part, A^-1 is about D^-1 / ROUGH there, with the
+    diagonal D; otherwise the cycle stands for A^-1. Both may be far off where weights
+    are uneven, so that the last change, usually larger, has to be small as well.
+
+    References
+    ----------
+    .. [1] A. Knyazev, "Toward the optimal preconditioned eigensolver", SIAM Journal on
+       Scientific Computing 23 (2001). :doi:`10.1137/S1064827500366124`
+    """
+    m = X.shape[1]
+    S, AS = X, A @ X
+    before = np.full(m, np.inf)
+    for _ in range(max_iter):
+        theta, Y = _ritz(S, AS, m)
+        # The new vectors, and how they differ from the old ones: the next direction.
+        X, AX = S @ Y, AS @ Y
+        D, AD = S[:, m:] @ Y[m:], AS[:, m:] @ Y[m:]
+        R = AX - X * theta
+        # Below the rounding of a product there is nothing to be gained.
+        goal = np.maximum(tol * theta, np.finfo(np.float64).eps / scale.min())[:k]
+        steady = np.all((before - theta)[:k] <= goal)
+        if steady and np.all(_products(R, scale * R)[:k] <= ROUGH * goal):
+            return X[:, :k]
+        Z = inverse(R)
+        if steady and np.all(_products(R, Z)[:k] <= goal):
+            return X[:, :k]
+        before = theta
+        S, AS = _normalized(np.hstack([X, Z, D]), np.hstack([AX, A @ Z, AD]))
+        if np.linalg.cond(S.T @ S) > MAX_CONDITION:  # start anew, without direction
+            S, AS = S[:, : 2 * m], AS[:, : 2 * m]
+    raise NotConverged(f"errors up to {np.max(_products(R, Z)[:k] / theta[:k]):.1e}")
+
+
+def _products(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
+    """Inner products of columns."""
+    return np.einsum("ij,ij->j", A, B)
+
+
+def _normalized(S: NDArray[Any], AS: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Scale columns to norm 1, without those that are zero."""
+    size = np.linalg.norm(S, axis=0)
+    kept = size > 0
+    return S[:, kept] / size[kept], AS[:, kept] / size[kept]
+
+
+def _ritz(
+    S: NDArray[Any], AS: NDArray[Any], m: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Smallest Ritz values in the span of columns, and their coefficients."""
+    H = S.T @ AS
+    try:
+        return linalg.eigh((H + H.T) / 2, S.T @ S, subset_by_index=[0, m - 1])
+    except linalg.LinAlgError as error:
+        raise NotConverged("directions became dependent") from error
+
+
+def multilevel(
+    A: csr_array,
+    null: csr_array,
+    k: int,
+    bound: float,
+    direct: Callable[..., NDArray[Any]],
+    *,
+    tol: float,
+    max_iter: int,
+    rng: np.random.RandomState,
+) -> NDArray[Any]:
+    """Eigenvectors of the smallest eigenvalues of a Laplacian outside its null space.
+
+    Neighbours are joined until the graph is small; there `direct` finds the
+    eigenvectors, which are carried back level by level, smoothed and corrected.
+    """
+    n_vectors = k + GUARDS
+    levels = []
+    while A.shape[0] > COARSEST:
+        level = coarser(A, null)
+        n_coarse = level.up.shape[1]
+        resolved = n_coarse - null.shape[1] >= RESOLUTION * n_vectors
+        if not resolved or 2 * n_coarse > A.shape[0]:  # a graph that does not shrink
+            break
+        levels.append(level)
+        A = csr_array(level.up.T @ (A @ level.up))
+        null = csr_array(level.up.T @ null)
+        null.eliminate_zeros()
+    if not levels:
+        return direct(A, null, k, bound, tol=0.0, max_iter=1000, rng=rng)
+    factor = shifted_factor(A, bound)
+    X = direct(A, null, n_vectors, bound, tol=1e-2, max_iter=1000, rng=rng)
+    cycle = VCycle(levels, factor, null)
+    for level in reversed(levels):
+        scaled = csr_array(level.A * level.scale)
+        X = chebyshev_filter(scaled, level.up @ X, ROUGH, HIGHEST, FIRST_DEGREE)
+    # Only the finest level is refined: elsewhere a good start is enough.
+    A, scale, null, _ = levels[0]
+    # Once more at the end: columns that are nearly parallel enlarge traces of it.
+    X = deflated(null, orthonormal(deflated(null, X)))
+    return _refined(A, scale, X, k, cycle, tol, max_iter)
