@@ -162,11 +162,28 @@ class TestLapSVM:
         times = lines_of(out / "lapsvm_times.csv")
         (pcg,) = [row for row in times if row["stopping"] == "stability"]
         assert pcg["Newton time / this, published"] == "4.0"
-        assert float(pcg["Newton time / this"]) > 0
+        assert pcg["Newton time / this"]
         assert pcg["iterations, published"] == "20"
         # A second call finds everything done and changes nothing.
         lapsvm.main(["tables", "--repetitions", "2", "--out", str(out)])
         assert lines_of(out / "lapsvm_repetitions.csv") == raw
+
+    def test_doubtful_weights_are_selected_by_validation(self, lapsvm, tmp_path):
+        lapsvm.main(["select", "--repetitions", "1", "--out", str(tmp_path)])
+        (line,) = lines_of(tmp_path / "lapsvm_selection.csv")
+        assert (line["dataset"], line["classifier"]) == ("toy", lapsvm.DUAL)
+        chosen = float(line["gamma_A"]), float(line["gamma_I"])
+        weights = lapsvm.parameters_of("toy", lapsvm.selection(tmp_path))[1]
+        assert weights[lapsvm.DUAL, ""] == chosen
+        # No other pair of the grid has a smaller error on V.
+        shared, _ = lapsvm.parameters_of("toy")
+        split = lapsvm.Split("toy", (4, 20), shared, 0)
+        errors = [
+            lapsvm.solve(split, lapsvm.DUAL, "", (a, b))["error_V"]
+            for a in lapsvm.GRID
+            for b in lapsvm.GRID
+        ]
+        assert lapsvm.solve(split, lapsvm.DUAL, "", chosen)["error_V"] == min(errors)
 
     def test_blank_parameters_are_filled(self, lapsvm):
         shared, weights = lapsvm.parameters_of("toy")
