@@ -46,7 +46,7 @@ class Scatter(NamedTuple):
     means: NDArray[Any]
 
 
-def fisher_measure(X: ArrayLike, y: ArrayLike, *, pairs: str = "mean") -> NDArray[Any]:
+def fisher_measure(X: Any, y: ArrayLike, *, pairs: str = "mean") -> NDArray[Any]:
     r"""Measure for every feature how well it tells pairs of classes apart.
 
     .. math:: \frac{(m_i - m_j)^2}{2 (v_i + v_j)}
@@ -124,7 +124,7 @@ def _moments(X: NDArray[Any], labels: Labels) -> tuple[NDArray[Any], NDArray[Any
     return means, variances
 
 
-def class_scatter(X: ArrayLike, y: ArrayLike) -> Scatter:
+def class_scatter(X: Any, y: ArrayLike) -> Scatter:
     r"""Compute the scatter within and between classes, with equal weight for each.
 
     .. math::
@@ -239,7 +239,7 @@ class FisherDiscriminantAnalysis(
         self.shrinkage = shrinkage
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike) -> Self:
         """Find the directions.
 
         Parameters
@@ -287,7 +287,7 @@ class FisherDiscriminantAnalysis(
         self.eigenvalues_ = eigenvalues
         return self
 
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Project rows on the directions.
 
         Parameters

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.base import (
     BaseEstimator,
@@ -21,6 +21,7 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_params
+from fewlabels.decomposition._shrinkage import soft_threshold
 
 SVD_SOLVERS = ("auto", "full", "partial")
 
@@ -30,32 +31,6 @@ MAX_PARTIAL_SHARE = 0.25
 OVERSAMPLING = 5
 # Block steps before all singular values are computed instead.
 MAX_BLOCK_STEPS = 20
-
-
-def soft_threshold(values: NDArray[Any], threshold: float) -> NDArray[Any]:
-    r"""Shrink towards zero: :math:`\mathrm{sign}(v) \max(|v| - t, 0)`.
-
-    Parameters
-    ----------
-    values : ndarray
-        Numbers v.
-    threshold : float
-        What is taken off their size, t.
-
-    Returns
-    -------
-    shrunk : ndarray
-        An array of the same shape.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fewlabels.decomposition import soft_threshold
-    >>> soft_threshold(np.array([-3.0, 0.5, 2.0]), 1.0)
-    array([-2.,  0.,  1.])
-    """
-    # v - clip(v) is exact where v is beyond the threshold and zero within it.
-    return values - np.clip(values, -threshold, threshold)
 
 
 class _LeadingTriplets:
@@ -196,7 +171,7 @@ _PROBLEM_CONSTRAINTS: dict[str, list[Any]] = {
     {"D": ["array-like"], **_PROBLEM_CONSTRAINTS}, prefer_skip_nested_validation=True
 )
 def robust_pca(
-    D: ArrayLike,
+    D: Any,
     *,
     lam: float | str = "auto",
     mu: float | None = None,
@@ -330,9 +305,9 @@ def robust_pca(
     if not converged:
         warnings.warn(
             f"robust_pca has not converged in max_iter={max_iter} steps: the residual "
-            f"is {residual / target:.1e} mu, and should be {tol:g} mu. Let mu fall more "
-            f"slowly (eta={eta:g}), end at a larger one (mu={target:.1e}) or raise "
-            "max_iter.",
+            f"is {residual / target:.1e} times mu, and should be {tol:g}. Let mu fall "
+            f"more slowly (eta={eta:g}), end at a larger one (mu={target:.1e}) or "
+            "raise max_iter.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -446,7 +421,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None) -> Self:
         """Take the rows apart.
 
         Parameters
@@ -471,7 +446,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_iter_ = result.n_iter
         return self
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> NDArray[np.float64]:
         """Project rows on the components.
 
         Parameters
@@ -488,7 +463,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return X @ self.components_.T
 
-    def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
+    def inverse_transform(self, Z: Any) -> NDArray[np.float64]:
         """Give the rows that belong to coordinates.
 
         Parameters

@@ -33,9 +33,7 @@ MINOR_POWERS = {"chen": 1, "douglas": 2}
 ROWS_PER_FRAME = 100
 
 
-def _stream(
-    X: ArrayLike, W: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _stream(X: Any, W: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     X = check_array(X, dtype=np.float64, order="C", input_name="X")
     W = np.array(W, dtype=np.float64, order="C", ndmin=2)
     if W.shape[0] != X.shape[1]:
@@ -55,7 +53,7 @@ def _steps(step: ArrayLike, n: int) -> NDArray[np.float64]:
     return np.array(np.broadcast_to(np.asarray(step, dtype=np.float64), (n,)))
 
 
-def oja_update(X: ArrayLike, W: ArrayLike, step: ArrayLike) -> NDArray[np.float64]:
+def oja_update(X: Any, W: Any, step: ArrayLike) -> NDArray[np.float64]:
     r"""Move a frame towards the principal subspace of some rows, by Oja's rule.
 
     .. math:: y = W^\top x, \qquad W \leftarrow W + b \, (x y^\top - W y y^\top)
@@ -101,7 +99,7 @@ def oja_update(X: ArrayLike, W: ArrayLike, step: ArrayLike) -> NDArray[np.float6
 
 
 def past_update(
-    X: ArrayLike, W: ArrayLike, P: ArrayLike, *, forgetting: float = 0.99
+    X: Any, W: Any, P: Any, *, forgetting: float = 0.99
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     r"""Move a frame towards the principal subspace of some rows, by least squares.
 
@@ -166,7 +164,7 @@ def past_update(
 
 
 def minor_update(
-    X: ArrayLike, W: ArrayLike, step: ArrayLike, *, method: str = "douglas"
+    X: Any, W: Any, step: ArrayLike, *, method: str = "douglas"
 ) -> NDArray[np.float64]:
     r"""Move a frame towards the minor subspace of some rows.
 
@@ -239,7 +237,7 @@ class _StreamingSubspace(
     }
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None) -> Self:
         """Start anew and follow the rows, `n_passes` times.
 
         Parameters
@@ -262,7 +260,7 @@ class _StreamingSubspace(
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
+    def partial_fit(self, X: Any, y: None = None) -> Self:
         """Follow some more rows.
 
         Parameters
@@ -319,7 +317,7 @@ class _StreamingSubspace(
         # as the subspace does.
         self.components_ = _nearest_orthonormal(self.frame_).T
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+    def transform(self, X: Any) -> NDArray[np.float64]:
         """Project rows on the subspace.
 
         Parameters

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.base import (
     BaseEstimator,
@@ -21,11 +21,11 @@ from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, fit_context
 
 
-def _basis(W: ArrayLike, name: str) -> NDArray[Any]:
+def _basis(W: Any, name: str) -> NDArray[Any]:
     return check_array(W, dtype=FLOATS, input_name=name)
 
 
-def subspace_projector(W: ArrayLike, *, complement: bool = False) -> NDArray[Any]:
+def subspace_projector(W: Any, *, complement: bool = False) -> NDArray[Any]:
     r"""Build the orthogonal projector on the span of the columns of a matrix.
 
     .. math:: P_S = V V^\top, \qquad P_N = I - P_S
@@ -65,7 +65,7 @@ def subspace_projector(W: ArrayLike, *, complement: bool = False) -> NDArray[Any
     return np.eye(P.shape[0], dtype=P.dtype) - P if complement else P
 
 
-def subspace_distance(W1: ArrayLike, W2: ArrayLike) -> float:
+def subspace_distance(W1: Any, W2: Any) -> float:
     r"""Measure how far the spans of the columns of two matrices are from each other.
 
     .. math:: \|P_1 - P_2\|_2 = \sin \theta_{\max}
@@ -169,7 +169,7 @@ class MinorComponentAnalysis(
         self.n_components = n_components
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None) -> Self:
         """Find the minor directions.
 
         Parameters
@@ -205,7 +205,7 @@ class MinorComponentAnalysis(
         self.contribution_ = np.sqrt(self.explained_variance_ / (total or 1.0))
         return self
 
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Compute the minor components of rows.
 
         Parameters
@@ -222,7 +222,7 @@ class MinorComponentAnalysis(
         X = validate_data(self, X, dtype=FLOATS, reset=False)
         return (X - self.mean_) @ self.components_.T
 
-    def inverse_transform(self, Z: ArrayLike) -> NDArray[Any]:
+    def inverse_transform(self, Z: Any) -> NDArray[Any]:
         """Give the part of rows that lies along the minor directions, and the mean.
 
         Parameters

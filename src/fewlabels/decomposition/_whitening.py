@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags, check_array
@@ -40,7 +40,7 @@ class RowCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
            [ 0.,  0.]])
     """
 
-    def fit(self, X: ArrayLike, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None) -> Self:
         """Check the rows.
 
         Parameters
@@ -58,7 +58,7 @@ class RowCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         validate_data(self, X, dtype=FLOATS)
         return self
 
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Subtract its mean from every row.
 
         Parameters
@@ -137,7 +137,7 @@ class ZCAWhitening(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.eps = eps
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None) -> Self:
         """Compute the whitening matrix.
 
         Parameters
@@ -169,7 +169,7 @@ class ZCAWhitening(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.coloring_ = coloring.astype(X.dtype, copy=False)
         return self
 
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Whiten rows.
 
         Parameters
@@ -186,7 +186,7 @@ class ZCAWhitening(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=FLOATS, reset=False)
         return (X - self.mean_) @ self.whitening_
 
-    def inverse_transform(self, Z: ArrayLike) -> NDArray[Any]:
+    def inverse_transform(self, Z: Any) -> NDArray[Any]:
         """Undo the whitening.
 
         Parameters
