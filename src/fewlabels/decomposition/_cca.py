@@ -291,7 +291,7 @@ class TwoViewTransformer(
 
     @property
     def _n_features_out(self) -> int:
-        return self.x_weights_.shape[1]  # type: ignore[attr-defined]
+        return self.x_weights_.shape[1]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

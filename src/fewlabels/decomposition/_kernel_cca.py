@@ -273,12 +273,12 @@ class KernelCCA(TwoViewTransformer):
         )
 
     def _x_scores(self, X: NDArray[Any]) -> NDArray[Any]:
-        K = self._x_centerer.transform(self.kernel_(X, self.X_fit_))
-        return K @ self.x_weights_
+        K = X if self.X_fit_ is None else self.kernel_(X, self.X_fit_)
+        return self._x_centerer.transform(K) @ self.x_weights_
 
     def _y_scores(self, Y: NDArray[Any]) -> NDArray[Any]:
-        K = self._y_centerer.transform(self.kernel_y_(Y, self.Y_fit_))
-        return K @ self.y_weights_
+        K = Y if self.Y_fit_ is None else self.kernel_y_(Y, self.Y_fit_)
+        return self._y_centerer.transform(K) @ self.y_weights_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -261,7 +261,7 @@ def robust_pca(
     (True, (1, 30))
     """
     D = check_array(D, dtype=np.float64, input_name="D")
-    weight = float(lam) if lam != "auto" else 1 / np.sqrt(max(D.shape))  # type: ignore[arg-type]
+    weight = float(lam) if lam != "auto" else 1 / np.sqrt(max(D.shape))
     start = 0.99 * float(linalg.norm(D, 2))
     target = 1e-9 * start if mu is None else float(mu)
     current = max(start, target)

@@ -32,7 +32,7 @@ ELASTIC_NET_MAX_ITER = 100_000
 
 
 def elastic_net(
-    X: Any, y: ArrayLike, *, lam1: float, lam2: float, rescale: bool = False
+    X: Any, y: Any, *, lam1: float, lam2: float, rescale: bool = False
 ) -> NDArray[np.float64]:
     r"""Solve the elastic net in its form with sums of squares.
 
@@ -399,7 +399,7 @@ class ElasticNetSparsePCA(
         lengths = np.linalg.norm(loadings.B, axis=0)
         if not lengths.all():
             warnings.warn(
-                f"lam1={self.lam1} leaves no feature in {np.sum(lengths == 0)} of "
+                f"lam1={self.lam1!r} leaves no feature in {np.sum(lengths == 0)} of "
                 f"{self.n_components} components: they are zero. Use a smaller one.",
                 UserWarning,
                 stacklevel=2,

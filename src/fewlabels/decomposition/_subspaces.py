@@ -13,8 +13,8 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.decomposition import PCA
 from sklearn.utils import Tags, check_array
+from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._linalg import FLOATS
@@ -185,21 +185,19 @@ class MinorComponentAnalysis(
             The fitted estimator.
         """
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
-        d = X.shape[1]
+        n, d = X.shape
         if self.n_components > d:
             raise ValueError(
                 f"n_components={self.n_components} must be at most the number of "
                 f"features, n_features={d}."
             )
-        # All directions are needed, those without variance too: PCA leaves these out
-        # where there are few rows.
-        pca = PCA(svd_solver="full").fit(X)
+        self.mean_ = X.mean(axis=0)
+        # All directions are needed, those without any variance too.
+        _, s, Vt = linalg.svd(X - self.mean_, full_matrices=n < d, check_finite=False)
+        _, Vt = svd_flip(None, Vt, u_based_decision=False)
         variance = np.zeros(d, dtype=X.dtype)
-        variance[: pca.n_components_] = pca.explained_variance_
-        missing = linalg.null_space(pca.components_).T.astype(X.dtype, copy=False)
-        directions = np.vstack([pca.components_, missing])
-        self.mean_ = pca.mean_
-        self.components_ = directions[-self.n_components :]
+        variance[: s.size] = s**2 / (n - 1)
+        self.components_ = Vt[-self.n_components :]
         self.explained_variance_ = variance[-self.n_components :]
         total = float(variance.sum())
         self.contribution_ = np.sqrt(self.explained_variance_ / (total or 1.0))
