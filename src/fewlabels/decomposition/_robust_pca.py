@@ -29,6 +29,8 @@ SVD_SOLVERS = ("auto", "full", "partial")
 MAX_PARTIAL_SHARE = 0.25
 # Singular vectors asked for beyond those that are needed, so that none is missed.
 OVERSAMPLING = 5
+# Where the weight of the penalties ends by default, as a share of where it starts.
+SMALLEST_SHARE = 1e-7
 # Block steps before all singular values are computed instead.
 MAX_BLOCK_STEPS = 20
 
@@ -207,9 +209,10 @@ def robust_pca(
         recovers any low-rank matrix that is not itself sparse from errors at random
         places.
     mu : float, default=None
-        Weight of both penalties. None takes 1e-9 of the largest singular value: D has
-        no other noise. With noise of standard deviation s in all entries, take
-        :math:`s \sqrt{2 \max(m, n)}`.
+        Weight of both penalties, by which the singular values of A come out too small.
+        None takes 1e-7 of the largest singular value of D: there is no other noise.
+        Smaller ones are hard to converge to. With noise of standard deviation s in all
+        entries, take :math:`s \sqrt{2 \max(m, n)}`.
     eta : float, default=0.9
         Factor by which the weight falls in each step. Where the parts are hard to tell
         from each other, 0.97 gets closer to the solution.
@@ -263,7 +266,7 @@ def robust_pca(
     D = check_array(D, dtype=np.float64, input_name="D")
     weight = float(lam) if lam != "auto" else 1 / np.sqrt(max(D.shape))
     start = 0.99 * float(linalg.norm(D, 2))
-    target = 1e-9 * start if mu is None else float(mu)
+    target = SMALLEST_SHARE * start if mu is None else float(mu)
     current = max(start, target)
     rng = check_random_state(random_state)
     triplets = _LeadingTriplets(D.shape, svd_solver, rng)
