@@ -94,6 +94,7 @@ def numpy_past(X, W, P, forgetting):
         h = P @ y
         g = h / (forgetting + y @ h)
         P = (P - np.outer(g, h)) / forgetting
+        P = (P + P.T) / 2  # without this, rounding makes it explode
         W = W + np.outer(x - W @ y, g)
     return W
 

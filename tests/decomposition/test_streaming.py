@@ -125,6 +125,15 @@ def test_past_is_weighted_least_squares(rng):
     assert_allclose(P, linalg.inv(C_yy), rtol=1e-8)
 
 
+def test_past_keeps_its_inverse_correlation_positive(rng):
+    """Rounding errors of a plain recursion grow until P is anything but positive."""
+    X = rng.normal(size=(20_000, 10)) * np.linspace(2, 0.5, 10)
+    W, P = past_update(X, frame(rng, 10, 3), np.eye(3))
+    values = linalg.eigvalsh(P)
+    assert 0 < values[0] < values[-1] < 10 * values[0]
+    assert_allclose(W.T @ W, np.eye(3), atol=0.2)
+
+
 def test_oja_with_noisy_steps(rng):
     """The rate and the number of rows of a run whose error is known."""
     scales = np.sqrt([4.0, 3.0, 1.0, 0.5, 0.3, 0.1])

@@ -18,6 +18,7 @@ def past(X, forgetting, W, P):
         h = P @ y
         g = h / (forgetting + y @ h)
         P = (P - np.outer(g, h)) / forgetting
+        P = (P + P.T) / 2
         W = W + np.outer(x - W @ y, g)
     return W, P
 
