@@ -70,6 +70,15 @@ class TestAveragedFlow:
         W = flow(update, C, W, 1e-3, 30_000)
         assert subspace_distance(W, V[:, -2:]) < 2e-2
 
+    def test_with_the_sign_as_printed_chen_finds_the_principal_subspace(self, problem):
+        C, V, W = problem
+
+        def update(X, W, step):
+            return minor_update(X, W, -step, method="chen")
+
+        W = flow(update, C, W, 1e-3, 20_000)
+        assert subspace_distance(W, V[:, :2]) < 2e-2
+
     def test_only_douglas_makes_the_frame_orthonormal(self, problem):
         C, _, W = problem
         W = W * [1.3, 0.8]
