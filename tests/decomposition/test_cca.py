@@ -84,6 +84,15 @@ class TestSolvers:
         Z_more = (more - more.mean(axis=0)) @ found.x_weights
         assert_allclose(np.abs(Z_more), np.abs(Z), atol=1e-6)
 
+    def test_dependent_features_of_low_precision(self, views, solver):
+        """What float32 leaves of a sum is no direction of its own."""
+        X, Y = (V.astype(np.float32) for V in views)
+        more = np.column_stack([X, X @ np.float32([0.1, 0.2, 0.3, 0.4])])
+        plain, found = solver(X, Y), solver(more, Y)
+        assert found.x_weights.shape == (5, 3)
+        assert_allclose(found.correlations, plain.correlations, atol=1e-4)
+        assert np.abs(found.x_weights).max() < 10
+
     def test_bad_arguments(self, views, solver):
         X, Y = views
         with pytest.raises(ValueError, match="reg"):

@@ -41,14 +41,16 @@ class CanonicalPairs(NamedTuple):
     correlations: NDArray[np.float64]
 
 
-def _views(X: Any, Y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Validate two views and centre their columns."""
-    views = [
-        check_array(V, dtype=np.float64, ensure_min_samples=2, input_name=name)
-        for V, name in ((X, "X"), (Y, "Y"))
-    ]
+def _views(X: Any, Y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Validate two views and centre their columns; say how exact they are."""
+    views, eps = [], 0.0
+    for V, name in ((X, "X"), (Y, "Y")):
+        V = check_array(V, dtype=FLOATS, ensure_min_samples=2, input_name=name)
+        eps = max(eps, float(np.finfo(V.dtype).eps))
+        V = V.astype(np.float64, copy=False)
+        views.append(V - V.mean(axis=0))
     check_consistent_length(*views)
-    return views[0] - views[0].mean(axis=0), views[1] - views[1].mean(axis=0)
+    return views[0], views[1], eps
 
 
 def _orient(x_weights: NDArray[Any], y_weights: NDArray[Any]) -> None:
@@ -95,11 +97,11 @@ def pairs_from_factors(
 
 
 def _thin_svd(
-    X: NDArray[np.float64],
+    X: NDArray[np.float64], eps: float
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """SVD without the directions in which there is only rounding."""
     U, s, Vt = linalg.svd(X, full_matrices=False, check_finite=False)
-    keep = s > max(X.shape) * np.finfo(X.dtype).eps * np.max(s, initial=0.0)
+    keep = s > max(X.shape) * eps * np.max(s, initial=0.0)
     return U[:, keep], s[keep], Vt[keep].T
 
 
@@ -144,8 +146,8 @@ def cca_svd(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
     array([1.  , 0.22])
     """
     _check_reg(reg)
-    X, Y = _views(X, Y)
-    return pairs_from_factors(_thin_svd(X), _thin_svd(Y), reg)
+    X, Y, eps = _views(X, Y)
+    return pairs_from_factors(_thin_svd(X, eps), _thin_svd(Y, eps), reg)
 
 
 def cca_eigen(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
@@ -190,11 +192,13 @@ def cca_eigen(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
     array([1.  , 0.22])
     """
     _check_reg(reg)
-    X, Y = _views(X, Y)
+    X, Y, eps = _views(X, Y)
     # With M M' the pseudo-inverse of C_xx, w_x = M u makes it a symmetric problem
     # without C_xx, and a singular C_xx no problem.
-    M_x = inverse_square_root(X.T @ X + reg * np.eye(X.shape[1]))
-    M_y = inverse_square_root(Y.T @ Y + reg * np.eye(Y.shape[1]))
+    M_x, M_y = (
+        inverse_square_root(V.T @ V + reg * np.eye(V.shape[1]), tol=V.shape[1] * eps)
+        for V in (X, Y)
+    )
     T = M_y.T @ (Y.T @ X) @ M_x
     squares, Q = linalg.eigh(T.T @ T, check_finite=False)
     k = min(M_x.shape[1], M_y.shape[1])
@@ -373,11 +377,11 @@ class SVDCCA(TwoViewTransformer):
     x_weights_ : ndarray of shape (n_features, n_components)
         Weights of the first view. The scores of the training rows have unit variance
         (with `reg`, a little less).
-    y_weights_ : ndarray of shape (n_features_y_, n_components)
+    y_weights_ : ndarray of shape (n_features_y, n_components)
         Weights of the second view.
     x_mean_ : ndarray of shape (n_features,)
         Mean of the first view.
-    y_mean_ : ndarray of shape (n_features_y_,)
+    y_mean_ : ndarray of shape (n_features_y,)
         Mean of the second view.
     n_features_in_ : int
         Number of features of the first view.

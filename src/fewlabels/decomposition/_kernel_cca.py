@@ -114,8 +114,8 @@ class KernelCCA(TwoViewTransformer):
 
     .. math::
         \max_{f, g} \; \operatorname{cov}(f(x), g(y)) \quad \text{subject to} \quad
-        \operatorname{var} f(x) + \tfrac{\kappa}{n} \|f\|_K^2 = 1, \;
-        \operatorname{var} g(y) + \tfrac{\kappa}{n} \|g\|_K^2 = 1
+        \operatorname{var} f(x) + \tfrac{\kappa}{n - 1} \|f\|_K^2 = 1, \;
+        \operatorname{var} g(y) + \tfrac{\kappa}{n - 1} \|g\|_K^2 = 1
 
     with functions from the spaces of two kernels. See :func:`kernel_cca`. It takes time
     in proportion to the cube of the number of rows; for many rows, hand the features

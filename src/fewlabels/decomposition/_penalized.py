@@ -288,7 +288,7 @@ class SparseCCA(TwoViewTransformer):
     ----------
     x_weights_ : ndarray of shape (n_features, n_components)
         Weights u of the standardised features of the first view.
-    y_weights_ : ndarray of shape (n_features_y_, n_components)
+    y_weights_ : ndarray of shape (n_features_y, n_components)
         Weights v of those of the second view.
     covariances_ : ndarray of shape (n_components,)
         Covariance of the two scores of a pair, after the pairs before are taken off.

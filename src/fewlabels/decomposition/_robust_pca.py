@@ -300,8 +300,9 @@ def robust_pca(
         Y -= difference
         residual = np.sqrt(2) * float(np.linalg.norm(Y))
         if at_target:
-            if residual <= tol * current:
-                converged, confirm = is_full, True
+            # What partial SVDs find is confirmed by a step with a full one.
+            confirm = residual <= tol * current
+            converged = confirm and is_full
             # Momentum that points uphill is dropped: it would only oscillate.
             if np.vdot(Y, difference - before) > 0:
                 t = t_before = 1.0
@@ -364,9 +365,9 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         The low-rank part of the training rows.
     sparse_ : ndarray of shape (n_samples, n_features)
         The gross errors in the training rows.
-    components_ : ndarray of shape (rank_, n_features)
+    components_ : ndarray of shape (rank, n_features)
         Orthonormal directions that span the rows of the low-rank part.
-    singular_values_ : ndarray of shape (rank_,)
+    singular_values_ : ndarray of shape (rank,)
         Singular values of the low-rank part.
     rank_ : int
         Rank of the low-rank part.
@@ -460,7 +461,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Returns
         -------
-        Z : ndarray of shape (n_samples, rank_)
+        Z : ndarray of shape (n_samples, rank)
             Their coordinates.
         """
         check_is_fitted(self)
@@ -472,7 +473,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Parameters
         ----------
-        Z : array-like of shape (n_samples, rank_)
+        Z : array-like of shape (n_samples, rank)
             Coordinates.
 
         Returns
