@@ -51,7 +51,8 @@ film += noise * rng.normal(size=film.shape)
 # ---------------
 # One row per frame. The noise on all pixels has a known size, which gives the weight
 # `mu` of the penalties: what is smaller than the noise goes into neither part. PCA with
-# the same rank has to share the balls among all frames.
+# the same rank has to share the balls among all frames. The wall and the light of the
+# window make rank 2; the third singular value is next to nothing.
 from fewlabels.decomposition import PCA, robust_pca
 
 D = film.reshape(n_frames, -1)
@@ -61,6 +62,7 @@ pca = PCA(rank).fit(D)
 by_pca = pca.inverse_transform(pca.transform(D)).reshape(film.shape)
 by_robust_pca = result.low_rank.reshape(film.shape)
 print(f"rank {rank} after {result.n_iter} steps, {result.n_full_svd} full SVDs")
+print("singular values:", result.singular_values.round(2))
 
 
 def error(estimate):
