@@ -196,10 +196,9 @@ def minor_update(
     References
     ----------
     .. [1] T. Chen, S. Amari, Q. Lin, "A unified algorithm for principal and minor
-       components extraction", Neural Networks 11 (1998).
-       :doi:`10.1016/S0893-6080(98)00004-5`
+       components extraction", Neural Networks 11 (1998), 385-390.
     .. [2] S. C. Douglas, S.-Y. Kung, S. Amari, "A self-stabilized minor subspace rule",
-       IEEE Signal Processing Letters 5 (1998). :doi:`10.1109/97.736233`
+       IEEE Signal Processing Letters 5 (1998).
 
     Examples
     --------
@@ -570,10 +569,9 @@ class MinorSubspace(_StreamingSubspace):
     References
     ----------
     .. [1] T. Chen, S. Amari, Q. Lin, "A unified algorithm for principal and minor
-       components extraction", Neural Networks 11 (1998).
-       :doi:`10.1016/S0893-6080(98)00004-5`
+       components extraction", Neural Networks 11 (1998), 385-390.
     .. [2] S. C. Douglas, S.-Y. Kung, S. Amari, "A self-stabilized minor subspace rule",
-       IEEE Signal Processing Letters 5 (1998). :doi:`10.1109/97.736233`
+       IEEE Signal Processing Letters 5 (1998).
 
     Examples
     --------
