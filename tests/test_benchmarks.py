@@ -237,6 +237,23 @@ def test_spectral_benchmark_runs():
     assert found["moons, noise 0.05", "Nystrom"] > 99
 
 
+def test_decomposition_benchmark_runs(monkeypatch):
+    path = SCRIPT.parents[1] / "decomposition.py"
+    if not path.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("decomposition_benchmark", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "CASES", [(0.05, 0.05)])
+    (row,), loops = module.main(100, 60)
+    assert row["converged"]
+    assert row["full SVDs"] < 10
+    assert row["rank found"] == row["rank"] == 3
+    assert float(row["error of A"]) < 1e-6
+    for row in loops:
+        assert float(row["largest difference"]) < 1e-9
+
+
 def test_harmonic_functions_beside_label_spreading():
     path = SCRIPT.parents[1] / "graph_labels.py"
     if not path.exists():

@@ -19,6 +19,21 @@ from fewlabels.cluster import (
     RecursiveNormalizedCut,
     RLSClustering,
 )
+from fewlabels.decomposition import (
+    PAST,
+    SVDCCA,
+    ElasticNetSparsePCA,
+    FisherDiscriminantAnalysis,
+    KernelCCA,
+    MinorComponentAnalysis,
+    MinorSubspace,
+    OjaSubspace,
+    OneLabelTwoView,
+    RobustPCA,
+    RowCenterer,
+    SparseCCA,
+    ZCAWhitening,
+)
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
 from fewlabels.model_selection import (
@@ -236,6 +251,30 @@ ESTIMATORS = [
             {"kind": "complete"},
             {"weight": "local_linear"},
             {"weight": "dot"},
+        )
+    ),
+    # Estimators of two views get the target of the checks as their second view.
+    *(
+        (estimator, {})
+        for estimator in (
+            RobustPCA(random_state=0),
+            ElasticNetSparsePCA(),
+            ElasticNetSparsePCA(lam2=np.inf),
+            MinorComponentAnalysis(),
+            OjaSubspace(random_state=0),
+            PAST(random_state=0),
+            MinorSubspace(random_state=0),
+            MinorSubspace(method="chen", random_state=0),
+            SVDCCA(),
+            SVDCCA(solver="eigen", reg=0.1),
+            KernelCCA(),
+            OneLabelTwoView(),
+            SparseCCA(),
+            FisherDiscriminantAnalysis(),
+            FisherDiscriminantAnalysis(shrinkage=0.1),
+            RowCenterer(),
+            ZCAWhitening(),
+            ZCAWhitening(eps=0.1),
         )
     ),
 ]

@@ -1,0 +1,104 @@
+"""Decompositions: principal, minor, robust and sparse components, two views.
+
+`PCA`, `StandardScaler`, `Normalizer` and `KernelCenterer` are scikit-learn's.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import KernelCenterer, Normalizer, StandardScaler
+
+from fewlabels.decomposition._cca import (
+    SVDCCA,
+    CanonicalPairs,
+    cca_eigen,
+    cca_svd,
+)
+from fewlabels.decomposition._fisher import (
+    FisherDiscriminantAnalysis,
+    Scatter,
+    class_scatter,
+    fisher_measure,
+)
+from fewlabels.decomposition._kernel_cca import (
+    KernelCCA,
+    OneLabelTwoView,
+    kernel_cca,
+    two_view_similarity,
+)
+from fewlabels.decomposition._penalized import (
+    PenalizedDecomposition,
+    SparseCCA,
+    l1_l2_projection_direction,
+    penalized_matrix_decomposition,
+)
+from fewlabels.decomposition._robust_pca import (
+    LowRankPlusSparse,
+    RobustPCA,
+    robust_pca,
+)
+from fewlabels.decomposition._sparse_pca import (
+    ElasticNetSparsePCA,
+    SparseLoadings,
+    elastic_net,
+    sparse_loadings,
+)
+from fewlabels.decomposition._streaming import (
+    PAST,
+    MinorSubspace,
+    OjaSubspace,
+    minor_update,
+    oja_update,
+    past_update,
+)
+from fewlabels.decomposition._subspaces import (
+    MinorComponentAnalysis,
+    subspace_distance,
+    subspace_projector,
+)
+from fewlabels.decomposition._whitening import (
+    RowCenterer,
+    ZCAWhitening,
+)
+
+# In plain order, where ruff would put names in capitals first.
+__all__ = [  # noqa: RUF022
+    "CanonicalPairs",
+    "ElasticNetSparsePCA",
+    "FisherDiscriminantAnalysis",
+    "KernelCCA",
+    "KernelCenterer",
+    "LowRankPlusSparse",
+    "MinorComponentAnalysis",
+    "MinorSubspace",
+    "Normalizer",
+    "OjaSubspace",
+    "OneLabelTwoView",
+    "PAST",
+    "PCA",
+    "PenalizedDecomposition",
+    "RobustPCA",
+    "RowCenterer",
+    "SVDCCA",
+    "Scatter",
+    "SparseCCA",
+    "SparseLoadings",
+    "StandardScaler",
+    "ZCAWhitening",
+    "cca_eigen",
+    "cca_svd",
+    "class_scatter",
+    "elastic_net",
+    "fisher_measure",
+    "kernel_cca",
+    "l1_l2_projection_direction",
+    "minor_update",
+    "oja_update",
+    "past_update",
+    "penalized_matrix_decomposition",
+    "robust_pca",
+    "sparse_loadings",
+    "subspace_distance",
+    "subspace_projector",
+    "two_view_similarity",
+]

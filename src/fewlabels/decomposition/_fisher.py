@@ -1,0 +1,343 @@
+"""Directions, and features, that part classes."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from collections.abc import Callable
+from itertools import combinations
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils import Tags, check_array
+from sklearn.utils.extmath import svd_flip
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._labels import Labels, encode_labels, validate_partially_labeled
+from fewlabels._linalg import FLOATS, inverse_square_root
+from fewlabels._sklearn import Interval, fit_context
+
+# How the measures of all pairs of classes become one.
+PAIR_RULES: dict[str, Callable[..., Any]] = {"mean": np.mean, "min": np.min}
+
+
+class Scatter(NamedTuple):
+    """Scatter within and between classes, each class with the same weight.
+
+    Attributes
+    ----------
+    within : ndarray of shape (n_features, n_features)
+        Mean of the covariances of the classes.
+    between : ndarray of shape (n_features, n_features)
+        Covariance of the means of the classes.
+    means : ndarray of shape (n_classes, n_features)
+        Means of the classes.
+    """
+
+    within: NDArray[Any]
+    between: NDArray[Any]
+    means: NDArray[Any]
+
+
+def fisher_measure(X: Any, y: ArrayLike, *, pairs: str = "mean") -> NDArray[Any]:
+    r"""Measure for every feature how well it tells pairs of classes apart.
+
+    .. math:: \frac{(m_i - m_j)^2}{2 (v_i + v_j)}
+
+    for the classes i and j, with their means and variances (divided by the number of
+    rows) of the feature.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Labels; rows without one are left out.
+    pairs : {"mean", "min"}, default="mean"
+        How the measures of all pairs of classes become one; "min" asks for features
+        that part every pair.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The larger, the better; 0 for a feature that is the same in all rows, inf for
+        one that is constant in the classes but not between them.
+
+    See Also
+    --------
+    FisherDiscriminantAnalysis : Combinations of features instead of single ones.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.feature_selection import SelectKBest
+    >>> from fewlabels.decomposition import fisher_measure
+    >>> X, y = load_iris(return_X_y=True)
+    >>> fisher_measure(X, y).round(2)
+    array([ 1.29,  0.48, 14.34, 10.9 ])
+    >>> SelectKBest(fisher_measure, k=2).fit(X, y).get_support(indices=True)
+    array([2, 3])
+    """
+    if pairs not in PAIR_RULES:
+        raise ValueError(f"pairs={pairs!r} is unknown; use 'mean' or 'min'.")
+    X = check_array(X, dtype=FLOATS, input_name="X")
+    labels = encode_labels(y)
+    _check_labels(labels, X.shape[0])
+    means, variances = _moments(X, labels)
+    scores = []
+    for i, j in combinations(range(labels.classes.size), 2):
+        apart = (means[i] - means[j]) ** 2
+        spread = 2 * (variances[i] + variances[j])
+        # Below this, a variance is what rounding leaves of a constant.
+        noise = (10 * np.finfo(X.dtype).eps) ** 2 * (means[i] ** 2 + means[j] ** 2)
+        apart, spread = (np.where(v > noise, v, 0) for v in (apart, spread))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scores.append(np.where(apart > 0, apart / spread, 0))
+    return PAIR_RULES[pairs](scores, axis=0)
+
+
+def _check_labels(labels: Labels, n: int) -> None:
+    if labels.codes.size != n:
+        raise ValueError(
+            f"y has {labels.codes.size} entries but X has {n} rows: pass one label per "
+            "row, with the marker for rows without a label."
+        )
+    if labels.classes.size < 2:
+        raise ValueError(
+            f"y holds 1 class ({labels.classes[0]}): what parts classes needs labels "
+            "of two of them."
+        )
+
+
+def _moments(X: NDArray[Any], labels: Labels) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Means and variances of every class."""
+    groups = [X[labels.codes == c] for c in range(labels.classes.size)]
+    means = np.array([group.mean(axis=0) for group in groups])
+    variances = np.array([group.var(axis=0) for group in groups])
+    return means, variances
+
+
+def class_scatter(X: Any, y: ArrayLike) -> Scatter:
+    r"""Compute the scatter within and between classes, with equal weight for each.
+
+    .. math::
+        S_w = \frac1c \sum_i \operatorname{cov}_i, \qquad
+        S_b = \frac1c \sum_i (m_i - \bar m)(m_i - \bar m)^\top, \qquad
+        \bar m = \frac1c \sum_i m_i
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Labels; rows without one are left out.
+
+    Returns
+    -------
+    scatter : Scatter
+        Both matrices, and the means of the classes.
+
+    Examples
+    --------
+    >>> from fewlabels.decomposition import class_scatter
+    >>> scatter = class_scatter([[0.0], [2.0], [10.0], [10.0]], [0, 0, 1, 1])
+    >>> scatter.within, scatter.between
+    (array([[0.5]]), array([[20.25]]))
+    """
+    X = check_array(X, dtype=FLOATS, input_name="X")
+    labels = encode_labels(y)
+    _check_labels(labels, X.shape[0])
+    return _scatter(X, labels)
+
+
+def _scatter(X: NDArray[Any], labels: Labels) -> Scatter:
+    c = labels.classes.size
+    means, _ = _moments(X, labels)
+    rows = labels.labeled
+    codes = labels.codes[rows]
+    counts = np.bincount(codes, minlength=c)
+    centered = (X[rows] - means[codes]) / np.sqrt(c * counts[codes])[:, None]
+    apart = (means - means.mean(axis=0)) / np.sqrt(c)
+    return Scatter(centered.T @ centered, apart.T @ apart, means)
+
+
+class FisherDiscriminantAnalysis(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    r"""Project rows on the directions that part the classes best.
+
+    .. math:: S_b u = \lambda S_w u, \qquad U^\top S_w U = I
+
+    with the scatter of :func:`class_scatter`, in which every class has the same weight
+    however many rows it has. There are at most n_classes - 1 such directions.
+
+    Rows without a label are left out. Where the classes do not vary in some direction
+    in which their means differ, as with fewer labelled rows than features, that
+    direction parts them perfectly on the training rows, its :math:`\lambda` is infinite
+    and a warning says so: `shrinkage` is the remedy.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of directions; None for all, n_classes - 1 or n_features.
+    shrinkage : float, default=0.0
+        Weight s of the identity in
+        :math:`(1 - s) S_w + s \frac{\operatorname{tr} S_w}{d} I`, between 0 and 1.
+
+    Attributes
+    ----------
+    scalings_ : ndarray of shape (n_features, n_components)
+        The directions U.
+    eigenvalues_ : ndarray of shape (n_components,)
+        :math:`\lambda`, scatter between relative to scatter within classes.
+    means_ : ndarray of shape (n_classes, n_features)
+        Means of the classes.
+    xbar_ : ndarray of shape (n_features,)
+        Mean of the means; it is projected to zero.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, without the marker of unlabelled rows.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    See Also
+    --------
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Classes weighted by their
+        numbers of rows, which for classes of different size is another subspace.
+    fisher_measure : Features one by one.
+
+    References
+    ----------
+    .. [1] R. A. Fisher, "The use of multiple measurements in taxonomic problems",
+       Annals of Eugenics 7 (1936). :doi:`10.1111/j.1469-1809.1936.tb02137.x`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fewlabels.decomposition import FisherDiscriminantAnalysis
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = FisherDiscriminantAnalysis().fit(X, y)
+    >>> model.eigenvalues_.round(4)
+    array([32.1919,  0.2854])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [None, Interval(Integral, 1, None, closed="left")],
+        "shrinkage": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self, n_components: int | None = None, *, shrinkage: float = 0.0
+    ) -> None:
+        self.n_components = n_components
+        self.shrinkage = shrinkage
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Labels, with holes where there is none.
+
+        Returns
+        -------
+        self : FisherDiscriminantAnalysis
+            The fitted estimator.
+        """
+        X, labels = validate_partially_labeled(self, X, y, dtype=FLOATS)
+        _check_labels(labels, X.shape[0])
+        most = min(labels.classes.size - 1, X.shape[1])
+        n_components = most if self.n_components is None else self.n_components
+        if n_components > most:
+            raise ValueError(
+                f"n_components={n_components} must be at most {most}: with "
+                f"n_features={X.shape[1]} and {labels.classes.size} classes there are "
+                "no more directions."
+            )
+        scatter = _scatter(X.astype(np.float64, copy=False), labels)
+        within, d = scatter.within, X.shape[1]
+        if self.shrinkage > 0:
+            within = (1 - self.shrinkage) * within
+            within.flat[:: d + 1] += self.shrinkage * np.trace(scatter.within) / d
+        U, eigenvalues = _discriminant_directions(
+            within, scatter.between, n_components, X.dtype
+        )
+        if np.isinf(eigenvalues).any():
+            warnings.warn(
+                f"{np.isinf(eigenvalues).sum()} of {n_components} directions part the "
+                "classes perfectly because no class varies along them, as with few "
+                f"labelled rows: use shrinkage > {self.shrinkage:g}.",
+                UserWarning,
+                stacklevel=2,
+            )
+        self.classes_ = labels.classes
+        self.means_ = scatter.means.astype(X.dtype, copy=False)
+        self.xbar_ = self.means_.mean(axis=0)
+        self.scalings_ = U.astype(X.dtype, copy=False)
+        self.eigenvalues_ = eigenvalues
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Project rows on the directions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            Their coordinates.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        return (X - self.xbar_) @ self.scalings_
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.scalings_.shape[1]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _discriminant_directions(
+    within: NDArray[np.float64],
+    between: NDArray[np.float64],
+    n_components: int,
+    dtype: Any,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Solve S_b u = l S_w u, also where S_w is singular.
+
+    S_b u = m (S_w + S_b) u has the same vectors, and m = l / (1 + l) is at most 1. It
+    is solved where S_w + S_b is not zero: elsewhere there is nothing to part.
+    """
+    M = inverse_square_root((within + between).astype(dtype)).astype(np.float64)
+    m, Q = linalg.eigh(M.T @ between @ M)
+    m, U = m[::-1][:n_components], M @ Q[:, ::-1][:, :n_components]
+    U, _ = svd_flip(U, None)
+    left = np.einsum("ij,ij->j", U, within @ U)  # u' S_w u = 1 - m
+    finite = left > 10 * within.shape[0] * float(np.finfo(dtype).eps)
+    eigenvalues = np.full(m.size, np.inf)
+    eigenvalues[finite] = m[finite] / left[finite]
+    U[:, finite] /= np.sqrt(left[finite])
+    # Fewer directions than asked for, where rows are all alike: the others are zero.
+    missing = n_components - m.size
+    if missing > 0:
+        U = np.hstack([U, np.zeros((U.shape[0], missing))])
+        eigenvalues = np.concatenate([eigenvalues, np.zeros(missing)])
+    return U, np.maximum(eigenvalues, 0.0)

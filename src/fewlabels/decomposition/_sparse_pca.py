@@ -1,0 +1,446 @@
+"""Sparse principal components by regression."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import enet_path
+from sklearn.utils import Tags, check_array, check_X_y
+from sklearn.utils.extmath import svd_flip
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import Interval, fit_context
+from fewlabels.decomposition._shrinkage import soft_threshold
+
+# Tolerance of one elastic net, relative to the squared norm of its target. Looser ones
+# would let the objective of the alternation rise.
+ELASTIC_NET_TOL = 1e-12
+ELASTIC_NET_MAX_ITER = 100_000
+
+
+def elastic_net(
+    X: Any, y: Any, *, lam1: float, lam2: float, rescale: bool = False
+) -> NDArray[np.float64]:
+    r"""Solve the elastic net in its form with sums of squares.
+
+    .. math::
+        \hat b = \arg\min_b \; \|y - X b\|^2 + \lambda_1 \|b\|_1 + \lambda_2 \|b\|_2^2
+
+    by :func:`sklearn.linear_model.enet_path`, whose penalties are
+    :math:`\alpha = \lambda_1 / 2n + \lambda_2 / n` and an l1 share of
+    :math:`\lambda_1 / 2n\alpha`. There is no intercept.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Predictors.
+    y : array-like of shape (n_samples,)
+        Target.
+    lam1 : float
+        Weight of the l1 norm; 0 for ridge regression.
+    lam2 : float
+        Weight of the squared l2 norm; 0 for the lasso.
+    rescale : bool, default=False
+        Return :math:`(1 + \lambda_2) \hat b`, which undoes the shrinkage that the ridge
+        adds to that of the lasso, for predictors of unit length.
+
+    Returns
+    -------
+    coef : ndarray of shape (n_features,)
+        The coefficients.
+
+    See Also
+    --------
+    sklearn.linear_model.ElasticNet : The estimator.
+
+    References
+    ----------
+    .. [1] H. Zou, T. Hastie, "Regularization and variable selection via the elastic
+       net", Journal of the Royal Statistical Society B 67 (2005).
+       :doi:`10.1111/j.1467-9868.2005.00503.x`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.decomposition import elastic_net
+    >>> X, y = np.eye(2), np.array([3.0, 0.5])
+    >>> elastic_net(X, y, lam1=2.0, lam2=1.0)  # soft(y, 1) / 2
+    array([1., 0.])
+    >>> elastic_net(X, y, lam1=2.0, lam2=1.0, rescale=True)
+    array([2., 0.])
+    """
+    X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True)
+    for name, value in (("lam1", lam1), ("lam2", lam2)):
+        if not 0 <= value < np.inf:
+            raise ValueError(f"{name} must be a number from 0 on, got {value}.")
+    coef = _elastic_net(X, y, lam1, lam2)
+    return (1 + lam2) * coef if rescale else coef
+
+
+def _elastic_net(
+    X: NDArray[np.float64],
+    y: NDArray[np.float64],
+    lam1: float,
+    lam2: float,
+    start: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    if lam1 == 0:
+        U, s, Vt = linalg.svd(X, full_matrices=False, check_finite=False)
+        keep = s > max(X.shape) * np.finfo(np.float64).eps * np.max(s, initial=0.0)
+        s = s[keep]
+        return (s / (s**2 + lam2) * (y @ U[:, keep])) @ Vt[keep]
+    n = X.shape[0]
+    alpha = lam1 / (2 * n) + lam2 / n
+    _, coefs, _ = enet_path(
+        np.asfortranarray(X),
+        y,
+        l1_ratio=lam1 / (2 * n * alpha),
+        alphas=[alpha],
+        coef_init=start,
+        tol=ELASTIC_NET_TOL,
+        max_iter=ELASTIC_NET_MAX_ITER,
+        check_input=False,
+    )
+    return coefs[:, 0]
+
+
+@dataclass(frozen=True)
+class SparseLoadings:
+    """Sparse principal directions as a regression finds them.
+
+    Attributes
+    ----------
+    A : ndarray of shape (n_features, n_components)
+        Orthonormal directions that the rows are reconstructed from.
+    B : ndarray of shape (n_features, n_components)
+        Sparse weights, not normalised.
+    objectives : ndarray of shape (n_iter,)
+        Value of the objective after every round.
+    converged : bool
+        Whether B settled within the tolerance.
+    """
+
+    A: NDArray[np.float64]
+    B: NDArray[np.float64]
+    objectives: NDArray[np.float64]
+    converged: bool
+
+
+def _lam1_array(lam1: ArrayLike, n_components: int) -> NDArray[np.float64]:
+    values = np.asarray(lam1, dtype=np.float64)
+    if values.ndim > 1 or (values.ndim == 1 and values.size != n_components):
+        raise ValueError(
+            f"lam1 must be a number or one number per component, {n_components}, got "
+            f"shape {values.shape}."
+        )
+    if not np.all((values >= 0) & np.isfinite(values)):
+        raise ValueError("lam1 must hold finite numbers from 0 on.")
+    return np.broadcast_to(values, (n_components,))
+
+
+def sparse_loadings(
+    X: Any,
+    n_components: int,
+    *,
+    lam1: ArrayLike = 1.0,
+    lam2: float = 1e-3,
+    tol: float = 1e-4,
+    max_iter: int = 500,
+) -> SparseLoadings:
+    r"""Find sparse principal directions by alternating regressions.
+
+    .. math::
+        \min_{A^\top A = I, \, B} \; \|X - X B A^\top\|_F^2
+        + \lambda_2 \sum_j \|b_j\|_2^2 + \sum_j \lambda_{1,j} \|b_j\|_1
+
+    For given A, every column of B is an elastic net with the target
+    :math:`X a_j`; for given B, :math:`A = U V^\top` from the SVD
+    :math:`X^\top X B = U D V^\top`. A starts as the first principal directions. No step
+    makes the objective larger.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows, centred by the caller.
+    n_components : int
+        Number of directions.
+    lam1 : float or array-like of shape (n_components,), default=1.0
+        Weights of the l1 norms, of the size of sums of squares of X: from
+        :math:`2 \max |X^\top X a_j|` on, a direction is zero.
+    lam2 : float, default=1e-3
+        Weight of the squared l2 norm; inf for the limit in which
+        :math:`b_j = \operatorname{soft}(X^\top X a_j, \lambda_{1,j} / 2)` up to scale,
+        which is fast for many features.
+    tol : float, default=1e-4
+        Stop when no entry of B changes by more than this share of the largest.
+    max_iter : int, default=500
+        Most rounds.
+
+    Returns
+    -------
+    loadings : SparseLoadings
+        Both matrices and the course of the objective; for ``lam2=inf``, that of
+        :math:`-2 \operatorname{tr}(A^\top X^\top X B) + \|B\|_F^2
+        + \sum_j \lambda_{1,j} \|b_j\|_1`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` rounds were not enough.
+
+    References
+    ----------
+    .. [1] H. Zou, T. Hastie, R. Tibshirani, "Sparse principal component analysis",
+       Journal of Computational and Graphical Statistics 15 (2006).
+       :doi:`10.1198/106186006X113430`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.decomposition import sparse_loadings
+    >>> rng = np.random.default_rng(0)
+    >>> shared = rng.normal(size=(100, 1))
+    >>> X = np.hstack([shared, shared, np.zeros((100, 3))])
+    >>> X += 0.1 * rng.normal(size=X.shape)
+    >>> loadings = sparse_loadings(X - X.mean(axis=0), 1, lam1=10.0)
+    >>> np.flatnonzero(loadings.B)
+    array([0, 1])
+    """
+    X = check_array(X, dtype=np.float64, input_name="X")
+    if not 0 <= lam2:
+        raise ValueError(f"lam2 must be a number from 0 on, or inf, got {lam2}.")
+    if not 1 <= n_components <= X.shape[1]:
+        raise ValueError(
+            f"n_components={n_components} must be from 1 to n_features={X.shape[1]}."
+        )
+    weights = _lam1_array(lam1, n_components)
+    # Only X'X matters: diag(s) V' has as many rows as the smaller side of X, at most.
+    s, Vt = linalg.svd(X, full_matrices=n_components > min(X.shape))[1:]
+    _, Vt = svd_flip(None, Vt, u_based_decision=False)
+    rows = np.asfortranarray(s[:, None] * Vt[: s.size])
+    A = Vt[:n_components].T
+    B = np.zeros_like(A)
+    objectives: list[float] = []
+    converged = False
+    while not converged and len(objectives) < max_iter:
+        before = B
+        B = _regress(rows, A, weights, lam2, before)
+        image = rows.T @ (rows @ B)
+        left, _, right = linalg.svd(image, full_matrices=False, check_finite=False)
+        A = left @ right
+        penalty = float(np.abs(B).sum(axis=0) @ weights)
+        if np.isinf(lam2):
+            value = -2 * float(np.vdot(A, image)) + float(np.vdot(B, B))
+        else:
+            fit = np.linalg.norm(rows - (rows @ B) @ A.T) ** 2
+            value = float(fit + lam2 * np.vdot(B, B))
+        objectives.append(value + penalty)
+        change = np.max(np.abs(B - before))
+        converged = bool(change <= tol * np.max(np.abs(B)))
+    if not converged:
+        warnings.warn(
+            f"sparse_loadings has not settled in max_iter={max_iter} rounds: raise "
+            "max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return SparseLoadings(A, B, np.array(objectives), converged)
+
+
+def _regress(
+    rows: NDArray[np.float64],
+    A: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    lam2: float,
+    start: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Solve for B, the elastic nets of all columns of A."""
+    targets = rows @ A
+    columns = []
+    for j, lam1 in enumerate(weights):
+        if np.isinf(lam2):
+            columns.append(soft_threshold(rows.T @ targets[:, j], lam1 / 2))
+        else:
+            columns.append(_elastic_net(rows, targets[:, j], lam1, lam2, start[:, j]))
+    return np.column_stack(columns)
+
+
+class ElasticNetSparsePCA(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    r"""Sparse principal components of Zou, Hastie and Tibshirani.
+
+    .. math::
+        \min_{A^\top A = I, \, B} \; \|X - X B A^\top\|_F^2
+        + \lambda_2 \sum_j \|b_j\|_2^2 + \sum_j \lambda_{1,j} \|b_j\|_1
+
+    The components are the columns of B, scaled to unit length: combinations of few
+    features. Without the l1 norms they are the principal directions.
+    :class:`sklearn.decomposition.SparsePCA` solves another problem, with orthogonality
+    neither of directions nor of scores, and codes that are not linear in the rows.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of components.
+    lam1 : float or array-like of shape (n_components,), default=1.0
+        Weights of the l1 norms, of the size of sums of squares of X: the larger, the
+        fewer features.
+    lam2 : float, default=1e-3
+        Weight of the squared l2 norm, which matters with more features than rows; inf
+        for the fast limit, see :func:`sparse_loadings`.
+    tol : float, default=1e-4
+        Stop when no weight changes by more than this share of the largest.
+    max_iter : int, default=500
+        Most rounds.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Directions of unit length, or zero where `lam1` leaves no feature.
+    explained_variance_ : ndarray of shape (n_components,)
+        Adjusted variance: what the scores of a component vary beyond those before it,
+        since they may be correlated.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        The same, as a share of the variance of the rows.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the training rows.
+    n_iter_ : int
+        Rounds taken.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    See Also
+    --------
+    sparse_loadings : The solver.
+
+    References
+    ----------
+    .. [1] H. Zou, T. Hastie, R. Tibshirani, "Sparse principal component analysis",
+       Journal of Computational and Graphical Statistics 15 (2006).
+       :doi:`10.1198/106186006X113430`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.decomposition import ElasticNetSparsePCA
+    >>> rng = np.random.default_rng(0)
+    >>> X = 0.1 * rng.normal(size=(200, 6))
+    >>> X[:, :3] += 2.0 * rng.normal(size=(200, 1))
+    >>> X[:, 3:] += rng.normal(size=(200, 1))
+    >>> model = ElasticNetSparsePCA(2, lam1=20.0).fit(X)
+    >>> [np.flatnonzero(c).tolist() for c in model.components_]
+    [[0, 1, 2], [3, 4, 5]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "lam1": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "lam2": [Interval(Real, 0, np.inf, closed="both")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        lam1: float | ArrayLike = 1.0,
+        lam2: float = 1e-3,
+        tol: float = 1e-4,
+        max_iter: int = 500,
+    ) -> None:
+        self.n_components = n_components
+        self.lam1 = lam1
+        self.lam2 = lam2
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Find the sparse components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : ElasticNetSparsePCA
+            The fitted estimator.
+        """
+        X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
+        mean = X.mean(axis=0, dtype=np.float64)
+        centered = X - mean
+        loadings = sparse_loadings(
+            centered,
+            self.n_components,
+            lam1=self.lam1,
+            lam2=self.lam2,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        lengths = np.linalg.norm(loadings.B, axis=0)
+        if not lengths.all():
+            warnings.warn(
+                f"lam1={self.lam1!r} leaves no feature in {np.sum(lengths == 0)} of "
+                f"{self.n_components} components: they are zero. Use a smaller one.",
+                UserWarning,
+                stacklevel=2,
+            )
+        B = loadings.B / np.where(lengths > 0, lengths, 1)
+        scores = centered @ B
+        # The diagonal of R is what each score adds to those before it.
+        upper = linalg.qr(scores, mode="r", check_finite=False)[0]
+        added = np.zeros(self.n_components)
+        diagonal = np.diag(upper)
+        added[: diagonal.size] = diagonal**2
+        total = float(np.vdot(centered, centered))
+        self.mean_ = mean.astype(X.dtype, copy=False)
+        self.components_ = B.T.astype(X.dtype)
+        self.explained_variance_ = added / (X.shape[0] - 1)
+        self.explained_variance_ratio_ = added / (total or 1.0)
+        self.n_iter_ = loadings.objectives.size
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Compute the scores of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components)
+            Inner products of the centred rows with the components.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        return (X - self.mean_) @ self.components_.T
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.components_.shape[0]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
