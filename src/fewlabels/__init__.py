@@ -20,6 +20,7 @@ _SUBMODULES = (
     "model_selection",
     "partition",
     "plotting",
+    "regression",
     "semi_supervised",
 )
 
