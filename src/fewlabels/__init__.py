@@ -15,6 +15,7 @@ _SUBMODULES = (
     "cluster",
     "datasets",
     "exceptions",
+    "feature_selection",
     "graphs",
     "kernels",
     "model_selection",

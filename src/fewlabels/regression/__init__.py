@@ -26,6 +26,7 @@ from fewlabels.regression._group import GroupLasso, group_lasso
 from fewlabels.regression._penalized import (
     BerhuRegressor,
     BridgeRegression,
+    GarroteSolution,
     NonNegativeGarrote,
     berhu_regression,
     bridge_regression,
@@ -38,6 +39,7 @@ __all__ = [
     "BerhuRegressor",
     "BridgeRegression",
     "ElasticNet",
+    "GarroteSolution",
     "GroupLasso",
     "Lasso",
     "LinearRegression",

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -218,6 +218,24 @@ def _cycles(
     return PenalizedSolution(coef, n_iter, violation / scale)
 
 
+class GarroteSolution(NamedTuple):
+    r"""Factors of the non-negative garrote.
+
+    Attributes
+    ----------
+    factors : ndarray of shape (n_features,)
+        The factors c; zero where :math:`\hat b_j = 0`.
+    coef : ndarray of shape (n_features,)
+        The coefficients :math:`c_j \hat b_j`.
+    n_iter : int
+        Number of cycles.
+    """
+
+    factors: NDArray[np.float64]
+    coef: NDArray[np.float64]
+    n_iter: int
+
+
 def nonnegative_garrote(
     X: ArrayLike,
     y: ArrayLike,
@@ -226,7 +244,7 @@ def nonnegative_garrote(
     *,
     tol: float = 1e-8,
     max_iter: int = 10_000,
-) -> NDArray[np.float64]:
+) -> GarroteSolution:
     r"""Shrink given coefficients by factors that are never negative.
 
     .. math::
@@ -253,9 +271,13 @@ def nonnegative_garrote(
 
     Returns
     -------
-    factors : ndarray of shape (n_features,)
-        The factors c; the coefficients are :math:`c_j \hat b_j`. Where
-        :math:`\hat b_j = 0` the factor is zero.
+    solution : GarroteSolution
+        The factors and the coefficients.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` was reached.
 
     References
     ----------
@@ -266,7 +288,7 @@ def nonnegative_garrote(
     --------
     >>> import numpy as np
     >>> from fewlabels.regression import nonnegative_garrote
-    >>> nonnegative_garrote(np.eye(3), [2.0, -2.0, 0.5], lam=1.0)
+    >>> nonnegative_garrote(np.eye(3), [2.0, -2.0, 0.5], lam=1.0).factors
     array([0.75, 0.75, 0.  ])
     """
     X, y = check_problem(X, y)
@@ -281,11 +303,12 @@ def nonnegative_garrote(
         )
     scaled = X * b
     if not scaled.any():
-        return np.zeros(b.size)
+        return GarroteSolution(np.zeros(b.size), np.zeros(b.size), 1)
     if lam == 0 and np.linalg.norm(scaled.T @ (y - scaled.sum(axis=1))) <= 1e-10 * (
         np.linalg.norm(scaled) * np.linalg.norm(y)
     ):
-        return (b != 0).astype(np.float64)  # least squares is left as it is
+        # Least squares is left as it is.
+        return GarroteSolution((b != 0).astype(np.float64), b, 1)
     # scikit-learn warns at alpha = 0, where coordinate descent may take very long.
     model = Lasso(
         max(lam, np.finfo(np.float64).tiny) / X.shape[0],
@@ -294,7 +317,8 @@ def nonnegative_garrote(
         tol=tol,
         max_iter=max_iter,
     )
-    return model.fit(scaled, y).coef_
+    factors = model.fit(scaled, y).coef_
+    return GarroteSolution(factors, factors * b, int(model.n_iter_))
 
 
 class BridgeRegression(LinearRegressor):
@@ -551,6 +575,8 @@ class NonNegativeGarrote(LinearRegressor):
         The factors c.
     initial_coef_ : ndarray of shape (n_features,)
         The coefficients of least squares.
+    n_iter_ : int
+        Number of cycles.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -609,7 +635,7 @@ class NonNegativeGarrote(LinearRegressor):
         """
         data = self._center(X, y)
         self.initial_coef_ = linalg.lstsq(data.X, data.y, check_finite=False)[0]
-        self.factors_ = nonnegative_garrote(
+        self.factors_, coef, self.n_iter_ = nonnegative_garrote(
             data.X,
             data.y,
             self.alpha * data.y.size,
@@ -617,6 +643,5 @@ class NonNegativeGarrote(LinearRegressor):
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        coef = self.factors_ * self.initial_coef_
         self._keep(coef, data.X_mean, data.y_mean)
         return self
