@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
+from scipy.optimize import nnls
 from sklearn.linear_model import Lasso
 
 from fewlabels._sklearn import Interval, fit_context
@@ -304,14 +305,11 @@ def nonnegative_garrote(
     scaled = X * b
     if not scaled.any():
         return GarroteSolution(np.zeros(b.size), np.zeros(b.size), 1)
-    if lam == 0 and np.linalg.norm(scaled.T @ (y - scaled.sum(axis=1))) <= 1e-10 * (
-        np.linalg.norm(scaled) * np.linalg.norm(y)
-    ):
-        # Least squares is left as it is.
-        return GarroteSolution((b != 0).astype(np.float64), b, 1)
-    # scikit-learn warns at alpha = 0, where coordinate descent may take very long.
+    if lam == 0:  # no lasso, where coordinate descent may take very long
+        factors = nnls(scaled, y)[0]
+        return GarroteSolution(factors, factors * b, 1)
     model = Lasso(
-        max(lam, np.finfo(np.float64).tiny) / X.shape[0],
+        lam / X.shape[0],
         positive=True,
         fit_intercept=False,
         tol=tol,
