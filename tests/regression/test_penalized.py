@@ -292,6 +292,9 @@ class TestExposed:
         model = LinearRegression(fit_intercept=False).fit(X, y)
         assert_allclose(X.T @ (y - X @ model.coef_), 0, atol=1e-10)
         assert_allclose(model.coef_, np.linalg.lstsq(X, y)[0])
+        # b = M y, so that errors of variance 1 in y have the covariance M M' in b.
+        M = LinearRegression(fit_intercept=False).fit(X, np.eye(len(y))).coef_.T
+        assert_allclose(M @ M.T, np.linalg.inv(X.T @ X), atol=1e-12)
 
     def test_ridge(self):
         # For 1/2 |y - X b|^2 + lam |b|^2 the solution has 2 lam; printed is lam.

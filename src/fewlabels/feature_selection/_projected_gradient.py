@@ -55,7 +55,7 @@ def spectral_projected_gradient(
     A step goes from x towards the projection of :math:`x - \alpha \nabla f(x)` and is
     halved until the function is enough below the largest of its last values: it may
     rise now and then. With the last change u of x and the change y of the gradient, the
-    length is :math:`\alpha = u^\top y / y^\top y`, by Barzilai and Borwein.
+    length is :math:`\alpha = u^\top u / u^\top y`, by Barzilai and Borwein.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def spectral_projected_gradient(
             break  # the gradient promises what rounding errors do not allow
         u, y = new_x - x, new_gradient - gradient
         curvature = float(u @ y)
-        step = curvature / float(y @ y) if curvature > 0 else MAX_STEP
+        step = float(u @ u) / curvature if curvature > 0 else MAX_STEP
         x, value, gradient = new_x, new_value, new_gradient
         recent.append(value)
         violation = _largest(project(x - gradient) - x)

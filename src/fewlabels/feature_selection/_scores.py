@@ -114,7 +114,11 @@ def pearson_score(X: Any, y: ArrayLike) -> NDArray[np.float64]:
     X = _check_rows(X, targets.size)[known]
     if known.sum() < 2:
         return np.zeros(X.shape[1])
-    return r_regression(X, targets[known]) ** 2
+    scores = r_regression(X, targets[known]) ** 2
+    ranges = X.max(axis=0) - X.min(axis=0)
+    constant = (ranges.toarray() if sparse.issparse(X) else ranges).ravel() == 0
+    scores[constant] = 0.0  # where rounding errors may have left something
+    return scores
 
 
 def signal_to_noise(X: Any, y: ArrayLike, *, ddof: int = 0) -> NDArray[np.float64]:
