@@ -15,8 +15,8 @@ from fewlabels.regression import GPSR, Lasso, gpsr
 
 VARIANTS = [
     {"variant": "basic"},
+    {"variant": "bb", "monotone": True},
     {"variant": "bb"},
-    {"variant": "bb", "monotone": False},
     {"variant": "bb", "working_set": True},
     {"variant": "basic", "working_set": True, "continuation": 3},
     {"variant": "bb", "continuation": 4},

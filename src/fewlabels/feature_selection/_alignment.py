@@ -190,8 +190,9 @@ class KernelAlignmentSelector(SelectorMixin, BaseEstimator):
     Parameters
     ----------
     n_features_to_select : int, default=None
-        How many features to keep, those with the largest weights; None for those with a
-        weight above `threshold`.
+        How many features to keep, those with the largest weights, and of equal weights
+        those that the objective would miss most; None for all with a weight above
+        `threshold`.
     alpha : float, default=0.1
         The price of all features together, where the alignment of all of them is worth
         1: :math:`\lambda` is `alpha` divided by the number of features.
@@ -312,7 +313,7 @@ class KernelAlignmentSelector(SelectorMixin, BaseEstimator):
         if self.n_features_to_select is None:
             self.support_ = self.weights_ > self.threshold
         else:
-            best = np.argsort(-self.weights_, kind="stable")
+            best = np.lexsort((result.gradient, -self.weights_))
             self.support_ = np.zeros(n_features, dtype=bool)
             self.support_[best[: self.n_features_to_select]] = True
         return self

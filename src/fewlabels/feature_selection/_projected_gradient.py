@@ -26,6 +26,8 @@ class ProjectedGradientResult(NamedTuple):
         The point.
     value : float
         The function there.
+    gradient : ndarray of shape (n,)
+        Its gradient.
     violation : float
         Largest entry of the projected gradient, zero at a stationary point.
     n_iter : int
@@ -36,6 +38,7 @@ class ProjectedGradientResult(NamedTuple):
 
     x: Vector
     value: float
+    gradient: Vector
     violation: float
     n_iter: int
     n_evaluations: int
@@ -134,7 +137,7 @@ def spectral_projected_gradient(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return ProjectedGradientResult(x, value, violation, n_iter, n_evaluations)
+    return ProjectedGradientResult(x, value, gradient, violation, n_iter, n_evaluations)
 
 
 def _largest(v: Vector) -> float:
