@@ -3,10 +3,10 @@
 A sparse signal is measured by a random matrix with noise, and recovered by the lasso:
 by GPSR-BB and GPSR-Basic, by scikit-learn's Lasso, and by skglm where it is installed.
 Every solver gets the same matrix in Fortran order. GPSR stops at a duality gap of 1e-7
-of the objective; the others have measures of their own, and tol=1e-8 makes them at least
-as precise: the objectives agree to 1e-6 and better in all rows. All run after one another in one process,
-and each is the best of three runs, so ratios count; absolute times depend on the
-machine. Loops are compiled before.
+of the objective; the others have measures of their own, and with tol=1e-8 they are at
+least as precise: the objectives agree to 1e-6 and better in all rows. All run after one
+another in one process, and each is the best of three runs, so ratios count; absolute
+times depend on the machine. Loops are compiled before.
 
     python benchmarks/regression.py           # and benchmarks/results/regression.csv
     python benchmarks/regression.py 200 800   # smaller, nothing is written

@@ -41,14 +41,14 @@ from fewlabels.feature_selection._similarity import (
     regression_error,
 )
 
-__all__ = [
-    "RFE",
+__all__ = [  # noqa: RUF022 - in plain order, capitals or not
     "ExhaustiveFeatureSelector",
     "FeatureClusters",
     "FeatureSimilaritySelector",
     "FisherLinearClassifier",
     "KernelAlignmentSelector",
     "ProjectedGradientResult",
+    "RFE",
     "SelectKBest",
     "SequentialFeatureSelector",
     "WeightedVotingClassifier",

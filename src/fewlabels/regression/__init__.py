@@ -34,11 +34,11 @@ from fewlabels.regression._penalized import (
 )
 from fewlabels.regression._total import TotalLeastSquares, total_least_squares
 
-__all__ = [
-    "GPSR",
+__all__ = [  # noqa: RUF022 - in plain order, capitals or not
     "BerhuRegressor",
     "BridgeRegression",
     "ElasticNet",
+    "GPSR",
     "GarroteSolution",
     "GroupLasso",
     "Lasso",
