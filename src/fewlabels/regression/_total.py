@@ -52,7 +52,8 @@ def total_least_squares(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     References
     ----------
     .. [1] G. H. Golub and C. F. Van Loan, "An analysis of the total least squares
-       problem", SIAM J. Numer. Anal. 17 (1980). :doi:`10.1137/0717073`
+       problem", SIAM Journal on Numerical Analysis 17 (1980).
+       :doi:`10.1137/0717073`
 
     Examples
     --------
@@ -125,7 +126,8 @@ class TotalLeastSquares(LinearRegressor):
     References
     ----------
     .. [1] G. H. Golub and C. F. Van Loan, "An analysis of the total least squares
-       problem", SIAM J. Numer. Anal. 17 (1980). :doi:`10.1137/0717073`
+       problem", SIAM Journal on Numerical Analysis 17 (1980).
+       :doi:`10.1137/0717073`
 
     Examples
     --------
