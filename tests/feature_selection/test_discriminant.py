@@ -82,6 +82,12 @@ class TestFisher:
         model = FisherLinearClassifier().fit(X, [0, 1, -1, -1])
         assert_array_equal(model.transduction_, [0, 1, 0, 1])
 
+    def test_classes_without_spread(self):
+        # The mean of three times 0.1 is not 0.1, which is no spread.
+        X = np.repeat([[0.1, 0.7, 0.3], [0.7, 0.1, 0.3]], 3, axis=0)
+        model = FisherLinearClassifier().fit(X, [0, 0, 0, 1, 1, 1])
+        assert_allclose(model.coef_, [[0.6, -0.6, 0.0]], atol=1e-12)
+
     def test_pipeline_and_grid_search(self, unbalanced):
         X, y = unbalanced
         noise = np.random.default_rng(3).normal(size=(70, 30))

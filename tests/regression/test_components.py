@@ -74,7 +74,8 @@ class TestPrincipalComponents:
         assert model.n_components_ == 1
         assert_allclose(model.coef_, [2, 0, 0], atol=1e-12)
         assert_allclose(model.predict(X), 2 * np.arange(5.0) + 1)
-        nothing = PrincipalComponentRegression().fit(X * 0, np.arange(5.0))
+        nothing = PrincipalComponentRegression().fit(X * 0 + 0.1, np.arange(5.0))
+        assert nothing.n_components_ == 0
         assert_allclose(nothing.predict(X), 2.0)
 
     def test_too_many(self, problem):

@@ -19,7 +19,7 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import inverse_square_root
 from fewlabels._sklearn import Interval, StrOptions, fit_context
-from fewlabels.feature_selection._scores import class_moments
+from fewlabels.feature_selection._scores import ROUNDING, class_moments
 
 
 class _LinearClassifier(PartialLabelClassifier):
@@ -176,7 +176,7 @@ class FisherLinearClassifier(_LinearClassifier):
         inside = X[labels.labeled] - means[codes]
         S = inside.T @ inside / codes.size
         variance = float(np.trace(S)) / S.shape[0]
-        if variance == 0:
+        if variance <= (ROUNDING * np.abs(means).max()) ** 2:
             root = np.eye(S.shape[0])
         else:
             S *= 1 - self.shrinkage
@@ -256,18 +256,19 @@ class WeightedVotingClassifier(_LinearClassifier):
         n_classes = labels.classes.size
         if n_classes == 1:
             return np.zeros((1, X.shape[1])), np.zeros(1)
+        holes = labels.codes == UNLABELED
+        against_rest = range(n_classes) if n_classes > 2 else (1,)
         votes = [
-            _votes(X, Labels(np.where(holes, UNLABELED, codes == k), np.arange(2)))
-            for codes, holes in [(labels.codes, labels.codes == UNLABELED)]
-            for k in (range(n_classes) if n_classes > 2 else (1,))
+            _votes(X, np.where(holes, UNLABELED, labels.codes == k))
+            for k in against_rest
         ]
         coef, intercept = zip(*votes, strict=True)
         return np.array(coef), np.array(intercept)
 
 
-def _votes(X: NDArray[Any], labels: Labels) -> tuple[NDArray[Any], float]:
-    """Weights of one class against the rest, and the intercept."""
-    means, variances = class_moments(X, labels)
+def _votes(X: NDArray[Any], codes: NDArray[np.intp]) -> tuple[NDArray[Any], float]:
+    """Weights of a class, with code 1, against the rest, and the intercept."""
+    means, variances = class_moments(X, Labels(codes, np.arange(2)))
     spread = np.sqrt(variances).sum(axis=0)
     spread[spread == 0] = spread[spread > 0].min(initial=np.inf)
     spread[np.isinf(spread)] = 1.0

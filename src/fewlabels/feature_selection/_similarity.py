@@ -345,7 +345,11 @@ class FeatureSimilaritySelector(SelectorMixin, BaseEstimator):
         self.epsilon_ = 0.0
         kept = candidates
         if candidates.size > 1:
-            measure = _MEASURES.get(self.measure, self.measure)  # type: ignore[arg-type]
+            measure = (
+                _MEASURES[self.measure]
+                if isinstance(self.measure, str)
+                else self.measure
+            )
             k = max(candidates.size // 2, 1) if self.k is None else self.k
             clusters = cluster_features(
                 measure(X[:, candidates]), min(k, candidates.size - 1)

@@ -14,6 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import validate_partial_targets
 
+# Deviations below this share of the mean are rounding errors.
+ROUNDING = 1e-14
+
 
 class PenalizedSolution(NamedTuple):
     r"""Coefficients that minimise penalised least squares.
@@ -83,6 +86,26 @@ def check_problem(
     return X, y
 
 
+def deviations(X: NDArray[Any], mean: NDArray[Any]) -> NDArray[np.float64]:
+    """Take the means off the rows, and leave nothing of constant features.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows.
+    mean : ndarray of shape (n_features,)
+        Their mean.
+
+    Returns
+    -------
+    X_centered : ndarray of shape (n_samples, n_features)
+        The deviations, exactly zero where they are rounding errors of the mean.
+    """
+    X = X - mean
+    X[:, np.abs(X).max(axis=0) <= ROUNDING * np.abs(mean)] = 0.0
+    return X
+
+
 def warn_not_converged(what: str, max_iter: int, reached: float, tol: float) -> None:
     """Say that the iterations ended before the tolerance was met.
 
@@ -120,10 +143,7 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
         if not self.fit_intercept:
             return Centered(X, targets, np.zeros(X.shape[1]), 0.0)
         X_mean, y_mean = X.mean(axis=0), float(targets.mean())
-        X = X - X_mean
-        # The mean of a constant column has a rounding error, which is no feature.
-        X[:, np.abs(X).max(axis=0) <= 1e-15 * np.abs(X_mean)] = 0.0
-        return Centered(X, targets - y_mean, X_mean, y_mean)
+        return Centered(deviations(X, X_mean), targets - y_mean, X_mean, y_mean)
 
     def _keep(self, coef: NDArray[Any], X_mean: NDArray[Any], y_mean: float) -> None:
         self.coef_ = coef

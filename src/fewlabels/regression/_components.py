@@ -15,6 +15,7 @@ from fewlabels._sklearn import Interval, fit_context
 from fewlabels.regression._base import (
     LinearRegressor,
     check_problem,
+    deviations,
     warn_not_converged,
 )
 
@@ -99,11 +100,11 @@ class PrincipalComponentRegression(LinearRegressor):
         Coefficients b of the features.
     intercept_ : float
         The intercept.
-    components_ : ndarray of shape (n_components_, n_features)
+    components_ : ndarray of shape (n_components, n_features)
         The directions, as rows.
-    singular_values_ : ndarray of shape (n_components_,)
+    singular_values_ : ndarray of shape (n_components,)
         Their singular values.
-    gamma_ : ndarray of shape (n_components_,)
+    gamma_ : ndarray of shape (n_components,)
         Coefficients of the scores.
     mean_ : ndarray of shape (n_features,)
         Mean of all rows.
@@ -165,7 +166,9 @@ class PrincipalComponentRegression(LinearRegressor):
         X, targets = validate_partial_targets(self, X, y, dtype=np.float64)
         known = ~np.isnan(targets)
         self.mean_ = X.mean(axis=0)
-        V, self.singular_values_, _ = _components(X - self.mean_, self.n_components)
+        V, self.singular_values_, _ = _components(
+            deviations(X, self.mean_), self.n_components
+        )
         self.components_ = V.T
         self.n_components_ = V.shape[1]
         scores = (X[known] - self.mean_) @ V

@@ -492,15 +492,23 @@ def _descend(
         values=[0.0],
     )
     state.step = state.best_step()
+    fresh = True  # whether the residual was computed and not updated
     while True:
         x = state.u - state.v
         objective, gap = duality_gap(
             state.residual, state.gradient, y, tau, float(np.abs(x).sum())
         )
+        if gap <= tol and not fresh:
+            # Steps have added up rounding errors: what is promised must hold without.
+            state.residual = A.times(x) - y
+            state.gradient = A.adjoint(state.residual)
+            fresh = True
+            continue
         history.append(objective)
         if gap <= tol or len(history) > max_iter:
             return x, gap
         take_step(state)
+        fresh = False
 
 
 def _on_working_sets(
@@ -673,7 +681,7 @@ class GPSR(LinearRegressor):
             if sparse.issparse(X):
                 shift = X_mean
             else:
-                X = X - X_mean
+                X = np.subtract(X, X_mean, order="F")
         solution = solve(
             Columns(X, shift),
             targets - y_mean,
