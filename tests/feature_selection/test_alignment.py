@@ -121,6 +121,11 @@ class TestWeights:
         assert_array_equal(result.x[2:], 0)
         assert result.value < -1
 
+    def test_copies_get_the_same_weight(self, clusters):
+        weights = align_features(np.c_[clusters, clusters[:, 0]], 0.02, 0.5).x
+        assert weights[0] > 0
+        assert_allclose(weights[0], weights[-1], atol=1e-9)
+
     def test_equal_rows(self):
         assert_array_equal(align_features(np.ones((4, 2)), 0.0, 1.0).x, 1)
         assert_array_equal(align_features(np.ones((4, 2)), 0.1, 1.0).x, 0)
