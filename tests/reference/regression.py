@@ -56,19 +56,32 @@ def coordinate_descent(X, y, lam, slope, cycles):
     return np.array(coef)
 
 
+def group_minimizer(G, q, lam):
+    """Minimise b'Gb / 2 - q'b + lam ||b||: (G + lam / length) b = q has that length."""
+    if np.linalg.norm(q) <= lam:
+        return np.zeros_like(q)
+
+    def coefficients(length):
+        return np.linalg.solve(G * length + lam * np.eye(q.size), q) * length
+
+    high = 1.0
+    while np.linalg.norm(coefficients(high)) > high:
+        high *= 2
+    return coefficients(
+        bisect(lambda t: t - np.linalg.norm(coefficients(t)), 0.0, high)
+    )
+
+
 def group_descent(X, y, groups, lam, cycles):
-    """One group after the other, by the step of the majorised problem."""
+    """One group after the other, with the residual computed anew each time."""
     coef = np.zeros(X.shape[1])
     for _ in range(cycles):
         for name in sorted(set(groups)):
             inside = np.array([g == name for g in groups])
             Xg = X[:, inside]
-            L = np.linalg.eigvalsh(Xg.T @ Xg)[-1]
-            if L == 0:
-                continue
-            s = Xg.T @ (y - X @ coef) + L * coef[inside]
-            shrink = max(1 - lam * math.sqrt(inside.sum()) / np.linalg.norm(s), 0)
-            coef[inside] = shrink * s / L
+            partial = y - X @ coef + Xg @ coef[inside]
+            weight = lam * math.sqrt(inside.sum())
+            coef[inside] = group_minimizer(Xg.T @ Xg, Xg.T @ partial, weight)
     return coef
 
 

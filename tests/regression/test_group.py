@@ -4,11 +4,14 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
+from fewlabels._loops.regression import group_length
 from fewlabels.regression import GroupLasso, Lasso, group_lasso
-from tests.reference.regression import group_descent
+from tests.reference.regression import group_descent, group_minimizer
 
 GROUPS = [0, 0, 0, 1, 1, 2, 2, 2]
 
@@ -52,7 +55,7 @@ def test_groups_are_kept_or_dropped(problem):
 def test_slow_twin(problem):
     X, y = problem
     ours = group_lasso(X, y, 3.0, GROUPS, tol=1e-12).coef
-    assert_allclose(ours, group_descent(X, y, GROUPS, 3.0, 400), atol=1e-9)
+    assert_allclose(ours, group_descent(X, y, GROUPS, 3.0, 60), atol=1e-9)
 
 
 def test_groups_of_one_are_the_lasso(problem):
@@ -72,6 +75,25 @@ def test_orthonormal_groups_need_one_cycle(problem):
         expected = max(1 - weight / np.linalg.norm(s), 0) * s
         assert_allclose(b.coef[np.array(GROUPS) == name], expected, atol=1e-12)
     assert b.n_iter <= 2
+
+
+def test_one_group_needs_one_cycle(problem):
+    X, y = problem
+    one = group_lasso(X * np.geomspace(1, 1e4, 8), y, 5.0, [0] * 8, tol=1e-10)
+    assert one.n_iter == 2  # the second one sees that nothing is left to do
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 5), st.floats(1e-3, 1e3), st.integers(0, 1000))
+def test_length_of_a_group(size, lam, seed):
+    rng = np.random.default_rng(seed)
+    q, squares = rng.normal(size=size), rng.uniform(1e-3, 1e3, size=size)
+    q *= lam * rng.uniform(1.001, 100) / np.linalg.norm(q)
+    length = group_length(q, squares, lam)
+    b = q * length / (squares * length + lam)
+    assert_allclose(np.linalg.norm(b), length, rtol=1e-11)
+    slow = group_minimizer(np.diag(squares), q, lam)
+    assert_allclose(b, slow, rtol=1e-6, atol=1e-9 * np.abs(slow).max())
 
 
 def test_order_of_the_features_does_not_matter(problem):

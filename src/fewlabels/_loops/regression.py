@@ -106,19 +106,41 @@ def _norm(v):
 
 
 @njit(cache=True, nogil=True)
-def group_cycles(X, residual, coef, starts, curvatures, lams, tol, max_iter):
-    """Step on one group after the other; group g has columns starts[g]:starts[g + 1].
+def group_length(q, squares, lam):
+    """Length of the b that minimises 1/2 sum_j squares_j b_j^2 - q'b + lam ||b||.
 
-    Each step minimises the penalty plus a parabola above the least squares, of
-    curvature `curvatures[g]`: exact where the columns of a group are orthonormal.
+    Where ||q|| > lam > 0, b_j = q_j / (squares_j + lam / length), whose length must be
+    the length: 1 = ||q_j / (squares_j length + lam)||. The inverse of the right side is
+    concave and grows, so that Newton's steps from zero cannot pass the root.
+    """
+    length = 0.0
+    for _ in range(100):
+        total, change = 0.0, 0.0
+        for j in range(q.shape[0]):
+            scale = squares[j] * length + lam
+            total += (q[j] / scale) ** 2
+            change += (q[j] / scale) ** 2 * squares[j] / scale
+        step = (np.sqrt(total) - 1.0) * total / change
+        length += step
+        if step <= 4e-16 * length:
+            break
+    return length
+
+
+@njit(cache=True, nogil=True)
+def group_cycles(X, residual, coef, starts, squares, lams, tol, max_iter):
+    """Minimise exactly over one group after the other, in cycles.
+
+    Group g has the columns starts[g]:starts[g + 1], which are orthogonal to each other
+    and have the squared lengths `squares`, all more than zero.
     """
     largest = 0.0
     for cycle in range(max_iter):
         largest = 0.0
         for g in range(starts.shape[0] - 1):
-            if curvatures[g] == 0.0:
-                continue
             first, size = starts[g], starts[g + 1] - starts[g]
+            if size == 0:
+                continue
             old = coef[first : first + size].copy()
             gradient = np.empty(size)
             for j in range(size):
@@ -131,14 +153,19 @@ def group_cycles(X, residual, coef, starts, curvatures, lams, tol, max_iter):
                 largest = max(largest, excess)
             else:
                 largest = max(largest, _norm(gradient - lams[g] / length * old))
-            target = gradient + curvatures[g] * old
-            length = _norm(target)
-            shrink = max(1.0 - lams[g] / length, 0.0) if length > 0.0 else 0.0
+            curvature = squares[first : first + size]
+            target = gradient + curvature * old
+            if lams[g] == 0.0:
+                new = target / curvature
+            elif _norm(target) <= lams[g]:
+                new = np.zeros(size)
+            else:
+                length = group_length(target, curvature, lams[g])
+                new = target * length / (curvature * length + lams[g])
             for j in range(size):
-                new = shrink * target[j] / curvatures[g]
-                if new != old[j]:
-                    residual += (old[j] - new) * X[:, first + j]
-                    coef[first + j] = new
+                if new[j] != old[j]:
+                    residual += (old[j] - new[j]) * X[:, first + j]
+                    coef[first + j] = new[j]
         if largest <= tol:
             return cycle + 1, largest
     return max_iter, largest

@@ -2,11 +2,11 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
 from sklearn.utils import column_or_1d
 
 from fewlabels._sklearn import fit_context
@@ -33,10 +33,11 @@ def group_lasso(
     .. math::
         \min_b \tfrac{1}{2} \|y - X b\|^2 + \lambda \sum_g \sqrt{p_g} \, \|b_g\|_2
 
-    for groups of :math:`p_g` features. One group after the other takes the step
-    :math:`b_g \leftarrow (1 - \lambda \sqrt{p_g} / \|s_g\|)_+ \, s_g / L_g` with
-    :math:`s_g = X_g^\top r + L_g b_g` and the largest eigenvalue :math:`L_g` of
-    :math:`X_g^\top X_g`. For orthonormal columns of a group that is its best value.
+    for groups of :math:`p_g` features. One group after the other is set to its best
+    value. For orthonormal columns that is
+    :math:`(1 - \lambda \sqrt{p_g} / \|s_g\|)_+ \, s_g` with :math:`s_g = X_g^\top r_g`;
+    the columns of other groups are rotated until they are orthogonal, which leaves the
+    penalty as it is, and the length of :math:`b_g` solves an equation with one unknown.
 
     Parameters
     ----------
@@ -82,47 +83,58 @@ def group_lasso(
 
     X, y = check_problem(X, y)
     check_penalty("lam", lam, 0, strict=False)
-    order, starts = _contiguous(groups, X.shape[1])
-    coef = np.zeros(X.shape[1])
+    members = _members(groups, X.shape[1])
     scale = float(np.abs(X.T @ y).max())
     if scale == 0:
-        return PenalizedSolution(coef, 1, 0.0)
-    X = np.asfortranarray(X[:, order])
-    curvatures = np.array(
-        [np.linalg.norm(X[:, a:b], 2) ** 2 for a, b in pairwise(starts)]
-    )
+        return PenalizedSolution(np.zeros(X.shape[1]), 1, 0.0)
+    parts = [_orthogonal_columns(X[:, inside]) for inside in members]
+    starts = np.cumsum([0, *(lengths.size for _, lengths, _ in parts)])
+    rotated = np.zeros(starts[-1])
     n_iter, violation = group_cycles(
-        X,
+        np.asfortranarray(np.hstack([columns for columns, _, _ in parts])),
         y.copy(),
-        coef,
+        rotated,
         starts,
-        curvatures,
-        lam * np.sqrt(np.diff(starts)),
+        np.concatenate([lengths**2 for _, lengths, _ in parts]),
+        lam * np.sqrt([inside.size for inside in members]),
         tol * scale,
         max_iter,
     )
     if violation > tol * scale:
         warn_not_converged("the violation", max_iter, violation / scale, tol)
-    ordered = np.empty_like(coef)
-    ordered[order] = coef
-    return PenalizedSolution(ordered, n_iter, violation / scale)
+    coef = np.zeros(X.shape[1])
+    for inside, (_, _, V), b in zip(
+        members, parts, np.split(rotated, starts[1:-1]), strict=True
+    ):
+        coef[inside] = V @ b
+    return PenalizedSolution(coef, n_iter, violation / scale)
 
 
-def _contiguous(
-    groups: ArrayLike | None, n_features: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Order of the features that puts groups together, and where each group starts."""
+def _members(groups: ArrayLike | None, n_features: int) -> list[NDArray[np.intp]]:
+    """Features of every group."""
     if groups is None:
-        return np.arange(n_features), np.arange(n_features + 1)
+        return list(np.arange(n_features)[:, None])
     names = column_or_1d(np.asarray(groups))
     if names.size != n_features:
         raise ValueError(
             f"groups must name a group for each of the {n_features} features, got "
             f"{names.size} names."
         )
-    _, codes, sizes = np.unique(names, return_inverse=True, return_counts=True)
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-    return np.argsort(codes, kind="stable"), starts
+    return [np.flatnonzero(names == name) for name in np.unique(names)]
+
+
+def _orthogonal_columns(
+    X: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Rotate columns until they are orthogonal: X V, their lengths, and V."""
+    if X.shape[1] == 1:
+        length = np.linalg.norm(X, axis=0)
+        kept = length > 0
+        return X[:, kept], length[kept], np.ones((1, int(kept.sum())))
+    U, lengths, Vt = linalg.svd(X, full_matrices=False, check_finite=False)
+    rounding = max(X.shape) * np.finfo(np.float64).eps * lengths[0]
+    kept = lengths > rounding
+    return U[:, kept] * lengths[kept], lengths[kept], Vt[kept].T
 
 
 class GroupLasso(LinearRegressor):
