@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fewlabels._labels import validate_partial_targets
+from fewlabels._labels import encode_targets, validate_partial_targets
 
 # Deviations below this share of the mean are rounding errors.
 ROUNDING = 1e-14
@@ -166,3 +167,27 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
         accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         X = validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False)
         return X @ self.coef_ + self.intercept_
+
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Coefficient of determination on the rows that have a target.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            True targets, perhaps with holes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            R² of the predictions.
+        """
+        truth = encode_targets(y)
+        known = ~np.isnan(truth)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return r2_score(truth[known], self.predict(X)[known], sample_weight=weights)
