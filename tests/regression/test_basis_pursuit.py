@@ -91,6 +91,22 @@ def test_copies_of_columns(problem):
     assert_allclose(twice @ x, A @ once, atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", [174, 259, 275])
+def test_ties_that_lead_the_path_astray(seed):
+    rng = np.random.default_rng(seed)
+    n, d = rng.integers(1, 8, 2)
+    A = rng.integers(-2, 3, size=(n, d)) * 10.0 ** rng.integers(-3, 4)
+    y = rng.normal(size=n) * 10.0 ** rng.integers(-3, 4)
+    x = l1_constrained_least_squares(A, y, 1.0)
+    g = A.T @ (y - A @ x)
+    scale = np.abs(A.T @ y).max()
+    assert np.abs(x).sum() <= 1 + 1e-6
+    tau = np.abs(g).max()
+    assert_allclose(g[x != 0], tau * np.sign(x[x != 0]), atol=1e-6 * scale)
+    if tau > 1e-6 * scale:
+        assert_allclose(np.abs(x).sum(), 1, rtol=1e-6)
+
+
 def test_no_solution(problem):
     A, y, _ = problem
     with pytest.raises(ValueError, match="No x satisfies A x = y"):

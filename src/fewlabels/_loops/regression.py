@@ -1,7 +1,8 @@
 """Loops of penalised least squares: one coordinate, or one group, after the other.
 
-All minimise 1/2 ||y - X b||^2 + penalty(b). X is in Fortran order, so that a column is
-one run of memory; `residual` is y - X b and kept up to date, like `coef`, in place.
+All minimise 1/2 ||y - X b||^2 + penalty(b). The columns of X come as the rows of a
+matrix in C order, so that each is one run of memory, whatever the shape; `residual` is
+y - X b and kept up to date, like `coef`, in place.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -76,7 +77,7 @@ def violation_of(gradient, b, kind, lam, shape):
 
 
 @njit(cache=True, nogil=True)
-def separable_cycles(X, residual, coef, squares, kind, lam, shape, tol, max_iter):
+def separable_cycles(columns, residual, coef, squares, kind, lam, shape, tol, max_iter):
     """Minimise exactly over one coefficient after the other, in cycles.
 
     Returns the number of cycles, and the largest violation of the optimality
@@ -85,10 +86,10 @@ def separable_cycles(X, residual, coef, squares, kind, lam, shape, tol, max_iter
     largest = 0.0
     for cycle in range(max_iter):
         largest = 0.0
-        for j in range(X.shape[1]):
+        for j in range(columns.shape[0]):
             if squares[j] == 0.0:
                 continue
-            x, old = X[:, j], coef[j]
+            x, old = columns[j], coef[j]
             gradient = np.dot(x, residual)
             largest = max(largest, violation_of(gradient, old, kind, lam, shape))
             new = _minimizer(gradient + squares[j] * old, squares[j], kind, lam, shape)
@@ -128,7 +129,7 @@ def group_length(q, squares, lam):
 
 
 @njit(cache=True, nogil=True)
-def group_cycles(X, residual, coef, starts, squares, lams, tol, max_iter):
+def group_cycles(columns, residual, coef, starts, squares, lams, tol, max_iter):
     """Minimise exactly over one group after the other, in cycles.
 
     Group g has the columns starts[g]:starts[g + 1], which are orthogonal to each other
@@ -144,7 +145,7 @@ def group_cycles(X, residual, coef, starts, squares, lams, tol, max_iter):
             old = coef[first : first + size].copy()
             gradient = np.empty(size)
             for j in range(size):
-                gradient[j] = np.dot(X[:, first + j], residual)
+                gradient[j] = np.dot(columns[first + j], residual)
             length = _norm(old)
             if length == 0.0:
                 excess = _norm(gradient) - lams[g]
@@ -164,7 +165,7 @@ def group_cycles(X, residual, coef, starts, squares, lams, tol, max_iter):
                 new = target * length / (curvature * length + lams[g])
             for j in range(size):
                 if new[j] != old[j]:
-                    residual += (old[j] - new[j]) * X[:, first + j]
+                    residual += (old[j] - new[j]) * columns[first + j]
                     coef[first + j] = new[j]
         if largest <= tol:
             return cycle + 1, largest

@@ -3,15 +3,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linprog
+from scipy import linalg
+from scipy.optimize import brentq, linprog
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path
 
 from fewlabels.regression._base import check_problem
-from fewlabels.regression._penalized import check_penalty
+from fewlabels.regression._penalized import bridge_regression, check_penalty
 
 # Violation of the optimality conditions, relative to max |A' y|, that is worth a word.
 SLACK = 1e-6
@@ -103,7 +105,7 @@ def basis_pursuit_denoising(
     -----
     ConvergenceWarning
         If the path breaks down, as it may with columns that are nearly dependent, and
-        the result is not optimal.
+        a search for the weight by coordinate descent does not converge either.
 
     See Also
     --------
@@ -125,24 +127,33 @@ def basis_pursuit_denoising(
     A, y = check_problem(A, y)
     check_penalty("eps", eps, 0, strict=False)
     knots = _knots(A, y)
+
+    def missing(x: NDArray[np.float64]) -> float:
+        r = y - A @ x
+        return float(r @ r) - eps
+
     residuals = y[:, None] - A @ knots
     errors = np.einsum("ij,ij->j", residuals, residuals)
+    rounding = 1e-12 * float(y @ y)
     after = int(np.argmax(errors <= eps))
-    if errors[after] > eps:
-        if errors[-1] > eps + 1e-12 * float(y @ y):
+    if errors[after] > eps:  # nowhere on the path, which should end in least squares
+        least = missing(linalg.lstsq(A, y, check_finite=False)[0]) + eps
+        if least > eps + rounding:
             raise ValueError(
-                f"eps={eps:.6g} is below {errors[-1]:.6g}, the squared error of least "
+                f"eps={eps:.6g} is below {least:.6g}, the squared error of least "
                 "squares: no x fits that well."
             )
-        after = errors.size - 1
-    if after == 0 or errors[after] > eps:
-        return _checked(A, y, knots[:, after])
+        if errors[-1] > eps + rounding:
+            return _by_weight(A, y, missing)
+        return _checked(A, y, knots[:, -1], missing)
+    if after == 0:
+        return np.zeros(A.shape[1])
     # |r + s (q - r)|^2 = eps for the share s of the way from one knot to the next.
     r, change = residuals[:, after - 1], residuals[:, after] - residuals[:, after - 1]
     a, b, c = change @ change, r @ change, errors[after - 1] - eps
     # The smaller root of a s^2 + 2 b s + c, with b < 0, without cancellation.
     share = c / (-b + np.sqrt(max(b * b - a * c, 0.0)))
-    return _checked(A, y, _between(knots, after, share))
+    return _checked(A, y, _between(knots, after, share), missing)
 
 
 def l1_constrained_least_squares(
@@ -173,7 +184,7 @@ def l1_constrained_least_squares(
     -----
     ConvergenceWarning
         If the path breaks down, as it may with columns that are nearly dependent, and
-        the result is not optimal.
+        a search for the weight by coordinate descent does not converge either.
 
     See Also
     --------
@@ -195,11 +206,19 @@ def l1_constrained_least_squares(
     check_penalty("radius", radius, 0, strict=False)
     knots = _knots(A, y)
     norms = np.abs(knots).sum(axis=0)
+
+    def missing(x: NDArray[np.float64]) -> float:
+        return radius - float(np.abs(x).sum())
+
     if norms[-1] <= radius:
-        return _checked(A, y, knots[:, -1])  # the bound does not bind
+        # The bound does not bind: the path must have reached least squares.
+        gradient = A.T @ (y - A @ knots[:, -1])
+        if np.abs(gradient).max() > SLACK * np.abs(A.T @ y).max():
+            return _by_weight(A, y, missing)
+        return knots[:, -1]
     after = int(np.argmax(norms > radius))
     share = (radius - norms[after - 1]) / (norms[after] - norms[after - 1])
-    return _checked(A, y, _between(knots, after, share))
+    return _checked(A, y, _between(knots, after, share), missing)
 
 
 def _knots(A: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -216,19 +235,50 @@ def _between(
     return knots[:, after - 1] + share * (knots[:, after] - knots[:, after - 1])
 
 
-def _checked(
+def _violation(
     A: NDArray[np.float64], y: NDArray[np.float64], x: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Warn where x is no solution of the lasso for any weight."""
+) -> float:
+    """How far x is from a solution of the lasso for any weight; 0 to 2 or so."""
     gradient = A.T @ (y - A @ x)
     tau = np.abs(gradient).max()
     off = np.abs(gradient - tau * np.sign(x))[x != 0].max(initial=0.0)
     scale = np.abs(A.T @ y).max()
-    if off > SLACK * scale:
+    return float(off / scale) if scale > 0 else 0.0
+
+
+def _checked(
+    A: NDArray[np.float64],
+    y: NDArray[np.float64],
+    x: NDArray[np.float64],
+    missing: Callable[[NDArray[np.float64]], float],
+) -> NDArray[np.float64]:
+    """Return x if it is optimal; ties between columns may lead the path astray."""
+    return x if _violation(A, y, x) <= SLACK else _by_weight(A, y, missing)
+
+
+def _by_weight(
+    A: NDArray[np.float64],
+    y: NDArray[np.float64],
+    missing: Callable[[NDArray[np.float64]], float],
+) -> NDArray[np.float64]:
+    """Search for the weight with which the lasso misses nothing."""
+
+    def solution(tau: float) -> NDArray[np.float64]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return bridge_regression(A, y, tau, 1.0, tol=1e-12).coef
+
+    top = float(np.abs(A.T @ y).max())
+    tau = 1e-10 * top
+    if missing(solution(tau)) * missing(np.zeros(A.shape[1])) < 0:
+        tau = brentq(lambda t: missing(solution(t)), tau, top, xtol=1e-14 * top)
+    x = solution(tau)
+    violation = _violation(A, y, x)
+    if violation > SLACK:
         warnings.warn(
-            f"The path of the lasso broke down: optimality conditions are violated by "
-            f"{off / scale:.2g} of max |A' y|. Drop columns that are nearly dependent, "
-            "or use gpsr.",
+            "The path of the lasso broke down, and coordinate descent did not "
+            f"converge: optimality conditions are violated by {violation:.2g} of "
+            "max |A' y|. Drop columns that are nearly dependent, or use gpsr.",
             ConvergenceWarning,
             stacklevel=3,
         )

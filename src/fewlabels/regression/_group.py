@@ -91,7 +91,7 @@ def group_lasso(
     starts = np.cumsum([0, *(lengths.size for _, lengths, _ in parts)])
     rotated = np.zeros(starts[-1])
     n_iter, violation = group_cycles(
-        np.asfortranarray(np.hstack([columns for columns, _, _ in parts])),
+        np.ascontiguousarray(np.vstack([columns.T for columns, _, _ in parts])),
         y.copy(),
         rotated,
         starts,

@@ -204,7 +204,7 @@ def _cycles(
     if scale == 0:
         return PenalizedSolution(coef, 1, 0.0)
     n_iter, violation = separable_cycles(
-        X,
+        X.T,
         y.copy(),
         coef,
         squares,
