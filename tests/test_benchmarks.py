@@ -269,6 +269,20 @@ def test_harmonic_functions_beside_label_spreading():
         assert row["different labels"] == 0
 
 
+def test_sparse_recovery_beside_coordinate_descent():
+    path = SCRIPT.parents[1] / "regression.py"
+    if not path.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("regression_benchmark", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.RUNS = 1
+    rows = module.main(100, 400)
+    assert len(rows) == len(module.SHARES) * len(module.solvers())
+    assert all(float(row["above the least"]) < 1e-6 for row in rows)
+    assert {row["times faster"] for row in rows if "Lasso" in row["solver"]} >= {"1.00"}
+
+
 class TestChooser:
     """A tiny run of the comparison of the automatic classifier."""
 

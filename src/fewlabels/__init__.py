@@ -16,11 +16,13 @@ _SUBMODULES = (
     "datasets",
     "decomposition",
     "exceptions",
+    "feature_selection",
     "graphs",
     "kernels",
     "model_selection",
     "partition",
     "plotting",
+    "regression",
     "semi_supervised",
 )
 
