@@ -18,6 +18,7 @@ _SUBMODULES = (
     "graphs",
     "kernels",
     "model_selection",
+    "optimize",
     "partition",
     "plotting",
     "semi_supervised",

@@ -28,7 +28,7 @@ from fewlabels.semi_supervised._laplacian_deformed import (
     newton_in_labels,
 )
 from fewlabels.semi_supervised._laplacian_problem import graph_energy, kernel_energy
-from fewlabels.semi_supervised._line_search import line_search
+from fewlabels._line_search import line_search
 from tests.reference import laplacian as slow
 
 GAMMAS = (0.05, 0.3)

@@ -29,7 +29,7 @@ from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
     LaplacianSolution,
 )
-from fewlabels.semi_supervised._line_search import line_search
+from fewlabels._line_search import line_search
 from fewlabels.semi_supervised._rls import _eigh_in_complement, _left_out_residuals
 
 # Progress below this share of the objective is rounding.

@@ -16,7 +16,7 @@ from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianSolution,
     kernel_product,
 )
-from fewlabels.semi_supervised._line_search import line_search
+from fewlabels._line_search import line_search
 
 # Iterations after which the carried products are computed anew, against drift.
 _REFRESH = 50
