@@ -26,6 +26,7 @@ from fewlabels.model_selection import (
     FewLabelsRegressor,
     LabeledOnly,
 )
+from fewlabels.optimize import FiniteSumClassifier, FiniteSumRegressor
 from fewlabels.semi_supervised import (
     ClusterThenLabelClassifier,
     CoTrainingClassifier,
@@ -218,6 +219,15 @@ ESTIMATORS = [
         NystromSpectralClustering(kernel="precomputed", random_state=0),
         ROWS_FOR_A_KERNEL_MATRIX,
     ),
+    (
+        FiniteSumClassifier(alpha=0.01, tol=1e-2, random_state=0),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (
+        FiniteSumClassifier(loss="squared_hinge", l1_ratio=0.5, solver="cd", tol=1e-2),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (FiniteSumRegressor(solver="cd", l1_ratio=0.5), {}),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),
     (NystromFeatures(landmarks="leverage", random_state=0), {}),

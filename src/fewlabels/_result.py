@@ -34,5 +34,7 @@ class SolverResult:
     def trace(self) -> NDArray[np.float64]:
         """The objective at every record, summed over targets: a curve to plot."""
         history = self.history
-        seen = np.asarray(history["objective"] if isinstance(history, dict) else history)
+        seen = np.asarray(
+            history["objective"] if isinstance(history, dict) else history
+        )
         return seen.reshape(seen.shape[0], -1).sum(axis=1)

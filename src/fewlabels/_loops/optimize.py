@@ -3,8 +3,8 @@
 Every loop serves dense and sparse matrices, all losses and all penalties:
 
 - A matrix comes flat, as `data`, with `indices` and `indptr` as SciPy has them. If
-  `dense`, row i (or column j, where columns are asked for) fills a whole line of `data`,
-  and the other two are empty.
+  `dense`, a row (or a column, where columns are asked for) fills a whole line of
+  `data`, and the other two are empty.
 - A loss is a number. QUADRATIC stands for 1/2 w'Aw - b'w with A as the matrix.
 - A penalty is sum_j l1[j] |w[j]| + l2[j] w[j]^2 / 2.
 
@@ -24,7 +24,7 @@ SQUARED, LOGISTIC, SQUARED_HINGE, HINGE, QUADRATIC = range(5)
 
 @njit(cache=True, nogil=True)
 def slope(code, z, y):
-    """Derivative of a loss with respect to the output z."""
+    """Compute the derivative of a loss with respect to the output z."""
     if code == SQUARED:
         return z - y
     m = y * z
@@ -117,7 +117,7 @@ def _catch_up(w, mean, step, l2, log_decay, k):
 def sag_epoch(
     code, data, indices, indptr, dense, y, order, step, l2, w, table, mean, seen
 ):
-    """Steps along the mean of the stored gradients, the drawn one renewed.
+    """Make steps along the mean of the stored gradients, the drawn one renewed.
 
     With sparse rows a coordinate is brought up to date when it is read: since then, its
     entry of the mean has not changed. `seen` is a workspace.

@@ -35,7 +35,7 @@ class BenchmarkFunction:
     is_differentiable : bool
         Whether it has a gradient everywhere in the box.
     is_unimodal : bool
-        Whether every local minimum is a global one.
+        Whether there is a single local minimum.
     """
 
     name: str
@@ -182,26 +182,46 @@ class _Entry:
     largest: int | None = None
 
 
-def _langermann_minimum(third: float) -> Callable[[int], float | None]:
-    known = {
-        1.5: {2: -2.423118206, 5: -1.499999248, 10: -1.5},
-        0.1: {2: -1.080938444, 5: -0.965, 10: -0.965},
-    }
-    return lambda n: known.get(third, {}).get(n)
+# (third height, n_dim) -> minimum and where; elsewhere they are not known.
+_LANGERMANN_MINIMA: dict[tuple[float, int], tuple[float, list[float]]] = {
+    (1.5, 2): (-2.42311955301316, [8.046820287230322, 8.985008142284713]),
+    (1.5, 5): (
+        -1.4999992233524948,
+        [8.0250006634, 9.1519948754, 5.1139767980, 7.6209187605, 4.5640302874],
+    ),
+    (1.5, 10): (-1.5, _LANGERMANN_CENTRES[2].tolist()),
+    (0.1, 2): (-1.0809384576510122, [9.681070699920186, 0.6666515398976254]),
+    (0.1, 5): (
+        -0.9649999197933317,
+        [8.0739998803, 8.7770008450, 3.4670037352, 1.8630130589, 6.7079951388],
+    ),
+    (0.1, 10): (-0.965, _LANGERMANN_CENTRES[4].tolist()),
+}
 
 
-def _langermann_minimizers(third: float) -> Callable[[int], Any]:
-    known = {
-        (1.5, 2): [8.0468, 8.9850],
-    }
-    del known
-    return lambda n: np.empty((0, n))
+def _langermann_entry(third: float = 1.5) -> _Entry:
+    nowhere: tuple[float | None, list[float]] = (None, [])
+    return _Entry(
+        _langermann(third), 2, (0, 10),
+        lambda n: _LANGERMANN_MINIMA.get((third, n), nowhere)[0],
+        lambda n: np.reshape(_LANGERMANN_MINIMA.get((third, n), nowhere)[1], (-1, n)),
+        largest=10,
+    )  # fmt: skip
+
+
+def _schwefel_entry(alpha: float = 1.0) -> _Entry:
+    if not alpha > 0:
+        raise ValueError(f"alpha={alpha} must be positive: 0 gives a constant.")
+    return _Entry(
+        _power_of_squares(alpha), 2, (-100, 100), lambda n: 0.0, _at_zero,
+        separable=alpha == 1, differentiable=alpha > 0.5, unimodal=True,
+    )  # fmt: skip
 
 
 _TABLE: dict[str, _Entry] = {
     "giunta": _Entry(
         _giunta, 2, (-1, 1), lambda n: 0.06447042053690566,
-        lambda n: np.full((1, 2), 0.4673200277395354), separable=True, fixed=True,
+        lambda n: np.full((1, 2), 0.46732002), separable=True, fixed=True,
     ),
     "parsopoulos": _Entry(
         _parsopoulos, 2, (-5, 5), lambda n: 0.0,
@@ -211,13 +231,13 @@ _TABLE: dict[str, _Entry] = {
         separable=True, fixed=True,
     ),
     "el_attar_vidyasagar_dutta": _Entry(
-        _el_attar, 2, (-500, 500), lambda n: 1.7127803548622027,
-        lambda n: np.array([[3.4091868222, -2.1714330361]]), fixed=True,
+        _el_attar, 2, (-500, 500), lambda n: 1.7127803548621998,
+        lambda n: np.array([[3.409186822215319, -2.1714330353795157]]), fixed=True,
     ),
     "egg_holder": _Entry(
         _egg_holder, 2, (-512, 512),
-        lambda n: -959.6406627208506 if n == 2 else None,
-        lambda n: np.array([[512.0, 404.2318058]]) if n == 2 else np.empty((0, n)),
+        lambda n: -959.640662720851 if n == 2 else None,
+        lambda n: np.array([[512.0, 404.2318050579]]) if n == 2 else np.empty((0, n)),
         differentiable=False,
     ),
     "exponential": _Entry(
@@ -234,7 +254,7 @@ _TABLE: dict[str, _Entry] = {
     "price": _Entry(
         _price, 2, (-500, 500), lambda n: 0.0,
         lambda n: np.array(list(product([-5.0, 5.0], repeat=2))),
-        separable=True, differentiable=False, unimodal=True, fixed=True,
+        separable=True, differentiable=False, fixed=True,
     ),
     "schwefel_2_20": _Entry(
         _schwefel_220, 2, (-100, 100), lambda n: 0.0, _at_zero,
@@ -259,3 +279,84 @@ _TABLE: dict[str, _Entry] = {
         _cosine_mixture, 2, (-1, 1), lambda n: -0.1 * n, _at_zero, separable=True
     ),
 }  # fmt: skip
+
+_FAMILIES: dict[str, Callable[..., _Entry]] = {
+    "langermann": _langermann_entry,
+    "schwefel": _schwefel_entry,
+}
+
+BENCHMARK_FUNCTIONS = tuple(sorted([*_TABLE, *_FAMILIES]))
+
+
+def benchmark_function(
+    name: str, n_dim: int | None = None, **parameters: float
+) -> BenchmarkFunction:
+    """Make one of sixteen functions with known minima.
+
+    Parameters
+    ----------
+    name : str
+        One of "bartels_conn", "bukin_6", "chung_reynolds", "corana",
+        "cosine_mixture", "egg_holder", "el_attar_vidyasagar_dutta", "exponential",
+        "giunta", "langermann", "mishra_1", "mishra_2", "parsopoulos", "price",
+        "schwefel" and "schwefel_2_20".
+    n_dim : int, default=None
+        Number of variables, where it is free; None for the usual one.
+    **parameters : float
+        `alpha` > 0 is the power of "schwefel", 1 by default. `third` is the third
+        height of "langermann": 1.5 as printed in the textbook, or 0.1.
+
+    Returns
+    -------
+    function : BenchmarkFunction
+        The function, with its box and its minimum.
+
+    Notes
+    -----
+    The minima are those of the formulas, computed afresh; many that are printed
+    elsewhere are not. "mishra_1" and "mishra_2" are named as in the textbook; they are
+    better known as the second and the sixth function of Mishra.
+
+    References
+    ----------
+    .. [1] M. Jamil, X.-S. Yang, "A literature survey of benchmark functions for global
+       optimisation problems", International Journal of Mathematical Modelling and
+       Numerical Optimisation 4 (2013). :doi:`10.1504/IJMMNO.2013.055204`
+
+    Examples
+    --------
+    >>> from fewlabels.optimize import benchmark_function
+    >>> f = benchmark_function("bukin_6")
+    >>> f.bounds.tolist(), f.minimum, f.minimizers.tolist()
+    ([[-15.0, -5.0], [-3.0, 3.0]], 0.0, [[-10.0, 1.0]])
+    >>> f([[-10.0, 1.0], [-10.0, 0.0]])
+    array([  0., 100.])
+    """
+    if name not in BENCHMARK_FUNCTIONS:
+        raise ValueError(
+            f"name={name!r} is unknown; use one of {list(BENCHMARK_FUNCTIONS)}."
+        )
+    allowed = {"langermann": {"third"}, "schwefel": {"alpha"}}.get(name, set())
+    if not set(parameters) <= allowed:
+        raise ValueError(
+            f"{name} has no parameter {sorted(set(parameters) - allowed)}."
+        )
+    entry = _FAMILIES[name](**parameters) if name in _FAMILIES else _TABLE[name]
+    n = entry.n_dim if n_dim is None else n_dim
+    if n < 1 or (entry.fixed and n != entry.n_dim):
+        raise ValueError(f"{name} has {entry.n_dim} variables, not n_dim={n}.")
+    if (entry.largest is not None and n > entry.largest) or (
+        name in ("egg_holder", "mishra_1") and n < 2
+    ):
+        raise ValueError(f"n_dim={n} is out of range for {name}.")
+    return BenchmarkFunction(
+        name=name,
+        n_dim=n,
+        bounds=np.array(np.broadcast_to(entry.bounds, (n, 2)), dtype=np.float64),
+        minimum=entry.minimum(n),
+        minimizers=np.asarray(entry.minimizers(n), dtype=np.float64),
+        is_separable=entry.separable or n == 1,
+        is_differentiable=entry.differentiable,
+        is_unimodal=entry.unimodal,
+        _function=entry.function,
+    )

@@ -367,7 +367,9 @@ def approx_coordinate_descent(
         x = before**2 * u + z
         # Variables that go to zero do so with theta only, so that they are never met
         # there: what counts is how far a proximal step would move.
-        step = problem.penalty.prox(x - problem.gradient(x) / by_variable, 1 / by_variable)
+        step = problem.penalty.prox(
+            x - problem.gradient(x) / by_variable, 1 / by_variable
+        )
         done = monitor.record(
             x,
             (monitor.n_iter + 1) * n_steps * n_together / n_blocks,

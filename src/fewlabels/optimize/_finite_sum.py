@@ -284,9 +284,6 @@ class _ReducedVariance:
         w[self.unused] = 0.0  # no row moves these, and the penalty wants them gone
         return w
 
-    def arguments(self) -> tuple[Any, ...]:
-        return self.step, self.often, self.threshold, self.shrink
-
 
 def saga_minimize(
     problem: FiniteSumProblem,
@@ -365,7 +362,7 @@ def saga_minimize(
     while not done:
         saga_epoch(
             problem.code, *problem.rows, problem.y, rng.randint(n, size=n),
-            *parts.arguments(), w, table, mean,
+            parts.step, parts.often, parts.threshold, parts.shrink, w, table, mean,
         )  # fmt: skip
         done = monitor.record(w, monitor.n_iter + 2.0)
     return monitor.result(w, advice=", or scale the features")
@@ -463,7 +460,7 @@ def svrg_minimize(
         steps = rng.randint(m) + 1 if option == "random" else m
         svrg_epoch(
             problem.code, *problem.rows, problem.y, rng.randint(n, size=steps),
-            *parts.arguments(), w, table, mean, option == "average", total, seen,
+            parts.step, parts.often, parts.threshold, parts.shrink, w, table, mean, option == "average", total, seen,
         )  # fmt: skip
         if option == "average":
             w = total / steps

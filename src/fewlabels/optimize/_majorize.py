@@ -167,9 +167,7 @@ class QuadraticMajorizer:
         return float(form.real) + self.c
 
 
-def quadratic_majorizer(
-    L: ArrayLike, x0: ArrayLike, M: ArrayLike | None = None
-) -> QuadraticMajorizer:
+def quadratic_majorizer(L: Any, x0: Any, M: Any = None) -> QuadraticMajorizer:
     r"""Lay a simpler quadratic function above :math:`x^* L x`, touching at a point.
 
     .. math::
@@ -224,8 +222,8 @@ def quadratic_majorizer(
 
 
 def sparse_generalized_eigenvector(
-    A: ArrayLike,
-    B: ArrayLike | None = None,
+    A: Any,
+    B: Any = None,
     *,
     rho: float = 0.1,
     eps: float = 0.1,

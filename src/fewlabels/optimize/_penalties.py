@@ -21,7 +21,7 @@ def soft_threshold(v: NDArray[Any], t: float | NDArray[Any]) -> NDArray[Any]:
     Returns
     -------
     shrunk : ndarray
-        The sign of v times max(\\|v\\| - t, 0).
+        The sign of v times the larger of abs(v) - t and 0.
     """
     return v - np.clip(v, -t, t)
 

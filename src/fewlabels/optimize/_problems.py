@@ -593,7 +593,7 @@ class FiniteSumProblem(CoordinateProblem):
         return z - self.y if self.loss.name == "squared" else z
 
     def value_at(self, w: NDArray[Any], state: NDArray[Any]) -> float:
-        y = 0.0 if self.loss.name == "squared" else self.y
+        y = np.zeros(1) if self.loss.name == "squared" else self.y
         return float(np.mean(self.loss.value(state, y))) + self.penalty.value(w)
 
     def block_lipschitz(self, partition: BlockPartition) -> NDArray[np.float64]:
@@ -604,7 +604,9 @@ class FiniteSumProblem(CoordinateProblem):
             for block in partition:
                 part = self.X[:, block]
                 G = part.T @ part
-                tops.append(largest_eigenvalue(G.toarray() if sparse.issparse(G) else G))
+                tops.append(
+                    largest_eigenvalue(G.toarray() if sparse.issparse(G) else G)
+                )
             bounds = np.array(tops)
         return _raised(self.loss.curvature * bounds / self.n_samples)
 

@@ -19,7 +19,7 @@ from fewlabels.optimize._result import OptimizationResult
 _SOLVED = 1e-6
 
 
-def _measurements(Phi: Any, y: ArrayLike) -> tuple[Any, NDArray[np.float64]]:
+def _measurements(Phi: Any, y: Any) -> tuple[Any, NDArray[np.float64]]:
     Phi = check_array(Phi, dtype=np.float64, accept_sparse="csr", input_name="Phi")
     y = column_or_1d(np.asarray(y, dtype=np.float64))
     if y.shape[0] != Phi.shape[0]:
@@ -28,7 +28,7 @@ def _measurements(Phi: Any, y: ArrayLike) -> tuple[Any, NDArray[np.float64]]:
 
 
 def basis_pursuit(
-    Phi: Any, y: ArrayLike, *, weights: ArrayLike | None = None
+    Phi: Any, y: Any, *, weights: ArrayLike | None = None
 ) -> NDArray[np.float64]:
     r"""Find the solution of linear equations with the least weighted absolute sum.
 
@@ -72,15 +72,15 @@ def basis_pursuit(
     program = linprog(np.r_[w, w], A_eq=stack([Phi, -Phi]), b_eq=y, method="highs")
     if program.status != 0:
         raise ValueError(
-            "Phi x = y has no solution: leave out rows that contradict others, or use a "
-            f"penalty, as in Lasso. The linear program says: {program.message}"
+            "Phi x = y has no solution: leave out rows that contradict others, or use "
+            f"a penalty, as in Lasso. The linear program says: {program.message}"
         )
     return program.x[:n] - program.x[n:]
 
 
 def reweighted_l1(
     Phi: Any,
-    y: ArrayLike,
+    y: Any,
     *,
     eps: float | None = None,
     max_iter: int = 20,
@@ -243,7 +243,7 @@ def _equality_solver(
 
 def reweighted_total_variation(
     Phi: Any,
-    y: ArrayLike,
+    y: Any,
     shape: tuple[int, int],
     *,
     eps: float | None = None,
