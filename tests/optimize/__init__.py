@@ -1,3 +1,3 @@
-"""Tests of fewlabels.graphs."""
+"""Tests of fewlabels.optimize."""
 
 # SPDX-License-Identifier: BSD-3-Clause

@@ -2,8 +2,9 @@
 
 A problem is a smooth function plus a penalty: :class:`FiniteSumProblem` for the mean
 loss of a linear model, :class:`QuadraticProblem`, or :class:`SmoothProblem` for
-functions of your own. Every solver takes one and returns an :class:`OptimizationResult` with the
-history of its work. Loops are compiled on first use.
+functions of your own. Every solver takes one and returns an
+:class:`OptimizationResult` with the history of its work. Loops are compiled on first
+use.
 
 Regularised linear classifiers that scikit-learn has are offered here under their own
 names: :class:`~sklearn.linear_model.LogisticRegression`,

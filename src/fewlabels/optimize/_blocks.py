@@ -1,4 +1,4 @@
-"""A partition of variables into blocks."""
+"""A partition of variables into blocks, and random sets of numbers."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -112,3 +112,31 @@ class BlockPartition:
         for block, part in zip(self, parts, strict=True):
             x[block] = part
         return x
+
+
+def random_subsets(
+    rng: np.random.RandomState, n: int, size: int, count: int
+) -> NDArray[np.int64]:
+    """Draw sets of distinct numbers, independent of one another.
+
+    Parameters
+    ----------
+    rng : RandomState
+        Draws.
+    n : int
+        The numbers are below this one.
+    size : int
+        Numbers in a set.
+    count : int
+        How many sets.
+
+    Returns
+    -------
+    subsets : ndarray of shape (count, size)
+        One set per row.
+    """
+    if size == 1:
+        return rng.randint(n, size=(count, 1))
+    if size == n:
+        return np.tile(np.arange(n), (count, 1))
+    return np.stack([rng.choice(n, size, replace=False) for _ in range(count)])

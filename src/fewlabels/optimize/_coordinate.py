@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from fewlabels.optimize._blocks import BlockPartition
+from fewlabels.optimize._blocks import BlockPartition, random_subsets
 from fewlabels.optimize._problems import CoordinateProblem, FiniteSumProblem
 from fewlabels.optimize._result import Monitor, OptimizationResult, start_point
 
@@ -361,7 +361,7 @@ def approx_coordinate_descent(
         before, theta = approx_epoch(
             problem.code, *problem.columns, problem.targets, problem.share,
             partition.members, partition.starts,
-            _subsets(rng, n_blocks, n_together, n_steps), weights, problem.l1,
+            random_subsets(rng, n_blocks, n_together, n_steps), weights, problem.l1,
             problem.l2, theta, z, u, state_z, state_u, buffer,
         )  # fmt: skip
         x = before**2 * u + z
@@ -376,14 +376,3 @@ def approx_coordinate_descent(
             violation=float(np.max(by_variable * np.abs(x - step))),
         )
     return monitor.result(x)
-
-
-def _subsets(
-    rng: np.random.RandomState, n: int, size: int, count: int
-) -> NDArray[np.int64]:
-    """Draw sets of distinct numbers below n, independent of one another."""
-    if size == 1:
-        return rng.randint(n, size=(count, 1))
-    if size == n:
-        return np.tile(np.arange(n), (count, 1))
-    return np.stack([rng.choice(n, size, replace=False) for _ in range(count)])

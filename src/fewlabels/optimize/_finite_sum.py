@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from fewlabels.optimize._blocks import random_subsets
 from fewlabels.optimize._problems import FiniteSumProblem
 from fewlabels.optimize._result import Monitor, OptimizationResult, start_point
 
@@ -22,6 +23,7 @@ def sgd_minimize(
     batch_size: int = 1,
     step: float | Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
     average_start: int = 0,
+    sampling: str = "shuffle",
     max_iter: int = 100,
     tol: float = 1e-4,
     random_state: Any = None,
@@ -33,9 +35,8 @@ def sgd_minimize(
         \frac{1}{|S|} \sum_{i \in S} \nabla \ell_i(w_k) + \nabla h_2(w_k)
         \Big) \Big)
 
-    with a random batch S. In every epoch the rows are shuffled and cut into batches;
-    rows that do not fill a last one are left out of that epoch, so that the mean of a
-    batch has the gradient of all rows as its expectation. The result is the average of
+    with a random batch S of distinct rows; the mean of a batch has the gradient of all
+    rows as its expectation. The result is the average of
     the iterates (Polyak and Ruppert), which needs no precise step to be good. A step
     costs O(n_features) also for sparse rows.
 
@@ -53,6 +54,10 @@ def sgd_minimize(
         largest curvature of the loss of a row (its squared norm for the hinge loss).
     average_start : int, default=0
         Epochs before the average begins; it then has no memory of the start.
+    sampling : {"shuffle", "independent"}, default="shuffle"
+        Batches are cut from the rows, shuffled anew for every epoch (rows that do not
+        fill a last batch are left out of that epoch), or drawn independently of one
+        another.
     max_iter : int, default=100
         Largest number of epochs.
     tol : float, default=1e-4
@@ -91,6 +96,10 @@ def sgd_minimize(
         raise ValueError(
             f"batch_size={batch_size} must lie between 1 and the {n} rows."
         )
+    if sampling not in ("shuffle", "independent"):
+        raise ValueError(
+            f"sampling={sampling!r} is unknown; use 'shuffle' or 'independent'."
+        )
     if average_start < 0:
         raise ValueError(f"average_start={average_start} must not be negative.")
     rng = check_random_state(random_state)
@@ -106,7 +115,10 @@ def sgd_minimize(
         epoch = monitor.n_iter
         if epoch == average_start:
             total, count = w.copy(), 1
-        order = rng.permutation(n)[: n_steps * batch_size].reshape(n_steps, batch_size)
+        if sampling == "shuffle":
+            order = rng.permutation(n)[: n_steps * batch_size].reshape(n_steps, -1)
+        else:
+            order = random_subsets(rng, n, batch_size, n_steps)
         steps = schedule(epoch * n_steps + np.arange(1.0, n_steps + 1))
         sgd_epoch(
             problem.code, *problem.rows, problem.y, order, steps, problem.l1,
@@ -460,7 +472,8 @@ def svrg_minimize(
         steps = rng.randint(m) + 1 if option == "random" else m
         svrg_epoch(
             problem.code, *problem.rows, problem.y, rng.randint(n, size=steps),
-            parts.step, parts.often, parts.threshold, parts.shrink, w, table, mean, option == "average", total, seen,
+            parts.step, parts.often, parts.threshold, parts.shrink, w, table, mean,
+            option == "average", total, seen,
         )  # fmt: skip
         if option == "average":
             w = total / steps

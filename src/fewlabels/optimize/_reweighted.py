@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -225,7 +226,9 @@ def _equality_solver(
             raise ValueError(advice) from error
     else:
         dense = np.block([[H.toarray(), Phi.T], [Phi, np.zeros((m, m))]])
-        lu, pivots = linalg.lu_factor(dense, check_finite=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", linalg.LinAlgWarning)  # seen to below
+            lu, pivots = linalg.lu_factor(dense, check_finite=False)
         if np.min(np.abs(lu.diagonal())) < 1e-13 * np.max(np.abs(lu.diagonal())):
             raise ValueError(advice)
 
