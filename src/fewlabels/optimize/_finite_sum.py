@@ -50,8 +50,10 @@ def sgd_minimize(
         Rows in a batch. All of them make this gradient descent.
     step : float or callable, default=None
         A fixed step, or a function of the numbers 1, 2, ... of the steps. None for
-        :math:`a_k = \frac{1}{2L} (1 + k / K)^{-1/2}` with K steps in an epoch and L the
-        largest curvature of the loss of a row (its squared norm for the hinge loss).
+        :math:`a_k = \frac{1}{2 L_b} (1 + k / K)^{-1/2}` with K steps in an epoch, the
+        expected smoothness :math:`L_b` of batches [2]_, between the largest curvature
+        of a row and that of all rows together (for the hinge loss, the largest squared
+        norm of a row).
     average_start : int, default=0
         Epochs before the average begins; it then has no memory of the start.
     sampling : {"shuffle", "independent"}, default="shuffle"
@@ -77,6 +79,9 @@ def sgd_minimize(
     .. [1] B. T. Polyak, A. B. Juditsky, "Acceleration of stochastic approximation by
        averaging", SIAM Journal on Control and Optimization 30 (1992).
        :doi:`10.1137/0330046`
+    .. [2] R. M. Gower, N. Loizou, X. Qian, A. Sailanbayev, E. Shulgin, P. Richtárik,
+       "SGD: general analysis and improved rates", International Conference on Machine
+       Learning (2019).
 
     Examples
     --------
@@ -85,7 +90,9 @@ def sgd_minimize(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 3))
     >>> problem = FiniteSumProblem(X, X @ [1.0, -2.0, 0.5])
-    >>> result = sgd_minimize(problem, batch_size=10, random_state=0)
+    >>> result = sgd_minimize(
+    ...     problem, batch_size=10, average_start=5, random_state=0
+    ... )
     >>> np.round(result.x, 2)
     array([ 1. , -2. ,  0.5])
     """
@@ -104,7 +111,7 @@ def sgd_minimize(
         raise ValueError(f"average_start={average_start} must not be negative.")
     rng = check_random_state(random_state)
     n_steps = n // batch_size
-    schedule = _schedule(problem, step, n_steps)
+    schedule = _schedule(problem, step, batch_size)
     w = start_point(x0, problem.n_features)
     total, count = w.copy(), 1
     average = w.copy()
@@ -138,7 +145,7 @@ def sgd_minimize(
 
 
 def _schedule(
-    problem: FiniteSumProblem, step: Any, n_steps: int
+    problem: FiniteSumProblem, step: Any, batch_size: int
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """Turn the parameter `step` into a function of the numbers of the steps."""
     if callable(step):
@@ -153,9 +160,15 @@ def _schedule(
     if step is not None:
         fixed = _positive_step(step)
         return lambda k: np.full_like(k, fixed)
+    n, b = problem.n_samples, batch_size
+    n_steps = n // b
     L = problem.row_lipschitz
     if not np.isfinite(L):
         L = float(np.max(problem._square_sums(1)))
+    elif b > 1:
+        L = (n - b) / (b * (n - 1)) * L + n * (b - 1) / (
+            b * (n - 1)
+        ) * problem.lipschitz
     first = 0.5 / (L + float(np.max(problem.l2, initial=0.0)) or 1.0)
     return lambda k: first / np.sqrt(1 + k / n_steps)
 

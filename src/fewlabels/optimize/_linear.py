@@ -171,9 +171,9 @@ class FiniteSumClassifier(ClassifierMixin, _FiniteSumModel):
     >>> from sklearn.preprocessing import scale
     >>> from fewlabels.optimize import FiniteSumClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = FiniteSumClassifier(alpha=0.01, l1_ratio=1.0, random_state=0)
+    >>> model = FiniteSumClassifier(alpha=0.02, l1_ratio=1.0, tol=1e-2, random_state=0)
     >>> model = model.fit(scale(X), y)
-    >>> bool(model.score(scale(X), y) > 0.97), bool((model.coef_ == 0).mean() > 0.5)
+    >>> bool(model.score(scale(X), y) > 0.96), bool((model.coef_ == 0).mean() > 0.5)
     (True, True)
     """
 
@@ -354,8 +354,8 @@ class FiniteSumRegressor(RegressorMixin, _FiniteSumModel):
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> y = X @ [1.0, 0.0, -2.0] + 3.0
     >>> model = FiniteSumRegressor(alpha=0.0, tol=1e-8, random_state=0).fit(X, y)
-    >>> bool(np.allclose(model.coef_, [1, 0, -2])), round(model.intercept_, 4)
-    (True, 3.0)
+    >>> np.round(model.coef_, 4) + 0.0, round(model.intercept_, 4)
+    (array([ 1.,  0., -2.]), 3.0)
     """
 
     def __init__(
