@@ -171,7 +171,7 @@ class FiniteSumClassifier(ClassifierMixin, _FiniteSumModel):
     >>> from sklearn.preprocessing import scale
     >>> from fewlabels.optimize import FiniteSumClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = FiniteSumClassifier(alpha=0.02, l1_ratio=1.0, tol=1e-2, random_state=0)
+    >>> model = FiniteSumClassifier(alpha=0.02, l1_ratio=1.0, solver="cd")
     >>> model = model.fit(scale(X), y)
     >>> bool(model.score(scale(X), y) > 0.96), bool((model.coef_ == 0).mean() > 0.5)
     (True, True)

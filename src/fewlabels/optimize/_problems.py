@@ -168,6 +168,23 @@ class CompositeProblem(ABC):
         """
         return self.penalty.violation(w, self.gradient(w))
 
+    def inspect(self, w: NDArray[Any]) -> tuple[float, float]:
+        """Compute the objective and the violation together.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_features,)
+            A point.
+
+        Returns
+        -------
+        value : float
+            F(w).
+        violation : float
+            See :meth:`violation`.
+        """
+        return self.value(w), self.violation(w)
+
     @cached_property
     def scale(self) -> float:
         """The largest component of the gradient of f at zero; 1 if that is zero."""
@@ -488,6 +505,12 @@ class FiniteSumProblem(CoordinateProblem):
 
     def gradient(self, w: NDArray[Any]) -> NDArray[Any]:
         return self.mean_of_rows(self.slopes(w))
+
+    def inspect(self, w: NDArray[Any]) -> tuple[float, float]:
+        z = self.outputs(w)
+        value = float(np.mean(self.loss.value(z, self.y))) + self.penalty.value(w)
+        gradient = self.mean_of_rows(self.loss.derivative(z, self.y))
+        return value, self.penalty.violation(w, gradient)
 
     def mean_of_rows(self, slopes: NDArray[Any]) -> NDArray[np.float64]:
         """Compute the mean gradient from the slopes of all rows.

@@ -118,7 +118,10 @@ class Monitor:
         """
         self._seconds += perf_counter() - self._since
         with np.errstate(all="ignore"):
-            value = self.problem.value(x) if value is None else value
+            if value is None and violation is None:
+                value, violation = self.problem.inspect(x)
+            if value is None:
+                value = self.problem.value(x)
             if violation is None or (not exact and violation <= self.target):
                 violation = self.problem.violation(x)
         self.n_iter += 1
