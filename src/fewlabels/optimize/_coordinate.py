@@ -15,7 +15,7 @@ from fewlabels.optimize._result import Monitor, OptimizationResult, start_point
 _SELECTIONS = ("cyclic", "permutation", "random")
 
 # Passes over the working set between two passes over all coordinates.
-_INNER_PASSES = 10
+_INNER_PASSES = 50
 
 
 def coordinate_descent(
@@ -47,7 +47,7 @@ def coordinate_descent(
     selection : {"cyclic", "permutation", "random"}, default="cyclic"
         The order of a pass: as they come, shuffled anew, or drawn with replacement.
     working_set : bool, default=False
-        Whether up to ten passes over the variables that are not zero follow every pass
+        Whether up to fifty passes over the variables that are not zero follow every pass
         over all of them. It pays with absolute values in the penalty and many
         variables.
     max_iter : int, default=1000
