@@ -4,8 +4,8 @@ Every solver stops by its own rule. It runs with tolerances that become smaller 
 factor of ten until its solution violates the condition of a minimiser by no more than
 1e-9 of the largest component of the gradient at zero; the time is that of the last run
 alone. "difference" is the largest one of a coefficient from the solution of the first
-solver of the group. Seconds are those of the processor. All run after one another in one
-process, so ratios count; absolute times depend on the machine.
+solver of the group. Seconds are those of the processor. All run after one another in
+one process, so ratios count; absolute times depend on the machine.
 
     python benchmarks/optimize.py             # and benchmarks/results/optimize.csv
     python benchmarks/optimize.py 0.1         # a tenth of the rows, nothing is written

@@ -122,6 +122,7 @@ figure, (left, middle, right) = plt.subplots(
 
 
 def draw(ax, results, lowest, title):
+    """Plot how far every solver is above the minimum, against its work."""
     for name, result in results.items():
         gaps = result.trace - lowest
         seen = gaps > 1e-14

@@ -47,8 +47,8 @@ def coordinate_descent(
     selection : {"cyclic", "permutation", "random"}, default="cyclic"
         The order of a pass: as they come, shuffled anew, or drawn with replacement.
     working_set : bool, default=False
-        Whether up to fifty passes over the variables that are not zero follow every pass
-        over all of them. It pays with absolute values in the penalty and many
+        Whether up to fifty passes over the variables that are not zero follow every
+        pass over all of them. It pays with absolute values in the penalty and many
         variables.
     max_iter : int, default=1000
         Largest number of passes of n_features steps.
