@@ -6,7 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
@@ -15,6 +18,7 @@ from fewlabels.optimize import (
     FiniteSumProblem,
     L1Penalty,
     L2Penalty,
+    coordinate_descent,
     gradient_descent,
     sag_minimize,
     saga_minimize,
@@ -271,6 +275,33 @@ class TestSGD:
     def test_bad_parameters(self, parameters, match):
         with pytest.raises(ValueError, match=match):
             sgd_minimize(finite_sum(), **parameters)
+
+
+@given(
+    X=st.integers(1, 5).flatmap(
+        lambda n: st.integers(1, 5).flatmap(
+            lambda d: st.lists(
+                st.lists(st.integers(-2, 2), min_size=d, max_size=d),
+                min_size=n,
+                max_size=n,
+            )
+        )
+    ),
+    sparse_rows=st.booleans(),
+)
+@settings(max_examples=30)
+def test_any_shape(X, sparse_rows):
+    """Few rows, equal rows and columns, zeros: the ridge solution comes out."""
+    X = np.array(X, dtype=float)
+    n, d = X.shape
+    y = np.arange(n) - 1.0
+    expected = np.linalg.solve(X.T @ X / n + 0.5 * np.eye(d), X.T @ y / n)
+    problem = FiniteSumProblem(
+        sparse.csr_array(X) if sparse_rows else X, y, "squared", L2Penalty(0.5)
+    )
+    for solver in (sag_minimize, saga_minimize, svrg_minimize, coordinate_descent):
+        result = solver(problem, tol=1e-9, max_iter=20_000, random_state=0)
+        assert_allclose(result.x, expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("solver", [sag_minimize, saga_minimize, svrg_minimize])

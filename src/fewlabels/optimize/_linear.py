@@ -76,8 +76,13 @@ class _FiniteSumModel(BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def _minimize(self, X: Any, targets: NDArray[Any], loss: str) -> None:
-        """Fit one linear model per column of targets."""
+    coef_: NDArray[Any]
+    intercept_: Any
+
+    def _minimize(
+        self, X: Any, targets: NDArray[Any], loss: str
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return coefficients and intercepts, one row per column of targets."""
         Z = _add_ones(X) if self.fit_intercept else X
         weights = np.ones(Z.shape[1])
         if self.fit_intercept:
@@ -92,16 +97,16 @@ class _FiniteSumModel(BaseEstimator):
             minimize(FiniteSumProblem(Z, y, loss, penalty), **options)
             for y in targets.T
         ]
-        W = np.array([result.x for result in self.results_])
-        k = targets.shape[1]
-        self._coef = W[:, :-1] if self.fit_intercept else W
-        self._intercept = W[:, -1] if self.fit_intercept else np.zeros(k)
         self.n_iter_ = max(1, *(result.n_iter for result in self.results_))
+        W = np.array([result.x for result in self.results_])
+        if self.fit_intercept:
+            return W[:, :-1], W[:, -1]
+        return W, np.zeros(targets.shape[1])
 
     def _outputs(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return np.asarray(X @ self._coef.T) + self._intercept
+        return np.asarray(X @ np.atleast_2d(self.coef_).T) + self.intercept_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -227,9 +232,8 @@ class FiniteSumClassifier(ClassifierMixin, _FiniteSumModel):
         self.classes_ = labels.classes
         rows = labels.labeled
         targets = signed_targets(labels.codes[rows], labels.classes.size)
-        self._minimize(X[rows], targets, self.loss)
-        self.coef_, self.intercept_ = self._coef, self._intercept
-        outputs = np.asarray(X @ self._coef.T) + self._intercept
+        self.coef_, self.intercept_ = self._minimize(X[rows], targets, self.loss)
+        outputs = np.asarray(X @ self.coef_.T) + self.intercept_
         self.transduction_ = self._decide(outputs)
         self.transduction_[rows] = self.classes_[labels.codes[rows]]
         return self
@@ -399,8 +403,8 @@ class FiniteSumRegressor(RegressorMixin, _FiniteSumModel):
             self, X, y, accept_sparse="csr", dtype=np.float64
         )
         rows = np.flatnonzero(~np.isnan(targets))
-        self._minimize(X[rows], targets[rows, None], "squared")
-        self.coef_, self.intercept_ = self._coef[0], float(self._intercept[0])
+        coef, intercept = self._minimize(X[rows], targets[rows, None], "squared")
+        self.coef_, self.intercept_ = coef[0], float(intercept[0])
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -120,7 +120,7 @@ def reweighted_l1(
 
     References
     ----------
-    .. [1] E. J. Candès, M. B. Wakin, S. P. Boyd, "Enhancing sparsity by reweighted l1
+    .. [1] E. J. Candès et al., "Enhancing sparsity by reweighted l1
        minimization", Journal of Fourier Analysis and Applications 14 (2008).
        :doi:`10.1007/s00041-008-9045-x`
 
@@ -300,7 +300,7 @@ def reweighted_total_variation(
 
     References
     ----------
-    .. [1] E. J. Candès, M. B. Wakin, S. P. Boyd, "Enhancing sparsity by reweighted l1
+    .. [1] E. J. Candès et al., "Enhancing sparsity by reweighted l1
        minimization", Journal of Fourier Analysis and Applications 14 (2008).
        :doi:`10.1007/s00041-008-9045-x`
 
