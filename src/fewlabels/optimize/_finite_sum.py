@@ -164,7 +164,7 @@ def _schedule(
     n_steps = n // b
     L = problem.row_lipschitz
     if not np.isfinite(L):
-        L = float(np.max(problem._square_sums(1)))
+        L = float(np.max(problem.square_sums(1)))
     elif b > 1:
         L = (n - b) / (b * (n - 1)) * L + n * (b - 1) / (
             b * (n - 1)

@@ -16,6 +16,9 @@ from fewlabels.optimize._problems import (
 )
 from fewlabels.optimize._result import Monitor, OptimizationResult, start_point
 
+# Problems with a formula for the best step.
+_KNOWN = (QuadraticProblem, FiniteSumProblem)
+
 # How often a step may be halved before the search for one is given up.
 _MAX_HALVINGS = 60
 
@@ -95,12 +98,10 @@ def gradient_descent(
 
     monitor = Monitor(problem, "gradient_descent", tol, max_iter)
     gradient = problem.gradient(w)
-    done = monitor.record(
-        w, 0.0, violation=problem.penalty.violation(w, gradient), exact=True
-    )
+    done = monitor.record(w, 0.0, violation=problem.penalty.violation(w, gradient))
     while not done:
         d = gradient + problem.l2 * w
-        if step == "exact":
+        if step == "exact" and isinstance(problem, _KNOWN):
             length = _exact_step(problem, w, d)
         elif step == "backtracking":
             length = _backtrack(problem, w, d, 2.0 * length)
@@ -127,13 +128,13 @@ def _check_exact(problem: CompositeProblem) -> None:
         )
 
 
-def _exact_step(problem: CompositeProblem, w: NDArray[Any], d: NDArray[Any]) -> float:
+def _exact_step(
+    problem: QuadraticProblem | FiniteSumProblem, w: NDArray[Any], d: NDArray[Any]
+) -> float:
     """Minimise F(w - s d) over s."""
     if isinstance(problem, QuadraticProblem):
         curvature = float(d @ (problem.A @ d) + problem.l2 @ d**2)
         return float(d @ d) / curvature if curvature > 0 else 0.0
-    if not isinstance(problem, FiniteSumProblem):
-        raise TypeError("no exact step for this problem")
     hinge = problem.loss.name == "squared_hinge"
     # Scaled so that the losses are 1/2 max(m - s v, 0)^2.
     scale = problem.n_samples / (2.0 if hinge else 1.0)

@@ -594,9 +594,21 @@ class FiniteSumProblem(CoordinateProblem):
     @cached_property
     def row_lipschitz(self) -> float:
         """The largest Lipschitz constant of the gradient of one row."""
-        return self.loss.curvature * float(np.max(self._square_sums(1)))
+        return self.loss.curvature * float(np.max(self.square_sums(1)))
 
-    def _square_sums(self, axis: int) -> NDArray[np.float64]:
+    def square_sums(self, axis: int) -> NDArray[np.float64]:
+        """Compute the squared norms of all rows or of all columns.
+
+        Parameters
+        ----------
+        axis : {0, 1}
+            0 for columns, 1 for rows: the axis that is summed over.
+
+        Returns
+        -------
+        sums : ndarray of shape (n_features,) or (n_samples,)
+            The squared norms.
+        """
         if sparse.issparse(self.X):
             return np.asarray(self.X.multiply(self.X).sum(axis=axis)).ravel()
         return np.einsum("ij,ij->i" if axis == 1 else "ij,ij->j", self.X, self.X)
@@ -621,7 +633,7 @@ class FiniteSumProblem(CoordinateProblem):
 
     def block_lipschitz(self, partition: BlockPartition) -> NDArray[np.float64]:
         if partition.is_trivial:
-            bounds = self._square_sums(0)
+            bounds = self.square_sums(0)
         else:
             tops = []
             for block in partition:
