@@ -69,14 +69,21 @@ def svrg(problem, snapshot, rows, a):
 
 
 def coordinate(problem, w, partition, order, lipschitz):
-    w, blocks = w.copy(), list(partition)
+    """Return the last iterate and the largest violation met on the way."""
+    w, blocks, worst = w.copy(), list(partition), 0.0
     for b in order:
         j = blocks[b]
         g = problem.gradient(w)[j]
+        for k, g_k in zip(j, g, strict=True):
+            if w[k] == 0:  # the subgradient of h nearest to -g
+                near = np.clip(-g_k, -problem.l1[k], problem.l1[k])
+            else:
+                near = problem.l1[k] * np.sign(w[k]) + problem.l2[k] * w[k]
+            worst = max(worst, abs(g_k + near))
         w[j] = prox(
             w[j] - g / lipschitz[b], 1 / lipschitz[b], problem.l1[j], problem.l2[j]
         )
-    return w
+    return w, worst
 
 
 def approx(problem, x0, partition, subsets, v):
