@@ -48,6 +48,11 @@ class BenchmarkFunction:
     is_unimodal: bool
     _function: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
+    @property
+    def n_coupled(self) -> int:
+        """How many variables depend on others: m of an m-nonseparable function."""
+        return 0 if self.is_separable else self.n_dim
+
     def __call__(self, x: ArrayLike) -> Any:
         """Compute the function.
 
