@@ -48,6 +48,7 @@ from fewlabels.model_selection import (
     FewLabelsRegressor,
     LabeledOnly,
 )
+from fewlabels.optimize import FiniteSumClassifier, FiniteSumRegressor
 from fewlabels.regression import (
     GPSR,
     BerhuRegressor,
@@ -273,6 +274,15 @@ ESTIMATORS = [
             GPSR(alpha=0.1, variant="basic", working_set=False, continuation=2),
         )
     ),
+    (
+        FiniteSumClassifier(alpha=0.01, tol=1e-2, random_state=0),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (
+        FiniteSumClassifier(loss="squared_hinge", l1_ratio=0.5, solver="cd", tol=1e-2),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (FiniteSumRegressor(solver="cd", l1_ratio=0.5), {}),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),
     (NystromFeatures(landmarks="leverage", random_state=0), {}),

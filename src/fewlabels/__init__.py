@@ -20,6 +20,7 @@ _SUBMODULES = (
     "graphs",
     "kernels",
     "model_selection",
+    "optimize",
     "partition",
     "plotting",
     "regression",
