@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fewlabels.cluster import (
@@ -18,6 +19,12 @@ from fewlabels.cluster import (
     NystromSpectralClustering,
     RecursiveNormalizedCut,
     RLSClustering,
+)
+from fewlabels.ensemble import (
+    GentleAdaBoostClassifier,
+    LogitBoostClassifier,
+    RejectVotingClassifier,
+    ThreeStageBoostClassifier,
 )
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
@@ -103,6 +110,16 @@ ROUNDED_KERNEL_MATRIX = {
 ROWS_FOR_A_KERNEL_MATRIX = {
     name: "hands over rows where a square kernel matrix is asked for"
     for name in ("check_clustering", "check_clustering(readonly_memmap=True)")
+}
+EQUALLY_GOOD_STUMPS = {
+    name: (
+        "of 15 rows in 30 dimensions many stumps are equally good, and rounding "
+        "decides among them; tests/ensemble compares rows where one is best"
+    )
+    for name in (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    )
 }
 
 # Every estimator, with the checks that it fails and why.
@@ -190,6 +207,24 @@ ESTIMATORS = [
     (LaplacianRLSClassifierCV(), MINUS_ONE_IS_UNLABELLED),
     (LaplacianRLSRegressor(), {}),
     (LaplacianRLSRegressor(solver="direct", laplacian="symmetric"), {}),
+    (
+        LogitBoostClassifier(n_estimators=10, random_state=0),
+        {**MINUS_ONE_IS_UNLABELLED, **EQUALLY_GOOD_STUMPS},
+    ),
+    (
+        GentleAdaBoostClassifier(n_estimators=10, random_state=0),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (ThreeStageBoostClassifier(random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (
+        RejectVotingClassifier(
+            [
+                ("logistic", LogisticRegression()),
+                ("tree", DecisionTreeClassifier(random_state=0)),
+            ]
+        ),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
     # The checks come with as few as ten rows.
     *(
         (NormalizedSpectralClustering(n_neighbors=3, random_state=0, **p), {})

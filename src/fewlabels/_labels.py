@@ -284,11 +284,12 @@ def validate_partially_labeled(
         validate_data(estimator, X, y=None, **check_params)  # raises, naming y
     X = validate_data(estimator, X, **check_params)
     labels = encode_labels(y)
-    _check_length(labels.codes.size, X)
+    check_length(labels.codes.size, X)
     return X, labels
 
 
-def _check_length(n_entries: int, X: Any) -> None:
+def check_length(n_entries: int, X: Any) -> None:
+    """Raise where y and X differ in length."""
     if n_entries != X.shape[0]:
         raise ValueError(
             f"y has {n_entries} entries but X has {X.shape[0]} rows: pass one label "
@@ -373,7 +374,7 @@ def validate_partial_targets(
         validate_data(estimator, X, y=None, **check_params)  # raises, naming y
     X = validate_data(estimator, X, **check_params)
     targets = encode_targets(y)
-    _check_length(targets.size, X)
+    check_length(targets.size, X)
     return X, targets
 
 
