@@ -15,10 +15,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fewlabels.cluster import (
     ConstrainedSpectralClustering,
+    LeaderClustering,
+    MacQueenKMeans,
     NormalizedSpectralClustering,
     NystromSpectralClustering,
+    PatchNormalizer,
     RecursiveNormalizedCut,
     RLSClustering,
+    SphericalKMeans,
 )
 from fewlabels.ensemble import (
     GentleAdaBoostClassifier,
@@ -225,6 +229,10 @@ ESTIMATORS = [
         ),
         MINUS_ONE_IS_UNLABELLED,
     ),
+    (LeaderClustering(), {}),
+    (MacQueenKMeans(random_state=0), {}),
+    (SphericalKMeans(random_state=0), {}),
+    (PatchNormalizer(), {}),
     # The checks come with as few as ten rows.
     *(
         (NormalizedSpectralClustering(n_neighbors=3, random_state=0, **p), {})
