@@ -56,6 +56,14 @@ from fewlabels.semi_supervised import (
     SelfTrainingClassifier,
     TriTrainingClassifier,
 )
+from fewlabels.tensor import (
+    CPGroupSparseRegressor,
+    CPRidgeRegressor,
+    SupportTensorMachine,
+    TensorDistanceTransformer,
+    TensorFisherDiscriminant,
+    TensorKMeans,
+)
 
 MINUS_ONE_IS_UNLABELLED = {
     "check_classifiers_classes": (
@@ -233,6 +241,12 @@ ESTIMATORS = [
     (MacQueenKMeans(random_state=0), {}),
     (SphericalKMeans(random_state=0), {}),
     (PatchNormalizer(), {}),
+    (SupportTensorMachine(), MINUS_ONE_IS_UNLABELLED),
+    (TensorFisherDiscriminant(), MINUS_ONE_IS_UNLABELLED),
+    (CPRidgeRegressor(), {}),
+    (CPGroupSparseRegressor(), {}),
+    (TensorDistanceTransformer(), {}),
+    (TensorKMeans(n_init=2, random_state=0), {}),
     # The checks come with as few as ten rows.
     *(
         (NormalizedSpectralClustering(n_neighbors=3, random_state=0, **p), {})

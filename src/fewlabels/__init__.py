@@ -22,6 +22,7 @@ _SUBMODULES = (
     "partition",
     "plotting",
     "semi_supervised",
+    "tensor",
 )
 
 # Names offered at the top level, each with the module it lives in.
