@@ -42,7 +42,7 @@ def tensor_fisher(
     X: NDArray[Any],
     y: NDArray[Any],
     *,
-    shrinkage: float = 1e-3,
+    shrinkage: float = 1e-2,
     n_init: int = 1,
     max_iter: int = 500,
     tol: float = 1e-6,
@@ -66,7 +66,7 @@ def tensor_fisher(
         Tensors.
     y : ndarray of shape (n_samples,)
         Classes, -1 and +1, both of which must occur.
-    shrinkage : float, default=1e-3
+    shrinkage : float, default=1e-2
         The ridge r as a share of the total scatter per entry.
     n_init : int, default=1
         Starts: the singular vectors of the difference of the class means, then random
@@ -151,7 +151,7 @@ class TensorFisherDiscriminant(LinearTensorClassifier):
 
     Parameters
     ----------
-    shrinkage : float, default=1e-3
+    shrinkage : float, default=1e-2
         Ridge as a share of the total scatter per entry; more for few or noisy tensors.
     shape : tuple of int, default=None
         Shape of the tensors where `X` holds their entries as rows; None takes it from
@@ -223,7 +223,7 @@ class TensorFisherDiscriminant(LinearTensorClassifier):
     def __init__(
         self,
         *,
-        shrinkage: float = 1e-3,
+        shrinkage: float = 1e-2,
         shape: Any = None,
         n_init: int = 1,
         max_iter: int = 500,

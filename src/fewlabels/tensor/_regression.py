@@ -169,7 +169,7 @@ def cp_ridge(
     *,
     alpha: float = 1.0,
     n_init: int = 1,
-    max_iter: int = 500,
+    max_iter: int = 1000,
     tol: float = 1e-5,
     random_state: Any = None,
 ) -> CPSolution:
@@ -197,7 +197,7 @@ def cp_ridge(
     n_init : int, default=1
         Starts: the singular vectors of the correlation with the targets, then random
         ones. The best counts.
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Most sweeps over the modes.
     tol : float, default=1e-5
         Stop when a sweep changes W by less than this share of its norm.
@@ -263,7 +263,7 @@ def cp_group_sparse(
     alpha: float = 1.0,
     prune_tol: float = 1e-3,
     n_init: int = 1,
-    max_iter: int = 2000,
+    max_iter: int = 5000,
     tol: float = 1e-5,
     random_state: Any = None,
 ) -> CPSolution:
@@ -294,7 +294,7 @@ def cp_group_sparse(
     n_init : int, default=1
         Starts: the singular vectors of the correlation with the targets, then random
         ones. The best counts.
-    max_iter : int, default=2000
+    max_iter : int, default=5000
         Most sweeps over the modes; components shrink slowly.
     tol : float, default=1e-5
         Stop when a sweep changes W, and every :math:`\eta_r`, by less than this share.
@@ -464,7 +464,7 @@ class CPRidgeRegressor(_CPRegressor):
     n_init : int, default=1
         Starts: the singular vectors of the correlation with the targets, then random
         ones. The best counts.
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Most sweeps over the modes.
     tol : float, default=1e-5
         Stop when a sweep changes the weights by less than this share of their norm.
@@ -530,7 +530,7 @@ class CPRidgeRegressor(_CPRegressor):
         alpha: float = 1.0,
         shape: Any = None,
         n_init: int = 1,
-        max_iter: int = 500,
+        max_iter: int = 1000,
         tol: float = 1e-5,
         random_state: Any = None,
     ) -> None:
@@ -580,7 +580,7 @@ class CPGroupSparseRegressor(_CPRegressor):
     n_init : int, default=1
         Starts: the singular vectors of the correlation with the targets, then random
         ones. The best counts.
-    max_iter : int, default=2000
+    max_iter : int, default=5000
         Most sweeps over the modes; components shrink slowly.
     tol : float, default=1e-5
         Stop when a sweep changes the weights, and the size of every component, by less
@@ -654,7 +654,7 @@ class CPGroupSparseRegressor(_CPRegressor):
         prune_tol: float = 1e-3,
         shape: Any = None,
         n_init: int = 1,
-        max_iter: int = 2000,
+        max_iter: int = 5000,
         tol: float = 1e-5,
         random_state: Any = None,
     ) -> None:

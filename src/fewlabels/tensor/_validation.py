@@ -64,7 +64,8 @@ def validate_tensors(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:
         The tensors, in float32 or float64.
     """
     own = None
-    if not issparse(X) and np.ndim(X) > 2:
+    ndim = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
+    if not issparse(X) and ndim > 2:
         X = check_array(X, allow_nd=True, dtype=FLOATS, input_name="X")
         own = X.shape[1:]
         X = X.reshape(X.shape[0], -1)
