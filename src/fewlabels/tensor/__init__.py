@@ -11,7 +11,7 @@ import importlib
 from typing import Any
 
 from fewlabels.tensor._algebra import (
-    HOSVD,
+    HigherOrderSVD,
     fold,
     hosvd,
     is_supersymmetric,
@@ -57,11 +57,11 @@ _TENSORLY = {
 }
 
 __all__ = [
-    "HOSVD",
     "CPGroupSparseRegressor",
     "CPRidgeRegressor",
     "CPSolution",
     "FisherDirection",
+    "HigherOrderSVD",
     "RankOneSolution",
     "SupportTensorMachine",
     "TensorDistanceTransformer",
@@ -79,7 +79,6 @@ __all__ = [
     "unfold",
     "vec",
 ]
-__all__ = sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:

@@ -241,7 +241,7 @@ def cp_tensor(factors: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return columns.sum(axis=-1)
 
 
-class HOSVD(NamedTuple):
+class HigherOrderSVD(NamedTuple):
     """A tensor as a core and orthonormal factors.
 
     Attributes
@@ -269,7 +269,7 @@ class HOSVD(NamedTuple):
         return mode_products(self.core, self.factors)
 
 
-def hosvd(T: ArrayLike, ranks: Sequence[int] | None = None) -> HOSVD:
+def hosvd(T: ArrayLike, ranks: Sequence[int] | None = None) -> HigherOrderSVD:
     r"""Higher-order singular value decomposition.
 
     .. math:: \mathcal T = \mathcal G \times_1 U_1 \cdots \times_M U_M, \qquad
@@ -289,7 +289,7 @@ def hosvd(T: ArrayLike, ranks: Sequence[int] | None = None) -> HOSVD:
 
     Returns
     -------
-    decomposition : HOSVD
+    decomposition : HigherOrderSVD
         Core, factors and singular values.
 
     See Also
@@ -328,4 +328,4 @@ def hosvd(T: ArrayLike, ranks: Sequence[int] | None = None) -> HOSVD:
             )
         factors.append(U[:, :keep])
         values.append(s)
-    return HOSVD(mode_products(T, [U.T for U in factors]), factors, values)
+    return HigherOrderSVD(mode_products(T, [U.T for U in factors]), factors, values)
