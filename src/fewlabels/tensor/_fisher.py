@@ -185,7 +185,7 @@ class TensorFisherDiscriminant(LinearTensorClassifier):
         Shape of the tensors.
     n_features_in_ : int
         Number of entries of a tensor.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_entries,)
         Names of the columns, where `X` had any.
 
     See Also

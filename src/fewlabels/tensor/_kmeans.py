@@ -180,7 +180,7 @@ class TensorDistanceTransformer(
         Shape of the tensors.
     n_features_in_ : int
         Number of entries of a tensor.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_entries,)
         Names of the columns, where `X` had any.
 
     See Also
@@ -298,7 +298,7 @@ class TensorKMeans(ClusterMixin, BaseEstimator):
         Shape of the tensors.
     n_features_in_ : int
         Number of entries of a tensor.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_entries,)
         Names of the columns, where `X` had any.
 
     See Also

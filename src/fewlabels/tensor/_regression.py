@@ -477,7 +477,7 @@ class CPRidgeRegressor(_CPRegressor):
         The weights W.
     intercept_ : float
         The constant b.
-    factors_ : list of ndarray of shape (I_m, rank_)
+    factors_ : list of ndarray of shape (I_m, rank)
         Factors of the weights.
     rank_ : int
         Their number of columns.
@@ -489,7 +489,7 @@ class CPRidgeRegressor(_CPRegressor):
         Shape of the tensors.
     n_features_in_ : int
         Number of entries of a tensor.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_entries,)
         Names of the columns, where `X` had any.
 
     See Also
@@ -594,7 +594,7 @@ class CPGroupSparseRegressor(_CPRegressor):
         The weights W.
     intercept_ : float
         The constant b.
-    factors_ : list of ndarray of shape (I_m, rank_)
+    factors_ : list of ndarray of shape (I_m, rank)
         Factors of the weights.
     rank_ : int
         Components that are left; 0 where the mean of the targets is all that is worth
@@ -607,7 +607,7 @@ class CPGroupSparseRegressor(_CPRegressor):
         Shape of the tensors.
     n_features_in_ : int
         Number of entries of a tensor.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_entries,)
         Names of the columns, where `X` had any.
 
     See Also
