@@ -13,7 +13,8 @@ def pac_sample_size(n_hypotheses: float, *, epsilon: float, delta: float) -> int
 
     .. math:: m \ge \frac{\ln |H| + \ln(1 / \delta)}{\epsilon}
 
-    rows, the chance that any of the |H| hypotheses deceives is at most :math:`\delta`.
+    rows, the chance that any hypothesis of the class H deceives is at most
+    :math:`\delta`.
 
     Parameters
     ----------
