@@ -307,8 +307,9 @@ class TensorKMeans(ClusterMixin, BaseEstimator):
 
     References
     ----------
-    .. [1] F. Bu, "A high-order clustering algorithm based on dropout deep learning for
-       heterogeneous data in cyber-physical-social systems", IEEE Access 6 (2018).
+    .. [1] "A high-order clustering algorithm based on dropout deep learning for
+       heterogeneous data in cyber-physical-social systems", IEEE Access 6 (2018),
+       11687-11693.
 
     Examples
     --------
