@@ -60,7 +60,7 @@ for name, atoms in (
 # -------------------
 # Points are digits of an average hand. Directions of the normalised images are digits
 # against their surroundings; their signs mean nothing, so some come with ink and paper
-# exchanged, and one that no image chose is still the noise it started from. After
+# exchanged, and two that no image chose are still the noise they started from. After
 # whitening they are parts and differences of digits, and far from each other.
 import matplotlib.pyplot as plt
 
