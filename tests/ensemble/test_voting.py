@@ -103,10 +103,25 @@ def test_rejected_rows_have_no_label_of_their_type(iris, names, kind):
     assert_array_equal(answer[plain >= 0], names[plain[plain >= 0]])
 
 
-def test_rejected_rows_count_as_wrong(iris):
+@pytest.mark.parametrize("names", [[0, 1, 2], ["a", "b", "c"], [0.0, 1.0, 2.0]])
+def test_rejected_rows_count_as_wrong(iris, names):
     X, y = iris
-    model = RejectVotingClassifier(VOTERS, alpha=1.0).fit(X[::2], y[::2])
-    assert_allclose(model.score(X, y), np.mean(model.predict(X) == y))
+    plain = RejectVotingClassifier(VOTERS, alpha=1.0).fit(X[::2], y[::2])
+    right = plain.predict(X) == y
+    named = np.array(names)[y]
+    model = RejectVotingClassifier(VOTERS, alpha=1.0).fit(X[::2], named[::2])
+    assert_allclose(model.score(X, named), right.mean())
+    weights = np.linspace(1, 2, 150)
+    assert_allclose(model.score(X, named, weights), np.average(right, weights=weights))
+
+
+def test_rows_without_a_true_label_are_not_scored(iris):
+    X, y = iris
+    model = RejectVotingClassifier(VOTERS).fit(X[::2], y[::2])
+    holes = np.where(np.arange(150) < 50, y, -1)
+    assert_allclose(model.score(X, holes), model.score(X[:50], y[:50]))
+    with pytest.raises(ValueError, match="no labelled row to score"):
+        model.score(X, np.full(150, -1))
 
 
 def test_unlabelled_rows_and_weights(iris):

@@ -8,6 +8,8 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import khatri_rao
 
@@ -89,6 +91,19 @@ class TestUnfold:
             unfold(tensor, 0, order="tucker")
         with pytest.raises(ValueError, match="mode=4 is none of the 4"):
             unfold(tensor, 4)
+
+
+@given(
+    st.lists(st.integers(1, 4), min_size=1, max_size=5),
+    st.sampled_from(ORDERS),
+    st.data(),
+)
+def test_any_shape_folds_back(shape, order, data):
+    mode = data.draw(st.integers(0, len(shape) - 1))
+    T = np.arange(np.prod(shape)).reshape(shape)
+    A = unfold(T, mode, order=order)
+    assert A.shape == (shape[mode], T.size // shape[mode])
+    assert_array_equal(fold(A, mode, shape, order=order), T)
 
 
 class TestAlgebra:

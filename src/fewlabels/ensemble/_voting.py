@@ -11,8 +11,14 @@ from scipy.sparse import issparse
 from sklearn.ensemble import VotingClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._classifier import PartialLabelClassifier
-from fewlabels._labels import UNLABELED, check_length, encode_labels, with_holes
+from fewlabels._labels import (
+    UNLABELED,
+    check_length,
+    encode_labels,
+    label_array,
+    unlabeled_mask,
+    with_holes,
+)
 from fewlabels._sklearn import Interval, fit_context, safe_indexing
 
 
@@ -268,4 +274,31 @@ class RejectVotingClassifier(VotingClassifier):
         check_is_fitted(self)
         return self._vote(X, self.alpha).shares
 
-    score = PartialLabelClassifier.score
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Accuracy on the rows that have a label; a rejected row counts as wrong.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            True labels, perhaps with holes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            Share of right predictions among labelled rows.
+        """
+        check_is_fitted(self)
+        known = ~unlabeled_mask(y)
+        if not known.any():
+            raise ValueError("y has no labelled row to score: pass some true labels.")
+        # By position: an array of classes and markers is nothing a metric can sort.
+        winners = self._vote(X, self.alpha).winners[known]
+        same = self.classes_[winners] == label_array(y)[known]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(same & (winners != UNLABELED), weights=weights))
