@@ -270,6 +270,21 @@ def test_optimizers_benchmark_runs():
             np.testing.assert_allclose(x, solutions[0][0], atol=1e-7)
 
 
+def test_ensemble_benchmark_runs(monkeypatch):
+    script = SCRIPT.parents[1] / "ensemble.py"
+    if not script.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("ensemble_benchmark", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "ROUNDS", 10)
+    monkeypatch.setattr(module, "SETTINGS", module.SETTINGS[:1])
+    rows = module.main(1)
+    assert [row["method"] for row in rows] == list(module.models(0))
+    assert rows[0]["time / AdaBoost"] == "1.00"
+    assert all(float(row["error"].split()[0]) < 20 for row in rows)
+
+
 def test_harmonic_functions_beside_label_spreading():
     path = SCRIPT.parents[1] / "graph_labels.py"
     if not path.exists():

@@ -15,6 +15,7 @@ _SUBMODULES = (
     "cluster",
     "datasets",
     "decomposition",
+    "ensemble",
     "exceptions",
     "feature_selection",
     "graphs",
@@ -25,6 +26,7 @@ _SUBMODULES = (
     "plotting",
     "regression",
     "semi_supervised",
+    "tensor",
 )
 
 # Names offered at the top level, each with the module it lives in.
