@@ -10,7 +10,6 @@ from sklearn.utils import Tags
 from fewlabels._labels import PartialLabelClassifier, as_decision, decide
 from fewlabels.kernels._functions import is_precomputed
 
-
 __all__ = ["KernelClassifier", "PartialLabelClassifier", "as_decision"]
 
 
