@@ -259,7 +259,7 @@ ESTIMATORS = [
             EigenTransferClassifier(setting="self_taught", n_components=3),
             HeterogeneousFeatureAugmentation(),
             LpMKLClassifier(),
-            SelfTaughtClassifier(n_components=10, max_iter=2, random_state=0),
+            SelfTaughtClassifier(n_components=3, max_iter=2, random_state=0),
             TrAdaBoostClassifier(n_estimators=10, random_state=0),
         )
     ),

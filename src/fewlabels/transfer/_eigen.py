@@ -129,9 +129,9 @@ def eigen_cluster(
     >>> from fewlabels.transfer import eigen_cluster
     >>> B = [[1, 0], [1, 0.1], [0, 1]]  # two rows with one feature, one with the other
     >>> eigen_cluster(B, 1).rows.round(1)
-    array([[ 0.7],
-           [ 0.5],
-           [-1.4]])
+    array([[-0.8],
+           [-0.6],
+           [ 1.4]])
     """
     B = sparse.csr_array(B, dtype=np.float64)
     d1, d2 = np.asarray(B.sum(axis=1)).ravel(), np.asarray(B.sum(axis=0)).ravel()

@@ -220,8 +220,8 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    gamma : float, default=1
-        How much the bounds matter beside the prior.
+    gamma : float, default=0.1
+        How much the bounds matter beside the prior. The larger, the more cycles.
     n_pairs : int, default=100
         Most pairs of the same class, and of different classes, drawn from the labels.
     bounds : tuple of float, default=None
@@ -288,7 +288,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        gamma: float = 1.0,
+        gamma: float = 0.1,
         *,
         n_pairs: int = 100,
         bounds: Sequence[float] | None = None,
@@ -412,8 +412,8 @@ class CrossDomainMetric(DomainMixin, ITML):
 
     Parameters
     ----------
-    gamma : float, default=1
-        How much the bounds matter beside the prior.
+    gamma : float, default=0.1
+        How much the bounds matter beside the prior. The larger, the more cycles.
     n_pairs : int, default=100
         Most pairs of the same class, and of different classes, drawn from the labels.
     bounds : tuple of float, default=None
