@@ -112,13 +112,16 @@ def pivot_predictors(
     present = present.toarray() if sparse.issparse(present) else present
     Y = np.where(present, 1.0, -1.0)
     W = np.zeros((X.shape[1], pivots.size))
-    if others.size and pivots.size:
-        rest = X[:, others]
+    # A pivot that is in all rows, or in none, is predicted by the bias alone.
+    varies = np.flatnonzero(np.ptp(Y, axis=0))
+    if others.size and varies.size:
+        rest, Y = X[:, others], Y[:, varies]
         if loss == "squared":
             ridge = Ridge(alpha=alpha * X.shape[0]).fit(rest, Y)
-            W[others] = np.reshape(ridge.coef_, (pivots.size, others.size)).T
+            rules = np.reshape(ridge.coef_, (varies.size, others.size)).T
         else:
-            W[others] = fit_huber(rest, Y, alpha)[0]
+            rules = fit_huber(rest, Y, alpha)[0]
+        W[np.ix_(others, varies)] = rules
     return W
 
 
@@ -240,7 +243,8 @@ class StructuralCorrespondenceLearning(
         domains = self._check_domains(sample_domain, X)
         self.pivots_ = self._chosen_pivots(X, domains)
         W = pivot_predictors(X, self.pivots_, alpha=self.alpha, loss=self.loss)
-        left, values, _ = linalg.svd(W, full_matrices=False)
+        others = np.setdiff1d(np.arange(X.shape[1]), self.pivots_)
+        left, values, _ = linalg.svd(W[others], full_matrices=False)
         rank = int(np.count_nonzero(values > 1e-10 * values.max(initial=0)))
         self.n_components_ = min(self.n_components, rank)
         if rank == 0:
@@ -250,7 +254,8 @@ class StructuralCorrespondenceLearning(
                 UserWarning,
                 stacklevel=2,
             )
-        self.theta_ = signed(left[:, : self.n_components_]).T
+        self.theta_ = np.zeros((self.n_components_, X.shape[1]))
+        self.theta_[:, others] = signed(left[:, : self.n_components_]).T
         added = float(row_norms(X @ self.theta_.T).mean())
         given = float(row_norms(X).mean())
         self.scale_ = self.scale * given / added if added > 0 else 1.0

@@ -178,7 +178,9 @@ class EigenTransferClassifier(DomainClassifier):
 
     The estimator learns from the labelled rows of the target. Only where there is none,
     and in the setting "cross_domain", it learns from those of the source. New rows are
-    put where the eigenvector equation would hold for them.
+    put where the eigenvector equation would hold for them. So are labelled rows: in
+    their eigenvectors the estimator would see the label itself, which no row that is to
+    be predicted shows.
 
     Parameters
     ----------
@@ -294,7 +296,7 @@ class EigenTransferClassifier(DomainClassifier):
         graph = eigen_cluster(B, self.n_components, random_state=self.random_state)
         self.eigenvalues_, self.embedding_, others = graph
         self.feature_embedding_ = others[: 2 * X.shape[1]]
-        self._fit_estimator(labels, is_source)
+        self._fit_estimator(X, labels, is_source)
 
         holes = np.flatnonzero(labels.codes == UNLABELED)
         alone = np.count_nonzero(np.asarray(abs(X[holes]).sum(axis=1)) == 0)
@@ -305,10 +307,7 @@ class EigenTransferClassifier(DomainClassifier):
                 UserWarning,
                 stacklevel=2,
             )
-        self.transduction_ = labels.classes[labels.codes]
-        if holes.size:
-            codes = self.estimator_.predict(self._features(self.embedding_[holes]))
-            self.transduction_[holes] = self.classes_[codes]
+        self._keep_transduction(X, labels)
         return self
 
     def _class_nodes(
@@ -322,7 +321,9 @@ class EigenTransferClassifier(DomainClassifier):
             return np.where(is_source, UNLABELED, codes)
         return codes
 
-    def _fit_estimator(self, labels: Labels, is_source: NDArray[np.bool_]) -> None:
+    def _fit_estimator(
+        self, X: Any, labels: Labels, is_source: NDArray[np.bool_]
+    ) -> None:
         known = labels.codes != UNLABELED
         rows = np.flatnonzero(known & ~is_source)
         if not rows.size and self.setting == "cross_domain":
@@ -339,18 +340,17 @@ class EigenTransferClassifier(DomainClassifier):
             present, codes = np.unique(labels.codes[rows], return_inverse=True)
             self.classes_ = labels.classes[present]
         model = LogisticRegression() if self.estimator is None else self.estimator
-        self.estimator_ = fitted(model, self._features(self.embedding_[rows]), codes)
+        self.estimator_ = fitted(model, self._placed(X[rows]), codes)
 
-    def _features(self, embedding: NDArray[Any]) -> NDArray[Any]:
-        """Eigenvectors, or one constant where no row has an edge."""
-        return embedding if embedding.shape[1] else np.zeros((len(embedding), 1))
-
-    def _decision(self, X: Any) -> NDArray[Any]:
+    def _placed(self, X: Any) -> NDArray[Any]:
+        """Put rows where the eigenvector equation holds, by their features alone."""
         features = _non_negative(X)
         degrees = np.asarray(features.sum(axis=1)).ravel()
         mean = features @ self.feature_embedding_
         mean /= np.where(degrees > 0, degrees, 1)[:, None]
-        embedding = mean / (1 - self.eigenvalues_)
-        return outputs_of(
-            self.estimator_, self._features(embedding), self.classes_.size
-        )
+        placed = mean / (1 - self.eigenvalues_)
+        # One constant where the graph has no edge.
+        return placed if placed.shape[1] else np.zeros((X.shape[0], 1))
+
+    def _decision(self, X: Any) -> NDArray[Any]:
+        return outputs_of(self.estimator_, self._placed(X), self.classes_.size)

@@ -164,8 +164,8 @@ def alternating_structure(
     *,
     alpha: float = 1e-3,
     fit_intercept: bool = True,
-    tol: float = 1e-4,
-    max_iter: int = 50,
+    tol: float = 1e-3,
+    max_iter: int = 100,
 ) -> ASOSolution:
     r"""Learn linear rules of many tasks, and the subspace that they share.
 
@@ -193,9 +193,9 @@ def alternating_structure(
         Regularisation of what is not shared.
     fit_intercept : bool, default=True
         Whether every task has a bias.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Stop when the objective falls by no more than this share.
-    max_iter : int, default=50
+    max_iter : int, default=100
         Most rounds of two half-steps.
 
     Returns
@@ -266,15 +266,16 @@ class ASOClassifier(DomainClassifier):
 
     Parameters
     ----------
-    n_components : int, default=5
-        Dimension h of the shared subspace, at most the number of tasks minus one.
+    n_components : int, default=None
+        Dimension h of the shared subspace, at most the number of tasks minus one. None
+        takes the number of classes minus one, which the rules of one domain span about.
     alpha : float, default=1e-3
         Regularisation of what is not shared.
     fit_intercept : bool, default=True
         Whether every rule has a bias.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Stop when the objective falls by no more than this share.
-    max_iter : int, default=50
+    max_iter : int, default=100
         Most rounds.
 
     Attributes
@@ -331,7 +332,7 @@ class ASOClassifier(DomainClassifier):
     }
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 0, None, closed="left")],
+        "n_components": [Interval(Integral, 0, None, closed="left"), None],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -340,12 +341,12 @@ class ASOClassifier(DomainClassifier):
 
     def __init__(
         self,
-        n_components: int = 5,
+        n_components: int | None = None,
         *,
         alpha: float = 1e-3,
         fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_iter: int = 50,
+        tol: float = 1e-3,
+        max_iter: int = 100,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -390,7 +391,10 @@ class ASOClassifier(DomainClassifier):
             Y = signed_targets(labels.codes[rows], labels.classes.size)
             tasks.append((X[rows], Y))
         n_tasks = len(tasks) * tasks[0][1].shape[1]
-        self.n_components_ = min(self.n_components, n_tasks - 1, X.shape[1])
+        wanted = self.n_components
+        if wanted is None:
+            wanted = max(labels.classes.size - 1, 1)
+        self.n_components_ = min(wanted, n_tasks - 1, X.shape[1])
         solution = alternating_structure(
             tasks,
             self.n_components_,
