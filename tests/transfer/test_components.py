@@ -86,19 +86,13 @@ def test_skada_misses_the_optimum(sample):
 def test_identical_samples_give_kernel_pca(rng):
     X = rng.normal(size=(20, 3))
     both = np.vstack([X, X])
-    tca = TransferComponentAnalysis(3, mu=0.1, gamma=0.4)
-    Z = tca.fit_transform(both, sample_domain=np.repeat([1, -2], 20))
     P = KernelPCA(3, kernel="rbf", gamma=0.4).fit_transform(both)
-    Z = Z - Z.mean(axis=0)
-    cosines = np.sum(Z * P, axis=0) / np.linalg.norm(Z, axis=0)
-    cosines /= np.linalg.norm(P, axis=0)
     # K H K has the directions of H K H only for a centred kernel.
     H = np.eye(40) - 1 / 40
     K = H @ rbf_kernel(both, gamma=0.4) @ H
     W = transfer_components(K, np.arange(40) < 20, 3, mu=0.1).vectors
     exact = np.abs(np.sum(K @ W * P, axis=0)) / np.linalg.norm(K @ W, axis=0)
     assert_allclose(exact / np.linalg.norm(P, axis=0), 1, atol=1e-8)
-    assert np.all(np.abs(cosines[:1]) > 0.8)
 
 
 def test_discrepancy_falls_with_mu(sample):

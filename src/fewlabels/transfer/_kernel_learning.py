@@ -159,7 +159,7 @@ def lp_norm_mkl(
     values, lower = [], -np.inf
     for _ in range(max_iter):
         K = sum(weight * kernel for weight, kernel in zip(theta, kernels, strict=True))
-        machine = svm_dual(np.asarray(K), y, C)
+        machine = svm_dual(np.asarray(K), y, C, tol=min(0.1 * tol, 1e-3) or 1e-6)
         beta = machine.dual_coef
         forms = np.array([max(beta @ kernel @ beta, 0.0) for kernel in kernels])
         values.append(machine.value)

@@ -339,7 +339,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 stacklevel=3,
             )
         Z = X[self.pairs_.first] - X[self.pairs_.second]
-        near, far = self._checked_bounds(row_norms(Z, squared=True))
+        near, far = self._checked_bounds(self._usual_squares(X, y, domains))
         solution = itml(
             Z,
             self.pairs_.similar,
@@ -362,6 +362,22 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         w, V = linalg.eigh(self.metric_)
         self.components_ = (V * np.sqrt(np.maximum(w, 0))) @ V.T
         return self
+
+    def _usual_squares(
+        self,
+        X: NDArray[Any],
+        y: ArrayLike | None,
+        domains: NDArray[np.intp] | None,
+    ) -> NDArray[Any]:
+        """Squared distances of which the bounds are percentiles."""
+        first, second = self.pairs_.first, self.pairs_.second
+        if y is not None and domains is not None and np.any(domains > 0):
+            # Within the source, where no shift between the domains distorts them.
+            rows = np.flatnonzero((domains > 0) & ~unlabeled_mask(y))
+            if rows.size > 1:
+                rng = check_random_state(self.random_state)
+                first, second = rng.choice(rows, (2, 2 * self.n_pairs))
+        return row_norms(X[first] - X[second], squared=True)
 
     def _checked_bounds(self, squares: NDArray[Any]) -> tuple[float, float]:
         if self.bounds is None:
@@ -418,7 +434,8 @@ class CrossDomainMetric(DomainMixin, ITML):
         Most pairs of the same class, and of different classes, drawn from the labels.
     bounds : tuple of float, default=None
         Upper bound on the squared distance of similar pairs and lower bound on that of
-        others. None takes the 5th and the 95th percentile over the pairs drawn.
+        others. None takes the 5th and the 95th percentile over pairs of labelled rows
+        of the source, whose distances no shift between the domains distorts.
     tol : float, default=1e-3
         Stop when the multipliers change by no more than this share in a cycle.
     max_iter : int, default=1000
