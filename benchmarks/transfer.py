@@ -49,14 +49,17 @@ LINEAR = LogisticRegression(C=0.1, max_iter=2000)
 
 
 def digits():
-    """Both sets with 256 pixels in [0, 1]."""
+    """Load both sets with 256 pixels in [0, 1].
+
+    MNIST's digits are drawn in a box of 20 x 20 pixels inside of an empty margin, those
+    of USPS fill the image: the margin is cut off before resizing.
+    """
     X, y = load_usps(return_X_y=True)
     usps = (X - X.min()) / (X.max() - X.min()), y.astype(int)
     X, y = load_mnist(return_X_y=True)
     rows = np.random.default_rng(0).choice(len(X), 6000, replace=False)
-    images = zoom(
-        X[rows].reshape(-1, 28, 28).astype(float), (1, 16 / 28, 16 / 28), order=1
-    )
+    boxes = X[rows].reshape(-1, 28, 28)[:, 4:-4, 4:-4].astype(float)
+    images = zoom(boxes, (1, 0.8, 0.8), order=1)
     mnist = images.reshape(len(rows), 256) / X.max(), y[rows].astype(int)
     return usps, mnist
 
@@ -79,7 +82,7 @@ def artificial(n=6000, n_features=10, angle=np.pi / 4):
 
 
 def inner(transformer, classifier=LINEAR):
-    """A transformer fitted to all rows, then a classifier on those with a label."""
+    """Fit a transformer to all rows, then a classifier to those with a label."""
 
     def run(X, y, domains, X_test):
         features = clone(transformer)
@@ -91,7 +94,7 @@ def inner(transformer, classifier=LINEAR):
 
 
 def on_rows(classifier, which):
-    """A classifier on labelled rows of one domain, or of both."""
+    """Fit a classifier to labelled rows of one domain, or of both."""
 
     def run(X, y, domains, X_test):
         use = (y >= 0) & {"source": domains > 0, "target": domains < 0}.get(which, True)
