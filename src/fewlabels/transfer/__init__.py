@@ -59,8 +59,8 @@ from fewlabels.transfer._structure import (
     modified_huber_loss,
 )
 
-__all__ = [
-    "ITML",
+# In the order of sorted(), as everywhere; ruff would put names in capitals first.
+__all__ = [  # noqa: RUF022
     "ASOClassifier",
     "ASOSolution",
     "CrossDomainMetric",
@@ -69,6 +69,7 @@ __all__ = [
     "FeatureAugmentation",
     "HFASolution",
     "HeterogeneousFeatureAugmentation",
+    "ITML",
     "ITMLSolution",
     "LpMKLClassifier",
     "MKLSolution",

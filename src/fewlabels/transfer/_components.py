@@ -216,7 +216,7 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
                 "kernel='precomputed' needs a square kernel matrix X in fit, got shape "
                 f"{X.shape}."
             )
-        K = self.kernel_(X)
+        K: Any = self.kernel_(X)
         K = K.toarray() if sparse.issparse(K) else K
         self.eigenvalues_, self.dual_components_ = transfer_components(
             K, domains > 0, self.n_components, mu=self.mu
