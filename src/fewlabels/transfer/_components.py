@@ -118,9 +118,9 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
 
     Attributes
     ----------
-    eigenvalues_ : ndarray of shape (n_components_,)
+    eigenvalues_ : ndarray of shape (n_components,)
         Generalised eigenvalues, largest first.
-    dual_components_ : ndarray of shape (n_samples, n_components_)
+    dual_components_ : ndarray of shape (n_samples, n_components)
         The matrix W.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
         The training rows; None for a precomputed kernel.
@@ -233,7 +233,7 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
 
         Returns
         -------
-        X_new : ndarray of shape (n_samples, n_components_)
+        X_new : ndarray of shape (n_samples, n_components)
             The components.
         """
         check_is_fitted(self)

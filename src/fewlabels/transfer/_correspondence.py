@@ -157,7 +157,7 @@ class StructuralCorrespondenceLearning(
     ----------
     pivots_ : ndarray of int of shape (n_pivots,)
         The pivots.
-    theta_ : ndarray of shape (n_components_, n_features)
+    theta_ : ndarray of shape (n_components, n_features)
         Orthonormal rows; the columns of pivots are zero.
     n_components_ : int
         Number of new features: at most that of singular values that are not zero.

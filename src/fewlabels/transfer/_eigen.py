@@ -203,11 +203,11 @@ class EigenTransferClassifier(DomainClassifier):
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: as given, else as predicted. Given labels of
         the source that are no class of the target are kept.
-    eigenvalues_ : ndarray of shape (n_components_,)
+    eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the graph.
-    embedding_ : ndarray of shape (n_samples, n_components_)
+    embedding_ : ndarray of shape (n_samples, n_components)
         Eigenvectors of the training rows.
-    feature_embedding_ : ndarray of shape (2 * n_features, n_components_)
+    feature_embedding_ : ndarray of shape (2 * n_features, n_components)
         Eigenvectors of the features, for positive and for negative values.
     estimator_ : classifier
         The fitted classifier; it knows classes by their index.

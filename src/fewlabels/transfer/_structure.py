@@ -295,7 +295,7 @@ class ASOClassifier(DomainClassifier):
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: as given, else as predicted.
-    theta_ : ndarray of shape (n_components_, n_features)
+    theta_ : ndarray of shape (n_components, n_features)
         Orthonormal rows that span the shared subspace.
     n_components_ : int
         Its dimension.
