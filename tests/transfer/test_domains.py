@@ -133,6 +133,12 @@ class TestRouting:
             as_target = pipe.predict_proba(shifted[0])
         assert np.abs(as_source - as_target).max() > 1e-3
 
+    def test_a_source_of_other_features_comes_by_its_own_names(self, rng):
+        requests = (
+            HeterogeneousFeatureAugmentation().get_metadata_routing().fit.requests
+        )
+        assert requests == {"X_source": True, "y_source": True}
+
 
 def test_a_source_of_other_features_needs_its_labels(rng):
     with pytest.raises(ValueError, match="Pass both X_source and y_source"):

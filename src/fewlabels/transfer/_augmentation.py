@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.linalg import block_diag
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import Tags, check_array
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import (
@@ -324,7 +325,7 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
     __metadata_request__fit: ClassVar[dict[str, Any]] = {
         "X_source": True,
         "y_source": True,
-        "sample_domain": None,
+        "sample_domain": UNUSED,
     }
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
