@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_classifier
+from sklearn.linear_model import LogisticRegression
 
 from fewlabels.transfer import (
     ITML,
@@ -22,6 +23,11 @@ from fewlabels.transfer import (
     StructuralCorrespondenceLearning,
     TrAdaBoostClassifier,
     TransferComponentAnalysis,
+    itml,
+    lp_norm_mkl,
+    mmde,
+    tradaboost,
+    transfer_components,
 )
 
 ESTIMATORS = [
@@ -38,6 +44,30 @@ ESTIMATORS = [
     TrAdaBoostClassifier(n_estimators=3, random_state=0),
     TransferComponentAnalysis(2),
 ]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda K: mmde(K, [1, -2], n_neighbors=0), "n_neighbors must be at least 1"),
+        (lambda K: lp_norm_mkl([K], np.array([-1, 1]), p=0.5), "p must be at least 1"),
+        (
+            lambda K: tradaboost(LogisticRegression(), K, [0, 1], np.ones(2, bool)),
+            "some must be of the target",
+        ),
+        (
+            lambda K: transfer_components(K, np.array([True, False]), 1, mu=0),
+            "mu must be positive",
+        ),
+        (
+            lambda K: itml(K, np.ones(2, bool), np.zeros(2)),
+            "all bounds must be positive",
+        ),
+    ],
+)
+def test_bad_input_of_the_functions(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(np.eye(2))
 
 
 @st.composite

@@ -23,14 +23,21 @@ def test_a_single_similar_pair(p0):
 @pytest.mark.parametrize("gamma", [0.5, 1.0, 4.0])
 def test_a_step_makes_both_sides_equal(gamma):
     """One cycle for one pair: the new distance is the new bound."""
-    z = np.array([[2.0, 1.0]])
-    solution = itml(z, np.array([True]), np.array([1.0]), gamma=gamma, max_iter=1)
+    z, u, p = np.array([[2.0, 1.0]]), 2.0, 5.0
+    solution = itml(z, np.array([True]), np.array([u]), gamma=gamma, max_iter=1)
     assert_allclose((z @ solution.metric @ z.T).item(), solution.slacks[0])
     assert solution.slacks[0] > 0
-    # The step as printed in the text, and that of the paper unless gamma is 1, do not.
-    for alpha in (0.5 * (1 / 5 - gamma), 0.5 * (1 / 5 - gamma / 1.0)):
-        distance, bound = 5 / (1 - alpha * 5), gamma / (gamma + alpha)
-        assert gamma == 1 or abs(distance - bound) > 1e-3
+
+    def sides(alpha):
+        return p / (1 - alpha * p), gamma * u / (gamma + alpha * u)
+
+    distance, bound = sides(gamma / (gamma + 1) * (1 / p - 1 / u))
+    assert_allclose([distance, bound], solution.slacks[0])
+    # The step of the text is wrong, that of the paper is right for gamma = 1 only.
+    distance, bound = sides(0.5 * (1 / p - gamma * u))
+    assert abs(distance - bound) > 1e-3
+    distance, bound = sides(0.5 * (1 / p - gamma / u))
+    assert np.isclose(distance, bound) == (gamma == 1)
 
 
 def test_optimality(rng):
@@ -64,14 +71,16 @@ def test_no_constraint_leaves_the_prior():
         assert_array_equal(ITML().fit(np.eye(3)).metric_, np.eye(3))
 
 
-def test_agreement_with_metric_learn(rng):
+def test_agreement_with_metric_learn(rng, monkeypatch):
     module = pytest.importorskip("metric_learn.itml")
     X, y = rng.normal(size=(30, 3)), np.arange(30) % 2
     pairs = label_pairs(y, n_pairs=8, random_state=0)
     oracle = module._BaseITML(gamma=0.5, max_iter=50, tol=0)
     # Its validation does not run with current scikit-learn; its updates do.
     oracle._prepare_inputs = lambda pairs, y, **unused: (pairs, y)
-    module._initialize_metric_mahalanobis = lambda *args, **unused: np.eye(3)
+    monkeypatch.setattr(
+        module, "_initialize_metric_mahalanobis", lambda *args, **unused: np.eye(3)
+    )
     rows = np.stack([X[pairs.first], X[pairs.second]], axis=1)
     oracle._fit(rows, np.where(pairs.similar, 1, -1), bounds=np.array([1.0, 9.0]))
     ours = itml(

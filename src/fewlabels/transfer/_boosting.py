@@ -105,6 +105,8 @@ def tradaboost(
             f"estimator={estimator!r} takes no sample_weight in fit, which boosting "
             "needs: use a tree or a linear model."
         )
+    if np.all(is_source):
+        raise ValueError("is_source is true for all rows: some must be of the target.")
     rng = check_random_state(random_state)
     n_source = int(np.count_nonzero(is_source))
     log_beta = -math.log1p(math.sqrt(2 * math.log(max(n_source, 1)) / n_estimators))

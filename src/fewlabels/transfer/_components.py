@@ -77,6 +77,8 @@ def transfer_components(
     array([[0.],
            [1.]])
     """
+    if not mu > 0:
+        raise ValueError(f"mu must be positive, got {mu}.")
     n = K.shape[0]
     k = min(n_components, n)
     centered = K - K.mean(axis=0)

@@ -184,6 +184,11 @@ def mmde(
     >>> bool(result.mmd2 < 9 and result.embedding.shape == (4, 1))
     True
     """
+    if n_components < 1 or n_neighbors < 1 or lam < 0:
+        raise ValueError(
+            "n_components and n_neighbors must be at least 1 and lam at least 0, got "
+            f"{n_components}, {n_neighbors} and {lam}."
+        )
     try:
         import cvxpy as cp
     except ImportError as error:

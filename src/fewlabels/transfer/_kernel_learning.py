@@ -153,6 +153,8 @@ def lp_norm_mkl(
     >>> lp_norm_mkl(kernels, np.sign(x), p=1.0).weights.round(2)
     array([1., 0.])
     """
+    if not p >= 1:
+        raise ValueError(f"p must be at least 1, got {p}.")
     n_kernels = len(kernels)
     theta = np.full(n_kernels, n_kernels ** (-1 / p))  # 1 for p = inf
     dual_norm = np.inf if p == 1 else 1 / (1 - 1 / p)

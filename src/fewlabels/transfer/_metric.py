@@ -115,6 +115,8 @@ def itml(
     Z = np.asarray(differences, dtype=np.float64)
     W = np.eye(Z.shape[1]) if prior is None else np.array(prior, dtype=np.float64)
     xi = np.array(bounds, dtype=np.float64)
+    if not gamma > 0 or not np.all(xi > 0):
+        raise ValueError("gamma and all bounds must be positive.")
     delta = np.where(similar, 1.0, -1.0)
     multipliers = np.zeros(Z.shape[0])
     share = 1.0 if np.isinf(gamma) else gamma / (gamma + 1)
