@@ -3,7 +3,8 @@
 USPS to MNIST digits (resized to 16 x 16) and back, and an artificial set of which the
 target is turned and shifted. A draw has 1000 labelled rows of the source, 500 rows of
 the target of which none or 50 are labelled, and 1000 other rows of the target on which
-errors are counted. Parameters are fixed beforehand and the same everywhere.
+errors are counted. Parameters are the same everywhere; the guide says which were
+changed after a look at errors.
 
     python benchmarks/transfer.py        # and benchmarks/results/transfer.csv, .png
     python benchmarks/transfer.py 1 200  # one draw of the artificial set, fewer rows
