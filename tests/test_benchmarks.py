@@ -349,3 +349,21 @@ class TestChooser:
         chooser.main(["drop", "--sets", "toy", "--splits", "1"])
         header, line = capsys.readouterr().out.strip().split("\n")
         assert len(header.split(" | ")) == len(line.split(" | "))
+
+
+def test_transfer_benchmark_runs(tmp_path):
+    script = SCRIPT.parents[1] / "transfer.py"
+    if not script.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    pytest.importorskip("matplotlib")
+    spec = importlib.util.spec_from_file_location("transfer_benchmark", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    table = module.main(1, 60)
+    assert len(table) == len(module.NO_LABELS) + len(module.FEW_LABELS)
+    assert all(0 <= float(row["error %"]) <= 100 for row in table)
+    module.picture(
+        [{**row, "data": name} for name in ("a", "b") for row in table],
+        tmp_path / "transfer.png",
+    )
+    assert (tmp_path / "transfer.png").stat().st_size > 1000

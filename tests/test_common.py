@@ -97,6 +97,19 @@ from fewlabels.tensor import (
     TensorFisherDiscriminant,
     TensorKMeans,
 )
+from fewlabels.transfer import (
+    ITML,
+    ASOClassifier,
+    CrossDomainMetric,
+    EigenTransferClassifier,
+    FeatureAugmentation,
+    HeterogeneousFeatureAugmentation,
+    LpMKLClassifier,
+    SelfTaughtClassifier,
+    StructuralCorrespondenceLearning,
+    TrAdaBoostClassifier,
+    TransferComponentAnalysis,
+)
 
 MINUS_ONE_IS_UNLABELLED = {
     "check_classifiers_classes": (
@@ -382,6 +395,29 @@ ESTIMATORS = [
             RowCenterer(),
             ZCAWhitening(),
             ZCAWhitening(eps=0.1),
+        )
+    ),
+    *(
+        (estimator, MINUS_ONE_IS_UNLABELLED)
+        for estimator in (
+            ASOClassifier(),
+            EigenTransferClassifier(),
+            EigenTransferClassifier(setting="self_taught", n_components=3),
+            HeterogeneousFeatureAugmentation(),
+            LpMKLClassifier(),
+            SelfTaughtClassifier(n_components=3, max_iter=2, random_state=0),
+            TrAdaBoostClassifier(n_estimators=10, random_state=0),
+        )
+    ),
+    *(
+        (estimator, {})
+        for estimator in (
+            CrossDomainMetric(n_pairs=20, random_state=0),
+            FeatureAugmentation(),
+            ITML(n_pairs=20, random_state=0),
+            StructuralCorrespondenceLearning(),
+            TransferComponentAnalysis(),
+            TransferComponentAnalysis(kernel="precomputed"),
         )
     ),
 ]

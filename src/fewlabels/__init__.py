@@ -27,6 +27,7 @@ _SUBMODULES = (
     "regression",
     "semi_supervised",
     "tensor",
+    "transfer",
 )
 
 # Names offered at the top level, each with the module it lives in.

@@ -18,9 +18,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
 from fewlabels._linalg import FLOATS
+from fewlabels._models import fitted
 from fewlabels._sklearn import HasMethods, Interval, StrOptions, fit_context
 from fewlabels.semi_supervised._base import PartialLabelClassifier
-from fewlabels.semi_supervised._wrappers import accepts_sparse, fitted
+from fewlabels.semi_supervised._wrappers import accepts_sparse
 
 MAX_SEED = np.iinfo(np.int32).max
 
