@@ -20,6 +20,7 @@ _SUBMODULES = (
     "model_selection",
     "partition",
     "plotting",
+    "reinforcement",
     "semi_supervised",
 )
 
