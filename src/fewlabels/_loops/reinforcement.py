@@ -36,7 +36,9 @@ def schedule_value(schedule, n):
     if kind == POWER:
         return max(end, start * math.pow(float(n), -rate))
     if kind == LINEAR:
-        return start + (end - start) * min(1.0, (n - 1) / rate)
+        if n - 1 >= rate:
+            return end
+        return start + (end - start) * ((n - 1) / rate)
     if kind == EXPONENTIAL:
         return end + (start - end) * math.exp(-(n - 1) / rate)
     return start

@@ -482,7 +482,8 @@ def policy_gain(mdp: MDP, policy: ArrayLike) -> NDArray[np.float64]:
 
     It is the limit of :math:`(1 - \gamma) V_\gamma^\pi(s)` as the discount approaches
     1. States that the process returns to for ever share the gain of their class, from
-    the stationary distribution; the others get the mean over the classes that they end in.
+    the stationary distribution; the others get the mean over the classes that they end
+    in.
 
     Parameters
     ----------

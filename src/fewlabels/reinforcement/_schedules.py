@@ -67,8 +67,9 @@ class Schedule:
         if self.kind == "power":
             return max(self.end, self.start * math.pow(float(n), -self.rate))
         if self.kind == "linear":
-            share = min(1.0, (n - 1) / self.rate)
-            return self.start + (self.end - self.start) * share
+            if n - 1 >= self.rate:
+                return self.end
+            return self.start + (self.end - self.start) * ((n - 1) / self.rate)
         if self.kind == "exponential":
             decay = math.exp(-(n - 1) / self.rate)
             return self.end + (self.start - self.end) * decay

@@ -55,8 +55,8 @@ def stack_actions(matrices: Any, name: str) -> sparse.csr_array:
     if dense.ndim != 3 or dense.shape[0] != dense.shape[2] or 0 in dense.shape:
         raise ValueError(
             f"{name} has shape {dense.shape}; expected (n_states, n_actions, "
-            "n_states) with entry [s, a, t] for the way from s by a to t, or one sparse "
-            "matrix (n_states, n_states) per action."
+            "n_states) with entry [s, a, t] for the way from s by a to t, or one "
+            "sparse matrix (n_states, n_states) per action."
         )
     return sparse.csr_array(dense.reshape(-1, dense.shape[2]))
 
