@@ -189,9 +189,14 @@ class TestGymnasium:
         env = TabularEnv.from_gymnasium(lake, max_steps=100)
         assert (env.observation_space.n, env.action_space.n) == (16, 4)
         assert env.reset(seed=0) == (0, {})
-        taxi = TabularEnv.from_gymnasium(gymnasium.make("Taxi-v3"))
+        taxi = TabularEnv.from_gymnasium(gymnasium.make("Taxi-v4"))
         assert_allclose(taxi.start.sum(), 1.0)
         assert np.count_nonzero(taxi.start) == 300
+        # The end is a state of its own: some states only end an episode by one way.
+        assert_array_equal(np.flatnonzero(taxi.tables.terminal), [500])
+        solution = policy_iteration(taxi.mdp(0.99))
+        # Every start is solvable: 20 at the end, at most 18 steps.
+        assert solution.values[np.flatnonzero(taxi.start)].min() > 0
 
     def test_nothing_needs_gymnasium(self):
         """With gymnasium made unimportable, the grid world still trains."""

@@ -248,6 +248,10 @@ def run_episodes(
     while done < returns.shape[0] and steps < step_limit:
         if state < 0:
             state = first_state(start, env_rng)
+            action = -1
+            elapsed = 0
+            gained = 0.0
+        if action < 0:
             action = choose_action(
                 Q,
                 counts,
@@ -259,8 +263,6 @@ def run_episodes(
                 total + 1,
                 agent_rng,
             )
-            elapsed = 0
-            gained = 0.0
         following, reward = environment_step(
             indptr,
             indices,
@@ -276,7 +278,7 @@ def run_episodes(
         steps += 1
         gained += reward
         terminated = terminal[following]
-        ended = terminated or elapsed >= max_steps
+        # Sarsa chooses before it learns, the others afterwards.
         next_action = -1
         if rule == SARSA and not terminated:
             next_action = choose_action(
@@ -307,27 +309,14 @@ def run_episodes(
             alpha,
             agent_rng,
         )
-        if ended:
+        state, action = following, next_action
+        if terminated or elapsed >= max_steps:
             returns[done] = gained
             lengths[done] = elapsed
             done += 1
             state = -1
             if total >= stop_total:
                 break
-            continue
-        if rule != SARSA:
-            next_action = choose_action(
-                Q,
-                counts,
-                available,
-                following,
-                sign,
-                epsilon,
-                by_visits,
-                total + 1,
-                agent_rng,
-            )
-        state, action = following, next_action
     carry[STATE], carry[ACTION] = state, action
     carry[ELAPSED], carry[TOTAL_STEPS] = elapsed, total
     carry_return[0] = gained

@@ -221,8 +221,11 @@ class TabularEnv:
             The copy.
         """
         made = TabularEnv.__new__(TabularEnv)
-        start = getattr(env.unwrapped, "initial_state_distrib", 0)
-        made._set(tables_from_gymnasium(env), start, 0.0, "normal", max_steps)
+        tables = tables_from_gymnasium(env)
+        start = np.atleast_1d(getattr(env.unwrapped, "initial_state_distrib", 1.0))
+        # An end that was added is where no episode begins.
+        start = np.pad(start, (0, len(tables.terminal) - len(start)))
+        made._set(tables, start, 0.0, "normal", max_steps)
         return made
 
     @property

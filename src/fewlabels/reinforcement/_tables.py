@@ -173,16 +173,18 @@ def tables_from_gymnasium(env: Any) -> Tables:
         if p > 0
     ]
     rows, columns, chances, rewards, ended = map(np.array, zip(*entries, strict=True))
+    terminal = np.zeros(n_states, dtype=bool)
+    terminal[columns[ended]] = True
+    if terminal[columns[~ended & ~terminal[rows // n_actions]]].any():
+        # Some states end an episode on one way and not on another, as in Taxi: what
+        # ends an episode leads to a state of its own.
+        columns[ended] = n_states
+        n_states += 1
+        terminal = np.arange(n_states) == n_states - 1
     shape = (n_states * n_actions, n_states)
     transitions = sparse.coo_array((chances, (rows, columns)), shape=shape).tocsr()
     # Several ways may lead to one state: their rewards are averaged.
     weighted = sparse.coo_array((chances * rewards, (rows, columns)), shape=shape)
     weighted = weighted.tocsr()
     weighted.data /= transitions.data
-    terminal = np.zeros(n_states, dtype=bool)
-    terminal[columns[ended]] = True
-    if terminal[columns[~ended & ~terminal[rows // n_actions]]].any():
-        raise ValueError(
-            "A state of this environment ends an episode on some ways, not on others."
-        )
     return make_tables(transitions, weighted, terminal, None)
