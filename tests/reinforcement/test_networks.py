@@ -150,17 +150,17 @@ class TestNetwork:
 
 def wander(env, agent, n_steps, seed=0):
     """Transitions of an agent, with what it decides to do next."""
-    state, _ = env.reset(seed=seed)
-    action = agent.act(state)
+    state, info = env.reset(seed=seed)
+    action = agent.act(state, mask=info.get("action_mask"))
     for _ in range(n_steps):
-        following, reward, terminated, truncated, _ = env.step(action)
+        following, reward, terminated, truncated, info = env.step(action)
         transition = (state, action, reward, following, terminated, truncated)
-        action = agent.step(*transition)
+        action = agent.step(*transition, mask=info.get("action_mask"))
         yield (*transition, action)
         state = following
         if action is None:
-            state, _ = env.reset()
-            action = agent.act(state)
+            state, info = env.reset()
+            action = agent.act(state, mask=info.get("action_mask"))
 
 
 LINEAR = {"hidden": (), "bias": False}

@@ -76,7 +76,7 @@ class TestEstimators:
         assert single_estimator(samples) == 3.0
         assert double_estimator([[2.0, 2.0], [1.0, 1.0]]) == 2.0
 
-    def bias(self, means, estimator, rng, repeats=2000, n=20):
+    def bias(self, means, estimator, rng, repeats=1000, n=20):
         draws = rng.normal(size=(repeats, len(means), n)) + np.asarray(means)[:, None]
         errors = np.array([estimator(d) for d in draws]) - max(means)
         return errors.mean(), errors.std() / np.sqrt(repeats)

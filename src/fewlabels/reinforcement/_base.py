@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import NotFittedError
 
 from fewlabels._sklearn import Interval
 from fewlabels.reinforcement._schedules import Schedule, as_schedule
@@ -171,7 +171,7 @@ class Agent(BaseEstimator, ABC):
         numbers : dict
             The rest, such as JSON can hold.
         """
-        check_is_fitted(self)
+        self._check_begun()
         arrays = {name: array.copy() for name, array in self._arrays().items()}
         numbers = {
             "n_steps": int(self.n_steps_),
@@ -179,6 +179,13 @@ class Agent(BaseEstimator, ABC):
             **self._numbers(),
         }
         return arrays, numbers
+
+    def _check_begun(self) -> None:
+        if not hasattr(self, "rng_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} has not begun in any environment: call "
+                "train, or begin."
+            )
 
     def _numbers(self) -> dict[str, Any]:
         return {}
@@ -200,7 +207,7 @@ class Agent(BaseEstimator, ABC):
         self : Agent
             As it was then. The agent must have begun in the same environment.
         """
-        check_is_fitted(self)
+        self._check_begun()
         self._load_arrays(arrays)
         self.n_steps_ = int(numbers["n_steps"])
         self.rng_.bit_generator.state = numbers["rng"]

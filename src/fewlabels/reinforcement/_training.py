@@ -363,6 +363,8 @@ def train(
     step_goal = None if n_steps is None else base + n_steps
 
     def done() -> bool:
+        if episodes.within_episode:
+            return False
         if n_episodes is not None:
             return history.n_episodes >= n_episodes
         return step_goal is not None and agent.n_steps_ >= step_goal
