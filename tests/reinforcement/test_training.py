@@ -311,7 +311,7 @@ class TestTrain:
     def test_stop(self):
         history = train(
             QLearningAgent(alpha=0.5, random_state=0),
-            GridWorld("cliff"),
+            GridWorld("cliff", max_steps=200),
             n_episodes=10_000,
             seed=0,
             evaluate_every=10,
