@@ -4,8 +4,8 @@ Along the cliff, or away from it
 
 A walker goes from one corner of a grid to another one along a cliff. Every step costs
 1, a fall costs 100 and leads back to the start. Q-learning and Sarsa explore 10 % of
-the time. Q-learning learns what would be best without exploration, the way along the edge,
-and falls. Sarsa learns what is best with it, a detour.
+the time. Q-learning learns what would be best without exploration, the way along the
+edge, and falls. Sarsa learns what is best with it, a detour.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause

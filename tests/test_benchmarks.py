@@ -296,7 +296,7 @@ class TestReinforcement:
         pytest.importorskip("gymnasium")
         row = module.cartpole(
             [0],
-            n_episodes=120,
+            n_episodes=100,
             hidden=(32,),
             learning_rate=2e-3,
             epsilon=module.Schedule("linear", 1.0, end=0.01, rate=1000),
