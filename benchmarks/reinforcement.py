@@ -98,7 +98,7 @@ def interval(values):
     return f"{np.mean(values):.3g} ± {half / np.sqrt(len(values)):.2g}"
 
 
-def bias(n_runs=400):
+def bias(n_runs=300):
     """One row per agent."""
     left, grid = make_maximization_bias(), make_noisy_grid()
     truth = value_iteration(grid.mdp(0.95)).values[6]
