@@ -69,6 +69,7 @@ for name, (Agent, more) in agents.items():
 grid = make_noisy_grid()
 start = int(np.argmax(grid.start))
 truth = value_iteration(grid.mdp(gamma=0.95)).values[start]
+steps = np.arange(200, 10_001, 200)
 believed = {}
 for name, (Agent, more) in agents.items():
     runs = [
@@ -82,15 +83,21 @@ for name, (Agent, more) in agents.items():
                 **more,
             ),
             grid,
-            n_episodes=1000,
+            n_steps=10_000,
             seed=k,
-            evaluate_every=25,
+            evaluate_every=10,
             evaluation_episodes=0,
             monitor=lambda agent: agent.q_values(start).max(),
         )
         for k in range(50)
     ]
-    believed[name] = np.array([run.monitored for run in runs])
+    # Episodes of agents that lose their way are longer: compare at the same steps.
+    believed[name] = np.array(
+        [
+            np.interp(steps, run.lengths.cumsum()[run.evaluated_at - 1], run.monitored)
+            for run in runs
+        ]
+    )
 
 # %%
 # A picture
@@ -116,15 +123,15 @@ for i, name in enumerate(agents):
     # The mean of ten episodes each, for the eye.
     smooth = went_left[name].reshape(300, 30, 10).mean(axis=2)
     draw(left, np.arange(5, 300, 10), smooth, name, f"C{i}")
-    draw(right, np.arange(25, 1001, 25), believed[name], name, f"C{i}")
+    draw(right, steps, believed[name], name, f"C{i}")
 left.axhline(5, color="black", lw=1, ls="--")
 left.annotate("best possible", (300, 4), ha="right", va="top")
 left.set(xlabel="episodes", ylabel="went left (%)", ylim=(0, 100))
 left.set_title("Left is wrong")
 left.legend(frameon=False)
 right.axhline(truth, color="black", lw=1, ls="--")
-right.annotate("the truth", (1000, truth - 0.2), ha="right", va="top")
-right.set(xlabel="episodes", ylabel="value of the start")
+right.annotate("the truth", (10_000, truth - 0.2), ha="right", va="top")
+right.set(xlabel="steps", ylabel="value of the start")
 right.set_title("What agents believe the start is worth")
 for ax in (left, right):
     ax.spines[["top", "right"]].set_visible(False)

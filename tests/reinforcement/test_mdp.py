@@ -66,9 +66,9 @@ def test_brute_force_over_policies(seed, gamma):
     by_policies = policy_iteration(mdp)
     for solution in (by_values, by_policies):
         assert_allclose(policy_evaluation(mdp, solution.policy), values, atol=1e-8)
-        # What is promised is kept, up to rounding.
-        assert (solution.lower <= values + 1e-10).all()
-        assert (values <= solution.upper + 1e-10).all()
+        # What is promised is kept.
+        assert (solution.lower <= values).all()
+        assert (values <= solution.upper).all()
         lost = values - policy_evaluation(mdp, solution.policy)
         assert lost.max() <= solution.policy_loss + 1e-10
     assert by_values.policy_loss < 1e-8

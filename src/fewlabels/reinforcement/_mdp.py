@@ -211,7 +211,7 @@ class MDPSolution(NamedTuple):
     policy : ndarray of shape (n_states,)
         A greedy action in every state, 0 in terminal ones.
     lower, upper : ndarray of shape (n_states,)
-        Bounds on the optimal values, exact but for rounding.
+        Bounds on the optimal values, with an allowance for rounding.
     policy_loss : float
         The policy is worth at most this much less than an optimal one in any state.
     n_iter : int
@@ -266,12 +266,18 @@ def _solution(
     q = mdp.q_values(values)
     change = q.max(axis=1) - values
     factor = mdp.gamma / (1 - mdp.gamma)
+    # What rounding may add up to in the sums of a row, and in all that follows.
+    terms = int(np.diff(mdp.transitions.indptr).max()) + 16
+    scale = float(np.abs(values).max() + np.abs(mdp.rewards).max())
+    slack = terms * np.finfo(np.float64).eps * scale / (1 - mdp.gamma)
+    lower = q.max(axis=1) + factor * change.min() - slack
+    upper = q.max(axis=1) + factor * change.max() + slack
     return MDPSolution(
         values=q.max(axis=1),
         q_values=q,
         policy=q.argmax(axis=1),
-        lower=np.where(mdp.terminal, 0.0, q.max(axis=1) + factor * change.min()),
-        upper=np.where(mdp.terminal, 0.0, q.max(axis=1) + factor * change.max()),
+        lower=np.where(mdp.terminal, 0.0, lower),
+        upper=np.where(mdp.terminal, 0.0, upper),
         policy_loss=float(2 * factor * np.abs(change).max()),
         n_iter=n_iter,
         residuals=np.array(residuals),
