@@ -321,6 +321,31 @@ class TestTrain:
         assert history.n_episodes < 1000
         assert history.evaluation_returns[-1, 0] == -13
 
+    def test_a_run_that_stopped_stays_so(self, tmp_path):
+        settings = {
+            "n_episodes": 50,
+            "seed": 0,
+            "evaluate_every": 4,
+            "evaluation_episodes": 0,
+            "stop": lambda history: history.n_episodes >= 12,
+            "checkpoint": tmp_path / "run.npz",
+            "resume": True,
+        }
+        first = train(QLearningAgent(random_state=0), environment(), **settings)
+        again = train(QLearningAgent(random_state=0), environment(), **settings)
+        assert first.n_episodes == 12
+        assert_same_history(again, first)
+
+    def test_environments_of_gymnasium(self):
+        gymnasium = pytest.importorskip("gymnasium")
+        agent = QLearningAgent(random_state=0)
+        env = gymnasium.make("Taxi-v4")
+        history = train(agent, env, n_episodes=3, seed=0, evaluate_every=3)
+        assert history.evaluation_returns.shape == (1, 10)
+        # Moves against walls are masked, and never tried.
+        assert not agent.available_.all()
+        assert not agent.counts_[0][~agent.available_].any()
+
     def test_monitor(self):
         history = train(
             QLearningAgent(random_state=0),

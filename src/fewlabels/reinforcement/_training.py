@@ -373,8 +373,10 @@ def train(
         if checkpoint is not None:
             _save(checkpoint, agent, history, episodes.rng, settings)
 
+    # A run that was stopped stays so when it is resumed.
+    stopped = found and stop is not None and _was_evaluated(history) and stop(history)
     with ProgressLine(progress, "training") as line:
-        while not done():
+        while not stopped and not done():
             # Evaluations and checkpoints stand at multiples of their periods.
             boundary = history.n_episodes + EPISODES_PER_CALL
             for period in (evaluate_every, checkpoint_every if checkpoint else None):
@@ -391,17 +393,14 @@ def train(
             line.update(share, f"{history.n_episodes} episodes")
             if episodes.within_episode or history.n_episodes == 0:
                 continue
-            last = False
             if evaluate_every and history.n_episodes % evaluate_every == 0:
                 if not _was_evaluated(history):
                     returns = _evaluation(agent, evaluation_env, history, settings)
                     kept = None if monitor is None else monitor(agent)
                     history._append_evaluation(returns, kept)
-                last = stop is not None and stop(history)
-            if checkpoint and history.n_episodes % checkpoint_every == 0 and not last:
+                stopped = stop is not None and stop(history)
+            if checkpoint and history.n_episodes % checkpoint_every == 0:
                 save()
-            if last:
-                break
     save()
     return history
 
