@@ -401,6 +401,7 @@ class TestTrain:
                 },
                 "either warm_start or resume",
             ),
+            ({"n_episodes": 1, "checkpoint": "no/such/folder.npz"}, "no folder"),
             ({"n_episodes": 1, "progress": "loud"}, "progress"),
         ],
     )

@@ -298,31 +298,12 @@ def train(
     >>> history.evaluation_returns[-1].max()
     np.float64(-13.0)
     """
-    if (n_episodes is None) == (n_steps is None):
-        raise ValueError("Give either n_episodes or n_steps.")
-    for name, value in (
-        ("n_episodes", n_episodes),
-        ("n_steps", n_steps),
-        ("evaluate_every", evaluate_every),
-        ("checkpoint_every", checkpoint_every),
-    ):
-        if value is not None and value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value}.")
-    if evaluation_episodes < 0:
-        raise ValueError(
-            f"evaluation_episodes must not be negative, got {evaluation_episodes}."
-        )
+    _check_numbers(
+        n_episodes, n_steps, evaluate_every, evaluation_episodes, checkpoint_every
+    )
     if evaluate_every is None and (monitor is not None or stop is not None):
         raise ValueError("monitor and stop are asked at evaluations: evaluate_every.")
-    if resume and checkpoint is None:
-        raise ValueError("resume needs the path of a checkpoint.")
-    if resume and warm_start:
-        raise ValueError("Give either warm_start or resume: both go on from somewhere.")
-    found = checkpoint is not None and Path(checkpoint).exists()
-    if found and not resume:
-        raise ValueError(
-            f"{checkpoint} exists; go on from it with resume=True, or remove it."
-        )
+    found = _check_checkpoint(checkpoint, resume, warm_start)
     if evaluate_every is None:
         evaluation_episodes = 0
     elif evaluation_episodes and evaluation_env is None:
@@ -349,14 +330,14 @@ def train(
         episodes = _Compiled(agent, env, history.seed)
     else:
         episodes = _StepByStep(agent, env, history.seed)
-    if found:
-        episodes.rng.bit_generator.state = rng_state
     if checkpoint is not None and not _is_pcg64(episodes.rng):
         raise ValueError(
             "The draws of this environment do not come from a NumPy generator "
             "np_random of gymnasium's kind: it cannot be resumed. Train it without "
             "checkpoint."
         )
+    if found:
+        episodes.rng.bit_generator.state = rng_state
 
     # Steps of the agent before the history began, with a warm start.
     base = agent.n_steps_ - history.n_steps
@@ -403,6 +384,50 @@ def train(
                 save()
     save()
     return history
+
+
+def _check_numbers(
+    n_episodes: int | None,
+    n_steps: int | None,
+    evaluate_every: int | None,
+    evaluation_episodes: int,
+    checkpoint_every: int,
+) -> None:
+    if (n_episodes is None) == (n_steps is None):
+        raise ValueError("Give either n_episodes or n_steps.")
+    for name, value in (
+        ("n_episodes", n_episodes),
+        ("n_steps", n_steps),
+        ("evaluate_every", evaluate_every),
+        ("checkpoint_every", checkpoint_every),
+    ):
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}.")
+    if evaluation_episodes < 0:
+        raise ValueError(
+            f"evaluation_episodes must not be negative, got {evaluation_episodes}."
+        )
+
+
+def _check_checkpoint(
+    checkpoint: str | os.PathLike[str] | None, resume: bool, warm_start: bool
+) -> bool:
+    """Tell whether there is something to go on from."""
+    if resume and warm_start:
+        raise ValueError("Give either warm_start or resume: both go on from somewhere.")
+    if checkpoint is None:
+        if resume:
+            raise ValueError("resume needs the path of a checkpoint.")
+        return False
+    path = Path(checkpoint)
+    if not path.parent.is_dir():
+        # Now, and not after the first hundred episodes.
+        raise ValueError(f"checkpoint: there is no folder {path.parent}.")
+    if path.exists() and not resume:
+        raise ValueError(
+            f"{checkpoint} exists; go on from it with resume=True, or remove it."
+        )
+    return path.exists()
 
 
 def _was_evaluated(history: TrainingHistory) -> bool:
