@@ -367,3 +367,36 @@ def test_transfer_benchmark_runs(tmp_path):
         tmp_path / "transfer.png",
     )
     assert (tmp_path / "transfer.png").stat().st_size > 1000
+
+
+class TestReinforcement:
+    """A few runs of what the guide reports."""
+
+    @pytest.fixture
+    def module(self):
+        script = SCRIPT.parents[1] / "reinforcement.py"
+        if not script.exists():
+            pytest.skip("the benchmarks are not part of this distribution")
+        spec = importlib.util.spec_from_file_location("reinforcement_benchmark", script)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def test_the_bias_and_the_speed(self, module):
+        rows = {row["agent"]: list(row.values()) for row in module.bias(20)}
+        mean = {name: float(row[2].split()[0]) for name, row in rows.items()}
+        assert mean["double Q-learning"] < mean["Q-learning"]
+        assert len(module.speed(20_000)) == 4
+
+    def test_cartpole_gets_better(self, module):
+        """Not solved in so few episodes, but far from the 20 of random behaviour."""
+        pytest.importorskip("gymnasium")
+        row = module.cartpole(
+            [0],
+            n_episodes=80,
+            hidden=(32,),
+            learning_rate=2e-3,
+            epsilon=module.Schedule("linear", 1.0, end=0.01, rate=1000),
+            learning_starts=200,
+        )[0]
+        assert float(row["20 episodes without exploration"].split()[0]) > 100

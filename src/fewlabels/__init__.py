@@ -25,6 +25,7 @@ _SUBMODULES = (
     "partition",
     "plotting",
     "regression",
+    "reinforcement",
     "semi_supervised",
     "tensor",
     "transfer",
