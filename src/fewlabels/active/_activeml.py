@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import importlib
 import inspect
 from typing import Any
 
@@ -134,7 +135,7 @@ class ActiveMLSampling(QueryStrategy):
 
     def _classifier(self, codes: NDArray[np.float64]) -> Any:
         try:
-            from skactiveml.classifier import SklearnClassifier
+            classifiers = importlib.import_module("skactiveml.classifier")
         except ImportError as error:
             raise ImportError(
                 "Strategies of scikit-activeml need it: "
@@ -142,4 +143,4 @@ class ActiveMLSampling(QueryStrategy):
             ) from error
         kind = LogisticRegression() if self.estimator is None else self.estimator
         classes = np.unique(codes[~np.isnan(codes)])
-        return SklearnClassifier(kind, classes=classes, random_state=0)
+        return classifiers.SklearnClassifier(kind, classes=classes, random_state=0)

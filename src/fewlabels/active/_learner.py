@@ -394,6 +394,8 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
     True
     """
 
+    estimator_: Any
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **QueryLoop._loop_constraints,
         "estimator": [HasMethods(["fit"]), None],
@@ -454,7 +456,8 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
         return indexable(X)[0]
 
     def _start(self) -> None:
-        vars(self).pop("estimator_", None)
+        if hasattr(self, "estimator_"):
+            del self.estimator_  # of an earlier fit, perhaps to other rows
         given = UncertaintySampling() if self.strategy is None else self.strategy
         self._strategy = deepcopy(given)
         self._rng = check_random_state(self.random_state)
@@ -472,6 +475,7 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
             self.estimator_.refit_labels(self.y_)
         else:
             self.estimator_ = fit_model(self._estimator(), self.X_, self.y_)
+        self.classes_ = self.estimator_.classes_
 
     def _choose(self, n_queries: int, candidates: NDArray[np.intp]) -> Query:
         return self._strategy.query(
@@ -491,11 +495,6 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
         if rows.size == 0:
             return self.classes_[:0]
         return self.estimator_.predict(safe_indexing(self.X_, rows))
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The classes, without the marker of unlabelled rows."""
-        return self.estimator_.classes_
 
     @property
     def n_features_in_(self) -> int:

@@ -406,9 +406,9 @@ def select_batch(
     .. math:: \tilde u_i \, d_i^{\,\delta}
 
     where :math:`\tilde u` are the ranks of the utilities, scaled to (0, 1], d is the
-    distance to the nearest row chosen before, and :math:`\delta` the diversity. With 0 the batch holds
-    the rows of the largest utilities, and the larger :math:`\delta` the more they are
-    spread. Ties are broken at random.
+    distance to the nearest row chosen before, and :math:`\delta` the diversity. With 0
+    the batch holds the rows of the largest utilities, and the larger :math:`\delta` the
+    more they are spread. Ties are broken at random.
 
     Parameters
     ----------
