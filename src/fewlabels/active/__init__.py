@@ -18,6 +18,11 @@ from fewlabels.active._exploration import (
     SoftmaxExploration,
     ThompsonExploration,
 )
+from fewlabels.active._few_labels import (
+    FewLabelsSampling,
+    Member,
+    ensemble_members,
+)
 from fewlabels.active._learner import (
     ActiveELMClassifier,
     ActiveLearner,
@@ -56,7 +61,9 @@ __all__ = [
     "ELMRegressor",
     "ELMState",
     "ExpectedGradientLength",
+    "FewLabelsSampling",
     "HiddenLayer",
+    "Member",
     "OppositePair",
     "Query",
     "QueryByCommittee",
@@ -71,6 +78,7 @@ __all__ = [
     "elm_start",
     "elm_update",
     "elm_weights",
+    "ensemble_members",
     "entropy",
     "expected_gradient_length",
     "find_opposite_pair",
