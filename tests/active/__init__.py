@@ -1,3 +1,3 @@
-"""Tests of fewlabels.kernels."""
+"""Tests of fewlabels.active."""
 
 # SPDX-License-Identifier: BSD-3-Clause

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from fewlabels.active._base import Pool, QueryStrategy, fit_model
 from fewlabels.active._utilities import downdated, margin, variance_reduction
 from fewlabels.model_selection import FewLabelsClassifier
+from fewlabels.model_selection._bank import KernelBank
 from fewlabels.model_selection._bank_arrays import View
 from fewlabels.model_selection._choice import probabilities
 from fewlabels.model_selection._engine import RIDGES
@@ -47,6 +48,7 @@ def ensemble_members(
     places: NDArray[np.intp],
     *,
     n_members: int = 12,
+    kept: dict[int, NDArray[Any]] | None = None,
 ) -> list[Member]:
     r"""Take the heaviest kernels of a fitted classifier, with their uncertainty.
 
@@ -65,6 +67,10 @@ def ensemble_members(
         Which of them are candidates: indices into `rows`.
     n_members : int, default=12
         Number of kernels.
+    kept : dict of int to ndarray, default=None
+        Kernel matrices of all distinct rows, by the number of the kernel in the bank.
+        They do not depend on labels. Those that are missing are added. None computes
+        only what is needed, and keeps nothing.
 
     Returns
     -------
@@ -96,13 +102,18 @@ def ensemble_members(
     labelled = model._labelled(codes, bank.index[labeled])
     J, Z = bank.index[labeled], bank.index[rows]
     ends = np.concatenate([J, Z[places]])
-    view = View(bank.sources, batch=np.concatenate([J, Z]))
-    every, n_targets = np.eye(ends.size), labelled.Y.shape[1]
+    seen, n_targets = np.concatenate([J, Z]), labelled.Y.shape[1]
+    view = View(bank.sources, batch=seen if kept is None else slice(None))
     members = []
     for k in order:
         ridge = float(RIDGES[table[k].argmax()])
-        K = bank.kernels[k].outputs(bank.sources, ends, every)(view)
-        K = np.asarray(K, dtype=np.float64)
+        if kept is None:
+            K = _kernel_columns(bank, k, ends, view)
+        else:
+            if k not in kept:
+                every = np.arange(bank.n_rows)
+                kept[k] = _kernel_columns(bank, k, every, view).astype(np.float32)
+            K = kept[k][np.ix_(seen, ends)].astype(np.float64)
         A = (K[: J.size, : J.size] + K[: J.size, : J.size].T) / 2
         A[np.diag_indices_from(A)] += ridge / labelled.importance
         right = np.hstack([labelled.Y, K[: J.size, J.size :]])
@@ -116,6 +127,14 @@ def ensemble_members(
             )
         )
     return members
+
+
+def _kernel_columns(
+    bank: KernelBank, k: int, ends: NDArray[np.intp], view: View
+) -> NDArray[np.float64]:
+    """Kernel of the rows of a view with some distinct rows."""
+    columns = bank.kernels[k].outputs(bank.sources, ends, np.eye(ends.size))(view)
+    return np.asarray(columns, dtype=np.float64)
 
 
 class FewLabelsSampling(QueryStrategy):
@@ -140,14 +159,16 @@ class FewLabelsSampling(QueryStrategy):
     ----------
     estimator : FewLabelsClassifier, default=None
         What to fit where no fitted model is passed to `query`.
-    focus : float, default=2.0
+    focus : float, default=1.0
         The exponent a; 0 counts all rows alike.
     n_members : int, default=12
         Kernels to look at, the heaviest ones.
     max_candidates : int, default=500
         Most rows to compare, a random sample of those that can be asked about.
     max_rows : int, default=1500
-        Most rows x in the sum, a random sample.
+        Most rows x in the sum, a random sample. Where there are no more rows than that,
+        kernel matrices are kept for the next query: 4 max_rows^2 bytes for each kernel
+        that ever was among the heaviest.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples and of ties.
 
@@ -188,7 +209,7 @@ class FewLabelsSampling(QueryStrategy):
         self,
         estimator: Any = None,
         *,
-        focus: float = 2.0,
+        focus: float = 1.0,
         n_members: int = 12,
         max_candidates: int = 500,
         max_rows: int = 1500,
@@ -230,8 +251,13 @@ class FewLabelsSampling(QueryStrategy):
             others = self._rng.choice(others, min(size, others.size), replace=False)
         rows = np.concatenate([asked, others])
         self._places = np.arange(asked.size)
+        self._groups = model._bank.index[asked]
         self._members = ensemble_members(
-            model, rows, self._places, n_members=self.n_members
+            model,
+            rows,
+            self._places,
+            n_members=self.n_members,
+            kept=self._matrices_of(model._bank),
         )
         outputs = model._model.training_outputs[model._bank.index[rows]]
         P = probabilities(outputs, model.temperature_)
@@ -242,6 +268,19 @@ class FewLabelsSampling(QueryStrategy):
         utilities = np.full(n, np.nan)
         utilities[self._compared] = self._gains([m.covariance for m in self._members])
         return utilities
+
+    def _matrices_of(self, bank: KernelBank) -> dict[int, NDArray[Any]] | None:
+        """Kernel matrices from earlier queries, where all rows are looked at."""
+        if bank.n_rows > self.max_rows:
+            return None
+        if getattr(self, "_bank", None) is not bank:
+            self._bank, self._matrices = bank, {}
+        return self._matrices
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What can be computed again, and is large, is not pickled or copied.
+        large = ("_bank", "_matrices", "_members")
+        return {k: v for k, v in super().__getstate__().items() if k not in large}
 
     def _gains(self, covariances: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         total = np.zeros(self._places.size)
@@ -263,6 +302,9 @@ class FewLabelsSampling(QueryStrategy):
         order = self._rng.permutation(gains.size)
         chosen: list[int] = []
         while True:
+            # A copy of a chosen row only where nothing else is left.
+            copies = np.isin(self._groups, self._groups[chosen])
+            gains[copies] -= 1 + gains.max()
             gains[chosen] = -np.inf
             chosen.append(int(order[gains[order].argmax()]))
             if len(chosen) == min(n_queries, gains.size):
