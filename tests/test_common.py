@@ -12,6 +12,13 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from fewlabels.active import (
+    ActiveELMClassifier,
+    ActiveLearner,
+    CoActiveLearner,
+    ELMClassifier,
+    ELMRegressor,
+)
 from fewlabels.cluster import (
     ConstrainedSpectralClustering,
     NormalizedSpectralClustering,
@@ -107,6 +114,11 @@ ROWS_FOR_A_KERNEL_MATRIX = {
 
 # Every estimator, with the checks that it fails and why.
 ESTIMATORS = [
+    (ELMClassifier(40, random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (ELMRegressor(40, random_state=0), {}),
+    (ActiveELMClassifier(40, random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (ActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (CoActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
     (RLSClassifier(), {**MINUS_ONE_IS_UNLABELLED, **ROWS_ARE_LEFT_OUT_WHOLE}),
     (RLSClassifier(lam=1.0, gamma=0.1), MINUS_ONE_IS_UNLABELLED),
     (

@@ -776,7 +776,8 @@ class CoActiveLearner(QueryLoop):
         y : ndarray of shape (n_samples,)
             The predicted classes.
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        proba = self.predict_proba(X)
+        return self.classes_[proba.argmax(axis=1)]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

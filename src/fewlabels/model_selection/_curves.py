@@ -533,18 +533,20 @@ def query_curve(
     rows = every if held else np.setdiff1d(every, test)
     X_train = training_rows(estimator, X, rows)
     kept = np.asarray(start)
-    model, curve = None, []
+    curve: list[Judged] = []
+
+    def fitted(model: Any, seen: NDArray[Any]) -> tuple[Any, float]:
+        started = perf_counter()
+        if hasattr(model, "refit_labels"):
+            model.refit_labels(seen[rows])
+        else:
+            model = clone(estimator).fit(X_train, seen[rows])
+        return model, perf_counter() - started
+
+    seen = _only(y, kept)
+    model, fit_seconds = fitted(None, seen)
     for count in asking.counts:
-        while True:
-            seen = _only(y, kept)
-            started = perf_counter()
-            if model is not None and hasattr(model, "refit_labels"):
-                model.refit_labels(seen[rows])
-            else:
-                model = clone(estimator).fit(X_train, seen[rows])
-            fitted = perf_counter()
-            if kept.size >= count:
-                break
+        while kept.size < count:
             n_queries = min(asking.n_queries or count, int(count) - kept.size)
             free = np.searchsorted(rows, np.setdiff1d(pool, kept))
             places = _asked(strategy, X_train, seen[rows], n_queries, model, free, rng)
@@ -552,9 +554,12 @@ def query_curve(
                 guesses = model.predict(safe_indexing(X_train, places))
                 strategy.update(float(np.mean(guesses != y[rows[places]])))
             kept = np.union1d(kept, rows[places])
+            seen = _only(y, kept)
+            model, fit_seconds = fitted(model, seen)
+        started = perf_counter()
         score = score_model(model, X, seen, y, rows, test, asking.scoring)
-        seconds = perf_counter() - fitted
-        curve.append(Judged(float(score), fitted - started, seconds, int(kept.size)))
+        seconds = perf_counter() - started
+        curve.append(Judged(float(score), fit_seconds, seconds, int(kept.size)))
     return curve
 
 
