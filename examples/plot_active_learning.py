@@ -13,8 +13,8 @@ model and at the unlabelled rows and says which labels would help most.
 # --------------------
 # Two moons and two labels. Random sampling asks anywhere. The margin alone asks where
 # the model is unsure, often several times at one spot. ``FewLabelsSampling`` looks into
-# the ensemble of ``FewLabelsClassifier``: a row counts if many unsure rows depend on it,
-# and every row of a batch takes the others into account.
+# the ensemble of ``FewLabelsClassifier``: a row counts if many unsure rows depend on
+# it, and every row of a batch takes the others into account.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -59,10 +59,10 @@ plt.show()
 # What it saves
 # -------------
 # ``learning_curve_labels`` compares strategies with random sampling: the same labels at
-# the start, the same rows to test on. Here logistic regression learns digits. The dashed
-# line is what random sampling reaches in the end, and triangles show how many labels
-# the others need for the same. Not every strategy helps: rows of middle certainty are
-# mostly rows that the model knows already.
+# the start, the same rows to test on. Here logistic regression learns digits. The
+# dashed line is what random sampling reaches in the end, and triangles show how many
+# labels the others need for the same. Not every strategy helps: rows of middle
+# certainty are mostly rows that the model knows already.
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 

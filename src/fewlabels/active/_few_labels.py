@@ -274,7 +274,8 @@ class FewLabelsSampling(QueryStrategy):
         if bank.n_rows > self.max_rows:
             return None
         if getattr(self, "_bank", None) is not bank:
-            self._bank, self._matrices = bank, {}
+            self._bank: KernelBank = bank
+            self._matrices: dict[int, NDArray[Any]] = {}
         return self._matrices
 
     def __getstate__(self) -> dict[str, Any]:
