@@ -1,17 +1,19 @@
 """Count the labels that query strategies save.
 
     python benchmarks/active.py run                       # everything, resumable
-    python benchmarks/active.py run --sets digit1 --repetitions 2 --strategies margin
+    python benchmarks/active.py run --models "logistic regression" --repetitions 2
     python benchmarks/active.py table                     # labels needed, by strategy
     python benchmarks/active.py figure                    # the curves
 
-FewLabelsClassifier learns four sets of the book *Semi-Supervised Learning*. In every
-repetition half of the rows is set aside to test on (they stay in training without a
-label), ten of the others have a label from the start, drawn by class, and the strategy
-asks for the rest: 5 at a time up to 30 labels, then 10, then 20. Every strategy starts
-from the same labels. The goal is the mean error that random sampling has with 100
-labels. Every finished curve is written to a CSV file, and a new call goes on where the
-last one stopped. Data come from the folder that FEWLABELS_DATA names.
+Two models learn four sets of the book *Semi-Supervised Learning*: FewLabelsClassifier,
+and logistic regression on standardised columns, which is fast enough for all
+strategies. In every repetition half of the rows is set aside to test on (they stay in
+training without a label), ten of the others have a label from the start, drawn by
+class, and the strategy asks for the rest: 5 at a time up to 30 labels, then 10, then
+20. Every strategy starts from the same labels. The goal is the mean error that random
+sampling has with 100 labels, over the same repetitions. Every finished curve is written
+to a CSV file, and a new call goes on where the last one stopped. Data come from the
+folder that FEWLABELS_DATA names.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -19,12 +21,17 @@ last one stopped. Data come from the folder that FEWLABELS_DATA names.
 import argparse
 import csv
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from fewlabels import FewLabelsClassifier
 from fewlabels.active import (
+    ClusterCoverage,
     EGExploration,
     ExpectedGradientLength,
     FewLabelsSampling,
@@ -33,7 +40,7 @@ from fewlabels.active import (
     VarianceReduction,
 )
 from fewlabels.datasets import load_ssl_book
-from fewlabels.model_selection import LabelCurve
+from fewlabels.model_selection import LabelCurve, LabeledOnly
 from fewlabels.model_selection._curves import Asking, query_curve
 from fewlabels.model_selection._splitters import draw_labels
 
@@ -48,12 +55,33 @@ STRATEGIES = {
     "variance reduction": lambda: VarianceReduction(
         kernel="rbf", gamma="median", alpha=0.1
     ),
-    "committee": QueryByCommittee,
+    "cluster coverage": ClusterCoverage,
+    "committee, votes": lambda: QueryByCommittee(
+        supervised().estimator, measure="vote_entropy"
+    ),
+    "committee, divergence": lambda: QueryByCommittee(supervised().estimator),
+    "entropy": lambda: UncertaintySampling(measure="entropy"),
+    "least confidence": lambda: UncertaintySampling(measure="least_confidence"),
     "middle certainty": lambda: UncertaintySampling(measure="middle_certainty"),
     "gradient length": ExpectedGradientLength,
     "explored margin": lambda: EGExploration(UncertaintySampling()),
 }
-COLUMNS = ("set", "repetition", "strategy", "n_labels", "error", "seconds")
+AUTOMATIC = "FewLabelsClassifier"
+SUPERVISED = "logistic regression"
+# The slow model is tried with few strategies.
+WITH = {
+    AUTOMATIC: ("random", "FewLabelsSampling", "margin", "variance reduction"),
+    SUPERVISED: tuple(name for name in STRATEGIES if name != "FewLabelsSampling"),
+}
+COLUMNS = ("model", "set", "repetition", "strategy", "n_labels", "error", "seconds")
+
+
+def supervised():
+    return LabeledOnly(make_pipeline(StandardScaler(), LogisticRegression(C=0.1)))
+
+
+def model_of(name):
+    return FewLabelsClassifier(random_state=0) if name == AUTOMATIC else supervised()
 
 
 def data_of(name):
@@ -61,7 +89,7 @@ def data_of(name):
     return bunch.data, bunch.target
 
 
-def curve_of(name, repetition, strategy):
+def curve_of(model_name, name, repetition, strategy):
     """Errors of one strategy along one curve, and its seconds."""
     X, y = data_of(name)
     rng = np.random.RandomState(1000 + repetition)
@@ -71,7 +99,7 @@ def curve_of(name, repetition, strategy):
     hidden[pool] = y[pool]
     start = draw_labels(hidden, rng, n_labeled=int(COUNTS[0]))
     asking = Asking(COUNTS, None, "accuracy", "unlabeled")
-    model = FewLabelsClassifier(random_state=0)
+    model = model_of(model_name)
     made = STRATEGIES[strategy]()
     seed = rng.randint(2**31)
     started = time.perf_counter()
@@ -87,73 +115,82 @@ def read(path):
         return list(csv.DictReader(handle))
 
 
-def run(path, sets, repetitions, strategies):
-    done = {(r["set"], int(r["repetition"]), r["strategy"]) for r in read(path)}
-    for repetition in range(repetitions):
-        for name in sets:
-            for strategy in strategies:
-                if (name, repetition, strategy) in done:
-                    continue
-                errors, seconds = curve_of(name, repetition, strategy)
-                fresh = not path.exists()
-                with path.open("a", newline="") as handle:
-                    writer = csv.writer(handle, lineterminator="\n")
-                    if fresh:
-                        writer.writerow(COLUMNS)
-                    for count, error in zip(COUNTS, errors, strict=True):
-                        writer.writerow(
-                            (name, repetition, strategy, count, f"{error:.5f}")
-                            + (f"{seconds:.1f}",)
-                        )
+def run(path, models, sets, repetitions, wanted):
+    keys = ("model", "set", "repetition", "strategy")
+    done = {tuple(row[key] for key in keys) for row in read(path)}
+    jobs = [
+        (model, name, repetition, strategy)
+        for model in models
+        for repetition in range(repetitions)
+        for name in sets
+        for strategy in WITH[model]
+        if strategy in wanted
+    ]
+    for job in jobs:
+        if tuple(map(str, job)) in done:
+            continue
+        errors, seconds = curve_of(*job)
+        fresh = not path.exists()
+        with path.open("a", newline="") as handle:
+            writer = csv.writer(handle, lineterminator="\n")
+            if fresh:
+                writer.writerow(COLUMNS)
+            for count, error in zip(COUNTS, errors, strict=True):
+                writer.writerow((*job, count, f"{error:.5f}", f"{seconds:.1f}"))
 
 
 def curves(path):
-    """One LabelCurve per set, of the repetitions that random sampling has too."""
-    errors = {}
+    """Curves beside random sampling, over the repetitions that both have."""
+    errors = defaultdict(dict)
     for row in read(path):
-        key = row["set"], row["strategy"], int(row["repetition"])
-        errors.setdefault(key, {})[int(row["n_labels"])] = float(row["error"])
+        key = row["model"], row["set"], row["strategy"]
+        points = errors[key].setdefault(int(row["repetition"]), {})
+        points[int(row["n_labels"])] = float(row["error"])
     found = {}
-    for name in dict.fromkeys(key[0] for key in errors):
-        for strategy in STRATEGIES:
-            ours = [r for s, t, r in errors if (s, t) == (name, strategy)]
-            both = [r for r in ours if (name, "random", r) in errors]
-            if not both:
-                continue
-            scores = np.array(
-                [
-                    [
-                        [1 - errors[name, kind, r][count] for r in both]
-                        for count in COUNTS
-                    ]
-                    for kind in dict.fromkeys(("random", strategy))
-                ]
-            )[:, :, None]
-            found[name, strategy] = LabelCurve(
-                names=tuple(dict.fromkeys(("random", strategy))),
-                metric="accuracy",
-                n_labels=COUNTS,
-                n_unlabeled=np.array([0]),
-                scores=scores,
-                fit_seconds=np.zeros_like(scores),
-                n_test=0,
-            )
+    for model, name, strategy in sorted(errors, key=_order):
+        random = errors[model, name, "random"]
+        own = errors[model, name, strategy]
+        both = [r for r in own if r in random]
+        if not both:
+            continue
+        kinds = {"random": random, strategy: own}
+        scores = np.array(
+            [[[1 - c[r][n] for r in both] for n in COUNTS] for c in kinds.values()]
+        )[:, :, None]
+        found[model, name, strategy] = LabelCurve(
+            names=tuple(kinds),
+            metric="accuracy",
+            n_labels=COUNTS,
+            n_unlabeled=np.array([0]),
+            scores=scores,
+            fit_seconds=np.zeros_like(scores),
+            n_test=0,
+        )
     return found
+
+
+def _order(key):
+    model, name, strategy = key
+    sets = [*SETS, name]
+    return model, sets.index(name), list(STRATEGIES).index(strategy)
 
 
 def table(path, out):
     """Labels that each strategy needs for what random sampling does with 100."""
-    lines = []
-    for (name, strategy), curve in curves(path).items():
+    lines, needed = [], defaultdict(list)
+    for (model, name, strategy), curve in curves(path).items():
         mean = curve.errors[:, :, 0].mean(axis=2)
         goal = float(mean[0, -1])
         first = curve.labels_needed(goal)[strategy]
         lasting = curve.labels_needed(goal, lasting=True)[strategy]
+        # Who does not get there has used up all labels.
+        needed[model, strategy].append(np.nan_to_num([first, lasting], nan=COUNTS[-1]))
         lines.append(
             {
+                "model": model,
                 "set": name,
                 "strategy": strategy,
-                "repetitions": curve.scores.shape[3],
+                "runs": curve.scores.shape[3],
                 "goal, %": f"{100 * goal:.1f}",
                 "labels needed": "never" if np.isnan(first) else f"{first:.0f}",
                 "for good": "never" if np.isnan(lasting) else f"{lasting:.0f}",
@@ -164,61 +201,80 @@ def table(path, out):
                 },
             }
         )
-    with (out / "active_labels.csv").open("w", newline="") as handle:
+    write(out / "active_labels.csv", lines)
+    means = []
+    for (model, strategy), values in needed.items():
+        first, lasting = np.mean(values, axis=0)
+        means.append(
+            {
+                "model": model,
+                "strategy": strategy,
+                "sets": len(values),
+                "mean labels needed": f"{first:.0f}",
+                "mean for good": f"{lasting:.0f}",
+            }
+        )
+        print(" | ".join(str(value) for value in means[-1].values()))
+    write(out / "active_means.csv", means)
+
+
+def write(path, lines):
+    with path.open("w", newline="") as handle:
         writer = csv.DictWriter(handle, lines[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)
-    for strategy in STRATEGIES:
-        ours = [line for line in lines if line["strategy"] == strategy]
-        for column in ("labels needed", "for good"):
-            known = [100 if x[column] == "never" else float(x[column]) for x in ours]
-            if known:
-                print(f"{strategy}, {column}: mean {np.mean(known):.0f} of {len(ours)}")
-    return lines
 
 
 def figure(path, out):
     import matplotlib.pyplot as plt
 
     found = curves(path)
-    names = list(dict.fromkeys(name for name, _ in found))
-    size = (5 * len(names), 4.2)
+    models = list(dict.fromkeys(model for model, _, _ in found))
+    names = list(dict.fromkeys(name for _, name, _ in found))
     fig, axes = plt.subplots(
-        1, len(names), figsize=size, layout="constrained", squeeze=False
+        len(models),
+        len(names),
+        figsize=(4.2 * len(names), 3.6 * len(models)),
+        layout="constrained",
+        squeeze=False,
     )
-    for ax, name in zip(axes[0], names, strict=True):
-        for color, strategy in enumerate(STRATEGIES):
-            curve = found.get((name, strategy))
-            if curve is not None:
-                mean = 100 * curve.errors[-1, :, 0].mean(axis=1)
-                width = 2.5 if color < 2 else 1.2
-                ax.plot(COUNTS, mean, color=f"C{color}", lw=width, label=strategy)
-        goal = 100 * found[name, "random"].errors[0, -1, 0].mean()
-        ax.axhline(goal, color="grey", ls="--", lw=1)
-        ax.set(title=name, xlabel="labels", yscale="log")
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter("{x:g}")
-        ax.tick_params(which="minor", labelsize=8)
-    axes[0, 0].set_ylabel("error, %")
-    axes[0, -1].legend(frameon=False, fontsize=8)
-    fig.savefig(out / "active.png", dpi=110)
+    colors = plt.get_cmap("tab20").colors
+    for row, model in zip(axes, models, strict=True):
+        for ax, name in zip(row, names, strict=True):
+            for color, strategy in zip(colors, STRATEGIES, strict=False):
+                curve = found.get((model, name, strategy))
+                if curve is not None:
+                    mean = 100 * curve.errors[-1, :, 0].mean(axis=1)
+                    width = 2.5 if strategy in ("random", "FewLabelsSampling") else 1.2
+                    ax.plot(COUNTS, mean, color=color, lw=width, label=strategy)
+            if (model, name, "random") in found:
+                goal = found[model, name, "random"].errors[0, -1, 0].mean()
+                ax.axhline(100 * goal, color="grey", ls="--", lw=1)
+            ax.set(title=f"{name}, {model}", xlabel="labels", yscale="log")
+            ax.spines[["top", "right"]].set_visible(False)
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.yaxis.set_minor_formatter("{x:g}")
+            ax.tick_params(which="minor", labelsize=7)
+        row[0].set_ylabel("error, %")
+        row[-1].legend(frameon=False, fontsize=7, loc="upper right")
+    fig.savefig(out / "active.png", dpi=100)
     plt.close(fig)
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("run", "table", "figure"))
+    parser.add_argument("--models", default=f"{SUPERVISED},{AUTOMATIC}")
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--strategies", default=",".join(STRATEGIES))
+    parser.add_argument("--strategies", default=";".join(STRATEGIES))
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args(arguments)
     given.out.mkdir(exist_ok=True, parents=True)
     path = given.out / "active_curves.csv"
     if given.what == "run":
-        strategies = given.strategies.split(",")
-        run(path, given.sets.split(","), given.repetitions, strategies)
+        models, sets = given.models.split(","), given.sets.split(",")
+        run(path, models, sets, given.repetitions, given.strategies.split(";"))
     if given.what == "figure":
         figure(path, given.out)
     else:

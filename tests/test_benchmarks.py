@@ -286,14 +286,17 @@ def test_active_benchmark_runs_and_resumes(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(module, "data_of", lambda name: (X, y))
     monkeypatch.setattr(module, "COUNTS", np.array([4, 8, 20]))
     call = ["run", "--sets", "toy", "--repetitions", "1", "--out", str(tmp_path)]
-    call += ["--strategies", "random,FewLabelsSampling"]
+    call += ["--strategies", "random;FewLabelsSampling;committee, votes"]
     module.main(call)
     lines = lines_of(tmp_path / "active_curves.csv")
-    assert len(lines) == 2 * 3
+    assert len(lines) == 4 * 3  # two strategies for each model
     needed = lines_of(tmp_path / "active_labels.csv")
-    assert [line["strategy"] for line in needed] == ["random", "FewLabelsSampling"]
+    assert [line["strategy"] for line in needed] == [
+        *("random", "FewLabelsSampling"),
+        *("random", "committee, votes"),
+    ]
     assert 4 <= float(needed[0]["labels needed"]) <= 20
-    assert "FewLabelsSampling, for good: mean" in capsys.readouterr().out
+    assert "FewLabelsClassifier | FewLabelsSampling | 1" in capsys.readouterr().out
     module.main(call)  # finds everything done
     assert lines_of(tmp_path / "active_curves.csv") == lines
     module.main(["figure", "--out", str(tmp_path)])
