@@ -94,6 +94,18 @@ class TestEveryLearner:
         assert_array_equal(model.y_, looped.y_)
         assert_array_equal(model.transduction_, looped.transduction_)
 
+    def test_a_label_is_corrected(self, learner, moons):
+        X, _, y = moons
+        row = np.flatnonzero(y == 0)[0]
+        model = clone(learner).fit(X, y).teach([row], [1])
+        right = y.copy()
+        right[row] = 1
+        expected = clone(learner).fit(X, right)
+        assert_allclose(model.predict_proba(X), expected.predict_proba(X))
+        for wrong in ([], [1, 1], [80], [0.5]):
+            with pytest.raises(ValueError, match="indices must hold row numbers"):
+                model.teach(wrong, np.zeros(len(wrong), int))
+
     def test_start_without_labels(self, learner):
         X, y_true = make_blobs(60, centers=3, cluster_std=0.4, random_state=1)
         model = clone(learner).set_params(batch_size=3, budget=15)

@@ -17,10 +17,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.tree import DecisionTreeClassifier
 
+from fewlabels import FewLabelsClassifier
 from fewlabels.active import (
     ClusterCoverage,
     EGExploration,
     ExpectedGradientLength,
+    FewLabelsSampling,
     QueryByCommittee,
     RandomSampling,
     SoftmaxExploration,
@@ -354,6 +356,14 @@ class TestOtherExploration:
         assert_allclose(np.bincount(drawn)[1:] / 2000, p, atol=0.04)
         with pytest.raises(ValueError, match="temperature must be positive"):
             SoftmaxExploration(inner, temperature=0).query(X, y)
+
+    def test_softmax_of_a_strategy_that_samples(self, moons):
+        X, _, y = moons
+        inner = FewLabelsSampling(
+            FewLabelsClassifier(bank="fast", random_state=0), max_candidates=5
+        )
+        found = SoftmaxExploration(inner, random_state=0).query(X, y, n_queries=9)
+        assert np.unique(found.indices).size == 9
 
     def test_thompson_finds_the_better_strategy(self, moons):
         X, _, y = moons

@@ -219,7 +219,9 @@ class SoftmaxExploration(QueryStrategy):
         found = self.strategy.query(
             pool.X, pool.y, model=model, candidates=pool.candidates
         )
-        return found.utilities[pool.candidates]
+        utilities = found.utilities[pool.candidates]
+        # A row that the strategy did not look at is as good as the worst it saw.
+        return np.where(np.isnan(utilities), np.nanmin(utilities), utilities)
 
     def _select(
         self,

@@ -119,6 +119,7 @@ class QueryLoop(PartialLabelClassifier):
     budget: int | None
     tol: float | None
     patience: int
+    random_state: Any
 
     _loop_constraints: ClassVar[dict[str, list[Any]]] = {
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -249,6 +250,15 @@ class QueryLoop(PartialLabelClassifier):
         """
         check_is_fitted(self, "X_")
         rows = np.atleast_1d(np.asarray(indices))
+        n = self.y_.size
+        if (
+            rows.size == 0
+            or rows.dtype.kind not in "iu"
+            or np.unique(rows).size < (rows.size)
+        ):
+            raise ValueError("indices must hold row numbers, each of them once.")
+        if rows.min() < 0 or rows.max() >= n:
+            raise ValueError(f"indices must hold row numbers from 0 to {n - 1}.")
         query = Query(rows, np.full(self.y_.size, np.nan))
         self._teach(query, labels, 0.0, perf_counter())
         self._finish()
@@ -265,6 +275,8 @@ class QueryLoop(PartialLabelClassifier):
                 "answers: give one label per row, in the same order."
             )
         known = ~unlabeled_mask(given)
+        if not unlabeled_mask(self.y_[rows[known]]).all():
+            self._forget()
         surprise, before = np.nan, None
         n_labeled = int(np.count_nonzero(~unlabeled_mask(self.y_)))
         others = np.setdiff1d(np.flatnonzero(unlabeled_mask(self.y_)), rows)
@@ -276,10 +288,9 @@ class QueryLoop(PartialLabelClassifier):
         self.declined_[rows[~known]] = True
         self._reward(surprise)
         changed = np.nan
-        if known.any():
-            if self._n_classes() > 1:
-                self._learn(rows[known])
-                self._has_model = True
+        if known.any() and self._n_classes() > 1:
+            self._learn(rows[known])
+            self._has_model = True
         if before is not None:
             after = self._answers(others)
             changed = float(np.mean(after != before)) if others.size else 0.0
@@ -298,6 +309,9 @@ class QueryLoop(PartialLabelClassifier):
 
     def _reward(self, surprise: float) -> None:
         """Tell the strategy what its rows were worth."""
+
+    def _forget(self) -> None:
+        """Labels have been corrected: what was learned step by step is void."""
 
 
 def _inner_has(method: str) -> Any:
@@ -920,6 +934,9 @@ class ActiveELMClassifier(QueryLoop, ELMClassifier):
             self._state = elm_update(self._state, self._hidden[fresh], Y[fresh])
         self.classes_ = labels.classes
         self.coef_ = self._state.B
+
+    def _forget(self) -> None:
+        self._state = None
 
     def _choose(self, n_queries: int, candidates: NDArray[np.intp]) -> Query:
         utilities = np.full(self.y_.size, np.nan)
