@@ -239,6 +239,7 @@ def figure(path, out):
         squeeze=False,
     )
     colors = plt.get_cmap("tab20").colors
+    colors = colors[::2] + colors[1::2]  # the strong ones first
     for row, model in zip(axes, models, strict=True):
         for ax, name in zip(row, names, strict=True):
             for color, strategy in zip(colors, STRATEGIES, strict=False):
@@ -247,16 +248,18 @@ def figure(path, out):
                     mean = 100 * curve.errors[-1, :, 0].mean(axis=1)
                     width = 2.5 if strategy in ("random", "FewLabelsSampling") else 1.2
                     ax.plot(COUNTS, mean, color=color, lw=width, label=strategy)
-            if (model, name, "random") in found:
-                goal = found[model, name, "random"].errors[0, -1, 0].mean()
-                ax.axhline(100 * goal, color="grey", ls="--", lw=1)
+            if (model, name, "random") not in found:
+                ax.set_axis_off()
+                continue
+            goal = found[model, name, "random"].errors[0, -1, 0].mean()
+            ax.axhline(100 * goal, color="grey", ls="--", lw=1)
             ax.set(title=f"{name}, {model}", xlabel="labels", yscale="log")
             ax.spines[["top", "right"]].set_visible(False)
             ax.yaxis.set_major_formatter("{x:g}")
             ax.yaxis.set_minor_formatter("{x:g}")
             ax.tick_params(which="minor", labelsize=7)
         row[0].set_ylabel("error, %")
-        row[-1].legend(frameon=False, fontsize=7, loc="upper right")
+        row[0].legend(frameon=False, fontsize=7, loc="upper right")
     fig.savefig(out / "active.png", dpi=100)
     plt.close(fig)
 
