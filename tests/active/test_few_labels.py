@@ -159,5 +159,9 @@ def test_wrong_models(fitted):
         FewLabelsSampling().query(X, y, model=GaussianNB().fit(X, y_true))
     other = y.copy()
     other[np.flatnonzero(y == -1)[0]] = 1
-    with pytest.raises(ValueError, match="fitted to other labels"):
+    with pytest.raises(ValueError, match="fitted to other rows or labels"):
         FewLabelsSampling().query(X, other, model=model)
+    with pytest.raises(ValueError, match="fitted to other rows or labels"):
+        FewLabelsSampling().query(
+            np.vstack([X, X]), np.append(y, [-1] * 90), model=model
+        )

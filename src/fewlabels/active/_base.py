@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from sklearn.semi_supervised import (
 from sklearn.utils.validation import indexable
 
 from fewlabels._labels import unlabeled_mask, with_holes
-from fewlabels._sklearn import HasMethods, safe_indexing
+from fewlabels._sklearn import safe_indexing
 from fewlabels.active._utilities import select_batch
 from fewlabels.model_selection import LabeledOnly
 from fewlabels.semi_supervised._base import PartialLabelClassifier
@@ -143,10 +143,6 @@ class ModelStrategy(QueryStrategy):
     """A strategy that asks a classifier for probabilities."""
 
     estimator: Any
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit"]), None],
-        "random_state": ["random_state"],
-    }
 
     def _probabilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
         if model is None:

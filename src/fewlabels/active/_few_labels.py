@@ -231,12 +231,11 @@ class FewLabelsSampling(QueryStrategy):
                 f"FewLabelsSampling looks into a FewLabelsClassifier, got "
                 f"{type(model).__name__}: use UncertaintySampling or another strategy."
             )
-        if model.labeled_indices_.size + pool.candidates.size > pool.y.size or not (
-            np.array_equal(model.labeled_indices_, pool.labeled)
-        ):
+        same_rows = model._bank.index.size == pool.y.size
+        if not same_rows or not np.array_equal(model.labeled_indices_, pool.labeled):
             raise ValueError(
-                "model was fitted to other labels than those in y: fit it again, or "
-                "call its refit_labels."
+                "model was fitted to other rows or labels than X and y: fit it again, "
+                "or call its refit_labels."
             )
         self._rng = check_random_state(self.random_state)
         n = pool.candidates.size
