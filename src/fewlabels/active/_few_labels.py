@@ -150,7 +150,8 @@ class FewLabelsSampling(QueryStrategy):
         \frac{P_k(x, z)^2}{P_k(z, z) + \rho_k},
 
     with the weights w of the ensemble, and m(x) the :func:`margin` utility of its
-    probabilities, 1 where two classes are equally probable and 0 where one is certain.
+    probabilities, 1 where two classes are equally probable and 0 where one is certain
+    (and all of it divided by the sum of these weights).
     A row that is uncertain, near to many others that are, and not near to a label has a
     large utility. A batch is chosen row by row, each given those before it. All of it
     is linear algebra on the bank: nothing is fitted again.
