@@ -400,3 +400,34 @@ class TestReinforcement:
             learning_starts=200,
         )[0]
         assert float(row["20 episodes without exploration"].split()[0]) > 100
+
+
+def test_active_benchmark_runs_and_resumes(monkeypatch, tmp_path, capsys):
+    path = SCRIPT.parents[1] / "active.py"
+    if not path.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("active_benchmark", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    pytest.importorskip("matplotlib").use("Agg")
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 3)) + 2 * y[:, None]
+    monkeypatch.setattr(module, "data_of", lambda name: (X, y))
+    monkeypatch.setattr(module, "COUNTS", np.array([4, 8, 20]))
+    call = ["run", "--sets", "toy", "--repetitions", "1", "--out", str(tmp_path)]
+    call += ["--strategies", "random;FewLabelsSampling;committee, votes"]
+    module.main(call)
+    lines = lines_of(tmp_path / "active_curves.csv")
+    assert len(lines) == 4 * 3  # two strategies for each model
+    needed = lines_of(tmp_path / "active_labels.csv")
+    assert [line["strategy"] for line in needed] == [
+        *("random", "FewLabelsSampling"),
+        *("random", "committee, votes"),
+    ]
+    assert 4 <= float(needed[0]["labels needed"]) <= 20
+    assert "FewLabelsClassifier | FewLabelsSampling | 1" in capsys.readouterr().out
+    module.main(call)  # finds everything done
+    assert lines_of(tmp_path / "active_curves.csv") == lines
+    module.main(["figure", "--out", str(tmp_path)])
+    assert (tmp_path / "active.png").exists()

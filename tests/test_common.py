@@ -13,6 +13,13 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from fewlabels.active import (
+    ActiveELMClassifier,
+    ActiveLearner,
+    CoActiveLearner,
+    ELMClassifier,
+    ELMRegressor,
+)
 from fewlabels.cluster import (
     ConstrainedSpectralClustering,
     LeaderClustering,
@@ -182,6 +189,11 @@ EQUALLY_GOOD_STUMPS = {
 
 # Every estimator, with the checks that it fails and why.
 ESTIMATORS = [
+    (ELMClassifier(40, random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (ELMRegressor(40, random_state=0), {}),
+    (ActiveELMClassifier(40, random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (ActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (CoActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
     (RLSClassifier(), {**MINUS_ONE_IS_UNLABELLED, **ROWS_ARE_LEFT_OUT_WHOLE}),
     (RLSClassifier(lam=1.0, gamma=0.1), MINUS_ONE_IS_UNLABELLED),
     (
