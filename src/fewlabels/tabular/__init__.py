@@ -14,6 +14,11 @@ from fewlabels.tabular._jobs import (
     suggest_rows,
 )
 from fewlabels.tabular._models import TableModel, load_model, save_model
+from fewlabels.tabular._report import (
+    cluster_report,
+    label_report,
+    prediction_report,
+)
 from fewlabels.tabular._table import Table
 from fewlabels.tabular._transformer import TableTransformer
 
@@ -26,10 +31,13 @@ __all__ = [
     "TableError",
     "TableModel",
     "TableTransformer",
+    "cluster_report",
     "cluster_table",
     "describe_columns",
+    "label_report",
     "label_table",
     "load_model",
+    "prediction_report",
     "read_table",
     "save_model",
     "suggest_rows",

@@ -203,9 +203,7 @@ def describe_columns(
     ]
 
 
-def _describe(
-    name: str, values: NDArray[Any], given: str | None
-) -> ColumnDescription:
+def _describe(name: str, values: NDArray[Any], given: str | None) -> ColumnDescription:
     holes = missing_mask(values)
     present = values[~holes]
     n_missing = int(holes.sum())

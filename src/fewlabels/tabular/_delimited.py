@@ -13,7 +13,7 @@ import io
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fewlabels.tabular._errors import TableError, plural
 
@@ -88,7 +88,6 @@ class DelimitedText:
         yield self.bom + self.lead.encode(self.encoding)
         chunk: list[str] = []
         added = [names, *zip(*columns, strict=True)]
-        newline = next((end for end in self.ends if end), "\n")
         for k, fields in enumerate(added):
             chunk.append(self.records[k])
             missing = len(self.header) - self.short.get(k, len(self.header))
@@ -96,11 +95,35 @@ class DelimitedText:
             for field in fields:
                 chunk.append(self.delimiter)
                 chunk.append(quoted(field, self.delimiter))
-            last = k == len(added) - 1
-            chunk.append(self.ends[k] or ("" if last else newline))
-            if len(chunk) > 2**14 or last:
+            chunk.append(self.ends[k])
+            if len(chunk) > 2**14 or k == len(added) - 1:
                 yield "".join(chunk).encode(self.encoding)
                 chunk.clear()
+
+    def take(self, rows: Sequence[int]) -> "DelimitedText":
+        """Pick some records.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Which rows, in their new order.
+
+        Returns
+        -------
+        part : DelimitedText
+            The header and these records.
+        """
+        places = [0, *(int(row) + 1 for row in rows)]
+        newline = next((end for end in self.ends if end), "\n")
+        first = newline[:2] if newline.startswith("\r\n") else newline[:1]
+        return replace(
+            self,
+            records=[self.records[k] for k in places],
+            ends=[first] * len(places),
+            short={
+                new: self.short[k] for new, k in enumerate(places) if k in self.short
+            },
+        )
 
 
 def quoted(field: str, delimiter: str) -> str:

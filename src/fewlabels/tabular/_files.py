@@ -141,9 +141,7 @@ def read_table(
     )
     columns = [object_array(values) for values in zip(*parsed.rows, strict=True)]
     parsed.rows = []  # the columns hold the same strings
-    table = Table(
-        unique_names(parsed.header), columns, str(name), "delimited", parsed
-    )
+    table = Table(unique_names(parsed.header), columns, str(name), "delimited", parsed)
     if parsed.short:
         first = min(parsed.short)
         table.notes.append(

@@ -156,8 +156,19 @@ def result_columns(
 
 
 @contextmanager
-def _noting(notes: list[str]) -> Iterator[None]:
-    """Collect warnings as notes."""
+def noting(notes: list[str]) -> Iterator[None]:
+    """Collect warnings as notes.
+
+    Parameters
+    ----------
+    notes : list of str
+        Gets every warning once.
+
+    Yields
+    ------
+    None
+        Within the block nothing is shown.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -241,7 +252,7 @@ def label_table(
     notes = [*table.notes, *labels.notes]
     kinds = _kinds(table, labels, ignore, text, categorical, numeric, notes)
     tell(0.0, "reading columns")
-    with _noting(notes):
+    with noting(notes):
         transformer, features = _encode(table.without([target]), kinds, random_state)
         _name_left_out(transformer.columns_, notes)
         tell(0.15, "learning")
@@ -264,16 +275,12 @@ def label_table(
         p = model.probabilities(features)
     decided, confidence = model.decide(p)
     given = labels.given
-    decided[given] = object_array(
-        [labels.values[text] for text in labels.texts[given]]
-    )
+    decided[given] = object_array([labels.values[text] for text in labels.texts[given]])
     confidence = np.where(given, 1.0, confidence)
     tell(1.0, "done")
     if given.all():
         notes.append("Every row has a label already: nothing was predicted.")
-    return LabelledTable(
-        table, labels, model, features, p, decided, confidence, notes
-    )
+    return LabelledTable(table, labels, model, features, p, decided, confidence, notes)
 
 
 def _kinds(
@@ -411,7 +418,7 @@ def cluster_table(
         "categorical": tuple(categorical),
         "numeric": tuple(numeric),
     }
-    with _noting(notes):
+    with noting(notes):
         transformer, features = _encode(table, kinds, random_state)
         _name_left_out(transformer.columns_, notes)
         tell(0.3, "grouping rows")
@@ -544,7 +551,7 @@ def suggest_rows(
         *(options.get(k, ()) for k in ("ignore", "text", "categorical", "numeric")),
         notes=[],
     )
-    with _noting([]):
+    with noting([]):
         _, features = _encode(table.without([target]), kinds, random_state)
         tell(0.5, "comparing rows")
         open_rows = np.flatnonzero(~labels.given)

@@ -154,6 +154,33 @@ class Table:
             notes=self.notes,
         )
 
+    def take(self, rows: NDArray[np.intp]) -> "Table":
+        """Pick some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows, in their new order.
+
+        Returns
+        -------
+        table : Table
+            These rows; text of a delimited file stays as it is.
+        """
+        columns = [column[rows] for column in self.columns]
+        part = Table(self.names, columns, self.source)
+        match self.kind:
+            case "delimited":
+                part.kind, part.origin = self.kind, self.origin.take(rows)
+            case "parquet":
+                part.kind, part.origin = self.kind, self.origin.take(rows)
+            case "jsonl":
+                lines, encoding, bom = self.origin
+                full = [line for line in lines if line.strip()]
+                picked = [full[row].rstrip() + "\n" for row in rows]
+                part.kind, part.origin = self.kind, (picked, encoding, bom)
+        return part
+
     def free_names(self, names: Sequence[str]) -> list[str]:
         """Choose names for new columns that the table does not have yet.
 
