@@ -45,6 +45,7 @@ from fewlabels.semi_supervised import (
     SelfTrainingClassifier,
     TriTrainingClassifier,
 )
+from fewlabels.tabular import TableTransformer
 
 MINUS_ONE_IS_UNLABELLED = {
     "check_classifiers_classes": (
@@ -218,6 +219,7 @@ ESTIMATORS = [
         NystromSpectralClustering(kernel="precomputed", random_state=0),
         ROWS_FOR_A_KERNEL_MATRIX,
     ),
+    (TableTransformer(), {}),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),
     (NystromFeatures(landmarks="leverage", random_state=0), {}),

@@ -21,6 +21,7 @@ _SUBMODULES = (
     "partition",
     "plotting",
     "semi_supervised",
+    "tabular",
 )
 
 # Names offered at the top level, each with the module it lives in.

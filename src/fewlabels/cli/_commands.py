@@ -21,7 +21,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 @click.group(context_settings=_SETTINGS)
 @click.version_option(__version__, prog_name="fewlabels")
 def commands() -> None:
-    """Label all rows of a table from the few that have a label.
+    r"""Label all rows of a table from the few that have a label.
 
     TABLE is a CSV, TSV, JSON lines, Parquet or Excel file, perhaps compressed, or - for
     the standard input. Its first line names the columns.
@@ -46,7 +46,7 @@ def run() -> None:
 
 
 def _typed() -> str:
-    """The command line, as it can be typed again."""
+    """Repeat the command line, so that it can be typed again."""
     arguments = click.get_current_context().find_root().obj or sys.argv[1:]
     return shlex.join(["fewlabels", *arguments])
 
@@ -65,7 +65,7 @@ class _Job:
     def __init__(self, console: Console, settings: dict[str, Any]) -> None:
         self.console = console
         self.settings = settings
-        self.typed = _typed()
+        self.page = {"command": _typed(), "random_state": settings["seed"]}
         self.output: str | None = settings.get("output")
         self.report: str | None = settings.get("report_path")
         if settings.get("as_json") and self.output == "-":
@@ -130,13 +130,13 @@ class _Job:
                 raise UseError(
                     "A terminal cannot show this format: name a file with -o."
                 )
-        write_table(table, self.output, added, force=self.settings["force"])
+        write_table(table, str(self.output), added, force=self.settings["force"])
 
-    def write_page(self, html: str, path: str | None = None) -> None:
+    def write_page(self, html: str, path: str | None) -> None:
         """Write a report."""
         from fewlabels.tabular._files import replacing
 
-        with replacing(path or self.report, force=self.settings["force"]) as file:
+        with replacing(str(path), force=self.settings["force"]) as file:
             file.write(html.encode("utf-8", errors="xmlcharrefreplace"))
 
     def finish(self, summary: dict[str, Any], lines: Sequence[str]) -> None:
@@ -197,9 +197,9 @@ def _label_summary(labelled: Any) -> tuple[dict[str, Any], list[str]]:
         "notes": labelled.notes,
     }
     lines = [
-        f"{table.source}: {plural(table.n_rows, 'row')}, {plural(n_labels, 'label')} of "
-        f"{plural(len(classes), 'class', 'classes')} ({counts}"
-        f"{', ...' if len(classes) > 8 else ''}); {used} of "
+        f"{table.source}: {plural(table.n_rows, 'row')}, "
+        f"{plural(n_labels, 'label')} of {plural(len(classes), 'class', 'classes')} "
+        f"({counts}{', ...' if len(classes) > 8 else ''}); {used} of "
         f"{plural(len(labelled.columns), 'column')} used.",
         f"Expected error: {model.expected_error_}.",
         f"From the labels alone: {model.baseline_error_} ({model.baseline_.name}).",
@@ -219,7 +219,7 @@ def _label_summary(labelled: Any) -> tuple[dict[str, Any], list[str]]:
     options.running,
 )
 def label(table: str, **settings: Any) -> None:
-    """Label every row of TABLE.
+    r"""Label every row of TABLE.
 
     Rows come back in their order, with all columns as they were, and three more: the
     label (given or predicted), its confidence, and which of the two it is.
@@ -243,9 +243,7 @@ def label(table: str, **settings: Any) -> None:
             from fewlabels.tabular import label_report
 
             console.tell(0.95, "drawing the report")
-            job.write_page(
-                label_report(labelled, command=job.typed, random_state=settings["seed"])
-            )
+            job.write_page(label_report(labelled, **job.page), job.report)
         job.write(read, added)
         summary |= {
             "new_columns": list(added),
@@ -273,7 +271,7 @@ def label(table: str, **settings: Any) -> None:
     options.running,
 )
 def cluster(table: str, clusters: int | None, **settings: Any) -> None:
-    """Group the rows of TABLE, which has no labels.
+    r"""Group the rows of TABLE, which has no labels.
 
     The column 'cluster' is added: 1 is the largest group.
 
@@ -299,11 +297,7 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
             **job.kinds(read),
         )
         if job.report:
-            job.write_page(
-                cluster_report(
-                    grouped, command=job.typed, random_state=settings["seed"]
-                )
-            )
+            job.write_page(cluster_report(grouped, **job.page), job.report)
         added = grouped.new_columns()
         job.write(read, added)
         sizes = ", ".join(f"{size:,}" for size in grouped.sizes.values())
@@ -347,7 +341,7 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
     options.running,
 )
 def ask(table: str, number: int, **settings: Any) -> None:
-    """Say which rows of TABLE to label next, the most useful first.
+    r"""Say which rows of TABLE to label next, the most useful first.
 
     Row 1 is the first below the names. Without any label yet, rows are named that stand
     for many others.
@@ -383,11 +377,9 @@ def ask(table: str, number: int, **settings: Any) -> None:
             )
         if job.report and labelled is None:
             raise UseError("A report needs labels of two classes: leave --report out.")
-        if job.report:
+        if job.report and labelled is not None:
             job.write_page(
-                label_report(
-                    labelled, command=job.typed, random_state=seed, suggestion=found
-                )
+                label_report(labelled, **job.page, suggestion=found), job.report
             )
         rows = [
             {
@@ -483,7 +475,7 @@ def _short(value: Any) -> str:
     options.running,
 )
 def fit(table: str, **settings: Any) -> None:
-    """Learn from TABLE and save a model for new rows.
+    r"""Learn from TABLE and save a model for new rows.
 
     The file holds data and no code: it can be loaded without trusting whoever made it.
     It holds the features of all rows of TABLE.
@@ -502,9 +494,7 @@ def fit(table: str, **settings: Any) -> None:
         job.check_files()
         labelled = job.label(job.read(table))
         if job.report:
-            job.write_page(
-                label_report(labelled, command=job.typed, random_state=settings["seed"])
-            )
+            job.write_page(label_report(labelled, **job.page), job.report)
         console.tell(0.97, "saving the model")
         save_model(labelled.model, str(job.output), force=settings["force"])
         summary, lines = _label_summary(labelled)
@@ -523,7 +513,7 @@ def fit(table: str, **settings: Any) -> None:
     options.running,
 )
 def predict(model: str, table: str, **settings: Any) -> None:
-    """Label the rows of a new TABLE with a saved MODEL.
+    r"""Label the rows of a new TABLE with a saved MODEL.
 
     The table needs the columns that the model uses, in any order; others are passed
     through. A file that is not a model, or asks for more than data, is refused.
@@ -552,11 +542,7 @@ def predict(model: str, table: str, **settings: Any) -> None:
         with noting(notes):
             labels, confidence = loaded.predict(read)
         if job.report:
-            job.write_page(
-                prediction_report(
-                    loaded, read, command=job.typed, random_state=settings["seed"]
-                )
-            )
+            job.write_page(prediction_report(loaded, read, **job.page), job.report)
         nothing = np.zeros(read.n_rows, dtype=bool)
         added = result_columns(read, loaded.target, labels, confidence, nothing)
         job.write(read, added)
@@ -598,7 +584,7 @@ def predict(model: str, table: str, **settings: Any) -> None:
     options.running,
 )
 def report(table: str, **settings: Any) -> None:
-    """Write one HTML page about TABLE and its labels.
+    r"""Write one HTML page about TABLE and its labels.
 
     What was read, label counts, a map of the rows, the method beside the supervised
     baseline and other candidates with held-out errors, the least certain rows, what to
@@ -617,7 +603,7 @@ def report(table: str, **settings: Any) -> None:
         job.check_files()
         labelled = job.label(job.read(table))
         console.tell(0.95, "drawing the report")
-        page = label_report(labelled, command=job.typed, random_state=settings["seed"])
+        page = label_report(labelled, **job.page)
         job.write_page(page, job.output)
         summary, lines = _label_summary(labelled)
         return summary | {"report": job.output}, lines
@@ -638,7 +624,7 @@ def report(table: str, **settings: Any) -> None:
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that exist.")
 def demo(output: str, quiet: bool, force: bool) -> None:
-    """Tell the whole story on a table that comes with fewlabels.
+    r"""Tell the whole story on a table that comes with fewlabels.
 
     Writes a table of wines, of which a few have a label, labels the rest, compares
     with the truth, asks for more labels, saves a model, and draws a report.

@@ -1,4 +1,4 @@
-"""The methods that were weighed, each with an error that was measured on held-out rows."""
+"""The methods that were weighed, each with an error on held-out rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -27,11 +27,9 @@ TEXT_WORDS = 3.0
 # Values that are nearly all different name the rows.
 IDENTIFIER_SHARE = 0.9
 _IDENTIFIER = re.compile(
-    r"(^|[\W_]|(?<=[a-z]))(id|ids|uuid|guid|key|index|idx|rownum|row_?number|serial)$",
-    re.IGNORECASE,
+    r"(?i:(^|[\W_])(id|ids|uuid|guid|key|index|idx|rownum|row_?number|serial))$"
+    r"|[a-z](ID|Id|UUID|Key|Index)$"
 )
-# A guess is made on so many values first, and then checked on all.
-_SAMPLE = 200
 _DATE_FORMATS = (
     "%d/%m/%Y",
     "%m/%d/%Y",
@@ -187,15 +185,15 @@ def describe_columns(
     """
     table = Table.from_frame(X)
     given: dict[str, str] = {}
-    for kind, names in (
-        ("number", numeric),
-        ("category", categorical),
-        ("text", text),
-        ("ignored", ignore),
+    for kind, role, names in (
+        ("number", "numeric", numeric),
+        ("category", "categorical", categorical),
+        ("text", "text", text),
+        ("ignored", "ignore", ignore),
     ):
         for name in names:
             if name not in table.names:
-                raise unknown_column(name, table.names, f"one of kind {kind}")
+                raise unknown_column(name, table.names, role)
             given[name] = kind
     return [
         _describe(name, values, given.get(name))
@@ -243,7 +241,7 @@ def _describe(name: str, values: NDArray[Any], given: str | None) -> ColumnDescr
     if words >= TEXT_WORDS and (share > 0.5 or n > 100):
         return found("text", f"{words:.0f} words in the mean")
     named = share == 1 and bool(_IDENTIFIER.search(name.strip()))
-    if n > 20 and (share > IDENTIFIER_SHARE) or (named and n > 2):
+    if (n > 20 and share > IDENTIFIER_SHARE) or (named and n > 2):
         return found("identifier", f"{plural(n, 'different value')} name the rows")
     return found("category", plural(n, "different value"))
 
@@ -291,7 +289,7 @@ def number_notation(values: Sequence[Any]) -> str | None:
     if _plain_numbers(object_array(values)) is not None:
         return "plain"
     for notation in ("plain", "comma", "thousands"):
-        if _all_read(values, lambda v, form=notation: _number(v, form)):
+        if _all_read(values, _number, notation):
             return notation
     return None
 
@@ -326,17 +324,17 @@ def date_notation(values: Sequence[Any]) -> str | None:
     if isinstance(first, str) and not any(sign.isdigit() for sign in first):
         return None
     for notation in ("iso", *_DATE_FORMATS):
-        if _all_read(values, lambda v, form=notation: _seconds(v, form)):
+        if _all_read(values, _seconds, notation):
             return notation
     return None
 
 
-def _all_read(values: Sequence[Any], read: Callable[[Any], float]) -> bool:
+def _all_read(
+    values: Sequence[Any], read: Callable[[Any, str], float], notation: str
+) -> bool:
     try:
-        for value in values[:_SAMPLE]:
-            read(value)
-        for value in values[_SAMPLE:]:
-            read(value)
+        for value in values:
+            read(value, notation)
     except (TypeError, ValueError, OverflowError):
         return False
     return True

@@ -1,8 +1,8 @@
 """Delimited text that survives the round trip byte for byte.
 
-The reader keeps the text of every record as it stood. Writing repeats that text and puts
-new fields behind it, so that quotes, blanks, line ends and numbers of the columns that
-were there are never touched.
+The reader keeps the text of every record as it stood. Writing repeats that text and
+puts new fields behind it, so that quotes, blanks, line ends and numbers of the columns
+that were there are never touched.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -87,7 +87,9 @@ class DelimitedText:
         """
         yield self.bom + self.lead.encode(self.encoding)
         chunk: list[str] = []
-        added = [names, *zip(*columns, strict=True)]
+        n_rows = len(self.records) - 1
+        rows = zip(*columns, strict=True) if columns else [()] * n_rows
+        added: list[Sequence[str]] = [names, *rows]
         for k, fields in enumerate(added):
             chunk.append(self.records[k])
             missing = len(self.header) - self.short.get(k, len(self.header))
@@ -253,8 +255,8 @@ def binary_file(name: str) -> TableError:
 def guess_delimiter(text: str) -> str:
     """Guess what separates fields.
 
-    The sign that splits most records into the same number of fields, more than one,
-    wins; more fields break ties.
+    The sign wins that splits most records into the same number of fields, more than
+    one, and the first line too; more fields break ties.
 
     Parameters
     ----------
@@ -269,12 +271,14 @@ def guess_delimiter(text: str) -> str:
     sample = text[:_SAMPLE_CHARACTERS]
     if len(sample) < len(text):  # the last line may be cut
         sample = sample[: sample.rfind("\n") + 1] or sample
-    best, delimiter = (0.0, 0), ","
+    best, delimiter = (False, 0.0, 0), ","
     for sign in DELIMITERS:
         widths: Counter[int] = Counter()
+        header = 0
         try:
             for fields in csv.reader(io.StringIO(sample, newline=""), delimiter=sign):
                 if fields:
+                    header = header or len(fields)
                     widths[len(fields)] += 1
                 if widths.total() == _SAMPLE_RECORDS:
                     break
@@ -283,7 +287,7 @@ def guess_delimiter(text: str) -> str:
         if not widths:
             continue
         width, count = widths.most_common(1)[0]
-        score = (round(count / widths.total(), 1), width)
+        score = (header == width, round(count / widths.total(), 1), width)
         if width > 1 and score > best:
             best, delimiter = score, sign
     return delimiter

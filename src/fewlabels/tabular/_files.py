@@ -117,7 +117,7 @@ def read_table(
         data, name = path.read(), getattr(path, "name", "table")
     suffixes = [s.lower() for s in Path(str(name)).suffixes]
     data, suffixes = _decompressed(data, suffixes, str(name))
-    if not data.strip():
+    if not data.strip(b" \r\n"):
         raise TableError(f"{name} is empty: a table has a line of names and rows.")
     kind = _kind_of(data, suffixes)
     if kind == "parquet":
@@ -353,7 +353,8 @@ def _encoded(table: Table, added: Values, kind: str, suffix: str) -> Iterator[by
         case "delimited" if table.kind == "delimited":
             return table.origin.with_columns(list(texts), list(texts.values()))
         case "jsonl" if table.kind == "jsonl":
-            return json_lines(*table.origin, plain)
+            lines, encoding, bom = table.origin
+            return json_lines(lines, encoding, bom, plain)
         case "parquet" if table.kind == "parquet":
             return _parquet(table.origin, plain)
         case "excel" if table.kind == "excel":

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -180,9 +180,9 @@ def noting(notes: list[str]) -> Iterator[None]:
 
 
 def _encode(
-    table: Table, kinds: dict[str, Sequence[str]], random_state: Any
+    table: Table, kinds: Mapping[str, Any], random_state: Any
 ) -> tuple[TableTransformer, Any]:
-    transformer = TableTransformer(random_state=random_state, **kinds)
+    transformer = TableTransformer(**kinds, random_state=random_state)
     features = transformer.fit_transform(table)
     if not issparse(features) and table.n_rows > FAST_ROWS:
         features = features.astype(np.float32)
@@ -548,8 +548,11 @@ def suggest_rows(
     kinds = _kinds(
         table,
         labels,
-        *(options.get(k, ()) for k in ("ignore", "text", "categorical", "numeric")),
-        notes=[],
+        options.get("ignore", ()),
+        options.get("text", ()),
+        options.get("categorical", ()),
+        options.get("numeric", ()),
+        [],
     )
     with noting([]):
         _, features = _encode(table.without([target]), kinds, random_state)
@@ -602,6 +605,8 @@ def choose_queries(p: NDArray[Any], features: Any, n_rows: int) -> NDArray[np.in
     chosen : ndarray of int
         Places among the candidates, the most useful first.
     """
+    if p.shape[0] == 0:
+        return np.empty(0, dtype=np.intp)
     best = np.sort(p, axis=1)
     margin = best[:, -1] - best[:, -2] if p.shape[1] > 1 else np.ones(p.shape[0])
     pool = np.argsort(margin, kind="stable")[: max(_POOL, 20 * n_rows)]

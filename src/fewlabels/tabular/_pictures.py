@@ -29,7 +29,7 @@ PALETTE = (
 )
 REST = "#b4b4b4"
 # From unsure to sure.
-SHADES = ("#440154", "#3b528b", "#21918c", "#5ec962", "#c5d83a")
+SHADES = ("#b2182b", "#ef8a62", "#f6c177", "#84b8d8", "#2166ac")
 # Rows on a map, and how many of them may be labelled ones.
 MAP_ROWS = 1200
 _MAP_LABELS = 300
@@ -103,7 +103,7 @@ def positions(features: Any, random_state: int) -> tuple[NDArray[Any], str]:
                 max_iter=500,
                 random_state=random_state,
             ).fit_transform(plane)
-        method = "t-SNE, which keeps neighbours together; distances between groups say little"
+        method = "t-SNE (neighbours stay together, distances between groups say little)"
     if plane.shape[1] < 2:
         rng = np.random.default_rng(random_state)
         spread = 0.05 * (np.ptp(plane) or 1.0)
@@ -304,7 +304,7 @@ def intervals(methods: Sequence[Method]) -> str:
         x = left + scale * e.value
         drawn.append(
             f'<text x="{left - 14}" y="{y + 4}" text-anchor="end" class="{kind}">'
-            f"{escape(shortened(method.name, 58))}<title>{escape(method.name)}</title>"
+            f"{escape(shortened(method.name, 52))}<title>{escape(method.name)}</title>"
             "</text>"
             f'<line x1="{left + scale * e.low:.1f}" y1="{y}" '
             f'x2="{left + scale * min(e.high, top):.1f}" y2="{y}" class="{kind}"/>'

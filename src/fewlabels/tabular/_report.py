@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,8 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums;
 tr:last-child td { border-bottom: 0; }
 tr.off td { color: var(--quiet); }
 .scroll { overflow-x: auto; }
-.pair { display: grid; gap: 24px; grid-template-columns: repeat(auto-fit, minmax(340px, 1fr)); }
+.pair { display: grid; gap: 24px;
+  grid-template-columns: repeat(auto-fit, minmax(340px, 1fr)); }
 figure { margin: 0; }
 svg { width: 100%; height: auto; display: block; }
 svg text { font: 13px system-ui, sans-serif; fill: var(--ink); }
@@ -332,7 +334,7 @@ def methods_section(methods: Sequence[Method], explanation: str) -> str:
 def rows_grid(
     table: Table,
     rows: NDArray[np.intp],
-    before: dict[str, Sequence[Any]],
+    before: Mapping[str, Sequence[Any]],
     columns: Sequence[str],
 ) -> str:
     """Show some rows of a table.
@@ -496,7 +498,7 @@ def label_report(
         notes_section(labelled.notes),
         reproduce_section(command, random_state),
     ]
-    return page(f"{target.name} of {table.source}", _made(), "".join(tiles), sections)
+    return page(_heading(target.name, table), _made(), "".join(tiles), sections)
 
 
 def _guesses(labelled: LabelledTable, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
@@ -509,6 +511,10 @@ def _guesses(labelled: LabelledTable, rows: NDArray[np.intp]) -> dict[str, list[
         "confidence": p[:, -1].tolist(),
         "or else": second,
     }
+
+
+def _heading(what: str, table: Table) -> str:
+    return f"{what} in {Path(table.source).name}"
 
 
 def _made() -> str:
@@ -573,11 +579,11 @@ def cluster_report(
         notes_section(clustered.notes),
         reproduce_section(command, random_state),
     ]
-    return page(f"Clusters of {clustered.table.source}", _made(), tiles, sections)
+    return page(_heading("Clusters", clustered.table), _made(), tiles, sections)
 
 
 def _central(features: Any, members: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The three rows nearest to the mean of a cluster."""
+    """Find the three rows nearest to the mean of a cluster."""
     Z = features[members]
     mean = np.asarray(Z.mean(axis=0)).ravel()
     square = Z.multiply(Z).sum(axis=1) if hasattr(Z, "multiply") else (Z * Z).sum(1)
@@ -665,4 +671,4 @@ def prediction_report(
         notes_section([*table.notes, *about.get("notes", [])]),
         reproduce_section(command, random_state),
     ]
-    return page(f"{model.target} of {table.source}", _made(), "".join(tiles), sections)
+    return page(_heading(model.target, table), _made(), "".join(tiles), sections)

@@ -4,7 +4,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -358,7 +358,7 @@ def neutral(value: Any) -> str:
 
 
 def json_lines(
-    lines: list[str], encoding: str, bom: bytes, added: dict[str, Sequence[Any]]
+    lines: list[str], encoding: str, bom: bytes, added: Mapping[str, Sequence[Any]]
 ) -> Iterator[bytes]:
     """Put new members behind those of every object, whose text stays as it is.
 

@@ -103,6 +103,8 @@ def read_target(table: Table, name: str, markers: Sequence[Any] = ()) -> TargetC
             f"In {name!r}, -1 is taken as the mark of rows without a label, as no cell "
             "is empty."
         )
+    if all(isinstance(v, float) and v.is_integer() for v in values.values()):
+        values = {text: int(v) for text, v in values.items()}  # floats for the holes
     target = TargetColumn(name, object_array(texts), values, notes)
     _check_classes(target)
     _note_spellings(target)
