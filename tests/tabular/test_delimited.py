@@ -68,7 +68,7 @@ def test_bytes_survive(case):
 @pytest.mark.parametrize(
     "data",
     [
-        'n,"a ""b""", c\r\n1,"x\r\ny",  2 \r\n\r\n 007 ,1e5,"1,5"'.encode(),
+        b'n,"a ""b""", c\r\n1,"x\r\ny",  2 \r\n\r\n 007 ,1e5,"1,5"',
         "größe;名前\n1,5;ж\n2,5;\n".encode(),
         "größe;Name\n1,5;é\n".encode("utf-16"),
         b"\n\na|b\n1|2\n\n3|4",

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fewlabels.tabular import Table, TableError, read_table, write_table
-from fewlabels.tabular._files import OutputError, pending, replacing
+from fewlabels.tabular._errors import FileError
+from fewlabels.tabular._files import pending, replacing
 
 TEXT = b"name,size\nann,1.5\nbob,\n"
 ADDED = {"kind": ["=cmd()", "-1"], "score": [0.5, 1.0], "yes": [True, False]}
@@ -60,7 +61,7 @@ def test_compressed(tmp_path, suffix, pack):
     assert values(table) == {"name": ["ann", "bob"], "size": ["1.5", ""]}
     out = tmp_path / f"out{suffix}"
     if suffix == ".zip":
-        with pytest.raises(OutputError, match=r"as \.zip: use \.gz"):
+        with pytest.raises(FileError, match=r"as \.zip: use \.gz"):
             write_table(table, out, ADDED)
         return
     write_table(table, out, ADDED)
@@ -164,7 +165,7 @@ def test_delimited_text_as_numbers(tmp_path):
 
 def test_formats_that_cannot_be_written(tmp_path):
     table = Table.from_frame({"a": [1, 2]})
-    with pytest.raises(OutputError, match=r"written as \.doc"):
+    with pytest.raises(FileError, match=r"written as \.doc"):
         write_table(table, tmp_path / "t.doc")
     with pytest.raises(TableError, match="'b' has 1 values for 2 rows"):
         write_table(table, tmp_path / "t.csv", {"b": [1]})
@@ -174,7 +175,7 @@ def test_a_file_that_exists_stays(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("precious")
     table = read_table(io.BytesIO(TEXT))
-    with pytest.raises(OutputError, match="exists: pass --force"):
+    with pytest.raises(FileError, match="exists: pass --force"):
         write_table(table, path)
     assert path.read_text() == "precious"
     path.chmod(0o640)
@@ -213,16 +214,16 @@ def test_a_file_that_appears_meanwhile_stays(tmp_path):
             file.write(b"late")
             path.write_text("early")
 
-    with pytest.raises(OutputError, match="appeared meanwhile"):
+    with pytest.raises(FileError, match="appeared meanwhile"):
         race()
     assert path.read_text() == "early"
 
 
 def test_places_that_cannot_be_written(tmp_path):
     table = read_table(io.BytesIO(TEXT))
-    with pytest.raises(OutputError, match="There is no folder"):
+    with pytest.raises(FileError, match="There is no folder"):
         write_table(table, tmp_path / "nowhere" / "t.csv")
-    with pytest.raises(OutputError, match="is a folder"):
+    with pytest.raises(FileError, match="is a folder"):
         write_table(table, tmp_path)
     write_table(table, os.devnull)  # a device is written to, not replaced
     assert not os.path.isfile(os.devnull)

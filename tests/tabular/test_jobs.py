@@ -77,7 +77,7 @@ def test_markers():
     ("labels", "message"),
     [
         ([None] * 60, "No row has a label in 'kind'"),
-        (["a"] * 5 + [""] * 55, "All 5 labels in 'kind' are 'a'"),
+        (["a"] * 5 + [""] * 55, "Each of the 5 labels in 'kind' is 'a'"),
         ((np.arange(60) / 7).tolist(), "looks like a quantity"),
         ([*range(40), *[None] * 20], "looks like a quantity"),
     ],

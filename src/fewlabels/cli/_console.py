@@ -140,13 +140,12 @@ class Console:
 
 def _as_message(error: BaseException) -> BaseException:
     """Turn what a user can mend into a sentence; anything else is a bug and stays."""
-    from fewlabels.tabular._errors import TableError, UnknownColumnError
-    from fewlabels.tabular._files import OutputError
+    from fewlabels.tabular._errors import FileError, TableError, UnknownColumnError
 
     match error:
         case click.ClickException():
             return error
-        case UnknownColumnError() | OutputError():
+        case UnknownColumnError() | FileError():
             return UseError(str(error))
         case TableError() | ValueError():
             return DataError(str(error))

@@ -14,6 +14,10 @@ class UnknownColumnError(TableError):
     """A column was named that the table does not have."""
 
 
+class FileError(TableError):
+    """A file cannot be read or written where it was asked for."""
+
+
 def unknown_column(name: str, names: Sequence[str], role: str) -> UnknownColumnError:
     """Say that there is no such column, and which one may have been meant.
 

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from fewlabels.tabular._delimited import binary_file, decode, looks_binary, parse
-from fewlabels.tabular._errors import TableError, listed, plural
+from fewlabels.tabular._errors import FileError, TableError, listed, plural
 from fewlabels.tabular._table import (
     Table,
     arrow_values,
@@ -54,10 +54,6 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 _EXTRA = 'Install it with: pip install "fewlabels[cli]".'
 
 Values = Mapping[str, Sequence[Any]]
-
-
-class OutputError(TableError):
-    """A file cannot be written where it was asked for."""
 
 
 def read_table(
@@ -112,7 +108,7 @@ def read_table(
         try:
             data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
         except OSError as error:
-            raise TableError(f"Cannot read {name}: {error.strerror}.") from None
+            raise FileError(f"Cannot read {name}: {error.strerror}.") from None
     else:
         data, name = path.read(), getattr(path, "name", "table")
     suffixes = [s.lower() for s in Path(str(name)).suffixes]
@@ -335,7 +331,7 @@ def encode_table(
     suffix = suffixes[-1] if suffixes else ""
     kind = KINDS.get(suffix, table.kind if table.kind != "frame" else "delimited")
     if suffix and suffix not in KINDS and table.kind != "delimited":
-        raise OutputError(
+        raise FileError(
             f"Tables cannot be written as {suffix}: use "
             f"{', '.join(sorted(KINDS))}, with .gz behind it to compress."
         )
@@ -430,7 +426,7 @@ def _compressed(chunks: Iterable[bytes], compression: str) -> Iterator[bytes]:
                 stream.write(data)
             yield sink.getvalue().to_pybytes()
         case _:
-            raise OutputError("Tables cannot be written as .zip: use .gz.")
+            raise FileError("Tables cannot be written as .zip: use .gz.")
 
 
 def write_table(
@@ -465,7 +461,7 @@ def write_table(
 
     Raises
     ------
-    OutputError
+    FileError
         If the file exists already, or cannot be written there.
 
     Examples
@@ -512,20 +508,23 @@ def check_writable(path: str | os.PathLike[str], *, force: bool) -> None:
 
     Raises
     ------
-    OutputError
+    FileError
         If the file exists, or its folder cannot be written to.
     """
     path = Path(path)
     if _is_special(path):
         return
     if path.is_dir():
-        raise OutputError(f"{path} is a folder: name a file in it.")
+        raise FileError(f"{path} is a folder: name a file in it.")
     if not path.parent.is_dir():
-        raise OutputError(f"There is no folder {path.parent}: make it first.")
+        raise FileError(f"There is no folder {path.parent}: make it first.")
     if path.exists() and not force:
-        raise OutputError(f"{path} exists: pass --force to replace it, or rename.")
-    if not os.access(path.parent, os.W_OK):
-        raise OutputError(f"The folder {path.parent} cannot be written to.")
+        raise FileError(f"{path} exists: pass --force to replace it, or rename.")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise FileError(f"Cannot write {path}: {error.strerror}.") from None
 
 
 def _is_special(path: Path) -> bool:
@@ -565,7 +564,7 @@ def replacing(path: str | os.PathLike[str], *, force: bool) -> Iterator[BinaryIO
             prefix=f".{path.name}.", suffix=".part", dir=path.parent
         )
     except OSError as error:
-        raise OutputError(f"Cannot write {path}: {error.strerror}.") from None
+        raise FileError(f"Cannot write {path}: {error.strerror}.") from None
     pending.add(temporary)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -575,7 +574,7 @@ def replacing(path: str | os.PathLike[str], *, force: bool) -> Iterator[BinaryIO
         os.chmod(temporary, _mode_for(path))
         _move(temporary, path, force)
     except OSError as error:
-        raise OutputError(f"Cannot write {path}: {error.strerror or error}.") from None
+        raise FileError(f"Cannot write {path}: {error.strerror or error}.") from None
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
@@ -598,7 +597,7 @@ def _move(temporary: str, path: Path, force: bool) -> None:
     try:
         os.link(temporary, path)  # fails where a file has appeared meanwhile
     except FileExistsError:
-        raise OutputError(f"{path} has appeared meanwhile: pass --force.") from None
+        raise FileError(f"{path} has appeared meanwhile: pass --force.") from None
     except OSError:  # a file system without links
         os.replace(temporary, path)
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import fewlabels
 from fewlabels.model_selection import FewLabelsClassifier
 from fewlabels.tabular._columns import ColumnDescription
-from fewlabels.tabular._errors import TableError, listed
+from fewlabels.tabular._errors import FileError, TableError, listed
 from fewlabels.tabular._files import replacing
 from fewlabels.tabular._table import Table, object_array
 from fewlabels.tabular._transformer import TableTransformer
@@ -314,7 +314,7 @@ def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], bytes]:
     try:
         content = Path(path).read_bytes()
     except OSError as error:
-        raise TableError(f"Cannot read {path}: {error.strerror}.") from None
+        raise FileError(f"Cannot read {path}: {error.strerror}.") from None
     if content[:2] in (b"\x80\x04", b"\x80\x05", b"\x80\x03", b"\x80\x02"):
         raise TableError(
             f"{path} is refused: it is a pickle, which can run any code when it is "

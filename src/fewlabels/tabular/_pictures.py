@@ -15,7 +15,7 @@ from sklearn.manifold import TSNE
 
 from fewlabels.tabular._candidates import Method
 
-# Colours that people with any kind of colour vision can tell apart, in this order.
+# Colours that most people can tell apart whatever their colour vision, in this order.
 PALETTE = (
     "#0072b2",
     "#e69f00",
@@ -25,7 +25,10 @@ PALETTE = (
     "#d55e00",
     "#7a5195",
     "#8c6d31",
-    "#1b1b1b",
+    "#882255",
+    "#44aa99",
+    "#332288",
+    "#999933",
 )
 REST = "#b4b4b4"
 # From unsure to sure.

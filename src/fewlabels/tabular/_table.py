@@ -102,16 +102,18 @@ class Table:
         return self.n_rows
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        return self.columns[self.index(name)]
+        if name not in self.names:
+            raise unknown_column(name, self.names, "column")
+        return self.columns[self.names.index(name)]
 
-    def index(self, name: str, role: str = "column") -> int:
-        """Find a column.
+    def index(self, name: str, role: str) -> int:
+        """Find a column that somebody named.
 
         Parameters
         ----------
         name : str
             Its name.
-        role : str, default="column"
+        role : str
             What it is to be, for the message.
 
         Returns

@@ -17,7 +17,7 @@ from fewlabels.tabular._columns import (
     text_of,
     to_numbers,
 )
-from fewlabels.tabular._errors import TableError, listed, plural
+from fewlabels.tabular._errors import TableError, listed
 from fewlabels.tabular._table import Table, object_array
 
 # More labels than this that are numbers and hardly repeat are a quantity.
@@ -161,14 +161,14 @@ def require_classes(target: TargetColumn) -> None:
         raise TableError(
             f"No row has a label in {target.name!r}. Label one row of each class at "
             "least ('fewlabels ask' says which), or group the rows with 'fewlabels "
-            "cluster'. If another text marks rows without a label, nothing else is "
-            "in the column."
+            "cluster'."
         )
     if len(found) == 1:
         ((only, count),) = found.items()
+        which = "The only label" if count == 1 else f"Each of the {count:,} labels"
         raise TableError(
-            f"All {plural(count, 'label')} in {target.name!r} are {only!r}: label at "
-            "least one row of another class ('fewlabels ask' says which)."
+            f"{which} in {target.name!r} is {only!r}: label at least one row of "
+            "another class ('fewlabels ask' says which)."
         )
 
 
