@@ -224,8 +224,7 @@ class TestLabel:
         assert np.mean(np.array(predicted) == names) > 0.9
 
     def test_duplicate_names(self, tmp_path):
-        rows, names = blob_rows(["a", "b"])
-        rows = hidden(rows)
+        rows = hidden(blob_rows(["a", "b"])[0])
         rows[0] = ["x", "x", "kind"]
         path, out = tmp_path / "t.csv", tmp_path / "out.csv"
         path.write_text(text_of(rows))
@@ -295,7 +294,7 @@ class TestWrongUse:
 
     def test_wrong_column(self, iris):
         result = fewlabels(
-            "label", iris, "-t", "species", "--ignore", "petal lenght", code=2
+            "label", iris, "-t", "species", "--ignore", "petal lengths", code=2
         )
         assert "Did you mean 'petal length'?" in result.stderr
 

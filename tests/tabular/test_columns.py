@@ -71,8 +71,8 @@ def test_kinds_can_be_given():
     assert kind_of(codes, text=["column"]) == "text"
     assert kind_of(codes, ignore=["column"]) == "ignored"
     assert kind_of(range(20), numeric=["column"]) == "number"
-    with pytest.raises(TableError, match="no column 'colum' .* mean 'column'"):
-        kind_of(codes, ignore=["colum"])
+    with pytest.raises(TableError, match=r"no column 'columns' .* mean 'column'"):
+        kind_of(codes, ignore=["columns"])
 
 
 def test_frames_agree():

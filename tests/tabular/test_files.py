@@ -71,7 +71,7 @@ def test_compressed(tmp_path, suffix, pack):
 
 
 def test_an_archive_of_several_files():
-    with pytest.raises(TableError, match="holds 2 files .* unpack it"):
+    with pytest.raises(TableError, match=r"holds 2 files .* unpack it"):
         read_table(io.BytesIO(zipped(TEXT, "a.csv", "b.csv")))
 
 

@@ -176,8 +176,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             )
             raise TableError(
                 f"No column can be used in {table.n_rows} sample(s) (rows): {reasons}. "
-                "Name the kind of a column (numeric, categorical, text) to use it all the "
-                "same."
+                "Name the kind of a column (numeric, categorical or text) to use it."
             )
         n_other = sum(column.kind != "text" for column in used)
         seed = check_random_state(self.random_state).randint(2**31)
