@@ -4,6 +4,7 @@
 
 import json
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,6 +40,8 @@ def commands() -> None:
 
 def run() -> None:
     """Run the command line, and leave with its exit code."""
+    # Who is asked to leave does so as on Ctrl-C: without half-written files.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         commands(prog_name="fewlabels")
     except KeyboardInterrupt:
@@ -68,8 +71,12 @@ class _Job:
         self.page = {"command": _typed(), "random_state": settings["seed"]}
         self.output: str | None = settings.get("output")
         self.report: str | None = settings.get("report_path")
-        if settings.get("as_json") and self.output == "-":
-            raise UseError("--json writes to the standard output: name a file with -o.")
+        streams = [self.output, self.report, "-" if settings["as_json"] else None]
+        if streams.count("-") > 1:
+            raise UseError(
+                "Only one thing can go to the standard output: the table, the report "
+                "or --json. Name a file with -o."
+            )
 
     def check_files(self) -> None:
         """Complain now about what would fail at the end."""
@@ -134,6 +141,9 @@ class _Job:
 
     def write_page(self, html: str, path: str | None) -> None:
         """Write a report."""
+        if path == "-":
+            click.echo(html, nl=False)
+            return
         from fewlabels.tabular._files import replacing
 
         with replacing(str(path), force=self.settings["force"]) as file:

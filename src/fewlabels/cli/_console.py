@@ -133,7 +133,7 @@ class Console:
         if files is not None:
             files.remove_pending()
         self.clear()
-        sys.stderr.write("Interrupted: no file was changed.\n")
+        sys.stderr.write("Interrupted: nothing half-written is left.\n")
         sys.stderr.flush()
         os._exit(INTERRUPTED)
 

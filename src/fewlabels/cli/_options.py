@@ -73,7 +73,7 @@ running = (
 report = click.option(
     "--report",
     "report_path",
-    type=click.Path(),
+    type=click.Path(allow_dash=True),
     metavar="FILE",
     help="Also write a report as one HTML page.",
 )

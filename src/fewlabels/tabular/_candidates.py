@@ -9,9 +9,21 @@ import numpy as np
 from fewlabels._labels import signed_targets
 from fewlabels.model_selection import ErrorEstimate, FewLabelsClassifier
 from fewlabels.model_selection._choice import binomial_interval, wrong
-from fewlabels.model_selection._chooser import IN_WORDS
 from fewlabels.model_selection._engine import MAX_SCORED
 from fewlabels.model_selection._scores import candidates_of, held_out, ridge_inverses
+
+
+IN_SHORT = {
+    "linear": "linear",
+    "rbf": "similarity of rows",
+    "components": "principal components",
+    "clusters": "clusters",
+    "graph vectors": "neighbour graph",
+    "graph filter": "neighbour graph",
+    "deformed linear": "smooth on the graph",
+    "deformed rbf": "smooth on the graph",
+    "geodesic": "paths on the graph",
+}
 
 
 @dataclass(frozen=True)
@@ -92,7 +104,7 @@ def compared_methods(
         outputs = held_out(candidates_of(inverses, Y), Y, blocks)[0]
         candidates.append(
             Method(
-                f"{IN_WORDS.get(family, family)}: {table['kernel'][best]}",
+                _named(family, table["kernel"][best]),
                 _share_wrong(outputs, codes, len(blocks)),
                 float(table["weight"][within].sum()),
                 "leave-one-out",
@@ -100,6 +112,11 @@ def compared_methods(
         )
     candidates.sort(key=lambda method: -method.weight)
     return [own, baseline, *candidates]
+
+
+def _named(family: str, kernel: str) -> str:
+    words = IN_SHORT.get(family, family)
+    return kernel if kernel.startswith(words) else f"{words}: {kernel}"
 
 
 def _share_wrong(

@@ -58,7 +58,7 @@ section { background: #fff; border: 1px solid var(--line); border-radius: 10px;
 .tile b { display: block; font-size: 23px; font-weight: 650; line-height: 1.25;
   letter-spacing: -0.01em; }
 .tile span { color: var(--quiet); font-size: 13px; }
-table { border-collapse: collapse; width: 100%; font-size: 13.5px; }
+table { margin-top: 8px; border-collapse: collapse; width: 100%; font-size: 13.5px; }
 th { text-align: left; color: var(--quiet); font-weight: 600; white-space: nowrap; }
 th, td { padding: 5px 12px 5px 0; border-bottom: 1px solid var(--line);
   vertical-align: top; overflow-wrap: anywhere; }
@@ -236,6 +236,7 @@ def map_section(
     html : str
         A section.
     """
+    what = "cluster" if confidence is None else "label"
     n_rows = features.shape[0]
     if n_rows < 3:
         return ""
@@ -257,13 +258,13 @@ def map_section(
     if REST in colours.values():
         entries.append((REST, "other"))
     first = (
-        "<figure><h3>by label</h3>"
+        f"<figure><h3>by {what}</h3>"
         + scatter(
             plane,
             [colours.get(name, REST) for name in names],
             titles,
             rings,
-            "Map of the rows by label",
+            f"Map of the rows by {what}",
         )
         + legend(entries)
         + "</figure>"
