@@ -123,7 +123,7 @@ class TestLabel:
         assert summary["report"] == str(page)
         assert page.read_text().startswith("<!DOCTYPE html>")
         result = fewlabels("label", iris, "-t", "species", "--json", code=2)
-        assert "name a file with -o" in result.stderr
+        assert "Name a file with -o" in result.stderr
 
     def test_the_same_seed_gives_the_same_file(self, iris):
         options = ("label", iris, "-t", "species", "-q", "--bank", "fast", "--seed")
@@ -240,6 +240,10 @@ class TestLabel:
         fewlabels("label", path, "-t", "kind", "-o", out, "--bank", "fast")
         assert {row["kind_predicted"] for row in read(out)} == {"'=HYPERLINK(1)", "'@b"}
         assert "=HYPERLINK(1)" in {row["kind"] for row in read(out)}  # untouched
+        rows[0][-1] = "=kind"
+        path.write_text(text_of(hidden(rows)))
+        result = fewlabels("label", path, "-t", "=kind", "--bank", "fast", "-q")
+        assert result.stdout.startswith("x,y,=kind,'=kind_predicted,")
 
     def test_a_second_run(self, iris, tmp_path):
         once, twice = tmp_path / "1.csv", tmp_path / "2.csv"

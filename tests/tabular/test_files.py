@@ -144,6 +144,21 @@ def test_workbooks_keep_formulas_and_sheets(tmp_path):
         read_table(path, sheet="other")
 
 
+def test_what_a_workbook_loses_is_said():
+    from openpyxl.chart import BarChart, Reference
+
+    book = openpyxl.Workbook()
+    for row in [["a", "b"], [1, 2], [3, 4]]:
+        book.active.append(row)
+    chart = BarChart()
+    chart.add_data(Reference(book.active, min_col=1, min_row=1, max_row=3))
+    book.active.add_chart(chart, "D2")
+    buffer = io.BytesIO()
+    book.save(buffer)
+    buffer.seek(0)
+    assert "Charts, pictures and macros" in read_table(buffer).notes[0]
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet", ".xlsx"])
 def test_from_one_format_to_another(tmp_path, suffix):
     source = tmp_path / "t.jsonl"

@@ -12,7 +12,6 @@ from fewlabels.model_selection._choice import binomial_interval, wrong
 from fewlabels.model_selection._engine import MAX_SCORED
 from fewlabels.model_selection._scores import candidates_of, held_out, ridge_inverses
 
-
 IN_SHORT = {
     "linear": "linear",
     "rbf": "similarity of rows",

@@ -42,7 +42,6 @@ KINDS = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".xlsx": "excel",
-    ".xlsm": "excel",
 }
 _MAGIC = (
     (b"\x1f\x8b", ".gz"),
@@ -242,7 +241,9 @@ def _read_excel(data: bytes, name: str, sheet: str | None) -> Table:
             f"{name} has no sheet {sheet!r}; it has {listed(book.sheetnames)}."
         )
     sheet = sheet or book.sheetnames[0]
-    rows = [list(row) for row in book[sheet].iter_rows(values_only=True)]
+    cells = book[sheet]
+    cells.reset_dimensions()  # some programs write a size that is too small
+    rows = [list(row) for row in cells.iter_rows(values_only=True)]
     book.close()
     while rows and all(value is None for value in rows[-1]):
         rows.pop()
@@ -255,7 +256,18 @@ def _read_excel(data: bytes, name: str, sheet: str | None) -> Table:
     rows = [row[:width] + [None] * (width - len(row)) for row in rows]
     header = ["" if value is None else str(value) for value in rows[0]]
     columns = [_cells(values) for values in zip(*rows[1:], strict=True)]
-    return Table(unique_names(header), columns, name, "excel", (data, sheet, width))
+    table = Table(unique_names(header), columns, name, "excel", (data, sheet, width))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if any(n.startswith(_LOST_PARTS) for n in archive.namelist()):
+            table.notes.append(
+                f"Charts, pictures and macros of {name} do not come along when it is "
+                "written as a workbook: keep the original."
+            )
+    return table
+
+
+# Parts of a workbook that openpyxl does not write again.
+_LOST_PARTS = ("xl/charts/", "xl/media/", "xl/vbaProject")
 
 
 def _cells(values: Sequence[Any]) -> Any:
@@ -347,7 +359,8 @@ def _encoded(table: Table, added: Values, kind: str, suffix: str) -> Iterator[by
     }
     match kind:
         case "delimited" if table.kind == "delimited":
-            return table.origin.with_columns(list(texts), list(texts.values()))
+            names = [neutral(name) for name in texts]
+            return table.origin.with_columns(names, list(texts.values()))
         case "jsonl" if table.kind == "jsonl":
             lines, encoding, bom = table.origin
             return json_lines(lines, encoding, bom, plain)
@@ -400,7 +413,7 @@ def _workbook(origin: tuple[bytes, str, int], added: Values) -> Iterator[bytes]:
     book = load_workbook(io.BytesIO(data), keep_vba=False)
     cells = book[sheet]
     for place, (name, values) in enumerate(added.items(), start=width + 1):
-        for row, value in enumerate([name, *values], start=1):
+        for row, value in enumerate([neutral(name), *values], start=1):
             cell = cells.cell(row=row, column=place, value=value)
             if isinstance(value, str):
                 cell.data_type = "s"  # never a formula
