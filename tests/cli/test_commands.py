@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -452,5 +453,19 @@ class TestReport:
 @pytest.mark.parametrize("command", ["", *sorted(commands.commands)])
 def test_help_has_examples(command):
     result = fewlabels(*([command] if command else []), "--help")
-    assert "Examples:" in result.stdout
-    assert f"fewlabels {command}".strip() in result.stdout
+    shown = commands.commands[command] if command else commands
+    examples = "".join(f"  {example}\n" for example in shown.examples)
+    assert result.stdout.endswith(f"Examples:\n{examples}")
+    assert all(e.count(f"fewlabels {command}".strip()) for e in shown.examples[:1])
+
+
+def test_examples_can_be_parsed():
+    """Every example of the help is accepted by the options as they are."""
+    for command in (commands, *commands.commands.values()):
+        for example in command.examples:
+            words = shlex.split(example.split("fewlabels ", 1)[1])
+            words = words[: next((k for k, w in enumerate(words) if w in "<>"), None)]
+            name, *arguments = words
+            shown = commands.commands[name]
+            with shown.make_context(name, arguments) as context:
+                assert context.params.keys() >= {"quiet", "force"}

@@ -15,24 +15,27 @@ import click
 from fewlabels import __version__
 from fewlabels.cli import _options as options
 from fewlabels.cli._console import INTERRUPTED, Console, UseError
+from fewlabels.cli._help import CommandWithExamples, GroupWithExamples
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(context_settings=_SETTINGS)
+@click.group(
+    cls=GroupWithExamples,
+    context_settings=_SETTINGS,
+    examples=(
+        "fewlabels label flowers.csv --target species -o labelled.csv",
+        "fewlabels ask flowers.csv --target species -n 10",
+        "fewlabels report flowers.csv --target species -o report.html",
+        "fewlabels demo",
+    ),
+)
 @click.version_option(__version__, prog_name="fewlabels")
 def commands() -> None:
-    r"""Label all rows of a table from the few that have a label.
+    """Label all rows of a table from the few that have a label.
 
     TABLE is a CSV, TSV, JSON lines, Parquet or Excel file, perhaps compressed, or - for
     the standard input. Its first line names the columns.
-
-    \b
-    Examples:
-      fewlabels label flowers.csv --target species -o labelled.csv
-      fewlabels ask flowers.csv --target species -n 10
-      fewlabels report flowers.csv --target species -o report.html
-      fewlabels demo
 
     Exit codes: 0 done, 1 the data does not allow it, 2 wrong use, 130 interrupted.
     """
@@ -217,7 +220,14 @@ def _label_summary(labelled: Any) -> tuple[dict[str, Any], list[str]]:
     return summary, lines
 
 
-@commands.command()
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels label flowers.csv --target species -o labelled.csv",
+        "fewlabels label orders.xlsx -t status --ignore notes -o labelled.xlsx",
+        "cat t.tsv | fewlabels label - -t kind --marker '?' > labelled.tsv",
+    ),
+)
 @options.with_options(
     options.table,
     options.target,
@@ -229,16 +239,10 @@ def _label_summary(labelled: Any) -> tuple[dict[str, Any], list[str]]:
     options.running,
 )
 def label(table: str, **settings: Any) -> None:
-    r"""Label every row of TABLE.
+    """Label every row of TABLE.
 
     Rows come back in their order, with all columns as they were, and three more: the
     label (given or predicted), its confidence, and which of the two it is.
-
-    \b
-    Examples:
-      fewlabels label flowers.csv --target species -o labelled.csv
-      fewlabels label orders.xlsx -t status --ignore notes -o labelled.xlsx
-      cat t.tsv | fewlabels label - -t kind --marker '?' > labelled.tsv
     """
     console = Console(settings["quiet"])
     job = _Job(console, settings)
@@ -265,7 +269,13 @@ def label(table: str, **settings: Any) -> None:
     job.finish(*console.work(work))
 
 
-@commands.command()
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels cluster flowers.csv --clusters 3 -o grouped.csv",
+        "fewlabels cluster flowers.csv --ignore species --report groups.html > g.csv",
+    ),
+)
 @options.with_options(
     options.table,
     click.option(
@@ -281,14 +291,9 @@ def label(table: str, **settings: Any) -> None:
     options.running,
 )
 def cluster(table: str, clusters: int | None, **settings: Any) -> None:
-    r"""Group the rows of TABLE, which has no labels.
+    """Group the rows of TABLE, which has no labels.
 
     The column 'cluster' is added: 1 is the largest group.
-
-    \b
-    Examples:
-      fewlabels cluster flowers.csv --clusters 3 -o grouped.csv
-      fewlabels cluster flowers.csv --ignore species --report groups.html > grouped.csv
     """
     console = Console(settings["quiet"])
     job = _Job(console, settings)
@@ -329,7 +334,13 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
     job.finish(*console.work(work))
 
 
-@commands.command()
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels ask flowers.csv --target species -n 10",
+        "fewlabels ask flowers.csv -t species -n 20 -o to_label.csv",
+    ),
+)
 @options.with_options(
     options.table,
     options.target,
@@ -351,15 +362,10 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
     options.running,
 )
 def ask(table: str, number: int, **settings: Any) -> None:
-    r"""Say which rows of TABLE to label next, the most useful first.
+    """Say which rows of TABLE to label next, the most useful first.
 
     Row 1 is the first below the names. Without any label yet, rows are named that stand
     for many others.
-
-    \b
-    Examples:
-      fewlabels ask flowers.csv --target species -n 10
-      fewlabels ask flowers.csv -t species -n 20 -o to_label.csv
     """
     console = Console(settings["quiet"])
     job = _Job(console, settings)
@@ -466,7 +472,13 @@ def _short(value: Any) -> str:
     return text if len(text) <= 24 else text[:23] + "…"
 
 
-@commands.command()
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels fit flowers.csv --target species -o species.fewlabels",
+        "fewlabels predict species.fewlabels new.csv -o labelled.csv",
+    ),
+)
 @options.with_options(
     options.table,
     options.target,
@@ -485,15 +497,10 @@ def _short(value: Any) -> str:
     options.running,
 )
 def fit(table: str, **settings: Any) -> None:
-    r"""Learn from TABLE and save a model for new rows.
+    """Learn from TABLE and save a model for new rows.
 
     The file holds data and no code: it can be loaded without trusting whoever made it.
     It holds the features of all rows of TABLE.
-
-    \b
-    Examples:
-      fewlabels fit flowers.csv --target species -o species.fewlabels
-      fewlabels predict species.fewlabels new.csv -o labelled.csv
     """
     console = Console(settings["quiet"])
     job = _Job(console, settings)
@@ -513,7 +520,13 @@ def fit(table: str, **settings: Any) -> None:
     job.finish(*console.work(work))
 
 
-@commands.command()
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels predict species.fewlabels new.csv -o labelled.csv",
+        "fewlabels predict species.fewlabels - < new.csv > labelled.csv",
+    ),
+)
 @options.with_options(
     click.argument("model", metavar="MODEL"),
     options.table,
@@ -523,15 +536,10 @@ def fit(table: str, **settings: Any) -> None:
     options.running,
 )
 def predict(model: str, table: str, **settings: Any) -> None:
-    r"""Label the rows of a new TABLE with a saved MODEL.
+    """Label the rows of a new TABLE with a saved MODEL.
 
     The table needs the columns that the model uses, in any order; others are passed
     through. A file that is not a model, or asks for more than data, is refused.
-
-    \b
-    Examples:
-      fewlabels predict species.fewlabels new.csv -o labelled.csv
-      fewlabels predict species.fewlabels - < new.csv > labelled.csv
     """
     console = Console(settings["quiet"])
     job = _Job(console, settings)
@@ -575,7 +583,10 @@ def predict(model: str, table: str, **settings: Any) -> None:
     job.finish(*console.work(work))
 
 
-@commands.command()
+@commands.command(
+    cls=CommandWithExamples,
+    examples=("fewlabels report flowers.csv --target species -o report.html",),
+)
 @options.with_options(
     options.table,
     options.target,
@@ -594,15 +605,11 @@ def predict(model: str, table: str, **settings: Any) -> None:
     options.running,
 )
 def report(table: str, **settings: Any) -> None:
-    r"""Write one HTML page about TABLE and its labels.
+    """Write one HTML page about TABLE and its labels.
 
     What was read, label counts, a map of the rows, the method beside the supervised
     baseline and other candidates with held-out errors, the least certain rows, what to
     label next, and how to reproduce it. The page needs nothing from elsewhere.
-
-    \b
-    Examples:
-      fewlabels report flowers.csv --target species -o report.html
     """
     console = Console(settings["quiet"])
     job = _Job(console, settings)
@@ -621,7 +628,13 @@ def report(table: str, **settings: Any) -> None:
     job.finish(*console.work(work))
 
 
-@commands.command()
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels demo",
+        "fewlabels demo -o folder",
+    ),
+)
 @click.option(
     "-o",
     "--output",
@@ -634,15 +647,10 @@ def report(table: str, **settings: Any) -> None:
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that exist.")
 def demo(output: str, quiet: bool, force: bool) -> None:
-    r"""Tell the whole story on a table that comes with fewlabels.
+    """Tell the whole story on a table that comes with fewlabels.
 
     Writes a table of wines, of which a few have a label, labels the rest, compares
     with the truth, asks for more labels, saves a model, and draws a report.
-
-    \b
-    Examples:
-      fewlabels demo
-      fewlabels demo -o folder
     """
     from fewlabels.cli._demo import tell_the_story
 
