@@ -87,6 +87,12 @@ def test_labels_that_teach_nothing(labels, message):
         label_table(blob_table(labels), "kind")
 
 
+def test_numbers_that_are_classes():
+    ratings = [None] * 20 + [(k % 9) / 2 for k in range(40)]
+    table = read_table(io.BytesIO(b"k\n" + "\n".join(map(str, ratings)).encode()))
+    assert len(read_target(table, "k", ["None"]).values) == 9
+
+
 def test_spellings_are_noted():
     target = read_target(
         read_table(io.BytesIO(b"x,k\n1,Cat\n2,cat\n3,dog \n4,dog\n5,\n")), "k"

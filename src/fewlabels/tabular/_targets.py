@@ -20,8 +20,10 @@ from fewlabels.tabular._columns import (
 from fewlabels.tabular._errors import TableError, listed
 from fewlabels.tabular._table import Table, object_array
 
-# More labels than this that are numbers and hardly repeat are a quantity.
-_MANY = 20
+# So many different numbers, and more than this share of the labels, are a quantity:
+# whole ones, and such with a fraction.
+_WHOLE = (20, 0.5)
+_FRACTIONS = (10, 0.2)
 # Columns that a run adds; an earlier run may have left them in the table.
 ENDINGS = ("predicted", "confidence", "source")
 
@@ -118,16 +120,18 @@ def _all_whole(values: dict[str, Any]) -> bool:
 def _check_classes(target: TargetColumn) -> None:
     """Refuse a quantity: a price is no class."""
     texts = object_array(list(target.values))
-    n_labels = int(target.given.sum())
-    if not texts.size or number_notation(list(texts)) is None:
+    notation = number_notation(list(texts)) if texts.size else None
+    if notation is None:
         return
-    numbers = to_numbers(texts, number_notation(list(texts)) or "plain")
-    fractions = bool(np.any(numbers != np.floor(numbers)))
-    if n_labels > _MANY and texts.size > (0.1 if fractions else 0.5) * n_labels:
+    numbers = to_numbers(texts, notation)
+    n_labels = int(target.given.sum())
+    most, share = _FRACTIONS if np.any(numbers != np.floor(numbers)) else _WHOLE
+    if texts.size > max(most, share * n_labels):
         raise TableError(
             f"{target.name!r} holds {texts.size:,} different numbers in {n_labels:,} "
             "labels, which looks like a quantity and not like classes: make a column "
-            "of ranges, such as low, middle and high, and use that as target."
+            "of ranges, such as low, middle and high, and use that as target. If they "
+            "are codes of classes, put a letter before them."
         )
 
 
