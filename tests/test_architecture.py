@@ -36,7 +36,8 @@ FLOORS = [
         "transfer",
     },
     {"model_selection", "plotting"},
-    {"active", "tabular"},
+    {"active"},
+    {"tabular"},
     {"cli"},
     {"__main__"},
 ]
