@@ -41,7 +41,8 @@ class Console:
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
-        self._share, self._what = 0.0, ""
+        self._share, self._what = 0.0, "starting"
+        self._line = ""
         self._started = perf_counter()
         self._visible = False
         self._shown = not quiet and sys.stderr.isatty()
@@ -78,16 +79,17 @@ class Console:
         filled = int(_WIDTH * min(max(self._share, 0.0), 1.0))
         bar = "#" * filled + "-" * (_WIDTH - filled)
         line = f"\r[{bar}] {self._share:4.0%}  {elapsed:.0f} s  {self._what}"
-        sys.stderr.write(line.ljust(78)[:78])
-        sys.stderr.flush()
-        self._visible = True
+        if line != self._line:
+            sys.stderr.write(line.ljust(78)[:78])
+            sys.stderr.flush()
+        self._line, self._visible = line, True
 
     def clear(self) -> None:
         """Take the bar away."""
         if self._visible:
             sys.stderr.write("\r" + " " * 78 + "\r")
             sys.stderr.flush()
-            self._visible = False
+            self._line, self._visible = "", False
 
     def work(self, job: Callable[[], Any]) -> Any:
         """Do a job in a thread, draw the bar meanwhile, and stop at once on Ctrl-C.

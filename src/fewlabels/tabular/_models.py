@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import zipfile
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -233,7 +234,8 @@ def save_model(
     ['small', 'large']
     """
     sio = _skops()
-    parts = {"transformer": model.transformer, "classifier": model.classifier}
+    lean = _lean(model.classifier)
+    parts = {"transformer": model.transformer, "classifier": lean}
     about = {
         **model.about,
         "format": FORMAT,
@@ -243,18 +245,28 @@ def save_model(
         "classes": [[text, _plain(value)] for text, value in model.values.items()],
         "columns": [column.as_dict() for column in model.columns],
     }
-    progress = model.classifier.progress
-    model.classifier.progress = False  # a callable is no data
-    try:
-        data = sio.dumps(parts)
-    finally:
-        model.classifier.progress = progress
+    data = sio.dumps(parts)
     with replacing(path, force=force) as file, zipfile.ZipFile(file, "w") as archive:
         text = json.dumps(about, indent=1, ensure_ascii=False)
         archive.writestr("fewlabels.json", text)
-        archive.writestr(
-            zipfile.ZipInfo("model.skops"), data, compress_type=zipfile.ZIP_DEFLATED
-        )
+        archive.writestr("model.skops", data, zipfile.ZIP_DEFLATED, 1)
+
+
+def _lean(classifier: FewLabelsClassifier) -> FewLabelsClassifier:
+    """Copy a classifier with nothing but what predictions need."""
+    lean = copy(classifier)
+    lean._model, lean.baseline_ = copy(classifier._model), copy(classifier.baseline_)
+    functions: list[Any] = [*lean._model._functions, *lean.baseline_._functions]
+    used = [function.kernel for function in functions]
+    bank = copy(classifier._bank)
+    # What other arrays of new rows are computed from, and what the kernels ask for.
+    names = {"rows", "components"} | {kernel._source for kernel in used}
+    bank.sources = {n: s for n, s in bank.sources.items() if n in names}
+    bank.kernels = [k for k in bank.kernels if any(k is other for other in used)]
+    bank._moments = {}
+    lean._bank = lean._model._bank = lean.baseline_._bank = bank
+    lean.progress = False  # a callable is no data
+    return lean
 
 
 def load_model(path: str | os.PathLike[str]) -> TableModel:
@@ -268,7 +280,8 @@ def load_model(path: str | os.PathLike[str]) -> TableModel:
     Returns
     -------
     model : TableModel
-        The model; ``about["notes"]`` says where versions differ.
+        The model, for predictions only: labels cannot be added to it.
+        ``about["notes"]`` says where versions differ.
 
     Raises
     ------
