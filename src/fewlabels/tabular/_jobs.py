@@ -39,6 +39,8 @@ CLUSTER_ROWS = 4000
 MAX_CLUSTERS = 10
 # Uncertain rows that are looked at when the next ones to label are chosen.
 _POOL = 1000
+# Of these, so many give the typical distance between two.
+_SAMPLE = 500
 
 Report = Callable[[float, str], None]
 
@@ -609,22 +611,19 @@ def choose_queries(p: NDArray[Any], features: Any, n_rows: int) -> NDArray[np.in
         return np.empty(0, dtype=np.intp)
     best = np.sort(p, axis=1)
     margin = best[:, -1] - best[:, -2] if p.shape[1] > 1 else np.ones(p.shape[0])
-    pool = np.argsort(margin, kind="stable")[: max(_POOL, 20 * n_rows)]
-    distances = pairwise_distances(features[pool])
-    between = distances[distances > 0]
-    unit = float(np.median(between)) if between.size else 1.0
+    pool = np.argsort(margin, kind="stable")[: max(_POOL, 2 * n_rows)]
+    pool = pool[_distinct_rows(features[pool])[0]]
+    rows = features[pool]
+    unit = float(np.median(pairwise_distances(rows[:_SAMPLE]))) or 1.0
     # Certainty is never complete, and a row far from all others counts for something.
     use = np.maximum(1 - margin[pool], 1e-6)
     reach = np.ones(pool.size)
     chosen: list[int] = []
     while len(chosen) < min(n_rows, pool.size):
-        gain = use * reach
-        best_row = int(gain.argmax())
-        if gain[best_row] <= 0:  # only copies are left
-            break
-        chosen.append(best_row)
-        reach = np.minimum(reach, distances[best_row] / unit)
-        reach[best_row] = 0.0
+        chosen.append(int((use * reach).argmax()))
+        distances = pairwise_distances(rows, rows[chosen[-1:]]).ravel()
+        reach = np.minimum(reach, distances / unit)
+        reach[chosen] = -1.0  # each once
     return pool[chosen]
 
 
