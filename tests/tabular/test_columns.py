@@ -95,8 +95,15 @@ def test_frames_agree():
         columns = describe_columns(table)
         assert [column.kind for column in columns] == expected
         assert [column.n_missing for column in columns] == [1, 1, 0, 0]
-    numbered = pd.DataFrame({"i": pd.Categorical([1, 2, 1])})
-    assert describe_columns(numbered)[0].name == "i"
+
+
+def test_the_type_of_a_column_counts():
+    codes = pd.DataFrame({"i": pd.Categorical([10, 20, 10]), "n": [1.5, 2.5, 1.0]})
+    words = pl.Series(["a", "b", "a"], dtype=pl.Enum(["a", "b"]))
+    other = pl.DataFrame({"i": words, "n": [1.5, 2.5, 1.0]})
+    for frame in (codes, other):
+        assert [c.kind for c in describe_columns(frame)] == ["category", "number"]
+    assert kind_of([10, 20, 10]) == "number"
 
 
 def test_numbers_are_read():

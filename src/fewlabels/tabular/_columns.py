@@ -184,7 +184,7 @@ def describe_columns(
     colour category
     """
     table = Table.from_frame(X)
-    given: dict[str, str] = {}
+    given = dict.fromkeys(table.categorical, "category")
     for kind, role, names in (
         ("number", "numeric", numeric),
         ("category", "categorical", categorical),

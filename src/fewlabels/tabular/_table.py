@@ -38,6 +38,8 @@ class Table:
         What the reader kept in order to write the table again.
     notes : list of str
         What the owner of the table should know.
+    categorical : frozenset of str
+        Columns whose type in a frame says that they are categories.
     """
 
     names: list[str]
@@ -46,6 +48,7 @@ class Table:
     kind: str = "frame"
     origin: Any = None
     notes: list[str] = field(default_factory=list)
+    categorical: frozenset[str] = frozenset()
 
     @classmethod
     def from_frame(cls, frame: Any, source: str = "table") -> "Table":
@@ -91,7 +94,15 @@ class Table:
         lengths = {column.size for column in columns}
         if len(lengths) > 1:
             raise TableError(f"Columns have different lengths: {sorted(lengths)}.")
-        return cls(unique_names([str(n) for n in names]), columns, source, origin=frame)
+        table = cls(unique_names([str(n) for n in names]), columns, source)
+        table.origin = frame
+        types = getattr(frame, "dtypes", [])
+        table.categorical = frozenset(
+            name
+            for name, dtype in zip(table.names, types, strict=False)
+            if str(dtype).lower().startswith(("category", "categorical", "enum"))
+        )
+        return table
 
     @property
     def n_rows(self) -> int:
@@ -154,6 +165,7 @@ class Table:
             [self.columns[k] for k in kept],
             self.source,
             notes=self.notes,
+            categorical=self.categorical - set(names),
         )
 
     def take(self, rows: NDArray[np.intp]) -> "Table":
@@ -269,18 +281,13 @@ def object_array(values: Any) -> NDArray[Any]:
     array : ndarray of object
         One entry per object.
     """
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _column(values: Any) -> NDArray[Any]:
     """One column as an array of numbers, booleans, datetimes or objects."""
     if hasattr(values, "to_numpy"):
-        dtype = str(getattr(values, "dtype", ""))
         values = values.to_numpy()
-        if dtype.startswith("category") and values.dtype.kind in "iuf":
-            values = values.astype(object)  # numbers that are names
     array = np.asarray(values)
     if array.ndim != 1:
         array = object_array(list(values))
