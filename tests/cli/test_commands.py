@@ -339,6 +339,14 @@ class TestWrongUse:
         result = fewlabels("label", iris, "-t", "species", "-o", out, code=2)
         assert "There is no folder" in result.stderr
 
+    def test_a_format_that_cannot_be_written(self, tmp_path):
+        path = tmp_path / "t.jsonl"
+        path.write_text('{"x": 1.5, "kind": "a"}\n{"x": 2.5, "kind": "b"}\n')
+        out = tmp_path / "out.doc"
+        result = fewlabels("label", path, "-t", "kind", "-o", out, code=2)
+        assert "cannot be written as .doc: use .csv" in result.stderr
+        assert "Expected error" not in result.stderr  # said before the work
+
     def test_a_folder_that_is_closed(self, iris, tmp_path):
         closed = Path("/proc/self")  # closed even to those who may write anywhere
         if not closed.is_dir():

@@ -90,16 +90,20 @@ class _Job:
             if path not in (None, "-"):
                 check_writable(path, force=force)
 
-    def read(self, path: str) -> Any:
-        """Read the table."""
+    def read(self, path: str, *, rewritten: bool = False) -> Any:
+        """Read the table, which may have to be written in another format."""
         from fewlabels.tabular import read_table
+        from fewlabels.tabular._files import output_format
 
         keys = ("delimiter", "encoding", "sheet")
-        return read_table(
+        table = read_table(
             path,
             **{key: self.settings[key] for key in keys},
             progress=lambda share: self.console.tell(0.1 * share, "reading the file"),
         )
+        if rewritten and self.output != "-":
+            output_format(table, Path(str(self.output)).suffixes[-2:])
+        return table
 
     def tell(self, share: float, what: str) -> None:
         """Pass progress on: reading was a tenth."""
@@ -249,7 +253,7 @@ def label(table: str, **settings: Any) -> None:
 
     def work() -> tuple[dict[str, Any], list[str]]:
         job.check_files()
-        read = job.read(table)
+        read = job.read(table, rewritten=True)
         labelled = job.label(read)
         added = labelled.new_columns()
         summary, lines = _label_summary(labelled)
@@ -303,7 +307,7 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
         from fewlabels.tabular._errors import plural
 
         job.check_files()
-        read = job.read(table)
+        read = job.read(table, rewritten=True)
         grouped = cluster_table(
             read,
             clusters,
@@ -554,7 +558,7 @@ def predict(model: str, table: str, **settings: Any) -> None:
 
         job.check_files()
         loaded = load_model(model)
-        read = job.read(table)
+        read = job.read(table, rewritten=True)
         notes = [*loaded.about["notes"], *read.notes]
         job.tell(0.1, "labelling")
         with noting(notes):

@@ -318,6 +318,42 @@ def _json_column(values: list[Any]) -> Any:
     return _cells(values)
 
 
+def output_format(table: Table, suffixes: Sequence[str]) -> tuple[str, str, str]:
+    """Find out how a table is written.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    suffixes : sequence of str
+        Suffixes of the name of the file.
+
+    Returns
+    -------
+    kind : str
+        As in :class:`Table`.
+    suffix, compression : str
+        The suffix of the format and that of the compression, or nothing.
+
+    Raises
+    ------
+    FileError
+        If there is no such format.
+    """
+    ends = [s.lower() for s in suffixes]
+    compression = ends.pop() if ends and ends[-1] in COMPRESSIONS else ""
+    suffix = ends[-1] if ends else ""
+    if compression == ".zip":
+        raise FileError("Tables cannot be written as .zip: use .gz.")
+    if suffix and suffix not in KINDS and table.kind != "delimited":
+        raise FileError(
+            f"Tables cannot be written as {suffix}: use {', '.join(sorted(KINDS))}, "
+            "with .gz behind it to compress."
+        )
+    own = table.kind if table.kind != "frame" else "delimited"
+    return KINDS.get(suffix, own), suffix, compression
+
+
 def encode_table(
     table: Table, added: Values, suffixes: Sequence[str] = ()
 ) -> Iterator[bytes]:
@@ -338,15 +374,7 @@ def encode_table(
     chunk : bytes
         The next bytes of the file.
     """
-    suffixes = [s.lower() for s in suffixes]
-    compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
-    suffix = suffixes[-1] if suffixes else ""
-    kind = KINDS.get(suffix, table.kind if table.kind != "frame" else "delimited")
-    if suffix and suffix not in KINDS and table.kind != "delimited":
-        raise FileError(
-            f"Tables cannot be written as {suffix}: use "
-            f"{', '.join(sorted(KINDS))}, with .gz behind it to compress."
-        )
+    kind, suffix, compression = output_format(table, suffixes)
     chunks = _encoded(table, added, kind, suffix)
     return _compressed(chunks, compression) if compression else chunks
 
@@ -431,15 +459,13 @@ def _compressed(chunks: Iterable[bytes], compression: str) -> Iterator[bytes]:
             yield bz2.compress(data)
         case ".xz":
             yield lzma.compress(data)
-        case ".zst":
+        case _:
             import pyarrow as pa
 
             sink = pa.BufferOutputStream()
             with pa.CompressedOutputStream(sink, "zstd") as stream:
                 stream.write(data)
             yield sink.getvalue().to_pybytes()
-        case _:
-            raise FileError("Tables cannot be written as .zip: use .gz.")
 
 
 def write_table(
