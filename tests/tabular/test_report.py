@@ -103,6 +103,18 @@ def test_figures_are_those_of_the_model(page, labelled):
     assert "fewlabels report &#x27;&lt;x&gt;&#x27;" in page
 
 
+def test_rows_are_shown_with_what_names_them():
+    names = [f"ticket-{k}" for k in range(80)]
+    labels = ["a" if t else "b" for t in TRUTH[:12]] + [None] * 68
+    table = {"x": X[:, 0], "name": names, "y": X[:, 1], "kind": labels}
+    labelled = label_table(table, "kind", bank="fast")
+    page = label_report(labelled)
+    assert f"{names[labelled.least_sure()[0]]}</td>" in page
+    # A table without that column fits the model all the same.
+    new = prediction_report(labelled.model, {"x": X[:9, 0], "y": X[:9, 1]})
+    assert Page(new).open == []
+
+
 def test_other_pages(labelled):
     clustered = cluster_table(X, 3)
     page = cluster_report(clustered)

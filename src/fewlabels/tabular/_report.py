@@ -61,9 +61,10 @@ section { background: #fff; border: 1px solid var(--line); border-radius: 10px;
 table { margin-top: 8px; border-collapse: collapse; width: 100%; font-size: 13.5px; }
 th { text-align: left; color: var(--quiet); font-weight: 600; white-space: nowrap; }
 th, td { padding: 5px 12px 5px 0; border-bottom: 1px solid var(--line);
-  vertical-align: top; overflow-wrap: anywhere; }
+  vertical-align: top; overflow-wrap: break-word; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums;
   white-space: nowrap; }
+td.short { white-space: nowrap; }
 tr:last-child td { border-bottom: 0; }
 tr.off td { color: var(--quiet); }
 .scroll { overflow-x: auto; }
@@ -147,14 +148,20 @@ def _grid(
     lines = []
     for k, row in enumerate(rows):
         quiet = ' class="off"' if len(off) > k and off[k] else ""
+        texts = [_written(value) for value in row]
         values = "".join(
-            f"<td{m}>{escape(_written(v))}</td>" for v, m in zip(row, mark, strict=True)
+            f"<td{m or _unbroken(text)}>{escape(text)}</td>"
+            for text, m in zip(texts, mark, strict=True)
         )
         lines.append(f"<tr{quiet}>{values}</tr>")
     return (
         f'<div class="scroll"><table><thead><tr>{cells}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
+
+
+def _unbroken(text: str) -> str:
+    return ' class="short"' if len(text) <= 16 else ""
 
 
 def _written(value: Any) -> str:
@@ -365,6 +372,12 @@ def rows_grid(
     return _grid(head, lines)
 
 
+def _telling(columns: Sequence[ColumnDescription]) -> list[str]:
+    """Columns by which a person knows a row: what names it, then what was used."""
+    names = [column.name for column in columns if column.kind == "identifier"]
+    return names[:1] + [column.name for column in columns if column.is_used]
+
+
 def notes_section(notes: Sequence[str]) -> str:
     """List warnings.
 
@@ -452,7 +465,7 @@ def label_report(
     rows = [(c, target.class_counts[c], counted[c]) for c in classes[:30]]
     if suggestion is None:
         suggestion = suggest_rows(labelled, target.name, random_state=random_state)
-    used = [column.name for column in labelled.columns if column.is_used]
+    used = _telling(labelled.columns)
     codes = np.searchsorted(model.classifier.classes_, target.texts[given])
     methods = compared_methods(model.classifier, codes, random_state)
     unsure = labelled.least_sure()
@@ -556,7 +569,7 @@ def cluster_report(
     colours = colours_of(list(names.values()))
     tiles = _tile(f"{clustered.table.n_rows:,}", "rows")
     tiles += _tile(f"{len(sizes):,}", "clusters")
-    used = [column.name for column in clustered.columns if column.is_used]
+    used = _telling(clustered.columns)
     rows = [(names[number], size, 0) for number, size in sizes.items()]
     examples = []
     for number in list(sizes)[:10]:
@@ -634,7 +647,7 @@ def prediction_report(
     colours = colours_of([text_of(value) for value in model.values.values()])
     error = model.classifier.expected_error_
     unsure = np.argsort(confidence, kind="stable")[:10]
-    used = [column.name for column in model.columns if column.is_used]
+    used = [name for name in _telling(model.columns) if name in table.names]
     about = model.about
     tiles = [
         _tile(f"{table.n_rows:,}", "new rows"),
