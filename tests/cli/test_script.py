@@ -74,7 +74,8 @@ def test_exit_codes(command, tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no terminals")
-def test_an_interrupted_run(command, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run(command, tmp_path, number):
     """A bar appears on a terminal; Ctrl-C is answered at once and leaves nothing."""
     source, out = tmp_path / "t.csv", tmp_path / "out.csv"
     source.write_bytes(table(20_000))
@@ -91,7 +92,7 @@ def test_an_interrupted_run(command, tmp_path):
     while b"%" not in seen:
         seen += os.read(reader, 1000)
     assert b"[#" in seen or b"[-" in seen
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     started = perf_counter()
     code = process.wait(timeout=60)
     assert perf_counter() - started < 5  # on the busiest machine
