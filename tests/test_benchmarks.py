@@ -431,3 +431,18 @@ def test_active_benchmark_runs_and_resumes(monkeypatch, tmp_path, capsys):
     assert lines_of(tmp_path / "active_curves.csv") == lines
     module.main(["figure", "--out", str(tmp_path)])
     assert (tmp_path / "active.png").exists()
+
+
+def test_tables_beside_what_is_done_by_hand():
+    path = SCRIPT.parents[1] / "tables.py"
+    if not path.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("tables_benchmark", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    row = module.compare("wine", False, 1, bank="fast")
+    assert float(row["table"]) < 20
+    row = module.compare("wine", True, 1, bank="fast")
+    assert (row["set"], row["array"]) == ("wine, mixed", "")
+    assert float(row["table"]) < 30
+    assert float(row["by hand"]) < 30

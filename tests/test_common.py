@@ -96,6 +96,7 @@ from fewlabels.semi_supervised import (
     SelfTrainingClassifier,
     TriTrainingClassifier,
 )
+from fewlabels.tabular import TableTransformer
 from fewlabels.tensor import (
     CPGroupSparseRegressor,
     CPRidgeRegressor,
@@ -365,6 +366,7 @@ ESTIMATORS = [
         MINUS_ONE_IS_UNLABELLED,
     ),
     (FiniteSumRegressor(solver="cd", l1_ratio=0.5), {}),
+    (TableTransformer(), {}),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),
     (NystromFeatures(landmarks="leverage", random_state=0), {}),

@@ -30,6 +30,7 @@ _SUBMODULES = (
     "semi_supervised",
     "tensor",
     "transfer",
+    "tabular",
 )
 
 # Names offered at the top level, each with the module it lives in.
