@@ -21,7 +21,7 @@ from sklearn.utils import Tags, check_array, check_X_y
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fewlabels._linalg import FLOATS
+from fewlabels._linalg import FLOATS, thin_svd
 from fewlabels._sklearn import Interval, fit_context
 from fewlabels.optimize._penalties import soft_threshold
 
@@ -98,10 +98,8 @@ def _elastic_net(
     start: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     if lam1 == 0:
-        U, s, Vt = linalg.svd(X, full_matrices=False, check_finite=False)
-        keep = s > max(X.shape) * np.finfo(np.float64).eps * np.max(s, initial=0.0)
-        s = s[keep]
-        return (s / (s**2 + lam2) * (y @ U[:, keep])) @ Vt[keep]
+        U, s, Vt = thin_svd(X)
+        return (s / (s**2 + lam2) * (y @ U)) @ Vt
     n = X.shape[0]
     alpha = lam1 / (2 * n) + lam2 / n
     _, coefs, _ = enet_path(
