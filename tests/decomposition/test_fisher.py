@@ -89,6 +89,12 @@ class TestDiscriminants:
         Z = np.abs(one.transform(X))  # up to signs
         assert_allclose(np.abs(other.transform(X @ G + 5)), Z, atol=1e-6)
 
+    def test_units_make_no_difference(self, iris):
+        X, y = iris
+        units = np.array([1e9, 1.0, 1e-9, 1.0])
+        model = FisherDiscriminantAnalysis().fit(X * units, y)
+        assert_allclose(model.eigenvalues_, [32.1919292, 0.28539104], rtol=1e-8)
+
     def test_more_features_than_rows(self, rng):
         X, y = rng.normal(size=(9, 20)), np.arange(9) % 3
         with pytest.warns(UserWarning, match="shrinkage > 0"):
@@ -103,7 +109,7 @@ class TestDiscriminants:
     def test_constant_and_copied_features(self, iris):
         X, y = iris
         plain = FisherDiscriminantAnalysis().fit(X, y)
-        more = np.column_stack([X, X[:, 0], np.ones(150)])
+        more = np.column_stack([X, X[:, 0], np.full(150, 0.1)])
         model = FisherDiscriminantAnalysis().fit(more, y)
         assert_allclose(model.eigenvalues_, plain.eigenvalues_, rtol=1e-6)
         assert_allclose(

@@ -19,7 +19,7 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import Labels, encode_labels, validate_partially_labeled
-from fewlabels._linalg import FLOATS, inverse_square_root
+from fewlabels._linalg import FLOATS, ROUNDING, inverse_square_root
 from fewlabels._sklearn import Interval, fit_context
 
 
@@ -88,14 +88,20 @@ def class_scatter(X: Any, y: ArrayLike) -> Scatter:
 
 
 def _scatter(X: NDArray[Any], labels: Labels) -> Scatter:
+    X = X.astype(np.float64, copy=False)
     c = labels.classes.size
     means = np.array([X[labels.codes == k].mean(axis=0) for k in range(c)])
     rows = labels.labeled
     codes = labels.codes[rows]
     counts = np.bincount(codes, minlength=c)
-    centered = (X[rows] - means[codes]) / np.sqrt(c * counts[codes])[:, None]
-    apart = (means - means.mean(axis=0)) / np.sqrt(c)
-    return Scatter(centered.T @ centered, apart.T @ apart, means)
+    inside = X[rows] - means[codes]
+    apart = means - means.mean(axis=0)
+    noise = ROUNDING * np.abs(means).max(axis=0)
+    for part in (inside, apart):  # rounding errors are no scatter
+        part[:, np.abs(part).max(axis=0) <= noise] = 0.0
+    inside /= np.sqrt(c * counts[codes])[:, None]
+    apart /= np.sqrt(c)
+    return Scatter(inside.T @ inside, apart.T @ apart, means)
 
 
 class FisherDiscriminantAnalysis(
@@ -194,7 +200,7 @@ class FisherDiscriminantAnalysis(
                 f"n_features={X.shape[1]} and {labels.classes.size} classes there are "
                 "no more directions."
             )
-        scatter = _scatter(X.astype(np.float64, copy=False), labels)
+        scatter = _scatter(X, labels)
         within, d = scatter.within, X.shape[1]
         if self.shrinkage > 0:
             within = (1 - self.shrinkage) * within
@@ -256,7 +262,8 @@ def _discriminant_directions(
     S_b u = m (S_w + S_b) u has the same vectors, and m = l / (1 + l) is at most 1. It
     is solved where S_w + S_b is not zero: elsewhere there is nothing to part.
     """
-    M = inverse_square_root((within + between).astype(dtype)).astype(np.float64)
+    total = (within + between).astype(dtype)
+    M = inverse_square_root(total, balance=True).astype(np.float64)
     m, Q = linalg.eigh(M.T @ between @ M)
     m, U = m[::-1][:n_components], M @ Q[:, ::-1][:, :n_components]
     U, _ = svd_flip(U, None)
