@@ -14,9 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fewlabels._labels import Labels, encode_labels, encode_targets
-
-# Differences below this share of the numbers they are taken of are rounding errors.
-ROUNDING = 1e-14
+from fewlabels._linalg import ROUNDING
 
 # How the measures of all pairs of classes become one.
 PAIR_RULES: dict[str, Callable[..., Any]] = {"mean": np.mean, "min": np.min}
