@@ -106,6 +106,28 @@ class TestEveryLearner:
             with pytest.raises(ValueError, match="indices must hold row numbers"):
                 model.teach(wrong, np.zeros(len(wrong), int))
 
+    def test_a_row_is_answered_after_all(self, learner, moons):
+        X, _, y = moons
+        row = np.flatnonzero(y == -1)[0]
+        model = clone(learner).fit(X, y).teach([row], [-1])
+        assert_array_equal(np.flatnonzero(model.declined_), [row])
+        assert not model.teach([row], [1]).declined_.any()
+
+    @pytest.mark.parametrize("answer", [0.5, "yes"])
+    def test_answers_of_another_kind(self, learner, moons, answer):
+        X, _, y = moons
+        with pytest.raises(ValueError, match="cannot be put into a y of type int"):
+            clone(learner).fit(X, y, oracle=lambda rows: [answer] * len(rows))
+
+    def test_no_answer_beside_a_class_of_its_name(self, learner, moons):
+        X, y_true, y = moons
+        signs = np.where(y == -1, np.nan, 2.0 * y - 1)
+        model = clone(learner).set_params(budget=12)
+        with pytest.raises(ValueError, match="y has a class -1"):
+            model.fit(X, signs, oracle=lambda rows: 2 * y_true[rows] - 1)
+        model.fit(X, signs, oracle=lambda rows: 2.0 * y_true[rows] - 1)
+        assert not model.declined_.any()
+
     def test_start_without_labels(self, learner):
         X, y_true = make_blobs(60, centers=3, cluster_std=0.4, random_state=1)
         model = clone(learner).set_params(batch_size=3, budget=15)

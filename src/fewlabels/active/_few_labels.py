@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from fewlabels.active._base import Pool, QueryStrategy, fit_model
@@ -227,6 +228,8 @@ class FewLabelsSampling(QueryStrategy):
         if model is None:
             given = FewLabelsClassifier() if self.estimator is None else self.estimator
             model = fit_model(given, pool.X, pool.y)
+        if isinstance(model, Pipeline):
+            model = model[-1]
         if not isinstance(model, FewLabelsClassifier):
             raise ValueError(
                 f"FewLabelsSampling looks into a FewLabelsClassifier, got "
@@ -236,7 +239,8 @@ class FewLabelsSampling(QueryStrategy):
         if not same_rows or not np.array_equal(model.labeled_indices_, pool.labeled):
             raise ValueError(
                 "model was fitted to other rows or labels than X and y: fit it again, "
-                "or call its refit_labels."
+                "or call its refit_labels. Instead of balance=True, which repeats "
+                "rows, use its class_weight='balanced'."
             )
         self._rng = check_random_state(self.random_state)
         n = pool.candidates.size

@@ -275,6 +275,7 @@ class QueryLoop(PartialLabelClassifier):
                 "answers: give one label per row, in the same order."
             )
         known = ~unlabeled_mask(given)
+        self._check_kind(given, known)
         if not unlabeled_mask(self.y_[rows[known]]).all():
             self._forget()
         surprise, before = np.nan, None
@@ -285,7 +286,7 @@ class QueryLoop(PartialLabelClassifier):
             if known.any():
                 surprise = float(np.mean(self._answers(rows[known]) != given[known]))
         self.y_[rows[known]] = given[known]
-        self.declined_[rows[~known]] = True
+        self.declined_[rows] = ~known
         self._reward(surprise)
         changed = np.nan
         if known.any() and self._n_classes() > 1:
@@ -306,6 +307,26 @@ class QueryLoop(PartialLabelClassifier):
                 seconds + perf_counter() - answered,
             )
         )
+
+    def _check_kind(self, given: NDArray[Any], known: NDArray[np.bool_]) -> None:
+        """Raise where answers cannot stand beside the labels in `y_`."""
+        answers, kind = given[known], self.y_.dtype
+        try:
+            fits = answers.astype(kind).tolist() == answers.tolist()
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise ValueError(
+                f"Answers such as {answers[0]!r} cannot be put into a y of type "
+                f"{kind}: pass y as an array of objects, with None for rows without a "
+                "label."
+            )
+        integer_holes = given.dtype.kind == "i" and not known.all()
+        if integer_holes and kind.kind == "f" and np.any(self.y_ == UNLABELED):
+            raise ValueError(
+                "-1 among integer answers means no answer, but y has a class -1: give "
+                "answers as floats, like y."
+            )
 
     def _reward(self, surprise: float) -> None:
         """Tell the strategy what its rows were worth."""

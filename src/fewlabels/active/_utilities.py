@@ -13,6 +13,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import row_norms
 
+EPS = np.finfo(np.float64).eps
+
 
 def _probabilities(proba: ArrayLike) -> NDArray[np.float64]:
     return check_array(proba, dtype=np.float64, input_name="proba")
@@ -304,7 +306,8 @@ def conditioned(
     if labeled.size == 0:
         return np.array(K_candidates, dtype=np.float64)
     A = K_labeled[labeled].astype(np.float64)
-    A[np.diag_indices_from(A)] += ridge
+    # Next to a kernel of large numbers a small ridge would be lost to rounding.
+    A[np.diag_indices_from(A)] += max(ridge, 10 * EPS * np.trace(A))
     return K_candidates - K_labeled @ linalg.solve(
         A, K_candidates[labeled], assume_a="pos"
     )
@@ -438,6 +441,8 @@ def select_batch(
     array([0, 2])
     """
     u = np.asarray(utilities, dtype=np.float64)
+    if np.isnan(u).any():
+        raise ValueError("utilities holds NaN: leave out rows of unknown utility.")
     if not 1 <= n_queries <= u.size:
         raise ValueError(
             f"n_queries={n_queries}, but there are {u.size} rows to choose from."
