@@ -35,6 +35,10 @@ class TestMMD:
         value = mmd_squared(convert(X), Z, gamma=0.3)
         assert_allclose(value, k[0] + k[1] - 2 * k[2])
 
+    def test_other_features(self):
+        with pytest.raises(ValueError, match="2 features but X_target has 1"):
+            mmd_squared([[0.0, 1.0]], [[1.0]])
+
     def test_trace_form(self, rng):
         X, is_source = rng.normal(size=(7, 2)), np.arange(7) < 3
         e = mean_difference(is_source)
