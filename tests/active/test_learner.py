@@ -233,6 +233,38 @@ class TestActiveLearner:
         again = FewLabelsClassifier(bank="fast", random_state=0).fit(X, model.y_)
         assert_allclose(model.predict_proba(X), again.predict_proba(X))
 
+    def test_it_judges_itself_now_and_then(self, moons, monkeypatch):
+        X, y_true, y = moons
+        judged = []
+        refit = FewLabelsClassifier.refit_labels
+
+        def watched(self, y, *, judge=True):
+            judged.append((int(np.sum(y != -1)), judge))
+            return refit(self, y, judge=judge)
+
+        monkeypatch.setattr(FewLabelsClassifier, "refit_labels", watched)
+        model = ActiveLearner(
+            FewLabelsClassifier(bank="fast", random_state=0), budget=5
+        )
+        model.fit(X, y, oracle=lambda rows: y_true[rows])  # from 6 labels to 11
+        assert judged == [
+            (7, False),
+            (8, True),
+            *((n, n == 10) for n in (9, 10, 11)),
+        ] + [(11, True)]
+        assert "not asked" not in model.estimator_.expected_error_.note
+
+    def test_balance_after_a_round_that_needed_none(self, moons):
+        """The bank of repeated rows must not be kept."""
+        X, y_true, _ = moons
+        only = np.full(80, -1)
+        only[[*np.flatnonzero(y_true == 0)[:2], np.flatnonzero(y_true)[0]]] = 0, 0, 1
+        model = ActiveLearner(FewLabelsClassifier(bank="fast"), balance=True)
+        model.fit(X, only)
+        for row in (np.flatnonzero(y_true)[1], np.flatnonzero(y_true)[2]):
+            model.teach([row], [1])
+        assert model.n_queries_ == 2
+
     def test_strategies_are_rewarded_and_left_alone(self, moons):
         X, y_true, y = moons
         strategy = EGExploration(UncertaintySampling(), random_state=0)

@@ -114,11 +114,13 @@ def ensemble_members(
             if k not in kept:
                 every = np.arange(bank.n_rows)
                 kept[k] = _kernel_columns(bank, k, every, view).astype(np.float32)
-            K = kept[k][np.ix_(seen, ends)].astype(np.float64)
-        A = (K[: J.size, : J.size] + K[: J.size, : J.size].T) / 2
+            K = kept[k].take(ends, axis=1).take(seen, axis=0)
+        A = ((K[: J.size, : J.size] + K[: J.size, : J.size].T) / 2).astype(np.float64)
         A[np.diag_indices_from(A)] += ridge / labelled.importance
         right = np.hstack([labelled.Y, K[: J.size, J.size :]])
-        fitted = K[J.size :, : J.size] @ linalg.solve(A, right, assume_a="pos")
+        # Exact coefficients, then the large product in the precision of the kernel.
+        coefs = linalg.solve(A, right, assume_a="pos").astype(K.dtype)
+        fitted = K[J.size :, : J.size] @ coefs
         members.append(
             Member(
                 float(shares[k] / shares[order].sum()),

@@ -13,6 +13,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import row_norms
 
+from fewlabels._linalg import FLOATS
+
 EPS = np.finfo(np.float64).eps
 
 
@@ -384,12 +386,14 @@ def variance_reduction(
     >>> variance_reduction(X @ X.T, [0, 1])
     array([1.25, 2.  ])
     """
-    P, candidates = np.asarray(P, dtype=np.float64), np.asarray(candidates)
+    P, candidates = check_array(P, dtype=FLOATS), np.asarray(candidates)
     own = np.maximum(P[candidates, np.arange(candidates.size)], 0)
     if sample_weight is None:
-        squares = np.mean(P**2, axis=0)
+        w = np.full(P.shape[0], 1 / P.shape[0])
     else:
-        squares = np.average(P**2, axis=0, weights=np.asarray(sample_weight))
+        w = np.asarray(sample_weight, dtype=np.float64)
+        w = w / w.sum()
+    squares = np.asarray(w.astype(P.dtype) @ P**2, dtype=np.float64)
     return squares / (own + ridge)
 
 
