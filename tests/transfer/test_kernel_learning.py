@@ -59,8 +59,8 @@ def test_infinite_norm_adds_all_kernels(kernels):
     assert_allclose(
         outputs, machine.decision_function(sum(matrices)), rtol=1e-4, atol=1e-4
     )
-    large = lp_norm_mkl(matrices, y, p=200.0).weights
-    assert_allclose(large, 1, atol=0.05)
+    large = lp_norm_mkl(matrices, y, p=1000.0).weights
+    assert_allclose(large, 1, atol=0.02)
 
 
 def test_one_kernel_is_a_machine(kernels):
