@@ -386,14 +386,12 @@ def variance_reduction(
     >>> variance_reduction(X @ X.T, [0, 1])
     array([1.25, 2.  ])
     """
-    P, candidates = check_array(P, dtype=FLOATS), np.asarray(candidates)
-    own = np.maximum(P[candidates, np.arange(candidates.size)], 0)
-    if sample_weight is None:
-        w = np.full(P.shape[0], 1 / P.shape[0])
-    else:
-        w = np.asarray(sample_weight, dtype=np.float64)
-        w = w / w.sum()
-    squares = np.asarray(w.astype(P.dtype) @ P**2, dtype=np.float64)
+    C: NDArray[Any] = check_array(P, dtype=FLOATS)
+    rows = np.asarray(candidates)
+    own = np.maximum(C[rows, np.arange(rows.size)], 0)
+    weights = np.ones(C.shape[0]) if sample_weight is None else sample_weight
+    w = np.asarray(weights, dtype=np.float64)
+    squares = (w / w.sum()).astype(C.dtype) @ C**2
     return squares / (own + ridge)
 
 
