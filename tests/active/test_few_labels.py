@@ -9,6 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from fewlabels import FewLabelsClassifier
 from fewlabels.active import ActiveLearner, FewLabelsSampling, ensemble_members, margin
@@ -151,6 +153,17 @@ def test_rows_without_kernels():
     assert ensemble_members(model, np.arange(6), np.arange(1)) == []
     rows, _ = FewLabelsSampling(random_state=0).query(X, y, model=model, n_queries=2)
     assert np.unique(rows).size == 2
+
+
+def test_the_last_step_of_a_pipeline(fitted):
+    X, _, y, model = fitted
+    steps = make_pipeline(FunctionTransformer(), FewLabelsClassifier(bank="fast"))
+    steps.set_params(fewlabelsclassifier__random_state=0).fit(X, y)
+    strategy = FewLabelsSampling(random_state=0)
+    assert_array_equal(
+        strategy.query(X, y, model=steps).indices,
+        strategy.query(X, y, model=model).indices,
+    )
 
 
 def test_wrong_models(fitted):

@@ -106,6 +106,28 @@ class TestEveryLearner:
             with pytest.raises(ValueError, match="indices must hold row numbers"):
                 model.teach(wrong, np.zeros(len(wrong), int))
 
+    def test_a_row_is_answered_after_all(self, learner, moons):
+        X, _, y = moons
+        row = np.flatnonzero(y == -1)[0]
+        model = clone(learner).fit(X, y).teach([row], [-1])
+        assert_array_equal(np.flatnonzero(model.declined_), [row])
+        assert not model.teach([row], [1]).declined_.any()
+
+    @pytest.mark.parametrize("answer", [0.5, "yes"])
+    def test_answers_of_another_kind(self, learner, moons, answer):
+        X, _, y = moons
+        with pytest.raises(ValueError, match="cannot be put into a y of type int"):
+            clone(learner).fit(X, y, oracle=lambda rows: [answer] * len(rows))
+
+    def test_no_answer_beside_a_class_of_its_name(self, learner, moons):
+        X, y_true, y = moons
+        signs = np.where(y == -1, np.nan, 2.0 * y - 1)
+        model = clone(learner).set_params(budget=12)
+        with pytest.raises(ValueError, match="y has a class -1"):
+            model.fit(X, signs, oracle=lambda rows: 2 * y_true[rows] - 1)
+        model.fit(X, signs, oracle=lambda rows: 2.0 * y_true[rows] - 1)
+        assert not model.declined_.any()
+
     def test_start_without_labels(self, learner):
         X, y_true = make_blobs(60, centers=3, cluster_std=0.4, random_state=1)
         model = clone(learner).set_params(batch_size=3, budget=15)
@@ -210,6 +232,38 @@ class TestActiveLearner:
         assert len(fits) == 1
         again = FewLabelsClassifier(bank="fast", random_state=0).fit(X, model.y_)
         assert_allclose(model.predict_proba(X), again.predict_proba(X))
+
+    def test_it_judges_itself_now_and_then(self, moons, monkeypatch):
+        X, y_true, y = moons
+        judged = []
+        refit = FewLabelsClassifier.refit_labels
+
+        def watched(self, y, *, judge=True):
+            judged.append((int(np.sum(y != -1)), judge))
+            return refit(self, y, judge=judge)
+
+        monkeypatch.setattr(FewLabelsClassifier, "refit_labels", watched)
+        model = ActiveLearner(
+            FewLabelsClassifier(bank="fast", random_state=0), budget=5
+        )
+        model.fit(X, y, oracle=lambda rows: y_true[rows])  # from 6 labels to 11
+        assert judged == [
+            (7, False),
+            (8, True),
+            *((n, n == 10) for n in (9, 10, 11)),
+        ] + [(11, True)]
+        assert "not asked" not in model.estimator_.expected_error_.note
+
+    def test_balance_after_a_round_that_needed_none(self, moons):
+        """The bank of repeated rows must not be kept."""
+        X, y_true, _ = moons
+        only = np.full(80, -1)
+        only[[*np.flatnonzero(y_true == 0)[:2], np.flatnonzero(y_true)[0]]] = 0, 0, 1
+        model = ActiveLearner(FewLabelsClassifier(bank="fast"), balance=True)
+        model.fit(X, only)
+        for row in (np.flatnonzero(y_true)[1], np.flatnonzero(y_true)[2]):
+            model.teach([row], [1])
+        assert model.n_queries_ == 2
 
     def test_strategies_are_rewarded_and_left_alone(self, moons):
         X, y_true, y = moons

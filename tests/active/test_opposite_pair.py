@@ -63,6 +63,15 @@ def test_it_ends():
     assert far.y[1] == 1
 
 
+def test_a_row_that_nobody_knows():
+    X = np.array([[0.0], [0.5], [0.6], [1.0]])
+    y = np.array([0, -1, -1, 1])
+    pair = find_opposite_pair(X, y, lambda rows: [-1 if rows[0] == 1 else 1])
+    assert_array_equal(pair.indices, [1, 2])
+    assert_array_equal(pair.y, [0, -1, 1, 1])
+    assert_allclose(pair.distances, [1, 1, 0.6])
+
+
 def test_wrong_use():
     X, ask = np.arange(4.0)[:, None], lambda rows: ["x"]
     with pytest.raises(ValueError, match="A pair has two classes, but y has 3"):

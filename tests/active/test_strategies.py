@@ -2,6 +2,8 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import inspect
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,11 +21,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fewlabels import FewLabelsClassifier
 from fewlabels.active import (
+    ActiveMLSampling,
     ClusterCoverage,
     EGExploration,
     ExpectedGradientLength,
     FewLabelsSampling,
     QueryByCommittee,
+    QueryStrategy,
     RandomSampling,
     SoftmaxExploration,
     ThompsonExploration,
@@ -61,10 +65,16 @@ def moons():
     return X, y_true, hide_labels(y_true, n_labeled=8, random_state=0)
 
 
+def test_one_signature():
+    known = {type(strategy) for strategy in STRATEGIES}
+    for kind in known | {ActiveMLSampling, FewLabelsSampling}:
+        assert inspect.signature(kind.query) == inspect.signature(QueryStrategy.query)
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
 class TestEveryStrategy:
     @pytest.mark.parametrize("diversity", [0.0, 1.0])
-    def test_one_signature(self, strategy, moons, diversity):
+    def test_rows_and_utilities(self, strategy, moons, diversity):
         X, _, y = moons
         rows, utilities = clone(strategy).query(X, y, n_queries=5, diversity=diversity)
         assert np.unique(rows).size == 5
@@ -104,6 +114,8 @@ class TestEveryStrategy:
         for wrong in (0, 73, 1.5):
             with pytest.raises(ValueError, match="n_queries must be an int from 1 to"):
                 clone(strategy).query(X, y, n_queries=wrong)
+        with pytest.raises(ValueError, match="diversity must be >= 0"):
+            clone(strategy).query(X, y, diversity=-1.0)
 
     def test_wrong_candidates(self, strategy, moons):
         X, _, y = moons
@@ -230,6 +242,13 @@ class Column(StandardScaler):
 
 
 class TestVarianceReduction:
+    def test_large_numbers(self, rng):
+        """A ridge of 1 is lost beside them, and three columns make no full rank."""
+        X, y = 1e8 * rng.normal(size=(30, 3)), np.repeat([0, 1, -1], 10)
+        rows, utilities = VarianceReduction(random_state=0).query(X, y, n_queries=3)
+        assert np.unique(rows).size == 3
+        assert np.isfinite(utilities[20:]).all()
+
     def test_greedy_design(self, rng):
         """Each row of a batch minimises the mean variance, given those before it."""
         X = rng.normal(size=(25, 3))
@@ -288,6 +307,11 @@ class TestClusterCoverage:
         rows, _ = ClusterCoverage(random_state=0).query([[0.0]], [-1])
         assert_array_equal(rows, [0])
 
+    def test_most_rows_are_copies(self):
+        X = np.repeat([[0.0], [1e9]], [50, 10], axis=0)
+        rows, _ = ClusterCoverage(2, random_state=0).query(X, [-1] * 60, n_queries=2)
+        assert_array_equal(X[rows], [[0], [1e9]])
+
 
 class TestEGExploration:
     def test_update_is_the_formula(self, moons):
@@ -319,6 +343,15 @@ class TestEGExploration:
         )
         assert np.unique(drawn).size > 30
 
+    def test_random_rows_are_drawn_from_all(self, moons):
+        """Also where the strategy has looked at a few rows only."""
+        X, _, y = moons
+        model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+        inner = FewLabelsSampling(max_candidates=5, random_state=0)
+        wild = EGExploration(inner, rates=[1.0], random_state=0)
+        rows, _ = wild.query(X, y, n_queries=20, model=model)
+        assert np.unique(rows).size == 20
+
     def test_the_rate_that_pays_is_learned(self, moons):
         X, _, y = moons
         strategy = EGExploration(RandomSampling(), rates=[0.0, 1.0], random_state=0)
@@ -334,8 +367,9 @@ class TestEGExploration:
             EGExploration(RandomSampling()).update(1.0)
         with pytest.raises(ValueError, match="rates must lie between 0 and 1"):
             EGExploration(RandomSampling(), rates=[2.0]).query(X, y)
-        with pytest.raises(ValueError, match="kappa must lie"):
-            EGExploration(RandomSampling(), kappa=2).query(X, y)
+        for kappa in (0, 2):
+            with pytest.raises(ValueError, match="kappa must lie"):
+                EGExploration(RandomSampling(), kappa=kappa).query(X, y)
         strategy = EGExploration(RandomSampling())
         strategy.query(X, y)
         with pytest.raises(ValueError, match="reward must lie between 0 and 1"):

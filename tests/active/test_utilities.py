@@ -222,5 +222,7 @@ class TestBatch:
             select_batch([1, 2], 3)
         with pytest.raises(ValueError, match="diversity must be >= 0"):
             select_batch([1, 2], 1, diversity=-1)
+        with pytest.raises(ValueError, match="utilities holds NaN"):
+            select_batch([1, np.nan], 1)
         with pytest.raises(ValueError, match="pass X"):
             select_batch([1, 2], 2, diversity=1)

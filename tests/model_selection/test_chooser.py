@@ -115,6 +115,20 @@ class TestRefitting:
         assert_allclose(model.decision_function(X), fresh.decision_function(X))
         assert str(model.expected_error_) == str(fresh.expected_error_)
 
+    def test_without_a_judgement(self):
+        X, y_true, y = moons()
+        other = hide_labels(y_true, n_labeled=30, random_state=5)
+        fresh = FewLabelsClassifier(bank="fast", random_state=0).fit(X, other)
+        model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+        temperature = model.temperature_
+        model.refit_labels(other, judge=False)
+        assert_allclose(model.decision_function(X), fresh.decision_function(X))
+        assert_array_equal(model.transduction_, fresh.transduction_)
+        assert model.temperature_ == temperature
+        for estimate in (model.expected_error_, model.baseline_error_, model.gain_):
+            assert str(estimate) == "unknown: it was not asked for"
+        assert "unknown" in model.explain()
+
     def test_classes_may_change(self):
         X, _, y = moons()
         model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)

@@ -38,6 +38,16 @@ def test_eigenproblem(sample):
     assert np.all(np.diff(values) <= 0)
 
 
+def test_kernels_of_large_numbers(sample):
+    """K L K + mu I is then singular to the computer, but the means can be equal."""
+    X, is_source = sample
+    K = 1e12 * X @ X.T
+    values, W = transfer_components(K, is_source, 2)
+    assert_allclose(values, transfer_components(X @ X.T, is_source, 2, mu=1e-24).values)
+    Z = K @ W
+    assert np.abs(mean_difference(is_source) @ Z).max() < 1e-6 * Z.std()
+
+
 def test_no_other_components_are_better(sample, rng):
     X, is_source = sample
     K = rbf_kernel(X)

@@ -35,6 +35,10 @@ class TestMMD:
         value = mmd_squared(convert(X), Z, gamma=0.3)
         assert_allclose(value, k[0] + k[1] - 2 * k[2])
 
+    def test_other_features(self):
+        with pytest.raises(ValueError, match="2 features but X_target has 1"):
+            mmd_squared([[0.0, 1.0]], [[1.0]])
+
     def test_trace_form(self, rng):
         X, is_source = rng.normal(size=(7, 2)), np.arange(7) < 3
         e = mean_difference(is_source)
@@ -75,8 +79,10 @@ class TestMMDE:
         """It is minimised: with more weight on the variance the domains fall apart."""
         X = rng.normal(size=(12, 2))
         domains = np.repeat([1, -2], 6)
-        near = mmde(X, domains, n_neighbors=2, lam=0.01)
-        far = mmde(X, domains, n_neighbors=2, lam=1.0)
+        near, far = (
+            mmde(X, domains, n_neighbors=2, lam=lam, solver="SCS", eps=1e-4)
+            for lam in (0.01, 1.0)
+        )
         assert near.mmd2 < far.mmd2
         assert np.trace(near.kernel) < np.trace(far.kernel)
 

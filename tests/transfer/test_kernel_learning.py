@@ -59,8 +59,8 @@ def test_infinite_norm_adds_all_kernels(kernels):
     assert_allclose(
         outputs, machine.decision_function(sum(matrices)), rtol=1e-4, atol=1e-4
     )
-    large = lp_norm_mkl(matrices, y, p=200.0).weights
-    assert_allclose(large, 1, atol=0.05)
+    large = lp_norm_mkl(matrices, y, p=1000.0).weights
+    assert_allclose(large, 1, atol=0.02)
 
 
 def test_one_kernel_is_a_machine(kernels):
@@ -77,10 +77,14 @@ def test_norm_one_leaves_kernels_out(rng):
     kernels = [np.outer(x, x) for x in X.T]
     y = np.sign(X[:, 0] + 0.1 * rng.normal(size=60))
     few, many = (
-        lp_norm_mkl(kernels, y, p=p, tol=1e-4, max_iter=500).weights for p in (1.0, 2.0)
+        lp_norm_mkl(kernels, y, p=p, tol=1e-5, max_iter=500) for p in (1.0, 2.0)
     )
-    assert few.argmax() == 0
-    assert np.count_nonzero(few > 0.01) < np.count_nonzero(many > 0.01)
+    assert few.weights.argmax() == 0
+    used = few.weights > 0.01
+    assert np.count_nonzero(used) < np.count_nonzero(many.weights > 0.01)
+    # The condition of the l1-norm: kernels in use have the largest form, all the same.
+    forms = np.array([few.dual_coef @ K @ few.dual_coef for K in kernels])
+    assert_allclose(forms[used], forms.max(), rtol=1e-2)
 
 
 class TestClassifier:

@@ -107,7 +107,8 @@ class TestITML:
 
     def test_noise_is_shrunk(self, rng):
         y = np.arange(200) % 2
-        X = np.column_stack([y + 0.3 * rng.normal(size=200), 5 * rng.normal(size=200)])
+        noise = 20 * rng.normal(size=200)
+        X = np.column_stack([y + 0.3 * rng.normal(size=200), noise])
         Z = ITML(random_state=0).fit(X[:60], y[:60]).transform(X)
         scores = [
             KNeighborsClassifier(3).fit(R[:60], y[:60]).score(R[60:], y[60:])

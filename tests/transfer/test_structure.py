@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.linalg import subspace_angles
+from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels.transfer import (
     ASOClassifier,
@@ -79,6 +80,13 @@ def test_no_component_means_independent_rules(rng, fit_intercept):
             assert_allclose((Y * slope).mean(), 0, atol=1e-5)
         else:
             assert_allclose(b, 0)
+
+
+def test_a_failed_search_is_told(rng):
+    """Numbers so large that L-BFGS finds no step; two rounds are no excuse."""
+    X, y = 1e12 * rng.normal(size=(60, 4)), np.arange(60) % 2
+    with pytest.warns(ConvergenceWarning, match="scale the features"):
+        ASOClassifier().fit(X, y, sample_domain=np.repeat([1, -2], 30))
 
 
 def test_the_source_helps(rng):

@@ -115,6 +115,8 @@ class QueryStrategy(BaseEstimator):
         """
         pool = make_pool(X, y, candidates)
         check_count(n_queries, pool.candidates.size)
+        if not diversity >= 0:
+            raise ValueError(f"diversity must be >= 0, got {diversity}.")
         utilities = self._utilities(pool, model)
         places = self._select(pool, utilities, n_queries, diversity)
         return as_query(pool, places, utilities)
@@ -313,8 +315,9 @@ def class_probabilities(model: Any, X: Any) -> NDArray[np.float64]:
         Probabilities of its classes.
     """
     if not hasattr(model, "predict_proba"):
+        given = model.estimator if isinstance(model, LabeledOnly) else model
         raise ValueError(
-            f"{type(model).__name__} has no predict_proba, which says how sure it is: "
+            f"{type(given).__name__} has no predict_proba, which says how sure it is: "
             "wrap it in sklearn.calibration.CalibratedClassifierCV."
         )
     return model.predict_proba(X)

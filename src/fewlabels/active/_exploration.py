@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from fewlabels.active._base import Pool, Query, QueryStrategy
+from fewlabels.active._base import Pool, Query, QueryStrategy, make_pool
 
 
 def _checked_reward(reward: float) -> float:
@@ -45,7 +45,7 @@ class EGExploration(QueryStrategy):
     beta : float, default=0.01
         Added to all rewards; it keeps rates alive that are seldom drawn.
     kappa : float, default=0.1
-        Share of draws in which all rates are equally probable.
+        Share of draws in which all rates are equally probable, larger than 0.
     random_state : int, RandomState instance or None, default=None
         Seed; with an int the draws go on from query to query.
 
@@ -104,8 +104,10 @@ class EGExploration(QueryStrategy):
         rates = np.asarray(self.rates, dtype=np.float64)
         if rates.ndim != 1 or not rates.size or rates.min() < 0 or rates.max() > 1:
             raise ValueError(f"rates must lie between 0 and 1, got {self.rates!r}.")
-        if not 0 <= self.kappa <= 1:
-            raise ValueError(f"kappa must lie between 0 and 1, got {self.kappa}.")
+        if not 0 < self.kappa <= 1:  # without it, a weight of zero divides by zero
+            raise ValueError(
+                f"kappa must lie above 0 and be at most 1, got {self.kappa}."
+            )
         if getattr(self, "weights_", np.empty(0)).size != rates.size:
             self.weights_ = np.full(rates.size, 1 / rates.size)
             self._rng = check_random_state(self.random_state)
@@ -156,7 +158,7 @@ class EGExploration(QueryStrategy):
         )
         explored = self._rng.uniform(size=n_queries) < self.rate_
         kept = found.indices[~explored]
-        free = np.flatnonzero(~np.isnan(found.utilities))
+        free = make_pool(X, y, candidates).candidates
         others = np.setdiff1d(free, kept)
         drawn = self._rng.choice(others, int(explored.sum()), replace=False)
         rows = found.indices.copy()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from fewlabels.active._base import Pool, QueryStrategy, fit_model
@@ -113,11 +114,13 @@ def ensemble_members(
             if k not in kept:
                 every = np.arange(bank.n_rows)
                 kept[k] = _kernel_columns(bank, k, every, view).astype(np.float32)
-            K = kept[k][np.ix_(seen, ends)].astype(np.float64)
-        A = (K[: J.size, : J.size] + K[: J.size, : J.size].T) / 2
+            K = kept[k].take(ends, axis=1).take(seen, axis=0)
+        A = ((K[: J.size, : J.size] + K[: J.size, : J.size].T) / 2).astype(np.float64)
         A[np.diag_indices_from(A)] += ridge / labelled.importance
         right = np.hstack([labelled.Y, K[: J.size, J.size :]])
-        fitted = K[J.size :, : J.size] @ linalg.solve(A, right, assume_a="pos")
+        # Exact coefficients, then the large product in the precision of the kernel.
+        coefs = linalg.solve(A, right, assume_a="pos").astype(K.dtype)
+        fitted = K[J.size :, : J.size] @ coefs
         members.append(
             Member(
                 float(shares[k] / shares[order].sum()),
@@ -227,6 +230,8 @@ class FewLabelsSampling(QueryStrategy):
         if model is None:
             given = FewLabelsClassifier() if self.estimator is None else self.estimator
             model = fit_model(given, pool.X, pool.y)
+        if isinstance(model, Pipeline):
+            model = model[-1]
         if not isinstance(model, FewLabelsClassifier):
             raise ValueError(
                 f"FewLabelsSampling looks into a FewLabelsClassifier, got "
@@ -236,7 +241,8 @@ class FewLabelsSampling(QueryStrategy):
         if not same_rows or not np.array_equal(model.labeled_indices_, pool.labeled):
             raise ValueError(
                 "model was fitted to other rows or labels than X and y: fit it again, "
-                "or call its refit_labels."
+                "or call its refit_labels. Instead of balance=True, which repeats "
+                "rows, use its class_weight='balanced'."
             )
         self._rng = check_random_state(self.random_state)
         n = pool.candidates.size

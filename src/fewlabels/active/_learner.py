@@ -37,11 +37,14 @@ from fewlabels.active._elm import (
 )
 from fewlabels.active._strategies import ClusterCoverage, UncertaintySampling
 from fewlabels.active._utilities import margin, middle_certainty, select_batch
+from fewlabels.model_selection import FewLabelsClassifier
 from fewlabels.semi_supervised._base import PartialLabelClassifier
 from fewlabels.semi_supervised._co_training import view_columns
 from fewlabels.semi_supervised._wrappers import accepts_sparse
 
 Oracle = Callable[[NDArray[np.intp]], Any]
+# While it asks, a model that judges itself does so again after so many more labels.
+JUDGED_AGAIN = 1.25
 
 
 class QueryRound(NamedTuple):
@@ -160,14 +163,19 @@ class QueryLoop(PartialLabelClassifier):
         self.n_queries_ = 0
         self.stop_reason_ = "no oracle"
         self._has_model = False
+        self._asking = oracle is not None
         self._start()
         if oracle is None or self._n_classes() > 1:
             self._learn(np.flatnonzero(~unlabeled_mask(self.y_)))
             self._has_model = True
         if oracle is not None:
             self._loop(oracle)
+        self._asking = False
         self._finish()
         return self
+
+    def _n_labeled(self) -> int:
+        return int(np.count_nonzero(~unlabeled_mask(self.y_)))
 
     def _n_classes(self) -> int:
         known = self.y_[~unlabeled_mask(self.y_)]
@@ -275,17 +283,18 @@ class QueryLoop(PartialLabelClassifier):
                 "answers: give one label per row, in the same order."
             )
         known = ~unlabeled_mask(given)
+        self._check_kind(given, known)
         if not unlabeled_mask(self.y_[rows[known]]).all():
             self._forget()
         surprise, before = np.nan, None
-        n_labeled = int(np.count_nonzero(~unlabeled_mask(self.y_)))
+        n_labeled = self._n_labeled()
         others = np.setdiff1d(np.flatnonzero(unlabeled_mask(self.y_)), rows)
         if self._has_model:
             before = self._answers(others)
             if known.any():
                 surprise = float(np.mean(self._answers(rows[known]) != given[known]))
         self.y_[rows[known]] = given[known]
-        self.declined_[rows[~known]] = True
+        self.declined_[rows] = ~known
         self._reward(surprise)
         changed = np.nan
         if known.any() and self._n_classes() > 1:
@@ -306,6 +315,26 @@ class QueryLoop(PartialLabelClassifier):
                 seconds + perf_counter() - answered,
             )
         )
+
+    def _check_kind(self, given: NDArray[Any], known: NDArray[np.bool_]) -> None:
+        """Raise where answers cannot stand beside the labels in `y_`."""
+        answers, kind = given[known], self.y_.dtype
+        try:
+            fits = answers.astype(kind).tolist() == answers.tolist()
+        except (TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise ValueError(
+                f"Answers such as {answers[0]!r} cannot be put into a y of type "
+                f"{kind}: pass y as an array of objects, with None for rows without a "
+                "label."
+            )
+        integer_holes = given.dtype.kind == "i" and not known.all()
+        if integer_holes and kind.kind == "f" and np.any(self.y_ == UNLABELED):
+            raise ValueError(
+                "-1 among integer answers means no answer, but y has a class -1: give "
+                "answers as floats, like y."
+            )
 
     def _reward(self, surprise: float) -> None:
         """Tell the strategy what its rows were worth."""
@@ -382,8 +411,9 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
 
     Notes
     -----
-    A model with `refit_labels`, such as :class:`fewlabels.FewLabelsClassifier`, is
-    fitted once and then only told the new labels.
+    A model with `refit_labels` is fitted once and then only told the new labels.
+    :class:`fewlabels.FewLabelsClassifier` judges itself, and calibrates probabilities,
+    in the end and after every 25 % more labels; that takes longer than to learn them.
 
     Without an oracle, `fit` learns the labels that are there; `query` then says what to
     ask next, and `teach` takes the answers.
@@ -477,19 +507,30 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
         self._rng = check_random_state(self.random_state)
 
     def _learn(self, fresh: NDArray[np.intp]) -> None:
-        extra = np.empty(0, dtype=np.intp)
-        if self.balance:
+        if self.balance:  # other rows in every round, so that nothing can be kept
             extra = upsampled_rows(encode_labels(self.y_).codes, self._rng)
-        if extra.size:
             rows = np.concatenate([np.arange(self.y_.size), extra])
-            self.estimator_ = fit_model(
-                self._estimator(), safe_indexing(self.X_, rows), self.y_[rows]
-            )
+            X, y = safe_indexing(self.X_, rows), self.y_[rows]
+            self.estimator_ = fit_model(self._estimator(), X, y)
         elif hasattr(getattr(self, "estimator_", None), "refit_labels"):
-            self.estimator_.refit_labels(self.y_)
+            self._refit()
         else:
             self.estimator_ = fit_model(self._estimator(), self.X_, self.y_)
+            self._n_judged = self._n_labeled()
         self.classes_ = self.estimator_.classes_
+
+    def _refit(self) -> None:
+        soon = self._asking and self._n_labeled() < JUDGED_AGAIN * self._n_judged
+        if soon and isinstance(self.estimator_, FewLabelsClassifier):
+            self.estimator_.refit_labels(self.y_, judge=False)
+        else:
+            self.estimator_.refit_labels(self.y_)
+            self._n_judged = self._n_labeled()
+
+    def _finish(self) -> None:
+        if self._has_model and not self.balance and self._n_judged < self._n_labeled():
+            self._refit()
+        super()._finish()
 
     def _choose(self, n_queries: int, candidates: NDArray[np.intp]) -> Query:
         return self._strategy.query(

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_array
 
-from fewlabels._labels import encode_labels, with_holes
+from fewlabels._labels import encode_labels, unlabeled_mask, with_holes
 from fewlabels._linalg import FLOATS
 from fewlabels.active._base import make_pool
 
@@ -68,7 +68,8 @@ def find_opposite_pair(
     y : array-like of shape (n_samples,)
         Labels of exactly two classes, with the marker for rows without one.
     oracle : callable
-        Given an array with one row number, returns a sequence with its label.
+        Given an array with one row number, returns a sequence with its label, or with
+        the marker where it does not know.
     max_queries : int, default=10
         Most questions.
     tol : float, default=0.0
@@ -127,7 +128,11 @@ def find_opposite_pair(
         place = int(pairwise_distances_argmin(middle, X[free])[0])
         row, free = free[place], np.delete(free, place)
         asked.append(int(row))
-        (answer,) = np.asarray(oracle(np.array([row])))
+        answers = np.asarray(oracle(np.array([row])))
+        if unlabeled_mask(answers).all():
+            distances.append(distances[-1])
+            continue
+        (answer,) = answers
         found = np.flatnonzero(labels.classes == answer)
         if found.size == 0:
             raise ValueError(

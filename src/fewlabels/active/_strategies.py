@@ -125,7 +125,7 @@ class ClusterCoverage(QueryStrategy):
         near = NearestNeighbors(n_neighbors=max(k_near, 1)).fit(X)
         distance = near.kneighbors()[0].mean(axis=1) if n > 1 else np.zeros(1)
         # Between 0 and 1: typicality orders rows within a cluster only.
-        typical = 1 / (1 + distance / max(float(np.median(distance)), 1e-300))
+        typical = 1 / (1 + distance / (distance.mean() or 1.0))
         sizes = np.bincount(found, minlength=k)
         covered = np.bincount(found[pool.labeled], minlength=k)
         best = np.zeros(n, dtype=bool)

@@ -13,6 +13,10 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import row_norms
 
+from fewlabels._linalg import FLOATS
+
+EPS = np.finfo(np.float64).eps
+
 
 def _probabilities(proba: ArrayLike) -> NDArray[np.float64]:
     return check_array(proba, dtype=np.float64, input_name="proba")
@@ -304,7 +308,8 @@ def conditioned(
     if labeled.size == 0:
         return np.array(K_candidates, dtype=np.float64)
     A = K_labeled[labeled].astype(np.float64)
-    A[np.diag_indices_from(A)] += ridge
+    # Next to a kernel of large numbers a small ridge would be lost to rounding.
+    A[np.diag_indices_from(A)] += max(ridge, 10 * EPS * np.trace(A))
     return K_candidates - K_labeled @ linalg.solve(
         A, K_candidates[labeled], assume_a="pos"
     )
@@ -381,12 +386,12 @@ def variance_reduction(
     >>> variance_reduction(X @ X.T, [0, 1])
     array([1.25, 2.  ])
     """
-    P, candidates = np.asarray(P, dtype=np.float64), np.asarray(candidates)
-    own = np.maximum(P[candidates, np.arange(candidates.size)], 0)
-    if sample_weight is None:
-        squares = np.mean(P**2, axis=0)
-    else:
-        squares = np.average(P**2, axis=0, weights=np.asarray(sample_weight))
+    C: NDArray[Any] = check_array(P, dtype=FLOATS)
+    rows = np.asarray(candidates)
+    own = np.maximum(C[rows, np.arange(rows.size)], 0)
+    weights = np.ones(C.shape[0]) if sample_weight is None else sample_weight
+    w = np.asarray(weights, dtype=np.float64)
+    squares = (w / w.sum()).astype(C.dtype) @ C**2
     return squares / (own + ridge)
 
 
@@ -438,6 +443,8 @@ def select_batch(
     array([0, 2])
     """
     u = np.asarray(utilities, dtype=np.float64)
+    if np.isnan(u).any():
+        raise ValueError("utilities holds NaN: leave out rows of unknown utility.")
     if not 1 <= n_queries <= u.size:
         raise ValueError(
             f"n_queries={n_queries}, but there are {u.size} rows to choose from."

@@ -82,12 +82,18 @@ def transfer_components(
     n = K.shape[0]
     k = min(n_components, n)
     centered = K - K.mean(axis=0)
-    variance = centered.T @ centered
     Ke = K @ mean_difference(is_source)
-    penalty = np.outer(Ke, Ke)
-    penalty.flat[:: n + 1] += mu
-    values, vectors = linalg.eigh(variance, penalty, subset_by_index=[n - k, n - 1])
-    return TransferComponents(values[::-1], signed(vectors[:, ::-1]))
+    # The inverse root of K L K + mu I is (I - c u u') / sqrt(mu), with u along K e. For
+    # a kernel of large numbers, that matrix has no Cholesky factor in floating point.
+    length = linalg.norm(Ke)
+    u = Ke / length if length > 0 else Ke
+    cu = (1 - 1 / np.sqrt(1 + length**2 / mu)) * u
+    whitened = centered - np.outer(centered @ u, cu)
+    values, vectors = linalg.eigh(
+        whitened.T @ whitened / mu, subset_by_index=[n - k, n - 1]
+    )
+    W = (vectors - np.outer(cu, u @ vectors)) / np.sqrt(mu)
+    return TransferComponents(values[::-1], signed(W[:, ::-1]))
 
 
 class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransformer):

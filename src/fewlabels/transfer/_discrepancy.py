@@ -85,6 +85,11 @@ def mmd_squared(
     """
     X_source = check_array(X_source, accept_sparse="csr", dtype=np.float64)
     X_target = check_array(X_target, accept_sparse="csr", dtype=np.float64)
+    if X_source.shape[1] != X_target.shape[1]:
+        raise ValueError(
+            f"X_source has {X_source.shape[1]} features but X_target has "
+            f"{X_target.shape[1]}: rows can only be compared if they have the same."
+        )
     both = (
         sparse.vstack([X_source, X_target], format="csr")
         if sparse.issparse(X_source) or sparse.issparse(X_target)

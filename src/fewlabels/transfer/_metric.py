@@ -16,7 +16,7 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -566,6 +566,6 @@ class CrossDomainMetric(DomainMixin, ITML):
             The similarities.
         """
         check_is_fitted(self)
-        left = check_array(X_source, dtype=np.float64, input_name="X_source")
-        right = check_array(X_target, dtype=np.float64, input_name="X_target")
+        left = validate_data(self, X_source, dtype=np.float64, reset=False)
+        right = validate_data(self, X_target, dtype=np.float64, reset=False)
         return left @ self.metric_ @ right.T

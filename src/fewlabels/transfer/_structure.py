@@ -99,7 +99,7 @@ def fit_huber(
     max_iter : int, default=1000
         Most steps of L-BFGS.
     warn : bool, default=True
-        Whether to warn if these did not suffice.
+        Whether to warn if these did not suffice. If L-BFGS failed, it warns anyway.
 
     Returns
     -------
@@ -130,7 +130,8 @@ def fit_huber(
         method="L-BFGS-B",
         options={"maxiter": max_iter, "gtol": tol, "ftol": 0, "maxfun": 10 * max_iter},
     )
-    if warn and np.abs(result.jac).max(initial=0) > 100 * tol:
+    out_of_steps = result.status == 1
+    if (warn or not out_of_steps) and np.abs(result.jac).max(initial=0) > 100 * tol:
         warnings.warn(
             f"The linear rules did not converge in {result.nit} steps of L-BFGS: scale "
             "the features, or raise alpha.",
