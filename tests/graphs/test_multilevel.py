@@ -85,7 +85,7 @@ def test_the_cycle_is_symmetric_and_near_the_inverse(W, kind):
     graph = spectral(W, kind)
     level = coarser(graph.L, graph.null)
     coarse = csr_array(level.up.T @ graph.L @ level.up)
-    factor = shifted_factor(coarse, graph.bound)
+    factor = shifted_factor(coarse)
     cycle = VCycle([level], factor, csr_array(level.up.T @ graph.null))
     # On what is orthogonal to the null space.
     root = linalg.null_space(graph.null.toarray().T)
@@ -126,3 +126,47 @@ def test_no_convergence_is_told_and_mended(W):
     p = graph.report.n_components
     expected = linalg.eigvalsh(graph.L.toarray())[p : p + 5]
     assert_allclose(values, expected, atol=1e-12)
+
+
+def _lowest(W, kind, k, tol):
+    graph = spectral(W, kind)
+    p = graph.report.n_components
+    values, _ = nonzero_eigenpairs(graph, k, solver="multilevel", tol=tol)
+    return values, linalg.eigvalsh(graph.L.toarray())[p : p + k]
+
+
+def test_what_lies_within_stars_is_found(rng):
+    """Pairs of vertices that are joined weakly: the coarser graph has nothing there."""
+    moons = similarity_graph(make_moons(600, noise=0.1, random_state=0)[0])
+    pairs = [1e-6 * u * np.array([[0, 1], [1, 0]]) for u in rng.uniform(1, 2, 10)]
+    values, expected = _lowest(block_diag([moons, *pairs]), "unnormalized", 2, 1e-9)
+    assert_allclose(values, expected, rtol=1e-6)
+
+
+def test_the_best_of_many_components_is_found(rng):
+    blocks = [
+        similarity_graph(rng.normal(size=(20, 2)), n_neighbors=4) for _ in range(40)
+    ]
+    values, expected = _lowest(block_diag(blocks), "symmetric", 2, 1e-9)
+    assert_allclose(values, expected, rtol=1e-8)
+
+
+def test_stars_do_not_tear_firm_neighbours_apart(rng):
+    """Cliques with weak edges between all of them, in any order of the vertices."""
+    n_cliques, size = 60, 10
+    member = rng.permutation(np.repeat(np.arange(n_cliques), size))
+    n = member.size
+    W = 1e-4 * rng.random((n, n)) * (rng.random((n, n)) < 0.01)
+    W = np.maximum(W, W.T) + np.equal.outer(member, member)
+    A = csr_array(W)
+    star, _ = aggregate(A.indptr, A.indices, A.data)
+    assert all(np.unique(member[star == i]).size == 1 for i in np.unique(star))
+
+
+@pytest.mark.parametrize("solver", ["lanczos", "shift_invert", "multilevel"])
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_the_scale_of_the_weights_does_not_matter(W, solver, scale):
+    graph, scaled = spectral(W, "unnormalized"), spectral(scale * W, "unnormalized")
+    expected, _ = nonzero_eigenpairs(graph, 5, solver=solver, tol=1e-9)
+    values, _ = nonzero_eigenpairs(scaled, 5, solver=solver, tol=1e-9)
+    assert_allclose(values / scale, expected, rtol=1e-6)

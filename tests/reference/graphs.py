@@ -135,16 +135,19 @@ def matrix_function(L, h):
     )
 
 
-def aggregate(W):
+def aggregate(W, strong=0.1):
     """Stars of neighbours: centres in order, then heaviest edges."""
     n = W.shape[0]
     star = [None] * n
     n_stars = 0
     for i in range(n):
         neighbours = [j for j in range(n) if W[i, j] > 0 and j != i]
-        if star[i] is None and all(star[j] is None for j in neighbours):
-            for j in [i, *neighbours]:
-                star[j] = n_stars
+        firm = [j for j in neighbours if W[i, j] >= strong * W[i].max()]
+        if star[i] is None and all(star[j] is None for j in firm):
+            star[i] = n_stars
+            for j in neighbours:
+                if star[j] is None and W[i, j] >= strong * W[j].max():
+                    star[j] = n_stars
             n_stars += 1
     joined = list(star)
     for i in range(n):

@@ -282,3 +282,13 @@ class TestBackwardInduction:
         env = GridWorld("four-rooms")
         values, _ = backward_induction(env.mdp(0.5), 50)
         assert values[0, 0] == -20
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e20])
+def test_the_scale_of_rewards_does_not_matter(rng, scale):
+    transitions = rng.dirichlet(np.ones(5), size=(5, 3))
+    rewards = rng.normal(size=(5, 3))
+    expected = policy_iteration(MDP(transitions, rewards, gamma=0.95))
+    found = policy_iteration(MDP(transitions, scale * rewards, gamma=0.95))
+    assert_array_equal(found.policy, expected.policy)
+    assert_allclose(found.values, scale * expected.values)

@@ -2,7 +2,9 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 import time
@@ -15,12 +17,14 @@ from sklearn.exceptions import NotFittedError
 
 from fewlabels.reinforcement import (
     ConnectionistQAgent,
+    DiscreteSpace,
     DoubleQLearningAgent,
     DQNAgent,
     GridWorld,
     QLearningAgent,
     SarsaAgent,
     Schedule,
+    TabularEnv,
     TrainingHistory,
     WeightedDoubleQLearningAgent,
     evaluate,
@@ -28,6 +32,7 @@ from fewlabels.reinforcement import (
     make_maximization_bias,
     train,
 )
+from fewlabels.reinforcement._base import discrete_size
 from tests.reinforcement.test_tabular import Plain
 
 AGENTS = [
@@ -425,3 +430,59 @@ def test_masks_in_all_agents():
     for agent in AGENTS:
         returns = evaluate(clone(agent).begin(env), env, n_episodes=3, seed=0)
         assert returns.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        QLearningAgent(random_state=0),
+        ConnectionistQAgent(hidden=(4,), random_state=0),
+        DQNAgent(hidden=(8,), learning_starts=8, batch_size=8, random_state=0),
+    ],
+    ids=lambda agent: type(agent).__name__,
+)
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda agent: pickle.loads(pickle.dumps(agent))]
+)
+def test_copies_learn_as_their_originals(agent, copied):
+    env = GridWorld(["S..", "..G"], max_steps=30)
+    agent = clone(agent)
+    train(agent, env, n_episodes=5, seed=0)
+    other, before = copied(agent), agent.q_values(0)
+    for one in (agent, other):
+        train(one, env, n_episodes=5, seed=1, warm_start=True)
+    assert not np.array_equal(agent.q_values(0), before)
+    assert_array_equal(other.q_values(0), agent.q_values(0))
+
+
+def test_a_warm_start_takes_over_changed_parameters():
+    env, agent = GridWorld("cliff"), QLearningAgent(random_state=0)
+    train(agent, env, n_episodes=5, seed=0)
+    before = agent.q_values_
+    train(agent.set_params(alpha=0.0), env, n_episodes=5, seed=1, warm_start=True)
+    assert_array_equal(agent.q_values_, before)
+    with pytest.raises(ValueError, match="alpha"):
+        train(agent.set_params(alpha=2.0), env, n_episodes=1, warm_start=True)
+
+
+def test_evaluation_needs_an_agent_that_has_begun():
+    with pytest.raises(NotFittedError, match="has not begun"):
+        evaluate(DQNAgent(), GridWorld("cliff"))
+
+
+def test_values_that_overflow_are_told():
+    env = TabularEnv([[[1.0], [1.0]]], [[1e308, -1e308]], max_steps=100)
+    agent = QLearningAgent(gamma=1.0, alpha=1.0, random_state=0)
+    with pytest.raises(OverflowError, match="not finite"):
+        train(agent, env, n_episodes=5, seed=0)
+    with pytest.raises(ValueError, match="reward_noise must be finite"):
+        TabularEnv([[[1.0]]], [0.0], reward_noise=np.inf)
+
+
+def test_spaces_of_gymnasium():
+    spaces = pytest.importorskip("gymnasium").spaces
+    assert discrete_size(spaces.Discrete(3)) == 3
+    assert discrete_size(DiscreteSpace(3)) == 3
+    others = [spaces.Discrete(3, start=1), spaces.MultiBinary(3), spaces.Box(0, 1)]
+    for space in [*others, spaces.MultiDiscrete([2, 3])]:
+        assert discrete_size(space) is None

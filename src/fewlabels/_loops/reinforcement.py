@@ -81,7 +81,7 @@ def choose_action(Q, counts, available, state, sign, epsilon, by_visits, step, r
             if skip == 0:
                 return a
             skip -= 1
-    return -1  # no action is available, or a value is not a number
+    raise ValueError("No action is available: a mask must leave one.")
 
 
 @njit(cache=True, nogil=True)
@@ -174,6 +174,8 @@ def learn(
     step_size = schedule_value(alpha, counts[i, state, action])
     error = reward + gamma * future - Q[i, state, action]
     Q[i, state, action] += step_size * error
+    if not math.isfinite(Q[i, state, action]):
+        raise OverflowError("A value is not finite: scale rewards, or gamma < 1.")
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances_argmin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
 
 from fewlabels._sklearn import discretize
 from fewlabels.cluster._rls import _by_first_row
@@ -30,16 +31,40 @@ SAMPLE_PER_CLUSTER = 5000
 
 
 def _by_kmeans(rows: NDArray[Any], n_clusters: int, n_init: int, rng: Any) -> Any:
-    # tol=0 goes on until no row moves, so that every row is nearest to its own mean.
-    model = KMeans(n_clusters, n_init=n_init, tol=0.0, random_state=rng)
     n_sample = SAMPLE_PER_CLUSTER * n_clusters
+    init: Any = "k-means++"
     if n_init > 1 and rows.shape[0] > n_sample:
         # The best start is known from a sample; one run with all rows goes on from it.
-        sample = rows[rng.choice(rows.shape[0], n_sample, replace=False)]
-        model = KMeans(
-            n_clusters, init=model.fit(sample).cluster_centers_, n_init=1, tol=0.0
-        )
+        init, n_init = _sampled_centers(rows, n_clusters, n_sample, n_init, rng), 1
+    # tol=0 goes on until no row moves, so that every row is nearest to its own mean.
+    model = KMeans(n_clusters, init=init, n_init=n_init, tol=0.0, random_state=rng)
     return model.fit(rows).labels_
+
+
+def _sampled_centers(
+    rows: NDArray[Any], n_clusters: int, n_sample: int, n_init: int, rng: Any
+) -> NDArray[Any]:
+    """Means of the best run of k-means with a sample, in which no far rows are missing.
+
+    Some of it are drawn uniformly, some from each cluster of a uniform sample, and some
+    by their squared distance from the means of these: a small cluster, known or missed,
+    counts as much there as in the sum of squares. Weights make up for unequal chances.
+    """
+    n = rows.shape[0]
+    uniform = rows[rng.choice(n, n_sample, replace=False)]
+    with warnings.catch_warnings():
+        # A sample may hold fewer distinct rows than all of them, which are yet to come.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        first = KMeans(n_clusters, n_init=1, random_state=rng).fit(uniform)
+        nearest, far = pairwise_distances_argmin_min(rows, first.cluster_centers_)
+        chance = 1 / n + 1 / (n_clusters * np.bincount(nearest)[nearest])
+        if far.any():
+            chance += far**2 / np.sum(far**2)
+        chance /= chance.sum()
+        drawn = rng.choice(n, n_sample, p=chance)
+        model = KMeans(n_clusters, n_init=n_init, tol=0.0, random_state=rng)
+        model.fit(rows[drawn], sample_weight=1 / (n * chance[drawn]))
+    return model.cluster_centers_
 
 
 def _by_rotation(rows: NDArray[Any], n_clusters: int, n_init: int, rng: Any) -> Any:

@@ -100,36 +100,30 @@ def signed(vectors: NDArray[Any]) -> NDArray[Any]:
 
 
 # The solvers. Each finds the eigenvectors of the k smallest eigenvalues of A among the
-# vectors orthogonal to `null`; there the eigenvalues lie in [0, bound]. Their order and
+# vectors orthogonal to `null`; there the eigenvalues lie in [0, 1]. Their order and
 # signs are free. Those by iteration may raise ArpackNoConvergence.
 
 
-def _dense(
-    A: Any, null: csr_array, k: int, bound: float, **unused: Any
-) -> NDArray[Any]:
+def _dense(A: Any, null: csr_array, k: int, **unused: Any) -> NDArray[Any]:
     # The null space moves above all else, so that what is nearly null does not mix
     # with it.
-    lifted = (null * (2 * bound)) @ null.T + A
+    lifted = (2 * null) @ null.T + A
     lifted = lifted.toarray() if issparse(lifted) else np.asarray(lifted)
     return linalg.eigh(lifted, subset_by_index=[0, k - 1], overwrite_a=True)[1]
 
 
-def _lanczos(
-    A: Any, null: csr_array, k: int, bound: float, **arpack: Any
-) -> NDArray[Any]:
+def _lanczos(A: Any, null: csr_array, k: int, **arpack: Any) -> NDArray[Any]:
     def flipped(x: NDArray[Any]) -> NDArray[Any]:
         x = deflated(null, x)
-        # Twice the bound: the null space, at 0, stays below all others.
-        return deflated(null, 2 * bound * x - A @ x)
+        # Twice the largest: the null space, at 0, stays below all others.
+        return deflated(null, 2 * x - A @ x)
 
     # More Lanczos vectors than usual: the low end of a spectrum is crowded.
     return _arpack(flipped, null, k, max(2 * k + 1, 40), **arpack)
 
 
-def _shift_invert(
-    A: Any, null: csr_array, k: int, bound: float, **arpack: Any
-) -> NDArray[Any]:
-    factor = shifted_factor(A, bound)
+def _shift_invert(A: Any, null: csr_array, k: int, **arpack: Any) -> NDArray[Any]:
+    factor = shifted_factor(A)
 
     def inverted(x: NDArray[Any]) -> NDArray[Any]:
         return deflated(null, factor.solve(deflated(null, x)))
@@ -160,10 +154,8 @@ def _arpack(
     )[1]
 
 
-def _multilevel(
-    A: Any, null: csr_array, k: int, bound: float, **iteration: Any
-) -> NDArray[Any]:
-    return multilevel(A, null, k, bound, _shift_invert, **iteration)
+def _multilevel(A: Any, null: csr_array, k: int, **iteration: Any) -> NDArray[Any]:
+    return multilevel(A, null, k, _shift_invert, **iteration)
 
 
 _SOLVERS: dict[str, Callable[..., NDArray[Any]]] = {
@@ -245,13 +237,14 @@ def nonzero_eigenpairs(
     vectors : ndarray of shape (n_vertices, n_pairs)
         Orthonormal eigenvectors as columns, orthogonal to the null space.
     """
-    L, bound, null = graph.L, graph.bound, graph.null
+    L, null = graph.L, graph.null
     n = L.shape[0]
     if n_pairs == 0:
         return np.empty(0), np.empty((n, 0))
-    A = L
+    # Scaled to norm 1 at most: ARPACK takes what is below 1e-11 for zero.
+    A = L / graph.bound
     if largest:  # the low end of the mirror image
-        A = bound * (eye_array(n, format="csr") if issparse(L) else np.eye(n)) - L
+        A = (eye_array(n, format="csr") if issparse(L) else np.eye(n)) - A
     arpack = {
         "tol": tol,
         "max_iter": max_iter,
@@ -259,9 +252,13 @@ def nonzero_eigenpairs(
     }
     name = _chosen(solver, graph, n_pairs, largest)
     try:
-        vectors = _SOLVERS[name](A, null, n_pairs, bound, **arpack)
+        vectors = _SOLVERS[name](A, null, n_pairs, **arpack)
     except (ArpackNoConvergence, NotConverged) as error:
-        backup = "shift_invert" if issparse(L) and name != "shift_invert" else "dense"
+        # Multilevel factors too; only its own failure leaves that to be tried.
+        factored = name == "shift_invert" or (
+            name == "multilevel" and isinstance(error, ArpackNoConvergence)
+        )
+        backup = "shift_invert" if issparse(L) and not factored else "dense"
         warnings.warn(
             f"The eigenvectors did not converge in {max_iter} restarts "
             f"({error}); using eigen_solver={backup!r}.",
@@ -269,7 +266,7 @@ def nonzero_eigenpairs(
             stacklevel=3,
         )
         arpack["max_iter"] = 100 * max_iter
-        vectors = _SOLVERS[backup](A, null, n_pairs, bound, **arpack)
+        vectors = _SOLVERS[backup](A, null, n_pairs, **arpack)
     # The solvers see transformed eigenvalues; these are those of L.
     values = np.maximum(np.einsum("ij,ij->j", vectors, L @ vectors), 0)
     order = np.argsort(values, kind="stable")

@@ -26,9 +26,9 @@ def sparse_factor(A: csc_array) -> Any:
     )
 
 
-def shifted_factor(A: csr_array, bound: float) -> Any:
+def shifted_factor(A: csr_array) -> Any:
     """Factor a Laplacian that was made definite; the result has `solve`."""
-    return sparse_factor(csc_array(A + SHIFT * bound * eye_array(A.shape[0])))
+    return sparse_factor(csc_array(A + SHIFT * eye_array(A.shape[0])))
 
 
 def deflated(null: csr_array, x: NDArray[Any]) -> NDArray[Any]:

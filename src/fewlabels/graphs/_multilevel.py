@@ -23,6 +23,9 @@ COARSEST = 3000
 RESOLUTION = 10
 # Vectors beyond those wanted: the last of a block converges slowly.
 GUARDS = 2
+# And a vector from random numbers: a coarser graph knows nothing of what lies within
+# its stars, and little of components of a few stars.
+SCOUTS = 1
 # With the diagonal scaled to 1, all eigenvalues are at most 2. The smoother damps those
 # above the first number, and the coarser graph those below: stars of neighbours resolve
 # no more.
@@ -30,8 +33,13 @@ ROUGH, HIGHEST = 0.1, 2.0
 # Products with the matrix per smoothing: of the guess from the coarser graph, which
 # jumps from star to star, and before and after every correction.
 FIRST_DEGREE, DEGREE = 8, 2
+# So many times its last change a Ritz value may still fall; only accuracies below the
+# second number are worth the wait for it.
+PATIENCE, FINE = 5, 1e-2
 # Condition of the search directions, squared, up to which all of them are used.
 MAX_CONDITION = 1e8
+# Share of the largest direction, squared, below which one is only rounding.
+MIN_INDEPENDENT = 1e-13
 
 
 class NotConverged(Exception):
@@ -133,7 +141,8 @@ def _refined(
     The error of an eigenvalue with residual r is r' A^-1 r up to terms of higher order.
     While r is rough for the most part, A^-1 is about D^-1 / ROUGH there, with the
     diagonal D; otherwise the cycle stands for A^-1. Both may be far off where weights
-    are uneven, so that the last change, usually larger, has to be small as well.
+    are uneven, so that the last change, usually larger, has to be small as well. The
+    vectors beyond the k-th must no longer be on their way to below it.
 
     References
     ----------
@@ -151,7 +160,11 @@ def _refined(
         R = AX - X * theta
         # Below the rounding of a product there is nothing to be gained.
         goal = np.maximum(tol * theta, np.finfo(np.float64).eps / scale.min())[:k]
-        steady = np.all((before - theta)[:k] <= goal)
+        fall = before - theta
+        steady = np.all(fall[:k] <= goal)
+        if tol < FINE:
+            ahead = np.maximum(theta[k:] - theta[k - 1], goal[-1])
+            steady = steady and np.all(PATIENCE * fall[k:] <= ahead)
         if steady and np.all(_products(R, scale * R)[:k] <= ROUGH * goal):
             return X[:, :k]
         Z = inverse(R)
@@ -180,18 +193,24 @@ def _ritz(
     S: NDArray[Any], AS: NDArray[Any], m: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Smallest Ritz values in the span of columns, and their coefficients."""
-    H = S.T @ AS
+    H, G = S.T @ AS, S.T @ S
+    H = (H + H.T) / 2
     try:
-        return linalg.eigh((H + H.T) / 2, S.T @ S, subset_by_index=[0, m - 1])
-    except linalg.LinAlgError as error:
-        raise NotConverged("directions became dependent") from error
+        return linalg.eigh(H, G, subset_by_index=[0, m - 1])
+    except linalg.LinAlgError:  # directions that rounding made dependent
+        size, V = linalg.eigh(G)
+        kept = size > MIN_INDEPENDENT * size[-1]
+        if np.count_nonzero(kept) < m:
+            raise NotConverged("directions became dependent") from None
+        V = V[:, kept] / np.sqrt(size[kept])
+        theta, Y = linalg.eigh(V.T @ H @ V, subset_by_index=[0, m - 1])
+        return theta, V @ Y
 
 
 def multilevel(
     A: csr_array,
     null: csr_array,
     k: int,
-    bound: float,
     direct: Callable[..., NDArray[Any]],
     *,
     tol: float,
@@ -200,6 +219,7 @@ def multilevel(
 ) -> NDArray[Any]:
     """Eigenvectors of the smallest eigenvalues of a Laplacian outside its null space.
 
+    No eigenvalue may be larger than 1.
     Neighbours are joined until the graph is small; there `direct` finds the
     eigenvectors, which are carried back level by level, smoothed and corrected.
     """
@@ -216,15 +236,17 @@ def multilevel(
         null = csr_array(level.up.T @ null)
         null.eliminate_zeros()
     if not levels:
-        return direct(A, null, k, bound, tol=0.0, max_iter=1000, rng=rng)
-    factor = shifted_factor(A, bound)
-    X = direct(A, null, n_vectors, bound, tol=1e-2, max_iter=1000, rng=rng)
+        return direct(A, null, k, tol=tol, max_iter=max_iter, rng=rng)
+    factor = shifted_factor(A)
+    X = direct(A, null, n_vectors, tol=1e-2, max_iter=1000, rng=rng)
     cycle = VCycle(levels, factor, null)
     for level in reversed(levels):
         scaled = csr_array(level.A * level.scale)
         X = chebyshev_filter(scaled, level.up @ X, ROUGH, HIGHEST, FIRST_DEGREE)
     # Only the finest level is refined: elsewhere a good start is enough.
     A, scale, null, _ = levels[0]
+    scouts = cycle(rng.standard_normal((A.shape[0], SCOUTS)))
+    X = np.hstack([X, cycle(scouts / np.linalg.norm(scouts, axis=0))])
     # Once more at the end: columns that are nearly parallel enlarge traces of it.
     X = deflated(null, orthonormal(deflated(null, X)))
     return _refined(A, scale, X, k, cycle, tol, max_iter)

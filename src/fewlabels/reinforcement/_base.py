@@ -21,6 +21,15 @@ SCHEDULE = [Interval(Real, 0, 1, closed="both"), Schedule]
 SEED = [Interval(Integral, 0, None, closed="left"), None]
 
 
+def discrete_size(space: Any) -> int | None:
+    """Return n for the space of the integers 0, ..., n - 1, None for any other."""
+    # MultiBinary of gymnasium has an attribute n too, but the shape of a vector.
+    n = getattr(space, "n", None)
+    if n is None or getattr(space, "shape", None) or getattr(space, "start", 0) != 0:
+        return None
+    return int(n)
+
+
 class Agent(BaseEstimator, ABC):
     """Base of all agents.
 
@@ -59,17 +68,28 @@ class Agent(BaseEstimator, ABC):
             Without experience.
         """
         self._validate_params()
-        n_actions = getattr(env.action_space, "n", None)
-        if n_actions is None or getattr(env.action_space, "start", 0) != 0:
+        n_actions = discrete_size(env.action_space)
+        if n_actions is None:
             raise ValueError(
                 f"The action space {env.action_space!r} is not supported; it must be "
                 "Discrete and start at 0."
             )
-        self.n_actions_ = int(n_actions)
+        self.n_actions_ = n_actions
         self.rng_ = np.random.default_rng(self.random_state)
         self.n_steps_ = 0
         self._begin(env)
+        self._read_schedules()
         return self
+
+    @abstractmethod
+    def _read_schedules(self) -> None:
+        """Take over the parameters that may change between two trainings."""
+
+    def _go_on(self) -> None:
+        """Make ready for further training."""
+        self._validate_params()
+        self._read_schedules()
+        self._end_interrupted_episode()
 
     @abstractmethod
     def _begin(self, env: Any) -> None:
@@ -228,21 +248,22 @@ class NetworkAgent(Agent):
 
     def _begin(self, env: Any) -> None:
         space = env.observation_space
-        n_states = getattr(space, "n", None)
+        n_states = discrete_size(space)
         shape = getattr(space, "shape", None)
-        self._one_hot: NDArray[np.float64] | None = None
+        self._is_discrete = n_states is not None
         if n_states is not None:
-            self._one_hot = np.eye(int(n_states))
-            self.n_inputs_ = int(n_states)
+            self.n_inputs_ = n_states
         elif shape:
             self.n_inputs_ = int(np.prod(shape))
         else:
             raise ValueError(
                 f"The observation space {space!r} is not supported; flatten it with "
-                "gymnasium.wrappers.FlattenObservation."
+                "gymnasium.wrappers.FlattenObservation, or let it start at 0."
             )
-        self.epsilon_ = as_schedule(self.epsilon, "epsilon")
         self._begin_networks()
+
+    def _read_schedules(self) -> None:
+        self.epsilon_ = as_schedule(self.epsilon, "epsilon")
 
     @abstractmethod
     def _begin_networks(self) -> None:
@@ -250,8 +271,10 @@ class NetworkAgent(Agent):
 
     def _encode(self, observation: Any) -> NDArray[Any]:
         """Write an observation as a vector."""
-        if self._one_hot is not None:
-            return self._one_hot[int(observation)]
+        if self._is_discrete:
+            vector = np.zeros(self.n_inputs_)
+            vector[int(observation)] = 1.0
+            return vector
         return np.asarray(observation, dtype=np.float64).reshape(-1)
 
     def act(self, observation: Any, *, mask: Mask = None, explore: bool = True) -> int:

@@ -137,6 +137,13 @@ class ConnectionistQAgent(NetworkAgent):
         shape = (self.n_actions_, n_weights(sizes, self.bias))
         self.weights_ = np.zeros(shape)
         self.traces_ = np.zeros(shape)
+        self._make_networks()
+        for network in self._networks:
+            network.initialize(self.rng_)
+
+    def _make_networks(self) -> None:
+        """Make the networks whose weights are the rows of `weights_`."""
+        sizes = (self.n_inputs_, *check_hidden(self.hidden), 1)
         self._networks = [
             Network(
                 sizes,
@@ -147,8 +154,11 @@ class ConnectionistQAgent(NetworkAgent):
             )
             for row in self.weights_
         ]
-        for network in self._networks:
-            network.initialize(self.rng_)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "weights_"):  # copied networks have weights of their own
+            self._make_networks()
 
     def q_values(self, observation: Any) -> NDArray[np.float64]:
         """Return the values of all actions.

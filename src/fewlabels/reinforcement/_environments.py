@@ -172,8 +172,8 @@ class TabularEnv:
         self.reward_noise = np.broadcast_to(
             np.asarray(reward_noise, dtype=np.float64), (n_states, n_actions)
         ).ravel()
-        if not (self.reward_noise >= 0).all():
-            raise ValueError("reward_noise must not be negative.")
+        if not ((self.reward_noise >= 0) & np.isfinite(self.reward_noise)).all():
+            raise ValueError("reward_noise must be finite and not negative.")
         self.start = np.zeros(n_states)
         given = np.asarray(start)
         if given.ndim == 0:

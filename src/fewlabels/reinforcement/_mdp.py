@@ -416,7 +416,7 @@ def policy_iteration(
         q = mdp.q_values(values)
         gain = q.max(axis=1) - q[states, policy]
         residuals.append(float(gain.max()))
-        scale = max(1.0, float(np.abs(values).max()))
+        scale = float(np.abs(values).max() + np.abs(mdp.rewards).max())
         # Rounding of a solution of the linear system, with its condition number.
         noise = 64 * np.finfo(np.float64).eps * scale / (1 - mdp.gamma)
         better = gain > noise

@@ -52,12 +52,21 @@ class Network:
         dtype: Any = np.float64,
     ) -> None:
         self.sizes = sizes
+        self.activation, self.output = activation, output
         self.bias = bias
         n = n_weights(sizes, bias)
         self.theta = np.zeros(n, dtype=dtype) if theta is None else theta
         self.layers = self.views(self.theta)
         names = [activation] * (len(sizes) - 2) + [output]
         self._functions = [ACTIVATIONS[name] for name in names]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies of views would no longer be views of the copy.
+        names = ("sizes", "activation", "output", "bias", "theta")
+        return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
 
     def views(self, theta: Array) -> list[tuple[Array, Array | None]]:
         """Cut a vector of weights into matrices and biases."""

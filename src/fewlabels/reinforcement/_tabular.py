@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._sklearn import Interval, StrOptions
-from fewlabels.reinforcement._base import GAMMA, SCHEDULE, SEED, Agent, Mask
+from fewlabels.reinforcement._base import (
+    GAMMA,
+    SCHEDULE,
+    SEED,
+    Agent,
+    Mask,
+    discrete_size,
+)
 from fewlabels.reinforcement._environments import TabularEnv
 from fewlabels.reinforcement._schedules import Schedule, as_schedule
 
@@ -52,18 +59,20 @@ class TabularAgent(Agent):
         self.random_state = random_state
 
     def _begin(self, env: Any) -> None:
-        n_states = getattr(env.observation_space, "n", None)
-        if n_states is None or getattr(env.observation_space, "start", 0) != 0:
+        n_states = discrete_size(env.observation_space)
+        if n_states is None:
             raise ValueError(
                 f"The observation space {env.observation_space!r} is not Discrete from "
                 "0: a table needs finitely many states. Use DQNAgent."
             )
-        shape = (self._n_tables, int(n_states), self.n_actions_)
+        shape = (self._n_tables, n_states, self.n_actions_)
         self.q_tables_ = np.full(shape, float(self.initial))
         self.counts_ = np.zeros(shape, dtype=np.int64)
         self.available_ = np.ones(shape[1:], dtype=bool)
         if isinstance(env, TabularEnv):
             self.available_[:] = env.tables.available
+
+    def _read_schedules(self) -> None:
         self._sign = 1.0 if self.objective == "reward" else -1.0
         self._alpha = as_schedule(self.alpha, "alpha").as_array()
         self._epsilon = as_schedule(self.epsilon, "epsilon").as_array()

@@ -197,6 +197,7 @@ def evaluate(
     >>> evaluate(agent, env, n_episodes=1)  # the shortest way, along the edge
     array([-13.])
     """
+    agent._check_begun()
     returns = np.zeros(n_episodes)
     for k in range(n_episodes):
         observation, info = env.reset(seed=seed if k == 0 else None)
@@ -310,7 +311,7 @@ def train(
         evaluation_env = copy.deepcopy(env)
 
     if warm_start and hasattr(agent, "rng_"):
-        agent._end_interrupted_episode()
+        agent._go_on()
     else:
         agent.begin(env)
     settings = {
