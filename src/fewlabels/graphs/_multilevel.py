@@ -21,7 +21,7 @@ from fewlabels.graphs._eigen_parts import (
 COARSEST = 3000
 # Fewer vertices per vector cannot tell the vectors apart.
 RESOLUTION = 10
-# Vectors beyond those wanted: the last of a block converges slowly.
+# Vectors beyond those wanted, if not fewer are: the last of a block converges slowly.
 GUARDS = 2
 # And a vector from random numbers: a coarser graph knows nothing of what lies within
 # its stars, and little of components of a few stars.
@@ -223,7 +223,7 @@ def multilevel(
     Neighbours are joined until the graph is small; there `direct` finds the
     eigenvectors, which are carried back level by level, smoothed and corrected.
     """
-    n_vectors = k + GUARDS
+    n_vectors = k + min(k, GUARDS)
     levels = []
     while A.shape[0] > COARSEST:
         level = coarser(A, null)
