@@ -266,7 +266,9 @@ def _descend(
         hessian, gradient = problem.restricted(active, state)
         lines, part = as_lines(hessian), w[active]
         numbers = np.arange(active.size + 1)
-        for n_passes in range(1, _GRAM_PASSES + 1):
+        work = state.size * hessian.size
+        for _ in range(_GRAM_PASSES):
+            work += hessian.size
             violation = coordinate_epoch(
                 QUADRATIC, *lines, gradient, 1.0, numbers[:-1], numbers,
                 in_order(numbers[:-1]), lipschitz[active], problem.l1[active],
@@ -276,7 +278,7 @@ def _descend(
                 break
         state[:] += problem.transposed[active].T @ (part - w[active])
         w[active] = part
-        return (state.size + n_passes) * hessian.size / problem.columns.data.size
+        return work / problem.columns.data.size
 
     def visit_active(enough: float) -> float:
         active = np.flatnonzero(w)
