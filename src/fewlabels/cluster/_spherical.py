@@ -66,11 +66,11 @@ def spherical_kmeans(
     Rows of either sign belong to the same direction. Each step codes every row by the
     one direction with the largest :math:`|d_j^\top x_i|` and replaces
 
-    .. math:: d_j \leftarrow s \, d_j + \sum_{i \in C_j} (d_j^\top x_i) \, x_i ,
+    .. math:: d_j \leftarrow d_j + \frac1s \sum_{i \in C_j} (d_j^\top x_i) \, x_i ,
 
     scaled to unit length, where s is the mean of :math:`\|x_i\|^2` (published with 1,
-    which for tiny rows would never move). That is a step of the shifted power method in
-    every cluster, so that the objective never falls.
+    with which tiny rows would never turn a direction). That is a step of the shifted
+    power method in every cluster, so that the objective never falls.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def spherical_kmeans(
            [-0.02,  1.  ]])
     """
     D = normalize(directions)
-    shift = row_norms(X, squared=True).mean() or 1.0
+    scale = row_norms(X, squared=True).mean() or 1.0
     scores = safe_sparse_dot(X, D.T, dense_output=True)
     labels = _chosen(scores)
     best = _picked(scores, labels)
@@ -113,7 +113,7 @@ def spherical_kmeans(
         codes = np.zeros_like(scores)
         np.put_along_axis(codes, labels[:, None], best[:, None], axis=1)
         # The sum lies on the same side of the hyperplane as d_j, so it is never zero.
-        D = normalize(shift * D + safe_sparse_dot(X.T, codes, dense_output=True).T)
+        D = normalize(D + safe_sparse_dot(X.T, codes / scale, dense_output=True).T)
         scores = safe_sparse_dot(X, D.T, dense_output=True)
         labels = _chosen(scores)
         best = _picked(scores, labels)

@@ -580,7 +580,12 @@ class FiniteSumProblem(CoordinateProblem):
         mean : ndarray of shape (n_features,)
             The mean of the rows times their factors.
         """
-        return np.asarray(self.X.T @ slopes) / self.n_samples
+        return np.asarray(self._view @ slopes) / self.n_samples
+
+    @cached_property
+    def _view(self) -> Any:
+        """The transpose of X without a copy; to make one takes SciPy a while."""
+        return self.X.T
 
     def row_gradient(self, w: NDArray[Any], i: int) -> NDArray[np.float64]:
         """Compute the gradient of the loss of one row.
