@@ -68,9 +68,9 @@ def spherical_kmeans(
 
     .. math:: d_j \leftarrow d_j + \frac1s \sum_{i \in C_j} (d_j^\top x_i) \, x_i ,
 
-    scaled to unit length, where s is the mean of :math:`\|x_i\|^2` (published with 1,
-    with which tiny rows would never turn a direction). That is a step of the shifted
-    power method in every cluster, so that the objective never falls.
+    scaled to unit length, where s is the mean square of all entries: 1 for normalised
+    patches, as published; tiny rows would else never turn a direction. That is a step
+    of the shifted power method in every cluster, so that the objective never falls.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def spherical_kmeans(
            [-0.02,  1.  ]])
     """
     D = normalize(directions)
-    scale = row_norms(X, squared=True).mean() or 1.0
+    scale = row_norms(X, squared=True).mean() / X.shape[1] or 1.0
     scores = safe_sparse_dot(X, D.T, dense_output=True)
     labels = _chosen(scores)
     best = _picked(scores, labels)
