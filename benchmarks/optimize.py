@@ -101,7 +101,7 @@ def lasso(data, alpha):
     return problem, {
         "scikit-learn Lasso": theirs,
         "coordinate_descent": ours,
-        "coordinate_descent, working set": partial(ours, working_set=True),
+        "coordinate_descent, no working set": partial(ours, working_set=False),
     }
 
 

@@ -104,3 +104,11 @@ class TestNearest:
         assert_array_equal(model.predict(middle - 1e-6 * (b - a)), 0)
         assert_array_equal(model.predict(middle + 1e-6 * (b - a)), 1)
         assert_allclose(model.centroids_, [a, b])
+
+
+def test_equal_rows_are_together_at_threshold_zero(rng):
+    """Distances from inner products would keep some of them apart."""
+    X = np.repeat(10 * rng.normal(size=(50, 20)), 4, axis=0)
+    model = LeaderClustering(threshold=0.0).fit(X)
+    assert_array_equal(model.labels_, np.repeat(np.arange(50), 4))
+    assert_array_equal(model.predict(X), model.labels_)

@@ -118,3 +118,8 @@ def test_bad_matrices(D, message):
 def test_bad_method():
     with pytest.raises(ValueError, match="method='ward'"):
         hierarchical_levels(TABLE, method="ward")
+
+
+def test_tiny_dissimilarities_must_be_symmetric_too():
+    with pytest.raises(ValueError, match="symmetric"):
+        hierarchical_levels([[0, 1e-9], [2e-9, 0]])

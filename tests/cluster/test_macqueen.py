@@ -90,3 +90,13 @@ def test_bad_starts():
         MacQueenKMeans(5).fit(X)
     with pytest.raises(ValueError, match=r"init has shape \(2, 3\)"):
         MacQueenKMeans(2, init=np.zeros((2, 3))).fit(X)
+
+
+def test_far_from_the_origin():
+    """Squares of 1e10 leave no digit for distances of 1."""
+    X, y = make_blobs(150, centers=3, random_state=7)
+    model = MacQueenKMeans(3, random_state=0).fit(X + 1e10)
+    assert adjusted_rand_score(y, model.labels_) == 1
+    assert adjusted_rand_score(y, model.predict(X + 1e10)) == 1
+    near = MacQueenKMeans(3, random_state=0).fit(X)
+    assert_allclose(model.inertia_, near.inertia_, rtol=1e-5)

@@ -54,6 +54,16 @@ def test_each_direction_leads_its_own_cluster(rng):
         assert_allclose(scores @ scores, values[-1], rtol=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_the_scale_of_rows_does_not_matter(scale, rng):
+    X = rng.normal(size=(200, 1)) * np.eye(3)[np.arange(200) % 3]
+    X += 0.05 * rng.normal(size=X.shape)
+    one = SphericalKMeans(3, random_state=0).fit(X)
+    other = SphericalKMeans(3, random_state=0).fit(scale * X)
+    assert_array_equal(other.labels_, one.labels_)
+    assert_allclose(other.objective_, scale**2 * one.objective_)
+
+
 def test_codes(rng):
     X = rows(rng)
     model = SphericalKMeans(4, random_state=0).fit(X)

@@ -148,3 +148,15 @@ def test_parameters_of_voters_can_be_searched(iris):
 def test_no_y(iris):
     with pytest.raises(ValueError, match="requires y to be passed"):
         RejectVotingClassifier(VOTERS).fit(iris[0], None)
+
+
+@pytest.mark.parametrize("votes", [[[0, 2]], [[0, -1]]])
+def test_votes_for_no_class(votes):
+    """A vote of -1 must not count for the last class."""
+    with pytest.raises(ValueError, match="votes must be indices of classes"):
+        majority_vote(np.array(votes), n_classes=2)
+
+
+def test_a_share_above_one():
+    with pytest.raises(ValueError, match=r"alpha=1\.5 must be a share"):
+        majority_vote(np.array([[0, 1]]), n_classes=2, alpha=1.5)

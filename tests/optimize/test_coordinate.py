@@ -5,6 +5,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet, Lasso
 
 from fewlabels._loops import optimize as loops
@@ -73,7 +75,7 @@ class TestTwins:
         best = gradient_descent(problem, tol=1e-11, max_iter=100_000).x
         options = {"tol": 1e-9, "max_iter": 20_000}
         for result in (
-            coordinate_descent(problem, **options),
+            coordinate_descent(problem, working_set=False, **options),
             coordinate_descent(problem, working_set=True, **options),
             block_coordinate_descent(problem, BLOCKS, random_state=0, **options),
         ):
@@ -139,6 +141,35 @@ class TestCoordinateDescent:
             model.fit(both.X, both.y).coef_,
             atol=1e-8,
         )
+
+    @pytest.mark.parametrize("selection", ["cyclic", "permutation", "random"])
+    @pytest.mark.parametrize("form", ["dense", "sparse", "quadratic"])
+    def test_working_sets_need_few_passes(self, form, selection, rng):
+        """Also near the end, where a pass meets less than it leaves behind."""
+        X = rng.normal(size=(100, 300)) + rng.normal(size=(100, 1))
+        y = X[:, :5].sum(axis=1) + rng.normal(size=100)
+        problem = FiniteSumProblem(X, y, "squared", L1Penalty(0.05))
+        best = coordinate_descent(
+            problem, working_set=False, tol=1e-11, max_iter=100_000
+        )
+        if form == "sparse":
+            problem = FiniteSumProblem(csr_array(X), y, "squared", problem.penalty)
+        elif form == "quadratic":
+            problem = QuadraticProblem(X.T @ X / 100, X.T @ y / 100, problem.penalty)
+        result = coordinate_descent(
+            problem, selection=selection, tol=1e-9, random_state=0
+        )
+        assert result.converged
+        assert result.n_iter < 40 < best.n_iter / 10
+        assert problem.violation(result.x) <= 1e-9 * problem.scale
+        assert_allclose(result.x, best.x, atol=1e-7)
+
+    def test_the_last_violation_is_true(self):
+        """Also where the passes are used up: the one met is too small."""
+        problem = finite_sum("squared", "none", n=50)
+        with pytest.warns(ConvergenceWarning, match="without meeting"):
+            result = coordinate_descent(problem, tol=1e-14, max_iter=3)
+        assert_allclose(result.history["violation"][-1], problem.violation(result.x))
 
     def test_carried_products_do_not_drift(self):
         problem = finite_sum("squared", "none", n=200)

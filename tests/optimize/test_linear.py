@@ -142,3 +142,14 @@ def test_crammer_and_singer():
     )
     assert program.status == 0
     assert program.fun < 1e-3
+
+
+@pytest.mark.parametrize("solver", ["saga", "cd", "gd"])
+def test_one_class(solver, rng):
+    """Without a second class the loss of a free intercept has no minimiser."""
+    X = rng.normal(size=(20, 3))
+    with pytest.warns(UserWarning, match="single class") as caught:
+        model = FiniteSumClassifier(solver=solver).fit(X, np.full(20, 7))
+    assert len(caught) == 1
+    assert_array_equal(model.predict(X), 7)
+    assert_array_equal(model.coef_, 0)

@@ -118,7 +118,9 @@ class TestTotalVariation:
         rows = np.concatenate([[0], 1 + rng.permutation(255)[:76]])
         Phi = cosines(16)[rows]
         y = Phi @ phantom.ravel()
-        plain = reweighted_total_variation(Phi, y, (16, 16), max_iter=0)
+        plain = reweighted_total_variation(
+            Phi, y, (16, 16), max_iter=0, inner_iter=5000
+        )
         result = reweighted_total_variation(Phi, y, (16, 16))
         for x in (plain.x, result.x):
             assert_allclose(Phi @ x.ravel(), y, atol=1e-9)
@@ -156,3 +158,13 @@ class TestTotalVariation:
     def test_not_an_image(self):
         with pytest.raises(ValueError, match="two axes"):
             total_variation(np.zeros(3))
+
+
+def test_images_that_are_not_found_are_reported():
+    image = np.zeros((6, 6))
+    image[2:4, 1:5] = 1
+    known = np.random.default_rng(0).permutation(36)[:15]
+    with pytest.warns(ConvergenceWarning, match="inner_tol=1e-05 within inner_iter=2"):
+        reweighted_total_variation(
+            np.eye(36)[known], image.ravel()[known], (6, 6), max_iter=0, inner_iter=2
+        )

@@ -2,6 +2,8 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -20,7 +22,7 @@ from fewlabels.tensor import (
     tensor_fisher,
 )
 from fewlabels.tensor._algebra import rank_one
-from fewlabels.tensor._alternating import _balanced, contract
+from fewlabels.tensor._alternating import _balanced, contract, starts
 
 LOSSES = ["hinge", "logistic", "squared"]
 CLASSIFIERS = [SupportTensorMachine, TensorFisherDiscriminant]
@@ -253,3 +255,14 @@ class TestBoth:
     def test_no_y(self, classifier, rng):
         with pytest.raises(ValueError, match="requires y to be passed"):
             classifier().fit(np.zeros((3, 2)), None)
+
+
+def test_starts_need_no_square_of_the_entries():
+    """Of an unfolding with few rows, only as many singular vectors are computed."""
+    T = np.random.default_rng(0).normal(size=(2, 3000))
+    tracemalloc.start()
+    first, second = starts(T, 1, None)[0]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e7
+    assert_allclose(abs(first @ T @ second), np.linalg.norm(T, 2))

@@ -139,3 +139,11 @@ class TestFusion:
             fusion_tensor(np.zeros(3))
         with pytest.raises(ValueError, match="matrices"):
             fusion_tensor()
+
+
+def test_tiny_widths_are_the_euclidean_distance():
+    """The square of the width may be zero up to rounding."""
+    X = np.random.default_rng(0).normal(size=(5, 3, 4))
+    assert_allclose(
+        tensor_distances(X, sigma=1e-200), tensor_distances(X, sigma=0), atol=1e-12
+    )

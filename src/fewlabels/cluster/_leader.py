@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import Tags
@@ -14,6 +16,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, fit_context
+
+
+def _near(leader: Any, X: Any, threshold: float, metric: Any) -> NDArray[np.bool_]:
+    """Tell which rows are near to a leader."""
+    if metric == "euclidean" and not issparse(X):
+        # From differences: those from inner products keep equal rows apart.
+        return cdist(leader, X)[0] <= threshold
+    return pairwise_distances(leader, X, metric=metric)[0] <= threshold
 
 
 def leaders(X: Any, threshold: float, *, metric: Any = "euclidean") -> NDArray[np.intp]:
@@ -44,9 +54,9 @@ def leaders(X: Any, threshold: float, *, metric: Any = "euclidean") -> NDArray[n
     found = []
     while free.size:
         found.append(free[0])
-        distances = pairwise_distances(X[free[:1]], X[free], metric=metric)[0]
-        distances[0] = 0.0  # a row belongs to itself, whatever rounding says
-        free = free[distances > threshold]
+        near = _near(X[free[:1]], X[free], threshold, metric)
+        near[0] = True  # a row belongs to itself, whatever rounding says
+        free = free[~near]
     return np.array(found, dtype=np.intp)
 
 
@@ -145,10 +155,10 @@ class LeaderClustering(ClusterMixin, BaseEstimator):
             free = np.flatnonzero(labels < 0)
             if not free.size:
                 break
-            distances = pairwise_distances(
-                self.cluster_centers_[[k]], X[free], metric=self.metric
+            near = _near(
+                self.cluster_centers_[[k]], X[free], self.threshold, self.metric
             )
-            labels[free[distances[0] <= self.threshold]] = k
+            labels[free[near]] = k
         return labels
 
     def predict(self, X: Any) -> NDArray[np.intp]:

@@ -77,7 +77,9 @@ def hierarchical_levels(
         raise ValueError(f"method={method!r} must be one of {METHODS}.")
     distances: NDArray[Any] = check_array(D, dtype=np.float64, input_name="D")
     n = distances.shape[0]
-    if distances.shape[1] != n or not np.allclose(distances, distances.T, rtol=rtol):
+    if distances.shape[1] != n or not np.allclose(
+        distances, distances.T, rtol=0, atol=rtol * np.abs(distances).max()
+    ):
         raise ValueError(
             f"D must be square and symmetric, got shape {distances.shape}: pass "
             "dissimilarities between all pairs of rows."

@@ -220,7 +220,9 @@ class MacQueenKMeans(ClusterMixin, BaseEstimator):
             )
         if self.init == "random":
             return X[rng.choice(X.shape[0], self.n_clusters, replace=False)]
-        return kmeans_plusplus(X, self.n_clusters, random_state=rng)[0]
+        middle = X.mean(axis=0)
+        _, rows = kmeans_plusplus(X - middle, self.n_clusters, random_state=rng)
+        return X[rows]
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -293,9 +295,18 @@ class MacQueenKMeans(ClusterMixin, BaseEstimator):
         self.n_draws_ += X.shape[0]
         return self._assign(X)
 
+    def _nearest(
+        self, X: NDArray[np.float64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        # Far from the origin, distances from inner products would cancel.
+        middle = self.cluster_centers_.mean(axis=0)
+        nearest, distances = pairwise_distances_argmin_min(
+            X - middle, self.cluster_centers_ - middle
+        )
+        return nearest.astype(np.intp), distances
+
     def _assign(self, X: NDArray[np.float64]) -> Self:
-        nearest, distances = pairwise_distances_argmin_min(X, self.cluster_centers_)
-        self.labels_ = nearest.astype(np.intp)
+        self.labels_, distances = self._nearest(X)
         self.inertia_ = float(distances @ distances)
         return self
 
@@ -314,5 +325,4 @@ class MacQueenKMeans(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        nearest, _ = pairwise_distances_argmin_min(X, self.cluster_centers_)
-        return nearest.astype(np.intp)
+        return self._nearest(X)[0]

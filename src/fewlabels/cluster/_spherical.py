@@ -18,7 +18,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._linalg import FLOATS
@@ -66,10 +66,11 @@ def spherical_kmeans(
     Rows of either sign belong to the same direction. Each step codes every row by the
     one direction with the largest :math:`|d_j^\top x_i|` and replaces
 
-    .. math:: d_j \leftarrow d_j + \sum_{i \in C_j} (d_j^\top x_i) \, x_i ,
+    .. math:: d_j \leftarrow d_j + \frac1s \sum_{i \in C_j} (d_j^\top x_i) \, x_i ,
 
-    scaled to unit length. That is a step of the power method in every cluster, so that
-    the objective never falls.
+    scaled to unit length, where s is the mean square of all entries: 1 for normalised
+    patches, as published; tiny rows would else never turn a direction. That is a step
+    of the shifted power method in every cluster, so that the objective never falls.
 
     Parameters
     ----------
@@ -103,6 +104,7 @@ def spherical_kmeans(
            [-0.02,  1.  ]])
     """
     D = normalize(directions)
+    scale = row_norms(X, squared=True).mean() / X.shape[1] or 1.0
     scores = safe_sparse_dot(X, D.T, dense_output=True)
     labels = _chosen(scores)
     best = _picked(scores, labels)
@@ -111,7 +113,7 @@ def spherical_kmeans(
         codes = np.zeros_like(scores)
         np.put_along_axis(codes, labels[:, None], best[:, None], axis=1)
         # The sum lies on the same side of the hyperplane as d_j, so it is never zero.
-        D = normalize(D + safe_sparse_dot(X.T, codes, dense_output=True).T)
+        D = normalize(D + safe_sparse_dot(X.T, codes / scale, dense_output=True).T)
         scores = safe_sparse_dot(X, D.T, dense_output=True)
         labels = _chosen(scores)
         best = _picked(scores, labels)

@@ -84,6 +84,13 @@ def majority_vote(
             f"weights must be {K} non-negative numbers with a positive sum, one per "
             f"voter; got {weights!r}."
         )
+    if not 0 <= alpha <= 1:
+        raise ValueError(f"alpha={alpha} must be a share between 0 and 1.")
+    if votes.size and not 0 <= votes.min() <= votes.max() < n_classes:
+        raise ValueError(
+            f"votes must be indices of classes below n_classes={n_classes}, got values "
+            f"from {votes.min()} to {votes.max()}: leave out voters that abstain."
+        )
     counts = np.zeros((votes.shape[0], n_classes))
     for k in range(K):
         counts[np.arange(votes.shape[0]), votes[:, k]] += w[k]

@@ -9,13 +9,23 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from fewlabels.optimize._blocks import BlockPartition, random_subsets
-from fewlabels.optimize._problems import CoordinateProblem, FiniteSumProblem
+from fewlabels.optimize._problems import CoordinateProblem, FiniteSumProblem, as_lines
 from fewlabels.optimize._result import Monitor, OptimizationResult, start_point
 
 _SELECTIONS = ("cyclic", "permutation", "random")
 
-# Passes over the working set between two passes over all coordinates.
+# Passes over the working set between two passes over all variables, with the columns
+# of the matrix.
 _INNER_PASSES = 50
+
+# If f is quadratic and the working set has at most _GRAM variables, only a few of them
+# are made, followed by passes with the products of the columns, which do not depend on
+# the number of rows.
+_GRAM, _BEFORE_GRAM, _GRAM_PASSES = 1000, 10, 1000
+
+# A pass that meets small violations only may leave larger ones behind. Where it does,
+# so many times the passes made so far go by before the next look.
+_PATIENCE = 1.1
 
 
 def coordinate_descent(
@@ -23,7 +33,7 @@ def coordinate_descent(
     x0: ArrayLike | None = None,
     *,
     selection: str = "cyclic",
-    working_set: bool = False,
+    working_set: bool | None = None,
     max_iter: int = 1000,
     tol: float = 1e-6,
     random_state: Any = None,
@@ -46,12 +56,11 @@ def coordinate_descent(
         Where to start; None for zero.
     selection : {"cyclic", "permutation", "random"}, default="cyclic"
         The order of a pass: as they come, shuffled anew, or drawn with replacement.
-    working_set : bool, default=False
-        Whether up to fifty passes over the variables that are not zero follow every
-        pass over all of them. It pays with absolute values in the penalty and many
-        variables.
+    working_set : bool, default=None
+        Whether several passes over the variables that are not zero lie between two
+        passes over all of them. None for yes if the penalty has absolute values.
     max_iter : int, default=1000
-        Largest number of passes of n_features steps.
+        Largest number of passes over all variables.
     tol : float, default=1e-6
         Stop when the violation of the condition of a minimiser is this share of the
         largest component of the gradient of f at zero; 0 for never.
@@ -61,8 +70,9 @@ def coordinate_descent(
     Returns
     -------
     result : OptimizationResult
-        The minimiser and its history, one record per pass. The violation that is
-        recorded is the largest one met during the pass; before the end it is computed.
+        The minimiser and its history, one record per pass over all variables. The
+        violation that is recorded is the largest one met during the pass; before the
+        end it is computed.
 
     See Also
     --------
@@ -84,6 +94,8 @@ def coordinate_descent(
     array([1.6, 0. ])
     """
     partition = BlockPartition.of_size(problem.n_features)
+    if working_set is None:
+        working_set = bool(np.any(problem.l1 > 0))
     return _descend(
         problem, x0, partition, "coordinate_descent", selection, 0.0, max_iter, tol,
         random_state, working_set=working_set,
@@ -212,7 +224,10 @@ def _descend(
     *,
     working_set: bool = False,
 ) -> OptimizationResult:
-    from fewlabels._loops.optimize import coordinate_epoch  # compiled on first use
+    from fewlabels._loops.optimize import (
+        QUADRATIC,
+        coordinate_epoch,
+    )  # compiled on first use
 
     if selection not in _SELECTIONS:
         raise ValueError(
@@ -228,11 +243,17 @@ def _descend(
         probabilities = (lipschitz / np.max(lipschitz)) ** exponent
         probabilities /= probabilities.sum()
     n_blocks = len(partition)
-    order = np.arange(n_blocks)
     w = start_point(x0, problem.n_features)
     state = problem.state(w)
     buffer = np.empty(partition.largest)
     monitor = Monitor(problem, solver, tol, max_iter)
+
+    def in_order(blocks: NDArray[Any], p: NDArray[Any] | None = None) -> NDArray[Any]:
+        if selection == "permutation":
+            return rng.permutation(blocks)
+        if selection == "random":
+            return rng.choice(blocks, size=blocks.size, p=p)
+        return blocks
 
     def visit(blocks: NDArray[Any]) -> float:
         return coordinate_epoch(
@@ -241,31 +262,57 @@ def _descend(
             problem.l2, w, state, buffer,
         )  # fmt: skip
 
-    passes = 0.0
+    def visit_products(active: NDArray[Any], enough: float) -> float:
+        hessian, gradient = problem.restricted(active, state)
+        lines, part = as_lines(hessian), w[active]
+        numbers = np.arange(active.size + 1)
+        work = state.size * hessian.size
+        for _ in range(_GRAM_PASSES):
+            work += hessian.size
+            violation = coordinate_epoch(
+                QUADRATIC, *lines, gradient, 1.0, numbers[:-1], numbers,
+                in_order(numbers[:-1]), lipschitz[active], problem.l1[active],
+                problem.l2[active], part, gradient, buffer,
+            )  # fmt: skip
+            if violation <= enough:
+                break
+        state[:] += problem.transposed[active].T @ (part - w[active])
+        w[active] = part
+        return work / problem.columns.data.size
+
+    def visit_active(enough: float) -> float:
+        active = np.flatnonzero(w)
+        products = problem.is_quadratic and active.size <= _GRAM
+        n_passes = _BEFORE_GRAM if products else _INNER_PASSES
+        for done in range(1, n_passes + 1):
+            if visit(in_order(active)) <= enough:
+                return done * active.size / n_blocks
+        more = visit_products(active, enough) if products else 0.0
+        return n_passes * active.size / n_blocks + more
+
+    passes, next_look = 0.0, 0.0
     done = monitor.record(w, passes)
     while not done:
-        if selection == "permutation":
-            order = rng.permutation(n_blocks)
-        elif selection == "random":
-            order = rng.choice(n_blocks, size=n_blocks, p=probabilities)
-        violation = visit(order)
+        violation = visit(in_order(np.arange(n_blocks), probabilities))
         passes += 1.0
-        if violation <= monitor.target:
+        n_iter = monitor.n_iter + 1
+        exact = n_iter >= max_iter or (
+            violation <= monitor.target and n_iter >= next_look
+        )
+        if exact:
             # What the loop carried along has gathered rounding errors.
             state[:] = problem.state(w)
-        elif working_set:
-            active = np.flatnonzero(w)
-            for _ in range(_INNER_PASSES):
-                passes += active.size / n_blocks
-                if visit(active) <= max(monitor.target, 0.1 * violation):
-                    break
+            violation = problem.penalty.violation(w, problem.gradient_at(state))
+            next_look = _PATIENCE * n_iter
         done = monitor.record(
             w,
             passes,
             value=problem.value_at(w, state),
             violation=violation,
-            exact=False,
+            exact=exact,
         )
+        if working_set and not done:
+            passes += visit_active(0.1 * violation)
     return monitor.result(w)
 
 

@@ -230,8 +230,12 @@ class FiniteSumClassifier(PartialLabelClassifier, _FiniteSumModel):
         )
         self.classes_ = labels.classes
         rows = labels.labeled
-        targets = signed_targets(labels.codes[rows], labels.classes.size)
-        self.coef_, self.intercept_ = self._minimize(X[rows], targets, self.loss)
+        if labels.classes.size > 1:
+            targets = signed_targets(labels.codes[rows], labels.classes.size)
+            self.coef_, self.intercept_ = self._minimize(X[rows], targets, self.loss)
+        else:  # nothing is to be told apart, and a free intercept would run away
+            self.coef_, self.intercept_ = np.zeros((1, X.shape[1])), np.zeros(1)
+            self.results_, self.n_iter_ = [], 1
         outputs = np.asarray(X @ self.coef_.T) + self.intercept_
         self.transduction_ = self._decide(outputs)
         self.transduction_[rows] = self.classes_[labels.codes[rows]]

@@ -254,16 +254,60 @@ class CoordinateProblem(CompositeProblem):
         Factor of the partial derivatives that the loops compute.
     targets : ndarray
         What the loops get as targets.
+    is_quadratic : bool
+        Whether f is a quadratic function.
     """
 
+    is_quadratic: bool
     code: int
     share: float
     targets: NDArray[np.float64]
 
     @property
     @abstractmethod
+    def transposed(self) -> Any:
+        """The matrix whose rows are what the loops add to the state, by variable."""
+
+    @cached_property
     def columns(self) -> Lines:
         """The columns of the matrix."""
+        return as_lines(self.transposed)
+
+    @abstractmethod
+    def restricted(
+        self, active: NDArray[Any], state: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Write f, if it is quadratic, as a function of some variables.
+
+        Parameters
+        ----------
+        active : ndarray of shape (n_active,)
+            The variables; the others stay as they are.
+        state : ndarray
+            The state of the point.
+
+        Returns
+        -------
+        hessian : ndarray of shape (n_active, n_active)
+            The second derivatives.
+        gradient : ndarray of shape (n_active,)
+            The first derivatives at the point.
+        """
+
+    @abstractmethod
+    def gradient_at(self, state: NDArray[Any]) -> NDArray[np.float64]:
+        """Compute the gradient of f from what the loops carry along.
+
+        Parameters
+        ----------
+        state : ndarray
+            The state of a point.
+
+        Returns
+        -------
+        gradient : ndarray of shape (n_features,)
+            The gradient of f there.
+        """
 
     @abstractmethod
     def state(self, w: NDArray[Any]) -> NDArray[np.float64]:
@@ -358,7 +402,7 @@ class QuadraticProblem(CoordinateProblem):
     array([1., 1.])
     """
 
-    code, share = _QUADRATIC, 1.0
+    code, share, is_quadratic = _QUADRATIC, 1.0, True
 
     def __init__(
         self,
@@ -392,13 +436,21 @@ class QuadraticProblem(CoordinateProblem):
         """The largest eigenvalue of A."""
         return largest_eigenvalue(self.A)
 
-    @cached_property
-    def columns(self) -> Lines:
-        """The columns of A, which is symmetric."""
-        return as_lines(self.A)
+    @property
+    def transposed(self) -> NDArray[np.float64]:
+        """A itself, which is symmetric."""
+        return self.A
+
+    def restricted(
+        self, active: NDArray[Any], state: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self.A[np.ix_(active, active)], state[active]
 
     def state(self, w: NDArray[Any]) -> NDArray[np.float64]:
         return self.gradient(w)
+
+    def gradient_at(self, state: NDArray[Any]) -> NDArray[np.float64]:
+        return state
 
     def value_at(self, w: NDArray[Any], state: NDArray[Any]) -> float:
         return float(0.5 * (w @ (state - self.b))) + self.penalty.value(w)
@@ -467,6 +519,7 @@ class FiniteSumProblem(CoordinateProblem):
             raise ValueError("y holds NaN or infinity: leave such rows out.")
         self.n_samples, self.n_features = self.X.shape
         self.code, self.share = self.loss.code, 1.0 / self.n_samples
+        self.is_quadratic = self.loss.name == "squared"
         self.targets = self.y
         self._set_penalty(penalty)
 
@@ -483,6 +536,8 @@ class FiniteSumProblem(CoordinateProblem):
         z : ndarray of shape (n_samples,)
             X w.
         """
+        if not np.any(w):
+            return np.zeros(self.n_samples)  # where most solvers start, twice
         return np.asarray(self.X @ w)
 
     def smooth_value(self, w: NDArray[Any]) -> float:
@@ -525,7 +580,12 @@ class FiniteSumProblem(CoordinateProblem):
         mean : ndarray of shape (n_features,)
             The mean of the rows times their factors.
         """
-        return np.asarray(self.X.T @ slopes) / self.n_samples
+        return np.asarray(self._view @ slopes) / self.n_samples
+
+    @cached_property
+    def _view(self) -> Any:
+        """The transpose of X without a copy; to make one takes SciPy a while."""
+        return self.X.T
 
     def row_gradient(self, w: NDArray[Any], i: int) -> NDArray[np.float64]:
         """Compute the gradient of the loss of one row.
@@ -619,17 +679,35 @@ class FiniteSumProblem(CoordinateProblem):
         return as_lines(self.X)
 
     @cached_property
-    def columns(self) -> Lines:
-        """The columns of X; a second copy in memory."""
-        return as_lines(self.X.T.tocsr() if sparse.issparse(self.X) else self.X.T)
+    def transposed(self) -> Any:
+        """The columns of X, one after the other; a second copy in memory."""
+        if sparse.issparse(self.X):
+            return self.X.T.tocsr()
+        return np.ascontiguousarray(self.X.T)
+
+    def restricted(
+        self, active: NDArray[Any], state: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        C = self.transposed[active]
+        G = C @ C.T
+        G = G.toarray() if sparse.issparse(G) else G
+        return self.share * G, self.share * np.asarray(C @ state)
 
     def state(self, w: NDArray[Any]) -> NDArray[np.float64]:
         z = self.outputs(w)
-        return z - self.y if self.loss.name == "squared" else z
+        return z - self.y if self.is_quadratic else z
+
+    @property
+    def _state_targets(self) -> NDArray[np.float64]:
+        """The targets that go with a state: residuals have none left."""
+        return np.zeros(1) if self.is_quadratic else self.y
+
+    def gradient_at(self, state: NDArray[Any]) -> NDArray[np.float64]:
+        return self.mean_of_rows(self.loss.derivative(state, self._state_targets))
 
     def value_at(self, w: NDArray[Any], state: NDArray[Any]) -> float:
-        y = np.zeros(1) if self.loss.name == "squared" else self.y
-        return float(np.mean(self.loss.value(state, y))) + self.penalty.value(w)
+        losses = self.loss.value(state, self._state_targets)
+        return float(np.mean(losses)) + self.penalty.value(w)
 
     def block_lipschitz(self, partition: BlockPartition) -> NDArray[np.float64]:
         if partition.is_trivial:

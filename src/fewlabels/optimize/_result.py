@@ -106,8 +106,8 @@ class Monitor:
         violation : float, default=None
             The violation, if the solver knows it; else it is computed.
         exact : bool, default=True
-            Whether a violation that the solver gives is that of x; if not, it is
-            computed before the solver is told to stop.
+            Whether a violation that the solver gives is that of x; if not, the solver
+            is not told to stop for it.
         stationary : bool, default=False
             Whether the point hardly moves, and the solver may stop for that.
 
@@ -122,13 +122,13 @@ class Monitor:
                 value, violation = self.problem.inspect(x)
             if value is None:
                 value = self.problem.value(x)
-            if violation is None or (not exact and violation <= self.target):
+            if violation is None:
                 violation = self.problem.violation(x)
         self.n_iter += 1
         self._lines.append((value, passes, self._seconds, violation))
         if not np.isfinite(value):
             self.reason = "diverged"
-        elif violation <= self.target and (self.tol > 0 or violation == 0):
+        elif exact and violation <= self.target and (self.tol > 0 or violation == 0):
             self.reason = "converged"
         elif stationary:
             self.reason = "stationary"

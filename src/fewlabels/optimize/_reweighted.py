@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 from scipy.optimize import linprog
 from scipy.sparse.linalg import splu
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, column_or_1d
 
 from fewlabels.optimize._majorize import mm_minimize
@@ -293,7 +294,8 @@ def reweighted_total_variation(
     tol : float, default=1e-4
         Stop when the objective falls, or the image moves, by no more than this share.
     inner_iter : int, default=500
-        Largest number of iterations for one image.
+        Largest number of iterations for one image; too few for the last one are
+        reported by a ConvergenceWarning.
     inner_tol : float, default=1e-5
         An image is found when the differences agree with their copy to this share.
 
@@ -332,10 +334,14 @@ def reweighted_total_variation(
     if max_iter < 0 or inner_iter < 1:
         raise ValueError("max_iter must be at least 0 and inner_iter at least 1.")
 
+    found = True
+
     def image_for(weights: NDArray[Any], start: NDArray[Any]) -> NDArray[Any]:
-        return _least_variation(
+        nonlocal found
+        image, found = _least_variation(
             D, project, weights.ravel(), start.ravel(), inner_iter, inner_tol
-        ).reshape(shape)
+        )
+        return image.reshape(shape)
 
     first = image_for(np.ones(shape), project(np.zeros(Phi.shape[1])))
     if eps is None:
@@ -351,9 +357,17 @@ def reweighted_total_variation(
         new = image_for(weights, x)
         return new if objective(new) <= objective(x) else x
 
-    if max_iter == 0:
-        return mm_minimize(objective, step, first, max_iter=0, tol=0.0)
-    return mm_minimize(objective, step, first, max_iter=max_iter, tol=tol)
+    result = mm_minimize(
+        objective, step, first, max_iter=max_iter, tol=tol if max_iter > 0 else 0.0
+    )
+    if not found:
+        warnings.warn(
+            f"The last image was not found to inner_tol={inner_tol:g} within "
+            f"inner_iter={inner_iter} iterations: raise one of the two.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return result
 
 
 def _least_variation(
@@ -363,8 +377,11 @@ def _least_variation(
     x: NDArray[Any],
     max_iter: int,
     tol: float,
-) -> NDArray[Any]:
-    """Minimise sum_i w_i |(Dx)_i| subject to the equations, by ADMM."""
+) -> tuple[NDArray[Any], bool]:
+    """Minimise sum_i w_i |(Dx)_i| subject to the equations, by ADMM.
+
+    Also tell whether the residuals met the tolerance.
+    """
     n = x.size
     d = D @ x
     # A step about as large as the jumps makes both residuals fall alike.
@@ -386,5 +403,5 @@ def _least_variation(
             np.linalg.norm(d - split) <= tol * scale
             and np.linalg.norm(split - before) <= tol * scale
         ):
-            break
-    return x
+            return x, True
+    return x, False

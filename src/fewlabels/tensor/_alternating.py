@@ -91,7 +91,9 @@ def starts(T: NDArray[np.float64], n_init: int, random_state: Any) -> list[Vecto
         Vectors of length one.
     """
     rng = check_random_state(random_state)
-    found = [[linalg.svd(unfold(T, m))[0][:, 0] for m in range(T.ndim)]]
+    found = [
+        [linalg.svd(unfold(T, m), full_matrices=False)[0][:, 0] for m in range(T.ndim)]
+    ]
     for _ in range(n_init - 1):
         drawn = [rng.normal(size=size) for size in T.shape]
         found.append([w / np.linalg.norm(w) for w in drawn])

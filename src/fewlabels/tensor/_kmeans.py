@@ -81,11 +81,12 @@ def grid_roots(shape: Sequence[int], sigma: float) -> list[NDArray[np.float64]]:
     """
     roots = []
     for size in shape:
-        steps = np.subtract.outer(np.arange(size), np.arange(size)) ** 2
         if sigma == 0:
             roots.append(np.eye(size))
             continue
-        w, V = linalg.eigh(np.exp(-steps / (2 * sigma**2)))
+        steps = np.subtract.outer(np.arange(size), np.arange(size))
+        with np.errstate(over="ignore"):  # tiny widths: the identity again
+            w, V = linalg.eigh(np.exp(-((steps / sigma) ** 2) / 2))
         # Wide Gaussians are singular up to rounding, which may be negative.
         roots.append((V * np.sqrt(np.maximum(w, 0))) @ V.T)
     return roots
