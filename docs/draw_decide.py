@@ -15,48 +15,56 @@ OUT = Path(__file__).parent / "_static" / "decide.svg"
 QUESTION, ANSWER, FIRST, ELSEWHERE = "#fff4d6", "#e1ecf7", "#cfe8cf", "#eeeeee"
 
 BOXES = {  # name: (x, y, text, kind)
-    "labels": (50, 96, "How many rows have a label?", QUESTION),
+    "labels": (51, 97, "How many rows have a label?", QUESTION),
     # no labels
-    "pairs": (14, 80, "Do you know pairs of rows that\nbelong together, or apart?", QUESTION),
-    "constrained": (14, 65, "ConstrainedSpectralClustering", ANSWER),
-    "curved": (14, 49, "Do the groups follow\ncurved shapes?", QUESTION),
-    "spectral": (14, 34, "NormalizedSpectralClustering\nmany rows: NystromSpectralClustering", ANSWER),
-    "gap": (14, 18, "RLSClustering\nproven optimum where the rank is low", ANSWER),
+    "pairs": (
+        16,
+        79,
+        "Do you know pairs of rows that\nbelong together, or apart?",
+        QUESTION,
+    ),
+    "constrained": (7, 59, "Constrained-\nSpectralClustering", ANSWER),
+    "curved": (25, 59, "Do the groups follow\ncurved shapes?", QUESTION),
+    "spectral": (
+        13,
+        38,
+        "NormalizedSpectralClustering;\nmany rows: Nystrom-\nSpectralClustering",
+        ANSWER,
+    ),
+    "gap": (35, 38, "RLSClustering;\nlow rank: the\noptimum, proven", ANSWER),
     # few labels
-    "target": (50, 80, "Classes, or numbers?", QUESTION),
-    "regressor": (50, 65, "FewLabelsRegressor\nLaplacianRLSRegressor", ANSWER),
-    "classifier": (50, 49, "FewLabelsClassifier\nread explain()", FIRST),
-    "better": (50, 34, "Is it better than baseline_,\nby compare() or gain_?", QUESTION),
-    "use": (37, 18, "Use it.", FIRST),
-    "more": (63, 18, "Use baseline_, or\nget more labels.", ANSWER),
+    "target": (51, 79, "Classes, or numbers?", QUESTION),
+    "regressor": (44, 59, "FewLabels-\nRegressor", ANSWER),
+    "classifier": (60, 59, "FewLabelsClassifier", FIRST),
+    "worse": (60, 38, "Is it worse than baseline_,\nby gain_ or compare()?", QUESTION),
+    "use": (51, 18, "Use it.", FIRST),
+    "more": (69, 18, "Use baseline_,\nor get more labels.", ANSWER),
+    "know": (83, 59, "Do you know what\nthe data are like?", QUESTION),
+    "named": (85, 38, "Compare it with a method\nof the table below.", ANSWER),
     # many labels
-    "nearly": (86, 80, "Thousands of labels,\nor nearly all rows", QUESTION),
-    "supervised": (86, 65, "a supervised classifier\nof scikit-learn", ELSEWHERE),
-    "know": (86, 49, "Do you know what the\ndata are like?", QUESTION),
-    "named": (86, 34, "a method of the table below,\nby compare() with the\nautomatic classifier", ANSWER),
+    "supervised": (85, 79, "A supervised classifier\nof scikit-learn", ELSEWHERE),
 }
 ARROWS = [  # from, to, what is said on it
     ("labels", "pairs", "none"),
-    ("labels", "target", "few, most have none"),
-    ("labels", "nearly", "many"),
+    ("labels", "target", "few"),
+    ("labels", "supervised", "thousands, or nearly all"),
     ("pairs", "constrained", "yes"),
-    ("constrained", "curved", "or no"),
+    ("pairs", "curved", "no"),
     ("curved", "spectral", "yes"),
-    ("spectral", "gap", "or no: a gap between two groups"),
+    ("curved", "gap", "no"),
     ("target", "regressor", "numbers"),
-    ("regressor", "classifier", "or classes"),
-    ("classifier", "better", ""),
-    ("better", "use", "yes"),
-    ("better", "more", "no, or not known"),
-    ("nearly", "supervised", ""),
-    ("classifier", "know", ""),
+    ("target", "classifier", "classes"),
+    ("classifier", "worse", ""),
+    ("worse", "use", "no, or not known"),
+    ("worse", "more", "yes"),
+    ("classifier", "know", "then"),
     ("know", "named", "yes"),
 ]
 
 
 def draw():
     """Draw all boxes, then the arrows between their edges."""
-    figure, ax = plt.subplots(figsize=(11, 8), layout="constrained")
+    figure, ax = plt.subplots(figsize=(12, 7), layout="constrained")
     drawn = {}
     for name, (x, y, text, color) in BOXES.items():
         drawn[name] = ax.text(
@@ -65,7 +73,7 @@ def draw():
             text,
             ha="center",
             va="center",
-            fontsize=10,
+            fontsize=9.5,
             bbox={"boxstyle": "round,pad=0.6", "facecolor": color, "edgecolor": "0.35"},
         )
     for start, end, said in ARROWS:
@@ -82,7 +90,9 @@ def draw():
                 "shrinkB": 1,
             },
         )
-        middle = [(a + b) / 2 for a, b in zip(BOXES[start][:2], BOXES[end][:2], strict=True)]
+        middle = [
+            (a + b) / 2 for a, b in zip(BOXES[start][:2], BOXES[end][:2], strict=True)
+        ]
         ax.text(
             *middle,
             said,
@@ -92,7 +102,7 @@ def draw():
             style="italic",
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )
-    ax.set(xlim=(-1, 101), ylim=(11, 101))
+    ax.set(xlim=(-1, 101), ylim=(12, 101))
     ax.axis("off")
     return figure
 
