@@ -254,6 +254,22 @@ def test_decomposition_benchmark_runs(monkeypatch):
         assert float(row["largest difference"]) < 1e-9
 
 
+def test_optimizers_benchmark_runs():
+    script = SCRIPT.parents[1] / "optimize.py"
+    if not script.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("optimize_benchmark", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    X, z = module.dense(80, 5, 3.0)
+    for case in (module.logistic((X, z), 0.1, 0.0), module.lasso((X, z), 0.1)):
+        problem, solvers = case
+        solutions = [module.solve(problem, function) for function in solvers.values()]
+        for x, _, violation, _ in solutions:
+            assert violation <= module.TARGET
+            np.testing.assert_allclose(x, solutions[0][0], atol=1e-7)
+
+
 def test_harmonic_functions_beside_label_spreading():
     path = SCRIPT.parents[1] / "graph_labels.py"
     if not path.exists():
@@ -267,6 +283,20 @@ def test_harmonic_functions_beside_label_spreading():
     for row in module.deviations(200):
         assert float(row["largest difference"]) < 1e-4
         assert row["different labels"] == 0
+
+
+def test_sparse_recovery_beside_coordinate_descent():
+    path = SCRIPT.parents[1] / "regression.py"
+    if not path.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("regression_benchmark", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.RUNS = 1
+    rows = module.main(100, 400)
+    assert len(rows) == len(module.SHARES) * len(module.solvers())
+    assert all(float(row["above the least"]) < 1e-6 for row in rows)
+    assert {row["times faster"] for row in rows if "Lasso" in row["solver"]} >= {"1.00"}
 
 
 class TestChooser:

@@ -34,12 +34,29 @@ from fewlabels.decomposition import (
     SparseCCA,
     ZCAWhitening,
 )
+from fewlabels.feature_selection import (
+    ExhaustiveFeatureSelector,
+    FeatureSimilaritySelector,
+    FisherLinearClassifier,
+    KernelAlignmentSelector,
+    WeightedVotingClassifier,
+)
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
 from fewlabels.model_selection import (
     FewLabelsClassifier,
     FewLabelsRegressor,
     LabeledOnly,
+)
+from fewlabels.optimize import FiniteSumClassifier, FiniteSumRegressor
+from fewlabels.regression import (
+    GPSR,
+    BerhuRegressor,
+    BridgeRegression,
+    GroupLasso,
+    NonNegativeGarrote,
+    PrincipalComponentRegression,
+    TotalLeastSquares,
 )
 from fewlabels.semi_supervised import (
     ClusterThenLabelClassifier,
@@ -48,6 +65,7 @@ from fewlabels.semi_supervised import (
     GraphRegularizationClassifier,
     HarmonicFunctionClassifier,
     HarmonicFunctionRegressor,
+    KernelNaiveBayes,
     LaplacianRLSClassifier,
     LaplacianRLSClassifierCV,
     LaplacianRLSRegressor,
@@ -233,6 +251,38 @@ ESTIMATORS = [
         NystromSpectralClustering(kernel="precomputed", random_state=0),
         ROWS_FOR_A_KERNEL_MATRIX,
     ),
+    # Feature selection, and the classifiers that go with it.
+    (FeatureSimilaritySelector(), {}),
+    (FeatureSimilaritySelector(1, measure="correlation"), {}),
+    (KernelAlignmentSelector(1), {}),
+    (ExhaustiveFeatureSelector(Ridge(), 1, cv=2), {}),
+    (FisherLinearClassifier(), MINUS_ONE_IS_UNLABELLED),
+    (FisherLinearClassifier(threshold="bayes", shrinkage=0.1), MINUS_ONE_IS_UNLABELLED),
+    (WeightedVotingClassifier(), MINUS_ONE_IS_UNLABELLED),
+    (KernelNaiveBayes(), MINUS_ONE_IS_UNLABELLED),
+    # Regression.
+    *(
+        (estimator, {})
+        for estimator in (
+            TotalLeastSquares(),
+            PrincipalComponentRegression(),
+            BridgeRegression(alpha=0.1),
+            BerhuRegressor(alpha=0.1),
+            NonNegativeGarrote(alpha=0.1),
+            GroupLasso(alpha=0.1),
+            GPSR(alpha=0.1),
+            GPSR(alpha=0.1, variant="basic", working_set=False, continuation=2),
+        )
+    ),
+    (
+        FiniteSumClassifier(alpha=0.01, tol=1e-2, random_state=0),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (
+        FiniteSumClassifier(loss="squared_hinge", l1_ratio=0.5, solver="cd", tol=1e-2),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (FiniteSumRegressor(solver="cd", l1_ratio=0.5), {}),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),
     (NystromFeatures(landmarks="leverage", random_state=0), {}),

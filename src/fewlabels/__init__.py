@@ -16,11 +16,14 @@ _SUBMODULES = (
     "datasets",
     "decomposition",
     "exceptions",
+    "feature_selection",
     "graphs",
     "kernels",
     "model_selection",
+    "optimize",
     "partition",
     "plotting",
+    "regression",
     "semi_supervised",
 )
 

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
+from fewlabels._line_search import line_search
 from fewlabels.graphs import graph_laplacian, laplacian_power, similarity_graph
 from fewlabels.kernels import DenseGram, LowRankGram, TiledGram
 from fewlabels.semi_supervised import (
@@ -28,7 +29,6 @@ from fewlabels.semi_supervised._laplacian_deformed import (
     newton_in_labels,
 )
 from fewlabels.semi_supervised._laplacian_problem import graph_energy, kernel_energy
-from fewlabels.semi_supervised._line_search import line_search
 from tests.reference import laplacian as slow
 
 GAMMAS = (0.05, 0.3)

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels._result import SolverResult
 
-@dataclass(frozen=True, eq=False)
-class PartitionResult:
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PartitionResult(SolverResult):
     """A partition and how it was found.
 
     Attributes

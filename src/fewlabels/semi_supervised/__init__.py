@@ -39,6 +39,7 @@ from fewlabels.semi_supervised._min_cut import (
     minimum_cut,
     multiway_cut,
 )
+from fewlabels.semi_supervised._naive_bayes import KernelNaiveBayes
 from fewlabels.semi_supervised._propagating import (
     PropagatingNearestNeighborClassifier,
     SpanningForest,
@@ -59,6 +60,7 @@ __all__ = [
     "GraphSolution",
     "HarmonicFunctionClassifier",
     "HarmonicFunctionRegressor",
+    "KernelNaiveBayes",
     "LaplacianProblem",
     "LaplacianRLSClassifier",
     "LaplacianRLSClassifierCV",

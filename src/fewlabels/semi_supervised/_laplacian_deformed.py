@@ -24,12 +24,12 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from fewlabels._line_search import line_search
 from fewlabels.kernels import GramOperator, PivotedCholesky, pivoted_cholesky
 from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
     LaplacianSolution,
 )
-from fewlabels.semi_supervised._line_search import line_search
 from fewlabels.semi_supervised._rls import _eigh_in_complement, _left_out_residuals
 
 # Progress below this share of the objective is rounding.

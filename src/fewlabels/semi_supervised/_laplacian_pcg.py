@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from fewlabels._line_search import line_search
 from fewlabels.semi_supervised._laplacian_deformed import _check_weights
 from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
     LaplacianSolution,
     kernel_product,
 )
-from fewlabels.semi_supervised._line_search import line_search
 
 # Iterations after which the carried products are computed anew, against drift.
 _REFRESH = 50

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from fewlabels._result import SolverResult
 from fewlabels.graphs._laplacian import LaplacianPower
 from fewlabels.kernels import GramOperator
 
@@ -212,8 +213,8 @@ class LaplacianProblem:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class LaplacianSolution:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LaplacianSolution(SolverResult):
     """What a solver of :class:`LaplacianProblem` returns.
 
     Attributes

@@ -1,0 +1,66 @@
+"""Which features matter, with labels and without.
+
+`RFE`, `SelectKBest`, `SequentialFeatureSelector` and `r_regression` are those of
+scikit-learn.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from sklearn.feature_selection import (
+    RFE,
+    SelectKBest,
+    SequentialFeatureSelector,
+    r_regression,
+)
+
+from fewlabels.feature_selection._alignment import (
+    KernelAlignmentSelector,
+    align_features,
+    kernel_alignment,
+)
+from fewlabels.feature_selection._discriminant import (
+    FisherLinearClassifier,
+    WeightedVotingClassifier,
+)
+from fewlabels.feature_selection._exhaustive import ExhaustiveFeatureSelector
+from fewlabels.feature_selection._projected_gradient import (
+    ProjectedGradientResult,
+    spectral_projected_gradient,
+)
+from fewlabels.feature_selection._scores import (
+    fisher_score,
+    pearson_score,
+    signal_to_noise,
+)
+from fewlabels.feature_selection._similarity import (
+    FeatureClusters,
+    FeatureSimilaritySelector,
+    cluster_features,
+    correlation_dissimilarity,
+    mici,
+    regression_error,
+)
+
+__all__ = [  # noqa: RUF022 - in plain order, capitals or not
+    "ExhaustiveFeatureSelector",
+    "FeatureClusters",
+    "FeatureSimilaritySelector",
+    "FisherLinearClassifier",
+    "KernelAlignmentSelector",
+    "ProjectedGradientResult",
+    "RFE",
+    "SelectKBest",
+    "SequentialFeatureSelector",
+    "WeightedVotingClassifier",
+    "align_features",
+    "cluster_features",
+    "correlation_dissimilarity",
+    "fisher_score",
+    "kernel_alignment",
+    "mici",
+    "pearson_score",
+    "r_regression",
+    "regression_error",
+    "signal_to_noise",
+    "spectral_projected_gradient",
+]

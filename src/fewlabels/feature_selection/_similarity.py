@@ -1,0 +1,365 @@
+"""Which features say the same: measures of similarity, and a selector by clusters."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._sklearn import Interval, StrOptions, fit_context
+
+# Residual variances below this share of the variances are rounding errors.
+ROUNDING = 64 * np.finfo(np.float64).eps
+
+
+def _covariance(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Covariance matrix of the features (divided by n) and its diagonal."""
+    X = check_array(X, dtype=np.float64)
+    mean = X.mean(axis=0)
+    C = X - mean
+    C[:, np.abs(C).max(axis=0) <= ROUNDING * np.abs(mean)] = 0.0  # constant
+    C = C.T @ C / X.shape[0]
+    return C, np.diagonal(C)
+
+
+def correlation_dissimilarity(X: ArrayLike) -> NDArray[np.float64]:
+    r"""One minus the absolute correlation, for all pairs of features.
+
+    .. math:: d(x, y) = 1 - |\rho(x, y)|
+
+    It is zero for features that depend linearly on each other, and does not change with
+    their units.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+
+    Returns
+    -------
+    D : ndarray of shape (n_features, n_features)
+        The dissimilarities. A constant feature has 1 to the others and 0 to constant
+        ones.
+
+    Examples
+    --------
+    >>> from fewlabels.feature_selection import correlation_dissimilarity
+    >>> X = [[0.0, 1.0, 1.0], [1.0, -1.0, 0.0], [2.0, -3.0, 1.0]]
+    >>> correlation_dissimilarity(X)
+    array([[0., 0., 1.],
+           [0., 0., 1.],
+           [1., 1., 0.]])
+    """
+    C, v = _covariance(X)
+    scale = np.sqrt(np.outer(v, v))
+    D = 1 - np.abs(C) / np.where(scale > 0, scale, 1)
+    D[np.logical_and.outer(v == 0, v == 0)] = 0.0
+    D[np.abs(D) <= ROUNDING] = 0.0
+    return D
+
+
+def regression_error(X: ArrayLike) -> NDArray[np.float64]:
+    r"""Residual variance of every feature, regressed on every other.
+
+    .. math::
+        e(x, y) = \min_{a, b} \frac{1}{n} \sum_i (y_i - a - b x_i)^2
+        = \mathrm{var}(y) \, (1 - \rho(x, y)^2)
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+
+    Returns
+    -------
+    E : ndarray of shape (n_features, n_features)
+        Entry (i, j) is the error of feature j given feature i. Not symmetric.
+
+    Examples
+    --------
+    >>> from fewlabels.feature_selection import regression_error
+    >>> X = [[0.0, 1.0, 1.0], [1.0, -1.0, 0.0], [2.0, -3.0, 1.0]]
+    >>> regression_error(X).round(2)
+    array([[0.  , 0.  , 0.22],
+           [0.  , 0.  , 0.22],
+           [0.67, 2.67, 0.  ]])
+    """
+    C, v = _covariance(X)
+    explained = C**2 / np.where(v > 0, v, 1)[:, None]
+    E = v - explained
+    E[E <= ROUNDING * v] = 0.0
+    return E
+
+
+def mici(X: ArrayLike) -> NDArray[np.float64]:
+    r"""Maximal information compression index, for all pairs of features.
+
+    The variance that is lost when two features are replaced by their first principal
+    component: the smaller eigenvalue of their covariance matrix,
+
+    .. math::
+        2 \lambda_2(x, y) = v_x + v_y
+        - \sqrt{(v_x + v_y)^2 - 4 v_x v_y (1 - \rho(x, y)^2)}
+
+    It is symmetric, zero for features that depend linearly on each other, at most the
+    smaller of the two variances, and does not change when the pair is rotated. It has
+    the unit of a variance: scale features that are measured in different ones.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+
+    Returns
+    -------
+    D : ndarray of shape (n_features, n_features)
+        The indices.
+
+    References
+    ----------
+    .. [1] P. Mitra, C. A. Murthy and S. K. Pal, "Unsupervised feature selection using
+       feature similarity", IEEE Trans. Pattern Anal. Mach. Intell. 24 (2002).
+       :doi:`10.1109/34.990133`
+
+    Examples
+    --------
+    >>> from fewlabels.feature_selection import mici
+    >>> X = [[0.0, 1.0, 1.0], [1.0, -1.0, 0.0], [2.0, -3.0, 1.0]]
+    >>> mici(X).round(2)
+    array([[0.  , 0.  , 0.22],
+           [0.  , 0.  , 0.22],
+           [0.22, 0.22, 0.  ]])
+    """
+    C, v = _covariance(X)
+    total = np.add.outer(v, v)
+    root = np.hypot(np.subtract.outer(v, v), 2 * C)
+    # The product of the eigenvalues over the larger one, which loses fewer digits.
+    determinant = np.outer(v, v) - C**2
+    D = 2 * determinant / np.where(total + root > 0, total + root, 1)
+    D[D <= ROUNDING * total] = 0.0
+    return D
+
+
+class FeatureClusters(NamedTuple):
+    """Features that were kept, and which of them stands for each feature.
+
+    Attributes
+    ----------
+    kept : ndarray of shape (n_kept,)
+        The kept features, in ascending order.
+    representative : ndarray of shape (n_features,)
+        For every feature the kept one that stands for it; itself if it was kept.
+    epsilon : float
+        Largest dissimilarity of a feature that was dropped.
+    """
+
+    kept: NDArray[np.intp]
+    representative: NDArray[np.intp]
+    epsilon: float
+
+
+def cluster_features(D: ArrayLike, k: int) -> FeatureClusters:
+    r"""Keep features that stand for their nearest ones, and drop these.
+
+    Again and again, the feature whose k-th nearest feature is nearest of all is kept,
+    and its k nearest are dropped. The dissimilarity :math:`\epsilon` to the k-th in the
+    first round is the limit for all others: where no feature has k others within it,
+    k is lowered. It ends when k is 1, and all features that are left are kept.
+
+    Parameters
+    ----------
+    D : array-like of shape (n_features, n_features)
+        Dissimilarities, such as :func:`mici`; row i holds those of feature i.
+    k : int
+        How many features the first one stands for, from 1 to n_features - 1. The
+        larger, the fewer features are kept.
+
+    Returns
+    -------
+    clusters : FeatureClusters
+        The kept features, and for which others they stand.
+
+    See Also
+    --------
+    FeatureSimilaritySelector : The selector.
+
+    References
+    ----------
+    .. [1] P. Mitra, C. A. Murthy and S. K. Pal, "Unsupervised feature selection using
+       feature similarity", IEEE Trans. Pattern Anal. Mach. Intell. 24 (2002).
+       :doi:`10.1109/34.990133`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.feature_selection import cluster_features
+    >>> x = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
+    >>> clusters = cluster_features(np.abs(np.subtract.outer(x, x)), k=2)
+    >>> clusters.kept
+    array([1, 4])
+    >>> clusters.representative
+    array([1, 1, 1, 4, 4, 4])
+    """
+    rest: NDArray[np.float64] = np.array(check_array(D, dtype=np.float64))
+    n_features = rest.shape[0]
+    if rest.shape[1] != n_features:
+        raise ValueError(f"D must be square, got shape {rest.shape}.")
+    if not 1 <= k <= n_features - 1:
+        raise ValueError(
+            f"k={k} must be between 1 and n_features - 1 = {n_features - 1}."
+        )
+    np.fill_diagonal(rest, np.inf)
+    left = np.arange(n_features)
+    representative = np.arange(n_features)
+    reach = np.partition(rest, k - 1, axis=1)[:, k - 1]
+    epsilon = float(reach.min())
+    limit = (1 + 1e-10) * epsilon  # equal distances differ by rounding errors
+    while True:
+        best = int(np.argmin(reach))
+        dropped = np.argsort(rest[best], kind="stable")[:k]
+        representative[left[dropped]] = left[best]
+        stay = np.ones(left.size, dtype=bool)
+        stay[dropped] = False
+        left, rest = left[stay], rest[np.ix_(stay, stay)]
+        k = min(k, left.size - 1)
+        while k > 1:
+            reach = np.partition(rest, k - 1, axis=1)[:, k - 1]
+            if reach.min() <= limit:
+                break
+            k -= 1
+        if k <= 1:
+            break
+    # One that stood for others may have been dropped for a third one later.
+    while not np.array_equal(representative[representative], representative):
+        representative = representative[representative]
+    return FeatureClusters(left, representative, epsilon)
+
+
+_MEASURES: dict[str, Callable[[Any], NDArray[np.float64]]] = {
+    "mici": mici,
+    "correlation": correlation_dissimilarity,
+    "regression": regression_error,
+}
+
+
+class FeatureSimilaritySelector(SelectorMixin, BaseEstimator):
+    r"""Keep one feature of each group that says the same; needs no labels.
+
+    Features are clustered by how well they can be replaced by each other, and one of
+    each cluster is kept, see :func:`cluster_features`. Constant features are dropped
+    beforehand, unless all are constant.
+
+    Parameters
+    ----------
+    k : int, default=None
+        How many features the first one that is kept stands for: the larger, the fewer
+        are kept. None takes half of the features.
+    measure : {"mici", "correlation", "regression"} or callable, default="mici"
+        How dissimilar features are: :func:`mici`, :func:`correlation_dissimilarity`,
+        :func:`regression_error`, or a function of X that returns a matrix.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool of shape (n_features,)
+        Which features are kept.
+    representative_ : ndarray of shape (n_features,)
+        For every feature the kept one that stands for it; -1 for constant ones.
+    epsilon_ : float
+        Largest dissimilarity of a feature that was dropped; 0 if none was clustered.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    See Also
+    --------
+    KernelAlignmentSelector : Keeps the features that make the kernel matrix.
+
+    References
+    ----------
+    .. [1] P. Mitra, C. A. Murthy and S. K. Pal, "Unsupervised feature selection using
+       feature similarity", IEEE Trans. Pattern Anal. Mach. Intell. 24 (2002).
+       :doi:`10.1109/34.990133`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.feature_selection import FeatureSimilaritySelector
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> copies = np.hstack([X, 2 * X, -X])
+    >>> selector = FeatureSimilaritySelector(k=2, measure="correlation").fit(copies)
+    >>> selector.get_support(indices=True)
+    array([0, 1, 2])
+    >>> selector.representative_
+    array([0, 1, 2, 0, 1, 2, 0, 1, 2])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "k": [Interval(Integral, 1, None, closed="left"), None],
+        "measure": [StrOptions(set(_MEASURES)), callable],
+    }
+
+    def __init__(
+        self,
+        k: int | None = None,
+        *,
+        measure: str | Callable[[Any], NDArray[np.float64]] = "mici",
+    ) -> None:
+        self.k = k
+        self.measure = measure
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : Ignored
+            Here for pipelines.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        X = validate_data(self, X, dtype=np.float64)
+        n_features = X.shape[1]
+        if self.k is not None and self.k > max(n_features - 1, 1):
+            raise ValueError(
+                f"k={self.k} must be at most n_features - 1 = {n_features - 1}."
+            )
+        varies = np.ptp(X, axis=0) > 0
+        if not varies.any():
+            varies[:] = True
+        candidates = np.flatnonzero(varies)
+        self.representative_ = np.where(varies, np.arange(n_features), -1)
+        self.epsilon_ = 0.0
+        kept = candidates
+        if candidates.size > 1:
+            measure = (
+                _MEASURES[self.measure]
+                if isinstance(self.measure, str)
+                else self.measure
+            )
+            k = max(candidates.size // 2, 1) if self.k is None else self.k
+            clusters = cluster_features(
+                measure(X[:, candidates]), min(k, candidates.size - 1)
+            )
+            kept = candidates[clusters.kept]
+            self.representative_[candidates] = candidates[clusters.representative]
+            self.epsilon_ = clusters.epsilon
+        self.support_ = np.isin(np.arange(n_features), kept)
+        return self
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_

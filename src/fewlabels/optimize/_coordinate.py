@@ -1,0 +1,378 @@
+"""Coordinate descent: one variable, one block, or several blocks at a time."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from fewlabels.optimize._blocks import BlockPartition, random_subsets
+from fewlabels.optimize._problems import CoordinateProblem, FiniteSumProblem
+from fewlabels.optimize._result import Monitor, OptimizationResult, start_point
+
+_SELECTIONS = ("cyclic", "permutation", "random")
+
+# Passes over the working set between two passes over all coordinates.
+_INNER_PASSES = 50
+
+
+def coordinate_descent(
+    problem: CoordinateProblem,
+    x0: ArrayLike | None = None,
+    *,
+    selection: str = "cyclic",
+    working_set: bool = False,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    random_state: Any = None,
+) -> OptimizationResult:
+    r"""Minimise along one variable after the other.
+
+    .. math::
+        w_j \leftarrow \operatorname{prox}_{h_j / L_j}
+        \big( w_j - \tfrac{1}{L_j} \partial_j f(w) \big)
+
+    with the curvature :math:`L_j` of f along variable j. For squared losses and
+    quadratic problems this is the exact minimum along the variable; without a penalty
+    a cyclic pass is one sweep of Gauss and Seidel.
+
+    Parameters
+    ----------
+    problem : FiniteSumProblem or QuadraticProblem
+        What to minimise: a smooth loss and any penalty.
+    x0 : array-like of shape (n_features,), default=None
+        Where to start; None for zero.
+    selection : {"cyclic", "permutation", "random"}, default="cyclic"
+        The order of a pass: as they come, shuffled anew, or drawn with replacement.
+    working_set : bool, default=False
+        Whether up to fifty passes over the variables that are not zero follow every
+        pass over all of them. It pays with absolute values in the penalty and many
+        variables.
+    max_iter : int, default=1000
+        Largest number of passes of n_features steps.
+    tol : float, default=1e-6
+        Stop when the violation of the condition of a minimiser is this share of the
+        largest component of the gradient of f at zero; 0 for never.
+    random_state : int, RandomState instance or None, default=None
+        Draws the order.
+
+    Returns
+    -------
+    result : OptimizationResult
+        The minimiser and its history, one record per pass. The violation that is
+        recorded is the largest one met during the pass; before the end it is computed.
+
+    See Also
+    --------
+    block_coordinate_descent : Blocks of variables, and other probabilities.
+
+    References
+    ----------
+    .. [1] S. J. Wright, "Coordinate descent algorithms", Mathematical Programming 151
+       (2015). :doi:`10.1007/s10107-015-0892-3`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.optimize import FiniteSumProblem, L1Penalty, coordinate_descent
+    >>> X = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, -1.0]])
+    >>> y = np.array([2.0, 2.0, 0.0, 2.0])
+    >>> problem = FiniteSumProblem(X, y, "squared", L1Penalty(0.3))
+    >>> np.round(coordinate_descent(problem).x, 6)
+    array([1.6, 0. ])
+    """
+    partition = BlockPartition.of_size(problem.n_features)
+    return _descend(
+        problem, x0, partition, "coordinate_descent", selection, 0.0, max_iter, tol,
+        random_state, working_set=working_set,
+    )  # fmt: skip
+
+
+def block_coordinate_descent(
+    problem: CoordinateProblem,
+    partition: BlockPartition | None = None,
+    x0: ArrayLike | None = None,
+    *,
+    selection: str = "random",
+    exponent: float = 0.0,
+    accelerated: bool = False,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    random_state: Any = None,
+) -> OptimizationResult:
+    r"""Randomised block coordinate descent (RCDM), and its accelerated form (ACDM).
+
+    .. math::
+        x \leftarrow x - \frac{1}{L_i} U_i U_i^\top \nabla f(x)
+
+    for a random block i, with the Lipschitz constant :math:`L_i` of the gradient within
+    the block, followed by the proximal map of the penalty. f may couple the blocks as
+    it likes; only the penalty must be a sum over them.
+
+    Parameters
+    ----------
+    problem : FiniteSumProblem or QuadraticProblem
+        What to minimise: a smooth loss and any penalty.
+    partition : BlockPartition, default=None
+        The blocks; None for single variables.
+    x0 : array-like of shape (n_features,), default=None
+        Where to start; None for zero.
+    selection : {"random", "permutation", "cyclic"}, default="random"
+        The order of a pass: drawn with replacement, shuffled anew, or as they come.
+    exponent : float, default=0.0
+        Random blocks are drawn with probabilities proportional to
+        :math:`L_i^{\text{exponent}}`: 0 for uniform ones, 1 for those with which the
+        bound on the error is smallest.
+    accelerated : bool, default=False
+        Whether to use momentum: the error then falls as :math:`1 / k^2` instead of
+        1 / k. This is :func:`approx_coordinate_descent` with one block at a time, for
+        uniform random blocks.
+    max_iter : int, default=1000
+        Largest number of passes of n_blocks steps.
+    tol : float, default=1e-6
+        Stop when the violation of the condition of a minimiser is this share of the
+        largest component of the gradient of f at zero; 0 for never.
+    random_state : int, RandomState instance or None, default=None
+        Draws the blocks.
+
+    Returns
+    -------
+    result : OptimizationResult
+        The minimiser and its history, one record per pass.
+
+    References
+    ----------
+    .. [1] Y. Nesterov, "Efficiency of coordinate descent methods on huge-scale
+       optimization problems", SIAM Journal on Optimization 22 (2012).
+       :doi:`10.1137/100802001`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.optimize import BlockPartition, QuadraticProblem
+    >>> from fewlabels.optimize import block_coordinate_descent
+    >>> problem = QuadraticProblem(np.eye(4) + 0.1, np.ones(4))
+    >>> pairs = BlockPartition.of_size(4, 2)
+    >>> result = block_coordinate_descent(problem, pairs, random_state=0)
+    >>> np.round(result.x, 4)
+    array([0.7143, 0.7143, 0.7143, 0.7143])
+    """
+    partition = _check_partition(problem, partition)
+    if accelerated:
+        if selection != "random" or exponent != 0:
+            raise ValueError(
+                "accelerated=True draws blocks uniformly: leave selection='random' and "
+                "exponent=0."
+            )
+        return approx_coordinate_descent(
+            problem, partition, x0, n_together=1, max_iter=max_iter, tol=tol,
+            random_state=random_state,
+        )  # fmt: skip
+    return _descend(
+        problem, x0, partition, "block_coordinate_descent", selection, exponent,
+        max_iter, tol, random_state,
+    )  # fmt: skip
+
+
+def _check_partition(
+    problem: CoordinateProblem, partition: BlockPartition | None
+) -> BlockPartition:
+    if partition is None:
+        return BlockPartition.of_size(problem.n_features)
+    if partition.labels.size != problem.n_features:
+        raise ValueError(
+            f"partition has {partition.labels.size} variables, but the problem has "
+            f"{problem.n_features}."
+        )
+    return partition
+
+
+def _check_smooth(problem: CoordinateProblem, solver: str) -> None:
+    if isinstance(problem, FiniteSumProblem) and not np.isfinite(
+        problem.loss.curvature
+    ):
+        raise ValueError(
+            f"loss={problem.loss.name!r} has a kink; {solver} needs a smooth loss: use "
+            "'squared_hinge', or sgd_minimize."
+        )
+
+
+def _descend(
+    problem: CoordinateProblem,
+    x0: ArrayLike | None,
+    partition: BlockPartition,
+    solver: str,
+    selection: str,
+    exponent: float,
+    max_iter: int,
+    tol: float,
+    random_state: Any,
+    *,
+    working_set: bool = False,
+) -> OptimizationResult:
+    from fewlabels._loops.optimize import coordinate_epoch  # compiled on first use
+
+    if selection not in _SELECTIONS:
+        raise ValueError(
+            f"selection={selection!r} is unknown; use one of {_SELECTIONS}."
+        )
+    _check_smooth(problem, solver)
+    if exponent != 0 and selection != "random":
+        raise ValueError(f"exponent={exponent} is for selection='random' only.")
+    rng = check_random_state(random_state)
+    lipschitz = problem.block_lipschitz(partition)
+    probabilities = None
+    if exponent != 0:
+        probabilities = (lipschitz / np.max(lipschitz)) ** exponent
+        probabilities /= probabilities.sum()
+    n_blocks = len(partition)
+    order = np.arange(n_blocks)
+    w = start_point(x0, problem.n_features)
+    state = problem.state(w)
+    buffer = np.empty(partition.largest)
+    monitor = Monitor(problem, solver, tol, max_iter)
+
+    def visit(blocks: NDArray[Any]) -> float:
+        return coordinate_epoch(
+            problem.code, *problem.columns, problem.targets, problem.share,
+            partition.members, partition.starts, blocks, lipschitz, problem.l1,
+            problem.l2, w, state, buffer,
+        )  # fmt: skip
+
+    passes = 0.0
+    done = monitor.record(w, passes)
+    while not done:
+        if selection == "permutation":
+            order = rng.permutation(n_blocks)
+        elif selection == "random":
+            order = rng.choice(n_blocks, size=n_blocks, p=probabilities)
+        violation = visit(order)
+        passes += 1.0
+        if violation <= monitor.target:
+            # What the loop carried along has gathered rounding errors.
+            state[:] = problem.state(w)
+        elif working_set:
+            active = np.flatnonzero(w)
+            for _ in range(_INNER_PASSES):
+                passes += active.size / n_blocks
+                if visit(active) <= max(monitor.target, 0.1 * violation):
+                    break
+        done = monitor.record(
+            w,
+            passes,
+            value=problem.value_at(w, state),
+            violation=violation,
+            exact=False,
+        )
+    return monitor.result(w)
+
+
+def approx_coordinate_descent(
+    problem: CoordinateProblem,
+    partition: BlockPartition | None = None,
+    x0: ArrayLike | None = None,
+    *,
+    n_together: int = 1,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    random_state: Any = None,
+) -> OptimizationResult:
+    r"""APPROX: accelerated, parallel and proximal coordinate descent.
+
+    For :math:`F(x) = f(x) + \sum_i h_i(x^{(i)})` with n blocks, a step draws
+    :math:`\tau` of them uniformly, and for each of these, with
+    :math:`c_i = n \theta_k v_i / \tau`,
+
+    .. math::
+        z_i^+ = \operatorname{prox}_{h_i / c_i} \big( z_i
+        - \tfrac{1}{c_i} \nabla_i f(\theta_k^2 u + z) \big), \qquad
+        u_i^+ = u_i - \frac{1 - \frac{n}{\tau} \theta_k}{\theta_k^2} (z_i^+ - z_i)
+
+    Then :math:`\theta_{k+1} = \tfrac12 \big( \sqrt{\theta_k^4 + 4 \theta_k^2}
+    - \theta_k^2 \big)`, from :math:`\theta_0 = \tau / n`. The iterate is
+    :math:`x = \theta_k^2 u + z`, and :math:`E F(x_k) - F^*` falls as
+    :math:`1 / k^2`. The weights v bound the curvature where :math:`\tau` blocks change
+    together; they are small where rows touch few blocks. With all blocks in every step
+    this is the accelerated proximal gradient method in the metric of v.
+
+    Parameters
+    ----------
+    problem : FiniteSumProblem or QuadraticProblem
+        What to minimise: a smooth loss and any penalty.
+    partition : BlockPartition, default=None
+        The blocks; None for single variables.
+    x0 : array-like of shape (n_features,), default=None
+        Where to start; None for zero.
+    n_together : int, default=1
+        Number :math:`\tau` of blocks in a step.
+    max_iter : int, default=1000
+        Largest number of passes, of about :math:`n / \tau` steps each.
+    tol : float, default=1e-6
+        Stop when the violation of the condition of a minimiser is this share of the
+        largest component of the gradient of f at zero; 0 for never.
+    random_state : int, RandomState instance or None, default=None
+        Draws the blocks.
+
+    Returns
+    -------
+    result : OptimizationResult
+        The minimiser and its history, one record per pass.
+
+    References
+    ----------
+    .. [1] O. Fercoq, P. Richtárik, "Accelerated, parallel, and proximal coordinate
+       descent", SIAM Journal on Optimization 25 (2015). :doi:`10.1137/130949993`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.optimize import QuadraticProblem, approx_coordinate_descent
+    >>> problem = QuadraticProblem(np.eye(4) + 0.1, np.ones(4))
+    >>> result = approx_coordinate_descent(problem, n_together=2, random_state=0)
+    >>> np.round(result.x, 4)
+    array([0.7143, 0.7143, 0.7143, 0.7143])
+    """
+    from fewlabels._loops.optimize import approx_epoch  # compiled on first use
+
+    partition = _check_partition(problem, partition)
+    _check_smooth(problem, "approx_coordinate_descent")
+    n_blocks = len(partition)
+    if not 1 <= n_together <= n_blocks:
+        raise ValueError(
+            f"n_together={n_together} must lie between 1 and the {n_blocks} blocks."
+        )
+    rng = check_random_state(random_state)
+    weights = problem.overapproximation(partition, n_together)
+    n_steps = max(1, n_blocks // n_together)
+    z = start_point(x0, problem.n_features)
+    u = np.zeros_like(z)
+    x = z.copy()
+    buffer = np.empty(partition.largest * n_together)
+    theta = n_together / n_blocks
+    zero = problem.state(np.zeros_like(z))
+    by_variable = weights[partition.labels]
+    monitor = Monitor(problem, "approx_coordinate_descent", tol, max_iter)
+    done = monitor.record(x, 0.0)
+    while not done:
+        # Products afresh in every pass: u grows, and rounding errors with it.
+        state_z, state_u = problem.state(z), problem.state(u) - zero
+        before, theta = approx_epoch(
+            problem.code, *problem.columns, problem.targets, problem.share,
+            partition.members, partition.starts,
+            random_subsets(rng, n_blocks, n_together, n_steps), weights, problem.l1,
+            problem.l2, theta, z, u, state_z, state_u, buffer,
+        )  # fmt: skip
+        x = before**2 * u + z
+        # Variables that go to zero do so with theta only, so that they are never met
+        # there: what counts is how far a proximal step would move.
+        step = problem.penalty.prox(
+            x - problem.gradient(x) / by_variable, 1 / by_variable
+        )
+        done = monitor.record(
+            x,
+            (monitor.n_iter + 1) * n_steps * n_together / n_blocks,
+            violation=float(np.max(by_variable * np.abs(x - step))),
+        )
+    return monitor.result(x)

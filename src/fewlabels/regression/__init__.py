@@ -1,0 +1,65 @@
+"""Linear regression: errors in features, few directions, penalties, sparse recovery.
+
+`ElasticNet`, `Lasso`, `LinearRegression`, `PLSRegression` and `Ridge` are those of
+scikit-learn.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
+
+from fewlabels.regression._base import PenalizedSolution
+from fewlabels.regression._basis_pursuit import (
+    basis_pursuit,
+    basis_pursuit_denoising,
+    l1_constrained_least_squares,
+)
+from fewlabels.regression._components import (
+    PrincipalComponentRegression,
+    ScorePair,
+    nipals_pair,
+    principal_component_path,
+)
+from fewlabels.regression._gpsr import GPSR, SparseSolution, gpsr
+from fewlabels.regression._group import GroupLasso, group_lasso
+from fewlabels.regression._penalized import (
+    BerhuRegressor,
+    BridgeRegression,
+    GarroteSolution,
+    NonNegativeGarrote,
+    berhu_regression,
+    bridge_regression,
+    nonnegative_garrote,
+)
+from fewlabels.regression._total import TotalLeastSquares, total_least_squares
+
+__all__ = [  # noqa: RUF022 - in plain order, capitals or not
+    "BerhuRegressor",
+    "BridgeRegression",
+    "ElasticNet",
+    "GPSR",
+    "GarroteSolution",
+    "GroupLasso",
+    "Lasso",
+    "LinearRegression",
+    "NonNegativeGarrote",
+    "PLSRegression",
+    "PenalizedSolution",
+    "PrincipalComponentRegression",
+    "Ridge",
+    "ScorePair",
+    "SparseSolution",
+    "TotalLeastSquares",
+    "basis_pursuit",
+    "basis_pursuit_denoising",
+    "berhu_regression",
+    "bridge_regression",
+    "gpsr",
+    "group_lasso",
+    "l1_constrained_least_squares",
+    "nipals_pair",
+    "nonnegative_garrote",
+    "principal_component_path",
+    "total_least_squares",
+]

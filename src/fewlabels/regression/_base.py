@@ -1,0 +1,193 @@
+"""What the linear regressors share."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._labels import encode_targets, validate_partial_targets
+
+# Deviations below this share of the mean are rounding errors.
+ROUNDING = 1e-14
+
+
+class PenalizedSolution(NamedTuple):
+    r"""Coefficients that minimise penalised least squares.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_features,)
+        The coefficients.
+    n_iter : int
+        Cycles over all coefficients.
+    violation : float
+        How far the worst coefficient, or group, is from its optimality condition, in
+        the last cycle and relative to the largest entry of :math:`|X^\top y|`.
+    """
+
+    coef: NDArray[np.float64]
+    n_iter: int
+    violation: float
+
+
+class Centered(NamedTuple):
+    """Rows and targets with the means taken off.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_labeled, n_features)
+        The rows that have a target.
+    y : ndarray of shape (n_labeled,)
+        Their targets.
+    X_mean : ndarray of shape (n_features,)
+        What was taken off each feature; zeros without an intercept.
+    y_mean : float
+        What was taken off the targets.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    X_mean: NDArray[np.float64]
+    y_mean: float
+
+
+def check_problem(
+    X: ArrayLike, y: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Read the arrays of a least-squares problem, the columns of X in memory order.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Targets.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        The rows, in Fortran order.
+    y : ndarray of shape (n_samples,)
+        The targets.
+    """
+    X = np.asarray(check_array(X, dtype=np.float64, order="F"))
+    y = np.asarray(check_array(y, dtype=np.float64, ensure_2d=False, input_name="y"))
+    if y.shape != (X.shape[0],):
+        raise ValueError(
+            f"y must hold one number per row of X; got shapes {y.shape} and {X.shape}."
+        )
+    return X, y
+
+
+def deviations(X: NDArray[Any], mean: NDArray[Any]) -> NDArray[np.float64]:
+    """Take the means off the rows, and leave nothing of constant features.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows.
+    mean : ndarray of shape (n_features,)
+        Their mean.
+
+    Returns
+    -------
+    X_centered : ndarray of shape (n_samples, n_features)
+        The deviations, exactly zero where they are rounding errors of the mean.
+    """
+    X = X - mean
+    X[:, np.abs(X).max(axis=0) <= ROUNDING * np.abs(mean)] = 0.0
+    return X
+
+
+def warn_not_converged(what: str, max_iter: int, reached: float, tol: float) -> None:
+    """Say that the iterations ended before the tolerance was met.
+
+    Parameters
+    ----------
+    what : str
+        The measure of convergence, such as "the violation".
+    max_iter : int
+        The limit on iterations.
+    reached : float
+        The measure at the end.
+    tol : float
+        What it should be.
+    """
+    warnings.warn(
+        f"No convergence in max_iter={max_iter} iterations: {what} is {reached:.2g}, "
+        f"which is above tol={tol:.2g}. Increase max_iter or tol, or scale the "
+        "features.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
+
+
+class LinearRegressor(RegressorMixin, BaseEstimator):
+    """A linear model whose training targets may have holes."""
+
+    fit_intercept: bool
+    coef_: NDArray[np.float64]
+    intercept_: float
+
+    def _center(self, X: Any, y: ArrayLike) -> Centered:
+        X, targets = validate_partial_targets(self, X, y, dtype=np.float64)
+        known = ~np.isnan(targets)
+        X, targets = X[known], targets[known]
+        if not self.fit_intercept:
+            return Centered(X, targets, np.zeros(X.shape[1]), 0.0)
+        X_mean, y_mean = X.mean(axis=0), float(targets.mean())
+        return Centered(deviations(X, X_mean), targets - y_mean, X_mean, y_mean)
+
+    def _keep(self, coef: NDArray[Any], X_mean: NDArray[Any], y_mean: float) -> None:
+        self.coef_ = coef
+        self.intercept_ = y_mean - float(X_mean @ coef)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the target of every row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predictions.
+        """
+        check_is_fitted(self)
+        accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
+        X = validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False)
+        return X @ self.coef_ + self.intercept_
+
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Coefficient of determination on the rows that have a target.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            True targets, perhaps with holes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            R² of the predictions.
+        """
+        truth = encode_targets(y)
+        known = ~np.isnan(truth)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return r2_score(truth[known], self.predict(X)[known], sample_weight=weights)
