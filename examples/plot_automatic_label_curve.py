@@ -2,9 +2,9 @@
 What the automatic classifier expects of itself
 ===============================================
 
-``FewLabelsClassifier`` estimates its own error from the labels it has, with an interval.
-Here the truth is known: its error and that of the supervised baseline for 20 to 160
-labels, beside what it expected.
+``FewLabelsClassifier`` estimates its own error from the labels it has, with an
+interval. Here the truth is known: its error and that of the supervised baseline for 20
+to 160 labels, beside what it expected.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause

@@ -4,8 +4,8 @@ A Laplacian SVM, iteration by iteration
 
 Two moons and two labels. Conjugate gradients need few iterations until the decisions
 are right, and many more until the usual measures of convergence say so. Hence the rule
-to stop when the decisions no longer change. These are figures 3 and 4 of Melacci and Belkin,
-"Laplacian support vector machines trained in the primal" (2011).
+to stop when the decisions no longer change. These are figures 3 and 4 of Melacci and
+Belkin, "Laplacian support vector machines trained in the primal" (2011).
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
