@@ -1,6 +1,6 @@
 # Two commands do everything, from a machine that has Python >= 3.11 and make:
 #
-#     make demo    label 1,797 digits from 20 labels and draw a picture
+#     make demo    label digits and a table of wines, with a picture and a report
 #     make test    run all tests
 #
 # Each makes the virtual environment .venv and installs what it needs, with uv where
@@ -44,9 +44,10 @@ $(VENV)/installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --constraint constraints.txt --editable ".[$*]"
 	@touch $@
 
-demo: $(VENV)/installed-plot
+demo: $(VENV)/installed-cli
 	@mkdir -p demo
 	MPLBACKEND=Agg $(BIN)/python examples/plot_digits_twenty_labels.py demo/digits.png
+	$(BIN)/fewlabels demo --output demo/wines --force
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest --numprocesses auto --quiet $(PYTEST_ARGS)

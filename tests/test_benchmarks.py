@@ -270,6 +270,21 @@ def test_optimizers_benchmark_runs():
             np.testing.assert_allclose(x, solutions[0][0], atol=1e-7)
 
 
+def test_ensemble_benchmark_runs(monkeypatch):
+    script = SCRIPT.parents[1] / "ensemble.py"
+    if not script.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("ensemble_benchmark", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "ROUNDS", 10)
+    monkeypatch.setattr(module, "SETTINGS", module.SETTINGS[:1])
+    rows = module.main(1)
+    assert [row["method"] for row in rows] == list(module.models(0))
+    assert rows[0]["time / AdaBoost"] == "1.00"
+    assert all(float(row["error"].split()[0]) < 20 for row in rows)
+
+
 def test_harmonic_functions_beside_label_spreading():
     path = SCRIPT.parents[1] / "graph_labels.py"
     if not path.exists():
@@ -334,3 +349,100 @@ class TestChooser:
         chooser.main(["drop", "--sets", "toy", "--splits", "1"])
         header, line = capsys.readouterr().out.strip().split("\n")
         assert len(header.split(" | ")) == len(line.split(" | "))
+
+
+def test_transfer_benchmark_runs(tmp_path):
+    script = SCRIPT.parents[1] / "transfer.py"
+    if not script.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    pytest.importorskip("matplotlib")
+    spec = importlib.util.spec_from_file_location("transfer_benchmark", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    table = module.main(1, 60)
+    assert len(table) == len(module.NO_LABELS) + len(module.FEW_LABELS)
+    assert all(0 <= float(row["error %"]) <= 100 for row in table)
+    module.picture(
+        [{**row, "data": name} for name in ("a", "b") for row in table],
+        tmp_path / "transfer.png",
+    )
+    assert (tmp_path / "transfer.png").stat().st_size > 1000
+
+
+class TestReinforcement:
+    """A few runs of what the guide reports."""
+
+    @pytest.fixture
+    def module(self):
+        script = SCRIPT.parents[1] / "reinforcement.py"
+        if not script.exists():
+            pytest.skip("the benchmarks are not part of this distribution")
+        spec = importlib.util.spec_from_file_location("reinforcement_benchmark", script)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def test_the_bias_and_the_speed(self, module):
+        rows = {row["agent"]: list(row.values()) for row in module.bias(20)}
+        mean = {name: float(row[2].split()[0]) for name, row in rows.items()}
+        assert mean["double Q-learning"] < mean["Q-learning"]
+        assert len(module.speed(20_000)) == 4
+
+    def test_cartpole_gets_better(self, module):
+        """Not solved in so few episodes, but far from the 20 of random behaviour."""
+        pytest.importorskip("gymnasium")
+        row = module.cartpole(
+            [0],
+            n_episodes=80,
+            hidden=(32,),
+            learning_rate=2e-3,
+            epsilon=module.Schedule("linear", 1.0, end=0.01, rate=1000),
+            learning_starts=200,
+        )[0]
+        assert float(row["20 episodes without exploration"].split()[0]) > 100
+
+
+def test_active_benchmark_runs_and_resumes(monkeypatch, tmp_path, capsys):
+    path = SCRIPT.parents[1] / "active.py"
+    if not path.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("active_benchmark", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    pytest.importorskip("matplotlib").use("Agg")
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 3)) + 2 * y[:, None]
+    monkeypatch.setattr(module, "data_of", lambda name: (X, y))
+    monkeypatch.setattr(module, "COUNTS", np.array([4, 8, 20]))
+    call = ["run", "--sets", "toy", "--repetitions", "1", "--out", str(tmp_path)]
+    call += ["--strategies", "random;FewLabelsSampling;committee, votes"]
+    module.main(call)
+    lines = lines_of(tmp_path / "active_curves.csv")
+    assert len(lines) == 4 * 3  # two strategies for each model
+    needed = lines_of(tmp_path / "active_labels.csv")
+    assert [line["strategy"] for line in needed] == [
+        *("random", "FewLabelsSampling"),
+        *("random", "committee, votes"),
+    ]
+    assert 4 <= float(needed[0]["labels needed"]) <= 20
+    assert "FewLabelsClassifier | FewLabelsSampling | 1" in capsys.readouterr().out
+    module.main(call)  # finds everything done
+    assert lines_of(tmp_path / "active_curves.csv") == lines
+    module.main(["figure", "--out", str(tmp_path)])
+    assert (tmp_path / "active.png").exists()
+
+
+def test_tables_beside_what_is_done_by_hand():
+    path = SCRIPT.parents[1] / "tables.py"
+    if not path.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("tables_benchmark", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    row = module.compare("wine", False, 1, bank="fast")
+    assert float(row["table"]) < 20
+    row = module.compare("wine", True, 1, bank="fast")
+    assert (row["set"], row["array"]) == ("wine, mixed", "")
+    assert float(row["table"]) < 30
+    assert float(row["by hand"]) < 30

@@ -10,14 +10,26 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from fewlabels.active import (
+    ActiveELMClassifier,
+    ActiveLearner,
+    CoActiveLearner,
+    ELMClassifier,
+    ELMRegressor,
+)
 from fewlabels.cluster import (
     ConstrainedSpectralClustering,
+    LeaderClustering,
+    MacQueenKMeans,
     NormalizedSpectralClustering,
     NystromSpectralClustering,
+    PatchNormalizer,
     RecursiveNormalizedCut,
     RLSClustering,
+    SphericalKMeans,
 )
 from fewlabels.decomposition import (
     PAST,
@@ -33,6 +45,12 @@ from fewlabels.decomposition import (
     RowCenterer,
     SparseCCA,
     ZCAWhitening,
+)
+from fewlabels.ensemble import (
+    GentleAdaBoostClassifier,
+    LogitBoostClassifier,
+    RejectVotingClassifier,
+    ThreeStageBoostClassifier,
 )
 from fewlabels.feature_selection import (
     ExhaustiveFeatureSelector,
@@ -77,6 +95,28 @@ from fewlabels.semi_supervised import (
     S2RLSClassifierCV,
     SelfTrainingClassifier,
     TriTrainingClassifier,
+)
+from fewlabels.tabular import TableTransformer
+from fewlabels.tensor import (
+    CPGroupSparseRegressor,
+    CPRidgeRegressor,
+    SupportTensorMachine,
+    TensorDistanceTransformer,
+    TensorFisherDiscriminant,
+    TensorKMeans,
+)
+from fewlabels.transfer import (
+    ITML,
+    ASOClassifier,
+    CrossDomainMetric,
+    EigenTransferClassifier,
+    FeatureAugmentation,
+    HeterogeneousFeatureAugmentation,
+    LpMKLClassifier,
+    SelfTaughtClassifier,
+    StructuralCorrespondenceLearning,
+    TrAdaBoostClassifier,
+    TransferComponentAnalysis,
 )
 
 MINUS_ONE_IS_UNLABELLED = {
@@ -137,9 +177,24 @@ ROWS_FOR_A_KERNEL_MATRIX = {
     name: "hands over rows where a square kernel matrix is asked for"
     for name in ("check_clustering", "check_clustering(readonly_memmap=True)")
 }
+EQUALLY_GOOD_STUMPS = {
+    name: (
+        "of 15 rows in 30 dimensions many stumps are equally good, and rounding "
+        "decides among them; tests/ensemble compares rows where one is best"
+    )
+    for name in (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    )
+}
 
 # Every estimator, with the checks that it fails and why.
 ESTIMATORS = [
+    (ELMClassifier(40, random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (ELMRegressor(40, random_state=0), {}),
+    (ActiveELMClassifier(40, random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (ActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (CoActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
     (RLSClassifier(), {**MINUS_ONE_IS_UNLABELLED, **ROWS_ARE_LEFT_OUT_WHOLE}),
     (RLSClassifier(lam=1.0, gamma=0.1), MINUS_ONE_IS_UNLABELLED),
     (
@@ -223,6 +278,34 @@ ESTIMATORS = [
     (LaplacianRLSClassifierCV(), MINUS_ONE_IS_UNLABELLED),
     (LaplacianRLSRegressor(), {}),
     (LaplacianRLSRegressor(solver="direct", laplacian="symmetric"), {}),
+    (
+        LogitBoostClassifier(n_estimators=10, random_state=0),
+        {**MINUS_ONE_IS_UNLABELLED, **EQUALLY_GOOD_STUMPS},
+    ),
+    (
+        GentleAdaBoostClassifier(n_estimators=10, random_state=0),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (ThreeStageBoostClassifier(random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (
+        RejectVotingClassifier(
+            [
+                ("logistic", LogisticRegression()),
+                ("tree", DecisionTreeClassifier(random_state=0)),
+            ]
+        ),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (LeaderClustering(), {}),
+    (MacQueenKMeans(random_state=0), {}),
+    (SphericalKMeans(random_state=0), {}),
+    (PatchNormalizer(), {}),
+    (SupportTensorMachine(), MINUS_ONE_IS_UNLABELLED),
+    (TensorFisherDiscriminant(), MINUS_ONE_IS_UNLABELLED),
+    (CPRidgeRegressor(), {}),
+    (CPGroupSparseRegressor(), {}),
+    (TensorDistanceTransformer(), {}),
+    (TensorKMeans(n_init=2, random_state=0), {}),
     # The checks come with as few as ten rows.
     *(
         (NormalizedSpectralClustering(n_neighbors=3, random_state=0, **p), {})
@@ -283,6 +366,7 @@ ESTIMATORS = [
         MINUS_ONE_IS_UNLABELLED,
     ),
     (FiniteSumRegressor(solver="cd", l1_ratio=0.5), {}),
+    (TableTransformer(), {}),
     (NystromFeatures(random_state=0), {}),
     (NystromFeatures(landmarks="kmeans", random_state=0), {}),
     (NystromFeatures(landmarks="leverage", random_state=0), {}),
@@ -325,6 +409,29 @@ ESTIMATORS = [
             RowCenterer(),
             ZCAWhitening(),
             ZCAWhitening(eps=0.1),
+        )
+    ),
+    *(
+        (estimator, MINUS_ONE_IS_UNLABELLED)
+        for estimator in (
+            ASOClassifier(),
+            EigenTransferClassifier(),
+            EigenTransferClassifier(setting="self_taught", n_components=3),
+            HeterogeneousFeatureAugmentation(),
+            LpMKLClassifier(),
+            SelfTaughtClassifier(n_components=3, max_iter=2, random_state=0),
+            TrAdaBoostClassifier(n_estimators=10, random_state=0),
+        )
+    ),
+    *(
+        (estimator, {})
+        for estimator in (
+            CrossDomainMetric(n_pairs=20, random_state=0),
+            FeatureAugmentation(),
+            ITML(n_pairs=20, random_state=0),
+            StructuralCorrespondenceLearning(),
+            TransferComponentAnalysis(),
+            TransferComponentAnalysis(kernel="precomputed"),
         )
     ),
 ]

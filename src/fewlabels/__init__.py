@@ -12,9 +12,11 @@ from typing import Any
 __version__ = "0.1.0"
 
 _SUBMODULES = (
+    "active",
     "cluster",
     "datasets",
     "decomposition",
+    "ensemble",
     "exceptions",
     "feature_selection",
     "graphs",
@@ -24,7 +26,11 @@ _SUBMODULES = (
     "partition",
     "plotting",
     "regression",
+    "reinforcement",
     "semi_supervised",
+    "tensor",
+    "transfer",
+    "tabular",
 )
 
 # Names offered at the top level, each with the module it lives in.

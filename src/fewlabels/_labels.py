@@ -20,8 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -286,11 +284,12 @@ def validate_partially_labeled(
         validate_data(estimator, X, y=None, **check_params)  # raises, naming y
     X = validate_data(estimator, X, **check_params)
     labels = encode_labels(y)
-    _check_length(labels.codes.size, X)
+    check_length(labels.codes.size, X)
     return X, labels
 
 
-def _check_length(n_entries: int, X: Any) -> None:
+def check_length(n_entries: int, X: Any) -> None:
+    """Raise where y and X differ in length."""
     if n_entries != X.shape[0]:
         raise ValueError(
             f"y has {n_entries} entries but X has {X.shape[0]} rows: pass one label "
@@ -375,7 +374,7 @@ def validate_partial_targets(
         validate_data(estimator, X, y=None, **check_params)  # raises, naming y
     X = validate_data(estimator, X, **check_params)
     targets = encode_targets(y)
-    _check_length(targets.size, X)
+    check_length(targets.size, X)
     return X, targets
 
 
@@ -426,53 +425,3 @@ def decide(decision: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
         (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(1)
     )
     return classes[winner]
-
-
-def as_decision(outputs: NDArray[Any]) -> NDArray[Any]:
-    """One column per class, or a plain vector for up to two classes.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (n_samples, n_targets)
-        Outputs of one-vs-rest problems.
-
-    Returns
-    -------
-    decision : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        The same as scikit-learn's `decision_function` returns it.
-    """
-    return outputs[:, 0] if outputs.shape[1] == 1 else outputs
-
-
-class PartialLabelClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier with a `y` that may have holes."""
-
-    classes_: NDArray[Any]
-
-    def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Accuracy on the rows that have a label; the others do not count.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as `predict` takes them.
-        y : array-like of shape (n_samples,)
-            True labels, perhaps with holes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            Share of right predictions among labelled rows.
-        """
-        known = ~unlabeled_mask(y)
-        if not known.any():
-            raise ValueError("y has no labelled row to score: pass some true labels.")
-        truth = label_array(y)[known]
-        if truth.dtype.kind == "O" and self.classes_.dtype.kind != "O":
-            truth = np.asarray(truth.tolist())
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return accuracy_score(truth, self.predict(X)[known], sample_weight=weights)

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
     "HasMethods",
@@ -25,6 +26,7 @@ __all__ = [
     "check_sample_weight",
     "discretize",
     "fit_context",
+    "num_samples",
     "safe_indexing",
     "safe_split",
     "validate_params",

@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.semi_supervised import LabelSpreading
 
 from fewlabels.datasets import hide_labels, make_gaussian2c, make_moons
-from fewlabels.model_selection import learning_curve_labels
+from fewlabels.exceptions import IgnoredParameterWarning
+from fewlabels.model_selection import LabelCurve, learning_curve_labels
 from fewlabels.semi_supervised import RLSClassifier, S2RLSClassifier
 
 
@@ -219,3 +220,178 @@ def test_y_with_few_labels(moons):
     )
     assert curve.n_test == 3
     assert_array_equal(curve.n_unlabeled, [140])
+
+
+class Asked:
+    """A strategy that remembers what it was shown, and takes the first rows."""
+
+    seen: list = []  # noqa: RUF012
+
+    def query(self, X, y, *, n_queries, model, candidates):
+        Asked.seen.append((X[:, 0].copy(), y.copy(), n_queries, model, candidates))
+        return candidates[:n_queries], None
+
+
+class TestStrategies:
+    @pytest.mark.parametrize("held_out", ["removed", "unlabeled"])
+    def test_what_a_strategy_sees(self, held_out):
+        Asked.seen, Spy.seen = [], []
+        X, y = np.arange(100.0)[:, None], np.arange(100) % 2
+        y[80:] = -1  # never labelled: in training, but nobody can be asked
+        curve = learning_curve_labels(
+            Spy(),
+            X,
+            y,
+            strategies={"first": Asked()},
+            n_labels=[4, 9, 12],
+            n_queries=3,
+            n_repeats=2,
+            test_size=30,
+            held_out=held_out,
+            random_state=0,
+        )
+        assert curve.names == ("random", "first")
+        assert curve.scores.shape == (2, 3, 1, 2)
+        extra = 30 if held_out == "unlabeled" else 0
+        assert_array_equal(curve.n_unlabeled, [100 - 30 - 12 + extra])
+        assert [n for _, _, n, _, _ in Asked.seen] == [3, 2, 3] * 2
+        for numbers, labels, _, model, candidates in Asked.seen:
+            assert numbers.size == 70 + extra
+            assert isinstance(model, Spy)
+            known = labels != -1
+            assert_array_equal(labels[known], y[numbers[known].astype(int)])
+            assert (labels[candidates] == -1).all()
+            assert (numbers[candidates] < 80).all()
+            assert candidates.size == 50 - known.sum()
+        # Both curves of a repetition start from the same labels and the same rows.
+        starts = [fit for fit in Spy.seen if len(fit[0]) == 4]
+        assert starts[0][:2] == starts[1][:2]
+        assert starts[2][:2] == starts[3][:2] != starts[0][:2]
+        tests = [frozenset(fit[2]) for fit in Spy.seen if len(fit) > 2]
+        assert len(set(tests)) == 2
+
+    def test_a_good_strategy_needs_fewer_labels(self):
+        X = np.linspace(-1, 1, 300)[:, None]
+        y = (X[:, 0] > 0.2).astype(int)
+
+        def nearest(X, y, *, n_queries, model, candidates):
+            order = np.abs(model.decision_function(X[candidates])).argsort()
+            return candidates[order[:n_queries]]
+
+        curve = learning_curve_labels(
+            RLSClassifier(1e-3, kernel="rbf", gamma=5.0),
+            X,
+            y,
+            strategies=nearest,
+            n_labels=[4, 6, 8, 12, 20, 40],
+            n_queries=2,
+            n_repeats=6,
+            random_state=0,
+        )
+        assert curve.names == ("random", "nearest")
+        goal = curve.errors[0, -1, 0].mean()
+        needed = curve.labels_needed(goal)
+        assert needed["nearest"] < 25 < needed["random"] + 1e-9
+
+    def test_several_estimators_repeat_and_resume(self, moons):
+        settings = {"n_labels": [4, 8], "n_repeats": 2, "random_state": 1}
+        models = {"a": RLSClassifier(0.1), "b": LabelSpreading(gamma=10)}
+        strategies = [Asked(), Asked()]
+        both = learning_curve_labels(models, *moons, strategies=strategies, **settings)
+        assert both.names == (
+            *("a, random", "a, Asked", "a, Asked 2"),
+            *("b, random", "b, Asked", "b, Asked 2"),
+        )
+        assert_array_equal(both.scores[1], both.scores[2])
+        alone = learning_curve_labels(
+            models["b"], *moons, strategies=Asked(), **settings
+        )
+        assert_array_equal(alone.scores, both.scores[3:5])
+
+    def test_refitting_labels_is_fitting(self, moons):
+        class Refitted(RLSClassifier):
+            fits = 0
+
+            def fit(self, X, y):
+                Refitted.fits += 1
+                self.X_seen_ = X
+                return super().fit(X, y)
+
+            def refit_labels(self, y):
+                return RLSClassifier.fit(self, self.X_seen_, y)
+
+        curves = [
+            learning_curve_labels(
+                kind(0.1),
+                *moons,
+                strategies=Asked(),
+                n_labels=[4, 8],
+                n_repeats=1,
+                random_state=0,
+            )
+            for kind in (RLSClassifier, Refitted)
+        ]
+        assert_array_equal(curves[0].scores, curves[1].scores)
+        assert Refitted.fits == 2  # one per curve
+
+    def test_strategies_are_rewarded(self, moons):
+        class Rewarded(Asked):
+            rewards: list = []  # noqa: RUF012
+
+            def update(self, reward):
+                Rewarded.rewards.append(reward)
+
+        learning_curve_labels(
+            RLSClassifier(0.1),
+            *moons,
+            strategies=Rewarded(),
+            n_labels=[4, 10],
+            n_queries=2,
+            n_repeats=1,
+            random_state=0,
+        )
+        assert len(Rewarded.rewards) == 3
+        assert set(Rewarded.rewards) <= {0.0, 0.5, 1.0}
+
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            ({"strategies": {"x": 3}}, "'x' has no query and is no function"),
+            ({"strategies": Asked(), "n_unlabeled": [3]}, "n_unlabeled has no meaning"),
+            ({"strategies": Asked(), "n_queries": 0}, "n_queries must be an int >= 1"),
+            (
+                {"strategies": lambda X, y, n_queries, model, candidates: [0, 0]},
+                "must choose 2 different rows out of candidates",
+            ),
+        ],
+    )
+    def test_wrong_use(self, moons, params, message):
+        with pytest.raises(ValueError, match=message):
+            learning_curve_labels(RLSClassifier(0.1), *moons, n_labels=[4, 6], **params)
+
+    def test_queries_of_nobody(self, moons):
+        with pytest.warns(IgnoredParameterWarning, match="n_queries=2 is ignored"):
+            learning_curve_labels(
+                RLSClassifier(0.1), *moons, n_labels=[4], n_queries=2, n_repeats=1
+            )
+
+
+def test_labels_needed():
+    def curve(errors):
+        scores = 1 - np.array(errors, dtype=float)[:, :, None, None]
+        return LabelCurve(
+            names=("a", "b", "c"),
+            metric="accuracy",
+            n_labels=np.array([10, 20, 40]),
+            n_unlabeled=np.array([5]),
+            scores=scores,
+            fit_seconds=np.zeros_like(scores),
+            n_test=9,
+        )
+
+    found = curve([[0.5, 0.3, 0.2], [0.2, 0.3, 0.1], [0.6, 0.5, 0.4]])
+    first, good = found.labels_needed(0.2), found.labels_needed(0.2, lasting=True)
+    assert_allclose([first["a"], first["b"]], [40, 10])
+    assert_allclose([good["a"], good["b"]], [40, 30])
+    assert np.isnan([first["c"], good["c"]]).all()
+    assert_allclose(found.labels_needed(0.25)["a"], 30)

@@ -103,6 +103,20 @@ class TestLabelCurve:
         display = LabelCurveDisplay(make_curve(rng, metric=metric)).plot()
         assert display.ax_.get_ylabel() == name
 
+    def test_labels_that_others_need(self, rng):
+        curve = make_curve(rng)
+        curve.scores[0] = 0.8
+        curve.scores[1] = np.array([0.7, 0.9, 0.95])[:, None, None]
+        display = LabelCurveDisplay(curve).plot(reference="one")
+        assert_allclose(display.goal_.get_ydata(), 0.2)
+        (mark,) = display.marks_
+        assert_allclose(mark.get_data(), ([6], [0.2]), rtol=1e-6)
+        assert mark.get_color() == display.lines_[1].get_color()
+        with pytest.raises(ValueError, match="reference='three' is not among"):
+            LabelCurveDisplay(curve).plot(reference="three")
+        with pytest.raises(ValueError, match="reference needs against='labels'"):
+            LabelCurveDisplay(curve).plot("unlabeled", reference="one")
+
     def test_wrong_axis(self, rng):
         with pytest.raises(ValueError, match="against must be"):
             LabelCurveDisplay(make_curve(rng)).plot("time")

@@ -2,6 +2,11 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from scipy.cluster.hierarchy import cophenet, fcluster, linkage
+from scipy.spatial.distance import cdist
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+
 from fewlabels.cluster._constrained import (
     ConstrainedRelaxation,
     ConstrainedSpectralClustering,
@@ -21,39 +26,85 @@ from fewlabels.cluster._cuts import (
     ratio_cut,
     recursive_normalized_cut,
 )
+from fewlabels.cluster._leader import LeaderClustering, leaders
+from fewlabels.cluster._levels import HierarchicalLevels, hierarchical_levels
+from fewlabels.cluster._macqueen import (
+    MacQueenKMeans,
+    MacQueenResult,
+    macqueen_kmeans,
+)
 from fewlabels.cluster._nystrom import (
     NystromRelaxation,
     NystromSpectralClustering,
     nystrom_relaxation,
 )
 from fewlabels.cluster._rls import RLSClustering
+from fewlabels.cluster._similarity import (
+    combined_similarity,
+    confusion_similarity,
+    regularized_euclidean,
+    semantic_similarity,
+    tanimoto_similarity,
+    tfidf_similarity,
+)
 from fewlabels.cluster._spectral import (
     NormalizedSpectralClustering,
     SpectralRelaxation,
     spectral_relaxation,
 )
+from fewlabels.cluster._spherical import (
+    PatchNormalizer,
+    SphericalDictionary,
+    SphericalKMeans,
+    spherical_kmeans,
+)
 
 __all__ = [
+    "AgglomerativeClustering",
     "ConstrainedRelaxation",
     "ConstrainedSpectralClustering",
+    "HierarchicalLevels",
+    "KMeans",
+    "KNeighborsClassifier",
+    "LeaderClustering",
+    "MacQueenKMeans",
+    "MacQueenResult",
+    "NearestCentroid",
     "NormalizedCut",
     "NormalizedSpectralClustering",
     "NystromRelaxation",
     "NystromSpectralClustering",
+    "PatchNormalizer",
     "RLSClustering",
     "RecursiveNormalizedCut",
     "SpectralRelaxation",
+    "SphericalDictionary",
+    "SphericalKMeans",
     "Split",
     "association",
+    "cdist",
+    "combined_similarity",
+    "confusion_similarity",
     "constrained_relaxation",
     "constraint_matrix",
     "constraints_from_labels",
+    "cophenet",
     "cut_value",
+    "fcluster",
+    "hierarchical_levels",
+    "leaders",
+    "linkage",
+    "macqueen_kmeans",
     "minimum_normalized_cut",
     "normalized_association",
     "normalized_cut",
     "nystrom_relaxation",
     "ratio_cut",
     "recursive_normalized_cut",
+    "regularized_euclidean",
+    "semantic_similarity",
     "spectral_relaxation",
+    "spherical_kmeans",
+    "tanimoto_similarity",
+    "tfidf_similarity",
 ]

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._classifier import PartialLabelClassifier, as_decision
 from fewlabels._labels import (
     UNLABELED,
     Labels,
-    PartialLabelClassifier,
-    as_decision,
     decide,
     validate_partially_labeled,
 )

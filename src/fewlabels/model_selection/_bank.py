@@ -16,6 +16,7 @@ from sklearn.utils.extmath import row_norms
 from fewlabels._progress import ProgressLine
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.model_selection._bank_arrays import (
+    DIGEST_SIZE,
     Clusters,
     Components,
     Geodesics,
@@ -226,8 +227,23 @@ class KernelBank:
         return self._search
 
     def __getstate__(self) -> dict[str, Any]:
-        # An approximate index cannot be pickled, and is quickly made again.
-        return {**self.__dict__, "_search": None}
+        # An approximate index cannot be pickled, and is quickly made again. Digests are
+        # numbered in their order, so that one array holds them.
+        state = {**self.__dict__, "_search": None}
+        if "_known" in state:
+            joined = b"".join(self._known)
+            state["_known"] = np.frombuffer(joined, dtype=np.uint8).copy()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_known" in state:
+            joined = state["_known"].tobytes()
+            starts = range(0, len(joined), DIGEST_SIZE)
+            self._known = {
+                joined[start : start + DIGEST_SIZE]: place
+                for place, start in enumerate(starts)
+            }
 
     def _fits(self, kernel: Any) -> bool:
         """Whether the kernel is finite and tells any two rows apart."""

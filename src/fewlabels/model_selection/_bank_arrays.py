@@ -29,6 +29,8 @@ from fewlabels.graphs import (
 from fewlabels.graphs._neighbors import make_search
 from fewlabels.graphs._weights import WEIGHT_FLOOR
 
+# Bytes of the fingerprint of a row.
+DIGEST_SIZE = 16
 # Up to so many rows everything is computed in double precision.
 DOUBLE_ROWS = 5000
 # Components of a graph whose eigenvectors are computed; rows in further ones, which
@@ -63,12 +65,12 @@ def row_digests(X: Any) -> list[bytes]:
         return [
             blake2b(
                 X.indices[a:b].astype(np.int64).tobytes() + X.data[a:b].tobytes(),
-                digest_size=16,
+                digest_size=DIGEST_SIZE,
             ).digest()
             for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
         ]
     X = np.ascontiguousarray(X + 0.0)  # no negative zeros
-    return [blake2b(row.tobytes(), digest_size=16).digest() for row in X]
+    return [blake2b(row.tobytes(), digest_size=DIGEST_SIZE).digest() for row in X]
 
 
 class RowScaling:

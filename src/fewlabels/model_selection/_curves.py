@@ -2,20 +2,25 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import indexable
 
 from fewlabels._labels import with_holes
 from fewlabels._progress import Progress
+from fewlabels._sklearn import safe_indexing
+from fewlabels.exceptions import warn_ignored
 from fewlabels.model_selection._compare import (
     _name_of,
     check_estimators,
@@ -23,7 +28,13 @@ from fewlabels.model_selection._compare import (
     single_scoring,
 )
 from fewlabels.model_selection._splitters import draw_labels, known_targets
-from fewlabels.model_selection._validation import check_held_out, fit_and_score
+from fewlabels.model_selection._validation import (
+    Judged,
+    check_held_out,
+    fit_and_score,
+    score_model,
+    training_rows,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +44,15 @@ class LabelCurve:
     Attributes
     ----------
     names : tuple of str
-        The estimators.
+        The estimators; with query strategies, "estimator, strategy", or the strategies
+        of a single estimator.
     metric : str
         What the scores are; larger is better.
     n_labels : ndarray of shape (n_label_counts,)
         Numbers of labels in training.
     n_unlabeled : ndarray of shape (n_unlabeled_counts,)
-        Numbers of unlabelled rows in training.
+        Numbers of unlabelled rows in training; with query strategies, at the most
+        labels.
     scores : ndarray of shape (n_estimators, n_label_counts, n_unlabeled_counts, \
             n_repeats)
         All scores.
@@ -61,6 +74,43 @@ class LabelCurve:
     def errors(self) -> NDArray[Any]:
         """Errors, smaller is better: 1 - score, or -score of ``neg_...``."""
         return -self.scores if self.metric.startswith("neg_") else 1 - self.scores
+
+    def labels_needed(self, error: float, *, lasting: bool = False) -> dict[str, float]:
+        """Find how many labels each curve needs to bring the mean error down.
+
+        Between the points of a curve, the mean error is interpolated.
+
+        Parameters
+        ----------
+        error : float
+            The error to reach, such as that of another curve at its end.
+        lasting : bool, default=False
+            Whether the mean error must also stay there. A curve with noise reaches an
+            error by chance before it does so for good: look at both.
+
+        Returns
+        -------
+        needed : dict of str to float
+            By name; NaN for a curve that does not reach it.
+        """
+        counts = self.n_labels.astype(float)
+        needed = {}
+        for name, errors in zip(self.names, self.errors[:, :, -1], strict=True):
+            mean = errors.mean(axis=1)
+            above = np.flatnonzero(mean > error)
+            if lasting:
+                first = above[-1] + 1 if above.size else 0
+            else:
+                first = int(np.argmax(mean <= error)) if above.size < mean.size else -1
+            if not 0 <= first < mean.size:
+                needed[name] = np.nan
+            elif first == 0:
+                needed[name] = counts[0]
+            else:
+                share = (mean[first - 1] - error) / (mean[first - 1] - mean[first])
+                step = counts[first] - counts[first - 1]
+                needed[name] = float(counts[first - 1] + share * step)
+        return needed
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return all means, one dict per point, as `pandas.DataFrame` takes them.
@@ -109,6 +159,8 @@ def learning_curve_labels(
     *,
     n_labels: Sequence[int],
     n_unlabeled: Sequence[int] | None = None,
+    strategies: Any = None,
+    n_queries: int | None = None,
     n_repeats: int = 10,
     test_size: float = 0.3,
     scoring: Any = None,
@@ -125,6 +177,9 @@ def learning_curve_labels(
     likewise for unlabelled rows: the points of a curve differ by what was added, not by
     what was drawn. Labels are drawn by class, at least one of each.
 
+    With query strategies, only the first labels of a curve are drawn that way. The
+    further ones are those that the strategy asks for, beside a curve of random rows.
+
     Parameters
     ----------
     estimators : estimator instance, dict or list of estimators
@@ -139,6 +194,14 @@ def learning_curve_labels(
     n_unlabeled : sequence of int, default=None
         Numbers of unlabelled rows in training; as many as there are at all of
         `n_labels` when None.
+    strategies : query strategy, dict or list of query strategies, default=None
+        How to choose further labels, by name: objects of :mod:`fewlabels.active`, or
+        functions with the same arguments and results as their `query`. A curve of
+        random rows comes first. All rows that are not set aside are then in training,
+        so that `n_unlabeled` must be None.
+    n_queries : int, default=None
+        Rows that a strategy chooses at a time, before the estimator is fitted again;
+        all up to the next number of labels when None.
     n_repeats : int, default=10
         Number of repetitions.
     test_size : int or float, default=0.3
@@ -192,6 +255,23 @@ def learning_curve_labels(
     (2, 2, 2, 3)
     >>> bool(curve.scores[1, 0, 1].mean() > curve.scores[0, 0, 1].mean())
     True
+
+    A strategy is anything that chooses rows, here those in the middle:
+
+    >>> def middle(X, y, *, n_queries, model, candidates):
+    ...     outputs = model.decision_function(X[candidates])
+    ...     return candidates[abs(outputs).argsort()[:n_queries]]
+    >>> curve = learning_curve_labels(
+    ...     RLSClassifier(kernel="linear"),
+    ...     X,
+    ...     y,
+    ...     strategies={"middle": middle},
+    ...     n_labels=[10, 40],
+    ...     n_repeats=3,
+    ...     random_state=0,
+    ... )
+    >>> curve.names
+    ('random', 'middle')
     """
     check_held_out(held_out)
     named = check_estimators(estimators)
@@ -211,6 +291,16 @@ def learning_curve_labels(
             f"the {n_test} to test on: lower n_labels or test_size."
         )
     most = n_others - int(label_counts[-1])
+    asked = _named_strategies(strategies)
+    if asked and n_unlabeled is not None:
+        raise ValueError(
+            "n_unlabeled has no meaning beside strategies, which choose among all rows "
+            "that are not set aside: give one of the two."
+        )
+    if n_queries is not None and (not isinstance(n_queries, Integral) or n_queries < 1):
+        raise ValueError(f"n_queries must be an int >= 1, got {n_queries!r}.")
+    if n_queries is not None and not asked:
+        warn_ignored(f"n_queries={n_queries}", "there are no strategies")
     unlabeled_counts = (
         np.array([most])
         if n_unlabeled is None
@@ -223,6 +313,31 @@ def learning_curve_labels(
         )
 
     rng = check_random_state(random_state)
+    if asked:
+        names, curves = _strategy_curves(
+            named,
+            asked,
+            X,
+            labels,
+            known,
+            n_pool,
+            Asking(label_counts, n_queries, scoring, held_out),
+            n_repeats,
+            rng,
+            n_jobs,
+            progress,
+        )
+        return LabelCurve(
+            names=names,
+            metric=scoring if isinstance(scoring, str) else _name_of(scoring),
+            n_labels=label_counts,
+            n_unlabeled=unlabeled_counts + (n_test if held_out == "unlabeled" else 0),
+            scores=_stacked([[j.score for j in c] for c in curves], len(names)),
+            fit_seconds=_stacked(
+                [[j.fit_seconds for j in c] for c in curves], len(names)
+            ),
+            n_test=n_test,
+        )
     jobs = []
     for _ in range(n_repeats):
         pool = draw_labels(labels, rng, n_labeled=n_pool)
@@ -292,3 +407,201 @@ def _cube(
     values: list[float], shape: tuple[int, ...], axes: tuple[int, ...]
 ) -> NDArray[Any]:
     return np.array(values).reshape(shape).transpose(axes)
+
+
+class Asking(NamedTuple):
+    """How labels are asked for along a curve.
+
+    Attributes
+    ----------
+    counts : ndarray
+        Numbers of labels at which the model is scored.
+    n_queries : int or None
+        Rows per query.
+    scoring : str or callable
+        The score.
+    held_out : {"unlabeled", "removed"}
+        What becomes of rows to test on.
+    """
+
+    counts: NDArray[np.intp]
+    n_queries: int | None
+    scoring: Any
+    held_out: str
+
+
+def _named_strategies(strategies: Any) -> dict[str, Any]:
+    """Strategies by name; None stands for random rows."""
+    if strategies is None:
+        return {}
+    if isinstance(strategies, Mapping):
+        named = {str(name): strategy for name, strategy in strategies.items()}
+    else:
+        several = strategies if isinstance(strategies, list | tuple) else [strategies]
+        named = {}
+        for strategy in several:
+            name = getattr(strategy, "__name__", type(strategy).__name__)
+            count = sum(other.split(" ")[0] == name for other in named)
+            named[f"{name} {count + 1}" if count else name] = strategy
+    for name, strategy in named.items():
+        if not callable(getattr(strategy, "query", strategy)):
+            raise ValueError(
+                f"strategies: {name!r} has no query and is no function: {strategy!r}."
+            )
+    return {"random": None, **named}
+
+
+def _strategy_curves(
+    named: dict[str, Any],
+    asked: dict[str, Any],
+    X: Any,
+    labels: NDArray[Any],
+    known: NDArray[np.intp],
+    n_pool: int,
+    asking: Asking,
+    n_repeats: int,
+    rng: RandomState,
+    n_jobs: int | None,
+    progress: Progress,
+) -> tuple[tuple[str, ...], list[list[Judged]]]:
+    """One curve for every repetition, estimator and strategy, in this order."""
+    jobs = []
+    for _ in range(n_repeats):
+        pool = draw_labels(labels, rng, n_labeled=n_pool)
+        test = np.setdiff1d(known, pool, assume_unique=True)
+        first = int(asking.counts[0])
+        start = draw_labels(_only(labels, pool), rng, n_labeled=first)
+        seed = rng.randint(2**31)
+        jobs += [
+            delayed(query_curve)(
+                e, strategy, X, labels, start, pool, test, asking, seed
+            )
+            for e in named.values()
+            for strategy in asked.values()
+        ]
+    names = tuple(
+        strategy if len(named) == 1 else f"{name}, {strategy}"
+        for name in named
+        for strategy in asked
+    )
+    return names, run_all(jobs, n_jobs, progress, "learning curve")
+
+
+def query_curve(
+    estimator: Any,
+    strategy: Any,
+    X: Any,
+    y: NDArray[Any],
+    start: NDArray[np.intp],
+    pool: NDArray[np.intp],
+    test: NDArray[np.intp],
+    asking: Asking,
+    seed: int,
+) -> list[Judged]:
+    """Fit, ask for labels and fit again, along one curve.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        What to clone and fit. With `refit_labels`, it is fitted once.
+    strategy : query strategy, callable or None
+        How to choose; None for random rows.
+    X : array-like of shape (n_samples, n_features)
+        All rows.
+    y : ndarray of shape (n_samples,)
+        All labels that there are, with holes.
+    start : ndarray of int
+        Rows that have a label from the start.
+    pool : ndarray of int
+        Rows that can be asked about, and those of `start`.
+    test : ndarray of int
+        Rows to test on.
+    asking : Asking
+        Numbers of labels, and the like.
+    seed : int
+        Of random rows, and of strategies without a seed.
+
+    Returns
+    -------
+    curve : list of Judged
+        One for every number of labels.
+    """
+    rng = check_random_state(seed)
+    strategy = _seeded(deepcopy(strategy), rng)
+    every = np.arange(y.size)
+    held = asking.held_out == "unlabeled"
+    rows = every if held else np.setdiff1d(every, test)
+    X_train = training_rows(estimator, X, rows)
+    kept = np.asarray(start)
+    curve: list[Judged] = []
+
+    def fitted(model: Any, seen: NDArray[Any]) -> tuple[Any, float]:
+        started = perf_counter()
+        if hasattr(model, "refit_labels"):
+            model.refit_labels(seen[rows])
+        else:
+            model = clone(estimator).fit(X_train, seen[rows])
+        return model, perf_counter() - started
+
+    seen = _only(y, kept)
+    model, fit_seconds = fitted(None, seen)
+    for count in asking.counts:
+        while kept.size < count:
+            n_queries = min(asking.n_queries or count, int(count) - kept.size)
+            free = np.searchsorted(rows, np.setdiff1d(pool, kept))
+            places = _asked(strategy, X_train, seen[rows], n_queries, model, free, rng)
+            if hasattr(strategy, "update"):
+                guesses = model.predict(safe_indexing(X_train, places))
+                strategy.update(float(np.mean(guesses != y[rows[places]])))
+            kept = np.union1d(kept, rows[places])
+            seen = _only(y, kept)
+            model, fit_seconds = fitted(model, seen)
+        started = perf_counter()
+        score = score_model(model, X, seen, y, rows, test, asking.scoring)
+        seconds = perf_counter() - started
+        curve.append(Judged(float(score), fit_seconds, seconds, int(kept.size)))
+    return curve
+
+
+def _seeded(strategy: Any, rng: RandomState) -> Any:
+    """Give a seed to a strategy that has none, so that curves can be repeated."""
+    if hasattr(strategy, "get_params"):
+        given = strategy.get_params()
+        fresh = {
+            name: RandomState(rng.randint(2**31))
+            for name in sorted(given)
+            if name.split("__")[-1] == "random_state" and given[name] is None
+        }
+        strategy.set_params(**fresh)
+    return strategy
+
+
+def _asked(
+    strategy: Any,
+    X: Any,
+    y: NDArray[Any],
+    n_queries: int,
+    model: Any,
+    candidates: NDArray[np.intp],
+    rng: RandomState,
+) -> NDArray[np.intp]:
+    """Ask a strategy, and check its answer."""
+    if strategy is None:
+        return rng.choice(candidates, n_queries, replace=False)
+    query = getattr(strategy, "query", strategy)
+    answer = query(X, y, n_queries=n_queries, model=model, candidates=candidates)
+    rows = np.asarray(answer[0] if isinstance(answer, tuple) else answer)
+    valid = rows.shape == (n_queries,) and np.unique(rows).size == n_queries
+    if not valid or not np.isin(rows, candidates).all():
+        raise ValueError(
+            f"The strategy {strategy!r} must choose {n_queries} different rows out of "
+            f"candidates, got {rows!r}."
+        )
+    return rows
+
+
+def _stacked(curves: list[list[float]], n_names: int) -> NDArray[Any]:
+    """Bring (repetition, name) x count into the order of a LabelCurve."""
+    values = np.array(curves, dtype=float)
+    by_name = values.reshape(-1, n_names, values.shape[1])
+    return by_name.transpose(1, 2, 0)[:, :, None]

@@ -16,7 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import indexable
 
 from fewlabels._labels import UNLABELED, unlabeled_mask, with_holes
-from fewlabels._sklearn import safe_split
+from fewlabels._sklearn import num_samples, safe_split
 from fewlabels.model_selection._splitters import Split, label_splits
 
 HELD_OUT = ("unlabeled", "removed")
@@ -152,23 +152,69 @@ def fit_and_score(
     >>> fit_and_score(RLSClassifier(lam=1.0), X, hidden, y, every, test, None).score
     1.0
     """
-    whole = rows.size == y_seen.size
-    X_train = X if whole else safe_split(estimator, X, None, rows)[0]
-    X_test, y_test = safe_split(estimator, X, y_true, test, rows)
-    if y_test.dtype.kind == "O" and not isinstance(y_test[0], str):
-        y_test = np.asarray(y_test.tolist())  # numbers that made room for a hole
+    X_train = training_rows(estimator, X, rows)
     started = perf_counter()
     y_train = y_seen[rows]
     model = clone(estimator).fit(X_train, y_train)
     fitted = perf_counter()
+    score = score_model(model, X, y_seen, y_true, rows, test, scoring)
+    n_labeled = int(np.count_nonzero(~unlabeled_mask(y_train)))
+    return Judged(score, fitted - started, perf_counter() - fitted, n_labeled)
+
+
+def training_rows(estimator: Any, X: Any, rows: NDArray[np.intp]) -> Any:
+    """Take the rows to train on, of a kernel matrix their columns too.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        Says whether X is a kernel matrix.
+    X : array-like of shape (n_samples, n_features)
+        All rows.
+    rows : ndarray
+        Rows to train on.
+
+    Returns
+    -------
+    X_train : array-like
+        Those rows; X itself where these are all.
+    """
+    whole = rows.size == num_samples(X)
+    return X if whole else safe_split(estimator, X, None, rows)[0]
+
+
+def score_model(
+    model: Any,
+    X: Any,
+    y_seen: NDArray[Any],
+    y_true: NDArray[Any],
+    rows: NDArray[np.intp],
+    test: NDArray[np.intp],
+    scoring: Any,
+) -> Any:
+    """Score a fitted model, by its transduction where it has seen the rows.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        What to score.
+    X, y_seen, y_true, rows, test, scoring
+        As in :func:`fit_and_score`.
+
+    Returns
+    -------
+    score : float or dict of float
+        The score, or one for every scorer.
+    """
+    X_test, y_test = safe_split(model, X, y_true, test, rows)
+    if y_test.dtype.kind == "O" and not isinstance(y_test[0], str):
+        y_test = np.asarray(y_test.tolist())  # numbers that made room for a hole
     _refuse_marker(model, y_seen)
     scorer = check_scoring(model, scoring=metric_name(model, scoring))
     transduction = transduction_of(model)
     if transduction is not None and np.isin(test, rows).all():
         model = _Transduction(model, transduction[np.searchsorted(rows, test)])
-    score = scorer(model, X_test, y_test)
-    n_labeled = int(np.count_nonzero(~unlabeled_mask(y_train)))
-    return Judged(score, fitted - started, perf_counter() - fitted, n_labeled)
+    return scorer(model, X_test, y_test)
 
 
 def _refuse_marker(model: Any, y_seen: NDArray[Any]) -> None:

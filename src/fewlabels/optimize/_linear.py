@@ -9,19 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import (
     decide,
-    label_array,
     signed_targets,
-    unlabeled_mask,
     validate_partial_targets,
     validate_partially_labeled,
 )
-from fewlabels._sklearn import Interval, StrOptions, fit_context, safe_indexing
+from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.optimize._coordinate import approx_coordinate_descent, coordinate_descent
 from fewlabels.optimize._finite_sum import (
     sag_minimize,
@@ -114,7 +113,7 @@ class _FiniteSumModel(BaseEstimator):
         return tags
 
 
-class FiniteSumClassifier(ClassifierMixin, _FiniteSumModel):
+class FiniteSumClassifier(PartialLabelClassifier, _FiniteSumModel):
     r"""Linear classifier: a smooth or a hinge loss, an elastic net, a choice of solver.
 
     .. math::
@@ -272,34 +271,6 @@ class FiniteSumClassifier(ClassifierMixin, _FiniteSumModel):
             The predicted classes.
         """
         return self._decide(self._outputs(X))
-
-    def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Accuracy on the rows that have a label; the others do not count.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            True labels, perhaps with holes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            Share of right predictions among labelled rows.
-        """
-        known = np.flatnonzero(~unlabeled_mask(y))
-        if not known.size:
-            raise ValueError("y has no labelled row to score: pass some true labels.")
-        truth = label_array(y)[known]
-        if truth.dtype.kind == "O" and self.classes_.dtype.kind != "O":
-            truth = np.asarray(truth.tolist())
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return super().score(safe_indexing(X, known), truth, sample_weight=weights)
 
 
 class FiniteSumRegressor(RegressorMixin, _FiniteSumModel):

@@ -50,7 +50,11 @@ def basis_pursuit(
     Returns
     -------
     x : ndarray of shape (n,)
-        The solution.
+        The solution; one of them where there are several.
+
+    See Also
+    --------
+    fewlabels.regression.basis_pursuit_denoising : For equations with errors.
 
     References
     ----------
@@ -70,13 +74,15 @@ def basis_pursuit(
     if w.shape != (n,) or not np.all(w >= 0):
         raise ValueError(f"weights must be {n} numbers, none of them negative.")
     stack = sparse.hstack if sparse.issparse(Phi) else np.hstack
-    program = linprog(np.r_[w, w], A_eq=stack([Phi, -Phi]), b_eq=y, method="highs")
+    scale = float(np.abs(y).max()) or 1.0  # tolerances of the solver are absolute
+    program = linprog(np.r_[w, w], A_eq=stack([Phi, -Phi]), b_eq=y / scale)
     if program.status != 0:
         raise ValueError(
-            "Phi x = y has no solution: leave out rows that contradict others, or use "
-            f"a penalty, as in Lasso. The linear program says: {program.message}"
+            "Phi x = y has no solution: leave out rows that contradict others, or "
+            "allow for an error (fewlabels.regression.basis_pursuit_denoising). The "
+            f"linear program says: {program.message}"
         )
-    return program.x[:n] - program.x[n:]
+    return scale * (program.x[:n] - program.x[n:])
 
 
 def reweighted_l1(

@@ -3,5 +3,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from fewlabels.plotting._model_selection import ComparisonDisplay, LabelCurveDisplay
+from fewlabels.plotting._reinforcement import TrainingDisplay
 
-__all__ = ["ComparisonDisplay", "LabelCurveDisplay"]
+__all__ = ["ComparisonDisplay", "LabelCurveDisplay", "TrainingDisplay"]

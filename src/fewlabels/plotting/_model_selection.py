@@ -42,6 +42,10 @@ class LabelCurveDisplay:
         The means, one line for every curve.
     bands_ : list of matplotlib PolyCollection
         One standard error on both sides of them; empty for a single repetition.
+    goal_ : matplotlib Line2D
+        The error that `reference` ends at, where one is given.
+    marks_ : list of matplotlib Line2D
+        Where other curves reach it.
 
     See Also
     --------
@@ -71,6 +75,7 @@ class LabelCurveDisplay:
         *,
         ax: Any = None,
         as_error: bool = True,
+        reference: str | None = None,
     ) -> Self:
         """Draw the curves.
 
@@ -84,6 +89,10 @@ class LabelCurveDisplay:
             Where to draw; a new figure when None.
         as_error : bool, default=True
             Whether to show errors (1 - score, or -score of ``neg_...``) or scores.
+        reference : str, default=None
+            Name of a curve, such as "random". A line shows the error that it ends at,
+            and marks show how many labels the others need to get there. Only for
+            errors against labels.
 
         Returns
         -------
@@ -95,6 +104,14 @@ class LabelCurveDisplay:
                 f"against must be 'labels' or 'unlabeled', got {against!r}."
             )
         curve = self.curve
+        if reference is not None:
+            if reference not in curve.names:
+                raise ValueError(
+                    f"reference={reference!r} is not among the curves "
+                    f"{', '.join(curve.names)}."
+                )
+            if against != "labels" or not as_error:
+                raise ValueError("reference needs against='labels' and as_error=True.")
         values = curve.errors if as_error else curve.scores
         ax = _axis(ax)
         self.ax_, self.figure_ = ax, ax.figure
@@ -111,6 +128,8 @@ class LabelCurveDisplay:
                 self._draw(curve.n_unlabeled, values[e, i], label, f"C{e}", style)
         counts = curve.n_labels if against == "labels" else curve.n_unlabeled
         self._count_axis(counts)
+        if reference is not None:
+            self._mark_needed(reference)
         ax.set_xlabel("labels" if against == "labels" else "unlabelled rows")
         ax.set_ylabel(self._value_name(as_error))
         if as_error and values.min() >= 0:
@@ -119,6 +138,18 @@ class LabelCurveDisplay:
         ax.grid(axis="y", alpha=0.3)
         ax.legend(frameon=False)
         return self
+
+    def _mark_needed(self, reference: str) -> None:
+        """Show the error that a curve ends at, and who gets there with less."""
+        curve = self.curve
+        goal = float(curve.errors[curve.names.index(reference), -1, -1].mean())
+        self.goal_ = self.ax_.axhline(goal, color="grey", lw=1, ls="--", zorder=0)
+        self.marks_: list[Any] = []
+        for e, count in enumerate(curve.labels_needed(goal).values()):
+            if curve.names[e] != reference and not np.isnan(count):
+                self.marks_ += self.ax_.plot(
+                    count, goal, marker="v", ms=9, color=f"C{e}", mec="white", ls=""
+                )
 
     def _draw(
         self,

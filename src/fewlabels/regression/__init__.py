@@ -9,9 +9,9 @@ scikit-learn.
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 
+from fewlabels.optimize import basis_pursuit
 from fewlabels.regression._base import PenalizedSolution
 from fewlabels.regression._basis_pursuit import (
-    basis_pursuit,
     basis_pursuit_denoising,
     l1_constrained_least_squares,
 )

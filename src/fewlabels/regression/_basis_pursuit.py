@@ -1,4 +1,4 @@
-"""Basis pursuit and the constrained forms of the lasso, exactly, along its path."""
+"""The constrained forms of the lasso, exactly, along its path."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from scipy.optimize import brentq, linprog
+from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path
 
@@ -17,58 +17,6 @@ from fewlabels.regression._penalized import bridge_regression, check_penalty
 
 # Violation of the optimality conditions, relative to max |A' y|, that is worth a word.
 SLACK = 1e-6
-
-
-def basis_pursuit(A: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-    r"""Find the solution of linear equations with the least sum of absolute values.
-
-    .. math:: \min_x \|x\|_1 \quad \text{subject to} \quad A x = y
-
-    It is a linear programme, for :math:`x = u - v` with :math:`u, v \ge 0`, and solved
-    as one.
-
-    Parameters
-    ----------
-    A : array-like of shape (n_samples, n_features)
-        The matrix.
-    y : array-like of shape (n_samples,)
-        The right-hand side.
-
-    Returns
-    -------
-    x : ndarray of shape (n_features,)
-        The solution; one of them where there are several.
-
-    Raises
-    ------
-    ValueError
-        If no x satisfies the equations.
-
-    See Also
-    --------
-    basis_pursuit_denoising : For equations that hold up to an error.
-
-    References
-    ----------
-    .. [1] S. S. Chen, D. L. Donoho and M. A. Saunders, "Atomic decomposition by basis
-       pursuit", SIAM Rev. 43 (2001). :doi:`10.1137/S003614450037906X`
-
-    Examples
-    --------
-    >>> from fewlabels.regression import basis_pursuit
-    >>> basis_pursuit([[1.0, 2.0, 0.0], [0.0, 2.0, 1.0]], [2.0, 2.0])
-    array([0., 1., 0.])
-    """
-    A, y = check_problem(A, y)
-    scale = float(np.abs(y).max()) or 1.0
-    result = linprog(np.ones(2 * A.shape[1]), A_eq=np.hstack([A, -A]), b_eq=y / scale)
-    if result.x is None:
-        raise ValueError(
-            f"No x satisfies A x = y ({result.message}) Use basis_pursuit_denoising, "
-            "which allows for an error."
-        )
-    u, v = np.split(result.x, 2)
-    return scale * (u - v)
 
 
 def basis_pursuit_denoising(

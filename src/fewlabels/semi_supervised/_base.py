@@ -7,7 +7,8 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from fewlabels._labels import PartialLabelClassifier, as_decision, decide
+from fewlabels._classifier import PartialLabelClassifier, as_decision
+from fewlabels._labels import decide
 from fewlabels.kernels._functions import is_precomputed
 
 __all__ = ["KernelClassifier", "PartialLabelClassifier", "as_decision"]

@@ -18,30 +18,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
 from fewlabels._linalg import FLOATS
+from fewlabels._models import fitted
 from fewlabels._sklearn import HasMethods, fit_context
 from fewlabels.semi_supervised._base import PartialLabelClassifier
-
-
-def fitted(estimator: Any, X: Any, codes: NDArray[np.intp]) -> Any:
-    """Fit a copy of a classifier; a constant one where there is a single class.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Left as it is.
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Rows.
-    codes : ndarray of shape (n_samples,)
-        Their classes.
-
-    Returns
-    -------
-    model : classifier
-        The fitted copy.
-    """
-    if np.unique(codes).size == 1:  # which many classifiers refuse
-        return DummyClassifier(strategy="prior").fit(X, codes)
-    return clone(estimator).fit(X, codes)
 
 
 def accepts_sparse(*estimators: Any) -> bool:

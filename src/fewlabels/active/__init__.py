@@ -1,0 +1,91 @@
+"""Whom to ask: query strategies, and learners that use them."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from fewlabels.active._activeml import ActiveMLSampling
+from fewlabels.active._base import Query, QueryStrategy
+from fewlabels.active._elm import (
+    ELMClassifier,
+    ELMRegressor,
+    ELMState,
+    HiddenLayer,
+    elm_start,
+    elm_update,
+    elm_weights,
+)
+from fewlabels.active._exploration import (
+    EGExploration,
+    SoftmaxExploration,
+    ThompsonExploration,
+)
+from fewlabels.active._few_labels import (
+    FewLabelsSampling,
+    Member,
+    ensemble_members,
+)
+from fewlabels.active._learner import (
+    ActiveELMClassifier,
+    ActiveLearner,
+    CoActiveLearner,
+    QueryRound,
+)
+from fewlabels.active._opposite_pair import OppositePair, find_opposite_pair
+from fewlabels.active._strategies import (
+    ClusterCoverage,
+    ExpectedGradientLength,
+    QueryByCommittee,
+    RandomSampling,
+    UncertaintySampling,
+    VarianceReduction,
+)
+from fewlabels.active._utilities import (
+    consensus_kl,
+    entropy,
+    expected_gradient_length,
+    least_confidence,
+    margin,
+    middle_certainty,
+    select_batch,
+    variance_reduction,
+    vote_entropy,
+)
+
+__all__ = [
+    "ActiveELMClassifier",
+    "ActiveLearner",
+    "ActiveMLSampling",
+    "ClusterCoverage",
+    "CoActiveLearner",
+    "EGExploration",
+    "ELMClassifier",
+    "ELMRegressor",
+    "ELMState",
+    "ExpectedGradientLength",
+    "FewLabelsSampling",
+    "HiddenLayer",
+    "Member",
+    "OppositePair",
+    "Query",
+    "QueryByCommittee",
+    "QueryRound",
+    "QueryStrategy",
+    "RandomSampling",
+    "SoftmaxExploration",
+    "ThompsonExploration",
+    "UncertaintySampling",
+    "VarianceReduction",
+    "consensus_kl",
+    "elm_start",
+    "elm_update",
+    "elm_weights",
+    "ensemble_members",
+    "entropy",
+    "expected_gradient_length",
+    "find_opposite_pair",
+    "least_confidence",
+    "margin",
+    "middle_certainty",
+    "select_batch",
+    "variance_reduction",
+    "vote_entropy",
+]

@@ -1,0 +1,146 @@
+"""A bridge to scikit-activeml."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import importlib
+import inspect
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_array
+
+from fewlabels._labels import encode_labels
+from fewlabels._linalg import FLOATS
+from fewlabels.active._base import (
+    Pool,
+    Query,
+    QueryStrategy,
+    as_query,
+    check_count,
+    make_pool,
+)
+
+
+class ActiveMLSampling(QueryStrategy):
+    """Let a strategy of scikit-activeml choose.
+
+    Its pool-based strategies expect NaN for missing labels and classifiers of their
+    own; this translates. Needs ``pip install "fewlabels[active]"``.
+
+    Parameters
+    ----------
+    strategy : query strategy of skactiveml.pool
+        Such as ``skactiveml.pool.ProbabilisticAL()``, with the default marker NaN.
+    estimator : classifier, default=None
+        Classifier for strategies that need one. It is handed over as
+        ``SklearnClassifier(estimator, classes=...)``; None takes
+        :class:`sklearn.linear_model.LogisticRegression`.
+    query_params : dict, default=None
+        Further keywords for its `query`, such as ``ensemble`` or ``discriminator``.
+
+    Notes
+    -----
+    Labels are handed over as codes 0, 1, ... The strategy fits its own classifier, a
+    `model` that is passed is not used, and it has its own way to fill a batch, so that
+    `diversity` must be 0.
+
+    References
+    ----------
+    .. [1] D. Kottke and others, "scikit-activeml: a library and toolbox for active
+       learning algorithms" (2021). :doi:`10.20944/preprints202103.0194.v1`
+
+    Examples
+    --------
+    >>> from fewlabels.active import ActiveMLSampling
+    >>> from skactiveml.pool import UncertaintySampling  # doctest: +SKIP
+    >>> strategy = ActiveMLSampling(UncertaintySampling())  # doctest: +SKIP
+    >>> X, y = [[0.0], [0.2], [0.55], [0.8], [1.0]], [0, -1, -1, -1, 1]
+    >>> strategy.query(X, y).indices  # doctest: +SKIP
+    array([2])
+    """
+
+    def __init__(
+        self,
+        strategy: Any,
+        *,
+        estimator: Any = None,
+        query_params: dict[str, Any] | None = None,
+    ) -> None:
+        self.strategy = strategy
+        self.estimator = estimator
+        self.query_params = query_params
+
+    def query(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        n_queries: int = 1,
+        model: Any = None,
+        candidates: ArrayLike | None = None,
+        diversity: float = 0.0,
+    ) -> Query:
+        """Choose rows by the strategy of scikit-activeml.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All rows, labelled and unlabelled.
+        y : array-like of shape (n_samples,)
+            Labels with the marker for rows without one.
+        n_queries : int, default=1
+            How many rows to choose.
+        model : fitted classifier, default=None
+            Not used.
+        candidates : array-like of int, default=None
+            Rows that may be asked about; when None, all rows without a label.
+        diversity : float, default=0.0
+            Must be 0.
+
+        Returns
+        -------
+        query : Query
+            The rows, and the utility of every candidate.
+        """
+        if diversity:
+            raise ValueError(
+                "diversity has no meaning here: strategies of scikit-activeml fill a "
+                "batch in their own way."
+            )
+        pool = make_pool(X, y, candidates)
+        check_count(n_queries, pool.candidates.size)
+        keywords = dict(self.query_params or {})
+        accepted = inspect.signature(self.strategy.query).parameters
+        codes = self._codes(pool)
+        if "clf" in accepted and "clf" not in keywords:
+            keywords["clf"] = self._classifier(codes)
+        rows, utilities = self.strategy.query(
+            X=check_array(pool.X, dtype=FLOATS),
+            y=codes,
+            candidates=pool.candidates,
+            batch_size=n_queries,
+            return_utilities=True,
+            **keywords,
+        )
+        places = np.searchsorted(pool.candidates, rows)
+        return as_query(pool, places, utilities[0][pool.candidates])
+
+    def _codes(self, pool: Pool) -> NDArray[np.float64]:
+        if pool.labeled.size == 0:
+            return np.full(pool.y.size, np.nan)
+        codes = encode_labels(pool.y).codes.astype(np.float64)
+        return np.where(codes < 0, np.nan, codes)
+
+    def _classifier(self, codes: NDArray[np.float64]) -> Any:
+        try:
+            classifiers = importlib.import_module("skactiveml.classifier")
+        except ImportError as error:
+            raise ImportError(
+                "Strategies of scikit-activeml need it: "
+                'pip install "fewlabels[active]".'
+            ) from error
+        kind = LogisticRegression() if self.estimator is None else self.estimator
+        classes = np.unique(codes[~np.isnan(codes)])
+        return classifiers.SklearnClassifier(kind, classes=classes, random_state=0)

@@ -1,0 +1,320 @@
+"""What query strategies share: one signature, and a model to ask."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.semi_supervised import (
+    LabelPropagation,
+    LabelSpreading,
+    SelfTrainingClassifier,
+)
+from sklearn.utils.validation import indexable
+
+from fewlabels._labels import unlabeled_mask, with_holes
+from fewlabels._sklearn import safe_indexing
+from fewlabels.active._utilities import select_batch
+from fewlabels.model_selection import LabeledOnly
+from fewlabels.semi_supervised._base import PartialLabelClassifier
+
+MAX_SEED = np.iinfo(np.int32).max
+
+
+class Query(NamedTuple):
+    """Which rows to ask about.
+
+    Attributes
+    ----------
+    indices : ndarray of shape (n_queries,)
+        The rows, the most useful first.
+    utilities : ndarray of shape (n_samples,)
+        How useful a label of each row would be; NaN for rows that cannot be asked
+        about.
+    """
+
+    indices: NDArray[np.intp]
+    utilities: NDArray[np.float64]
+
+
+class Pool(NamedTuple):
+    """What a strategy chooses from.
+
+    Attributes
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        All rows.
+    y : ndarray of shape (n_samples,)
+        Labels with holes.
+    labeled : ndarray of int
+        Rows with a label.
+    candidates : ndarray of int
+        Rows that can be asked about.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    labeled: NDArray[np.intp]
+    candidates: NDArray[np.intp]
+
+    def rows(self) -> Any:
+        """Take the rows that can be asked about."""
+        return safe_indexing(self.X, self.candidates)
+
+
+class QueryStrategy(BaseEstimator):
+    """A rule that says about which rows to ask.
+
+    Subclasses say how useful a label of each candidate would be. All strategies have
+    the same `query`, so that they can stand for one another, in :class:`ActiveLearner`
+    and in :func:`fewlabels.model_selection.learning_curve_labels`.
+    """
+
+    random_state: Any
+
+    def query(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        n_queries: int = 1,
+        model: Any = None,
+        candidates: ArrayLike | None = None,
+        diversity: float = 0.0,
+    ) -> Query:
+        """Choose rows whose labels would help most.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All rows, labelled and unlabelled.
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+        n_queries : int, default=1
+            How many rows to choose.
+        model : fitted classifier, default=None
+            A classifier that has been fitted to `X` and `y`. When None, strategies
+            that need one fit their own.
+        candidates : array-like of int, default=None
+            Rows that may be asked about, all without a label; when None, all rows
+            without a label.
+        diversity : float, default=0.0
+            How much rows of one batch should differ, see :func:`select_batch`.
+
+        Returns
+        -------
+        query : Query
+            The rows, and the utility of every candidate.
+        """
+        pool = make_pool(X, y, candidates)
+        check_count(n_queries, pool.candidates.size)
+        utilities = self._utilities(pool, model)
+        places = self._select(pool, utilities, n_queries, diversity)
+        return as_query(pool, places, utilities)
+
+    def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
+        """How useful each candidate would be."""
+        raise NotImplementedError
+
+    def _select(
+        self,
+        pool: Pool,
+        utilities: NDArray[np.float64],
+        n_queries: int,
+        diversity: float,
+    ) -> NDArray[np.intp]:
+        return select_batch(
+            utilities,
+            n_queries,
+            pool.rows() if diversity else None,
+            diversity=diversity,
+            random_state=self.random_state,
+        )
+
+
+class ModelStrategy(QueryStrategy):
+    """A strategy that asks a classifier for probabilities."""
+
+    estimator: Any
+
+    def _probabilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
+        if model is None:
+            given = LogisticRegression() if self.estimator is None else self.estimator
+            model = fit_model(given, pool.X, pool.y)
+        return class_probabilities(model, pool.rows())
+
+
+def make_pool(X: Any, y: ArrayLike, candidates: ArrayLike | None = None) -> Pool:
+    """Find out which rows can be asked about.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        All rows.
+    y : array-like of shape (n_samples,)
+        Labels with holes.
+    candidates : array-like of int, default=None
+        Rows without a label; all of them when None.
+
+    Returns
+    -------
+    pool : Pool
+        Rows, labels and candidates.
+
+    Examples
+    --------
+    >>> from fewlabels.active._base import make_pool
+    >>> make_pool([[0], [1], [2]], [0, -1, -1]).candidates
+    array([1, 2])
+    """
+    values = with_holes(y)
+    X, values = indexable(X, values)
+    mask = unlabeled_mask(values)
+    free = np.flatnonzero(mask)
+    if candidates is not None:
+        rows = np.atleast_1d(np.asarray(candidates))
+        if rows.size and (
+            rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= mask.size
+        ):
+            raise ValueError(
+                f"candidates must hold row numbers from 0 to {mask.size - 1}."
+            )
+        rows = np.unique(rows.astype(np.intp))
+        if not mask[rows].all():
+            raise ValueError(
+                "candidates holds rows that have a label: leave them out, or put the "
+                "marker into y."
+            )
+        free = rows
+    if free.size == 0:
+        raise ValueError("There is no row to ask about: all have a label.")
+    return Pool(X, values, np.flatnonzero(~mask), free)
+
+
+def check_count(n_queries: int, n_candidates: int) -> None:
+    """Raise where so many rows cannot be chosen.
+
+    Parameters
+    ----------
+    n_queries : int
+        What the user gave.
+    n_candidates : int
+        How many rows there are.
+    """
+    if not isinstance(n_queries, Integral) or not 1 <= n_queries <= n_candidates:
+        raise ValueError(
+            f"n_queries must be an int from 1 to {n_candidates}, the number of rows "
+            f"that can be asked about; got {n_queries!r}."
+        )
+
+
+def as_query(
+    pool: Pool, places: NDArray[np.intp], utilities: NDArray[np.float64]
+) -> Query:
+    """Translate places among the candidates into row numbers.
+
+    Parameters
+    ----------
+    pool : Pool
+        Rows and candidates.
+    places : ndarray of int
+        Indices into the candidates.
+    utilities : ndarray of shape (n_candidates,)
+        Their utilities.
+
+    Returns
+    -------
+    query : Query
+        In row numbers.
+    """
+    everywhere = np.full(pool.y.size, np.nan)
+    everywhere[pool.candidates] = utilities
+    return Query(pool.candidates[places], everywhere)
+
+
+def knows_unlabeled(estimator: Any) -> bool:
+    """Whether a classifier learns from a `y` with holes.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        A classifier, a pipeline or a search.
+
+    Returns
+    -------
+    knows : bool
+        True for the semi-supervised classifiers of this library and of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> from fewlabels import RLSClassifier
+    >>> from fewlabels.active._base import knows_unlabeled
+    >>> knows_unlabeled(SVC()), knows_unlabeled(RLSClassifier())
+    (False, True)
+    """
+    if isinstance(estimator, Pipeline):
+        return knows_unlabeled(estimator.steps[-1][1])
+    known = (
+        PartialLabelClassifier,
+        LabeledOnly,
+        LabelPropagation,
+        LabelSpreading,
+        SelfTrainingClassifier,
+    )
+    if isinstance(estimator, known):
+        return True
+    searched = isinstance(estimator, GridSearchCV | RandomizedSearchCV)
+    return searched and knows_unlabeled(estimator.estimator)
+
+
+def fit_model(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
+    """Fit a copy of a classifier to labels with holes.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any; one that does not know unlabelled rows gets the labelled ones alone.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        All rows.
+    y : ndarray of shape (n_samples,)
+        Labels with holes.
+
+    Returns
+    -------
+    model : classifier
+        The fitted copy.
+    """
+    if not knows_unlabeled(estimator):
+        estimator = LabeledOnly(estimator)
+    return clone(estimator).fit(X, y)
+
+
+def class_probabilities(model: Any, X: Any) -> NDArray[np.float64]:
+    """Ask a model for probabilities.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        With `predict_proba`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_samples, n_classes)
+        Probabilities of its classes.
+    """
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"{type(model).__name__} has no predict_proba, which says how sure it is: "
+            "wrap it in sklearn.calibration.CalibratedClassifierCV."
+        )
+    return model.predict_proba(X)

@@ -1,0 +1,414 @@
+"""Query strategies that need a model, a committee, a kernel, or nothing."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array, check_random_state
+
+from fewlabels._labels import encode_labels
+from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import safe_indexing
+from fewlabels.active._base import (
+    MAX_SEED,
+    ModelStrategy,
+    Pool,
+    QueryStrategy,
+    class_probabilities,
+    fit_model,
+)
+from fewlabels.active._utilities import (
+    conditioned,
+    consensus_kl,
+    downdated,
+    entropy,
+    expected_gradient_length,
+    least_confidence,
+    margin,
+    middle_certainty,
+    variance_reduction,
+    vote_entropy,
+)
+from fewlabels.kernels import resolve_kernel
+from fewlabels.model_selection._bank_arrays import row_digests
+
+MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {
+    "least_confidence": least_confidence,
+    "margin": margin,
+    "entropy": entropy,
+    "middle_certainty": middle_certainty,
+}
+# Rows around a row that say how dense it is there.
+TYPICAL_NEIGHBORS = 20
+
+
+class RandomSampling(QueryStrategy):
+    """Ask about random rows: what every other strategy must beat.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws. With an int, equal pools give equal rows.
+
+    See Also
+    --------
+    ClusterCoverage : Representative rows, without a model either.
+
+    Examples
+    --------
+    >>> from fewlabels.active import RandomSampling
+    >>> X, y = [[0.0], [1.0], [2.0]], [0, -1, -1]
+    >>> sorted(RandomSampling(random_state=0).query(X, y, n_queries=2).indices.tolist())
+    [1, 2]
+    """
+
+    def __init__(self, *, random_state: Any = None) -> None:
+        self.random_state = random_state
+
+    def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
+        return check_random_state(self.random_state).uniform(size=pool.candidates.size)
+
+
+class ClusterCoverage(QueryStrategy):
+    r"""Ask about a typical row of every large cluster that has no label yet.
+
+    Rows are clustered by k-means into as many clusters as there will be labels. A row
+    is typical where its nearest neighbours are close; the most typical row of each
+    cluster without a label is asked about, the largest cluster first. No label and no
+    model is needed: this is for the first queries, when there is nothing to be unsure
+    about.
+
+    Parameters
+    ----------
+    n_clusters : int, default=None
+        Number of clusters; the number of labels after one more query of ten rows when
+        None.
+    random_state : int, RandomState instance or None, default=None
+        Seed of k-means.
+
+    References
+    ----------
+    .. [1] G. Hacohen, A. Dekel, D. Weinshall, "Active learning on a budget: opposite
+       strategies suit high and low budgets", ICML 2022.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from fewlabels.active import ClusterCoverage
+    >>> X, y_true = make_blobs(90, centers=3, cluster_std=0.3, random_state=0)
+    >>> strategy = ClusterCoverage(3, random_state=0)
+    >>> rows, _ = strategy.query(X, [-1] * 90, n_queries=3)  # no label at all
+    >>> sorted(y_true[rows].tolist())
+    [0, 1, 2]
+    """
+
+    def __init__(
+        self, n_clusters: int | None = None, *, random_state: Any = None
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+
+    def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
+        X = check_array(pool.X, accept_sparse="csr", dtype=FLOATS)
+        n = X.shape[0]
+        rng = check_random_state(self.random_state)
+        wanted = pool.labeled.size + 10 if self.n_clusters is None else self.n_clusters
+        k = min(wanted, len(set(row_digests(X))))
+        found = KMeans(k, random_state=rng.randint(MAX_SEED)).fit(X).labels_
+        k_near = min(TYPICAL_NEIGHBORS, n - 1)
+        near = NearestNeighbors(n_neighbors=max(k_near, 1)).fit(X)
+        distance = near.kneighbors()[0].mean(axis=1) if n > 1 else np.zeros(1)
+        # Between 0 and 1: typicality orders rows within a cluster only.
+        typical = 1 / (1 + distance / max(float(np.median(distance)), 1e-300))
+        sizes = np.bincount(found, minlength=k)
+        covered = np.bincount(found[pool.labeled], minlength=k)
+        best = np.zeros(n, dtype=bool)
+        for c in range(k):
+            members = pool.candidates[found[pool.candidates] == c]
+            if members.size and not covered[c]:
+                best[members[typical[members].argmax()]] = True
+        # The best row of a cluster without a label before all other rows.
+        utilities = typical + np.where(best, 1.0 + sizes[found], 0.0)
+        return utilities[pool.candidates]
+
+
+class UncertaintySampling(ModelStrategy):
+    """Ask about the rows that a classifier is least sure of.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any with `predict_proba`. One that does not know unlabelled rows is fitted to
+        the labelled ones. None takes
+        :class:`sklearn.linear_model.LogisticRegression`.
+    measure : {"least_confidence", "margin", "entropy", "middle_certainty"} or \
+            callable, default="margin"
+        How probabilities become a utility; a function of an array of shape
+        (n_candidates, n_classes), such as :func:`margin`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of ties.
+
+    See Also
+    --------
+    QueryByCommittee : Several classifiers instead of one.
+    FewLabelsSampling : The strategy for FewLabelsClassifier.
+
+    Examples
+    --------
+    >>> from fewlabels.active import UncertaintySampling
+    >>> X, y = [[0.0], [0.2], [0.55], [0.8], [1.0]], [0, -1, -1, -1, 1]
+    >>> UncertaintySampling().query(X, y).indices
+    array([2])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        measure: Any = "margin",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.measure = measure
+        self.random_state = random_state
+
+    def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
+        measure = _measure_of(self.measure, MEASURES)
+        return measure(self._probabilities(pool, model))
+
+
+def _measure_of(given: Any, known: dict[str, Any]) -> Any:
+    if callable(given):
+        return given
+    if given not in known:
+        raise ValueError(
+            f"measure must be a function or one of {', '.join(known)}; got {given!r}."
+        )
+    return known[given]
+
+
+class QueryByCommittee(QueryStrategy):
+    """Ask where the members of a committee disagree.
+
+    Parameters
+    ----------
+    estimators : classifier or list of classifiers, default=None
+        The members, each with `predict_proba` (for vote entropy, `predict` is enough).
+        A single classifier is fitted to `n_members` bootstrap samples of the labels,
+        drawn class by class. None takes
+        :class:`sklearn.linear_model.LogisticRegression`.
+    measure : {"consensus_kl", "vote_entropy"}, default="consensus_kl"
+        How disagreement is measured.
+    n_members : int, default=5
+        Size of the committee of a single classifier.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the bootstrap and of ties.
+
+    Notes
+    -----
+    The committee is fitted in every query; a `model` that is passed is not used.
+
+    References
+    ----------
+    .. [1] H. S. Seung, M. Opper, H. Sompolinsky, "Query by committee", COLT 1992.
+       :doi:`10.1145/130385.130417`
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from fewlabels.active import QueryByCommittee
+    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> X, y_true = make_moons(100, noise=0.1, random_state=0)
+    >>> y = hide_labels(y_true, n_labeled=10, random_state=0)
+    >>> members = [LogisticRegression(), GaussianNB(), KNeighborsClassifier(3)]
+    >>> rows, utilities = QueryByCommittee(members).query(X, y, n_queries=2)
+    >>> rows.shape, utilities.shape
+    ((2,), (100,))
+    """
+
+    def __init__(
+        self,
+        estimators: Any = None,
+        *,
+        measure: str = "consensus_kl",
+        n_members: int = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.measure = measure
+        self.n_members = n_members
+        self.random_state = random_state
+
+    def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
+        measures = {"consensus_kl": consensus_kl, "vote_entropy": vote_entropy}
+        measure = _measure_of(self.measure, measures)
+        rows = pool.rows()
+        members = self._members(pool)
+        if measure is vote_entropy:
+            return measure(np.array([member.predict(rows) for member in members]))
+        return measure(np.array([class_probabilities(m, rows) for m in members]))
+
+    def _members(self, pool: Pool) -> list[Any]:
+        if isinstance(self.estimators, list | tuple):
+            if not self.estimators:
+                raise ValueError("estimators is empty: give at least one classifier.")
+            return [fit_model(e, pool.X, pool.y) for e in self.estimators]
+        if self.n_members < 1:
+            raise ValueError(f"n_members must be at least 1, got {self.n_members}.")
+        kind = LogisticRegression() if self.estimators is None else self.estimators
+        rng = check_random_state(self.random_state)
+        codes = encode_labels(pool.y).codes
+        free = np.setdiff1d(np.arange(codes.size), pool.labeled)
+        members = []
+        for _ in range(self.n_members):
+            # Every class keeps its number of labels, so that all members know it.
+            drawn = [
+                rng.choice(own, own.size)
+                for c in range(codes.max() + 1)
+                if (own := np.flatnonzero(codes == c)).size
+            ]
+            rows = np.concatenate([*drawn, free])
+            members.append(fit_model(kind, safe_indexing(pool.X, rows), pool.y[rows]))
+        return members
+
+
+class ExpectedGradientLength(ModelStrategy):
+    r"""Ask about the rows whose label would change logistic regression most.
+
+    See :func:`expected_gradient_length` for the formula. Long rows are preferred, so
+    scale the columns first.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any with `predict_proba`; None takes
+        :class:`sklearn.linear_model.LogisticRegression`.
+    fit_intercept : bool, default=True
+        Whether the model has an intercept.
+    random_state : int, RandomState instance or None, default=None
+        Seed of ties.
+
+    Examples
+    --------
+    >>> from fewlabels.active import ExpectedGradientLength
+    >>> X, y = [[-1.0], [0.1], [0.3], [1.0]], [0, -1, -1, 1]
+    >>> ExpectedGradientLength().query(X, y).indices
+    array([2])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        fit_intercept: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
+        return expected_gradient_length(
+            self._probabilities(pool, model),
+            pool.rows(),
+            fit_intercept=self.fit_intercept,
+        )
+
+
+class VarianceReduction(QueryStrategy):
+    r"""Ask for the labels that lower the mean predictive variance most.
+
+    For least squares with a kernel (a Gaussian process), the variance of all rows after
+    one more label is known before the label is, see :func:`variance_reduction`. A batch
+    is chosen greedily, each row given those before it, so no diversity is needed: rows
+    near a chosen one are known as well.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="linear"
+        Kernel of the model; "linear" has a constant added, which is an intercept.
+    gamma : float, {"scale", "median", "range", "local"} or None, default=None
+        Width of the kernel, see :func:`fewlabels.kernels.resolve_kernel`. None is
+        "scale" where the kernel has one.
+    alpha : float, default=1.0
+        Ridge: the variance of the noise of a label.
+    fit_intercept : bool, default=True
+        Whether a constant is added to the kernel.
+    random_state : int, RandomState instance or None, default=None
+        Seed of ties.
+
+    Notes
+    -----
+    Needs memory for n_samples x n_candidates numbers; pass fewer `candidates` where
+    that is too much. `diversity` does nothing here.
+
+    References
+    ----------
+    .. [1] D. A. Cohn, Z. Ghahramani, M. I. Jordan, "Active learning with statistical
+       models", JAIR 4 (1996). :doi:`10.1613/jair.295`
+
+    Examples
+    --------
+    >>> from fewlabels.active import VarianceReduction
+    >>> X, y = [[-2.0], [-1.0], [0.0], [1.0], [2.0]], [-1, -1, 0, -1, -1]
+    >>> rows, _ = VarianceReduction(random_state=0).query(X, y, n_queries=2)
+    >>> sorted(rows.tolist())  # the two ends fix a line best
+    [0, 4]
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        alpha: float = 1.0,
+        fit_intercept: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
+        P = self._covariances(pool)
+        return variance_reduction(P, pool.candidates, ridge=self.alpha)
+
+    def _select(
+        self,
+        pool: Pool,
+        utilities: NDArray[np.float64],
+        n_queries: int,
+        diversity: float,
+    ) -> NDArray[np.intp]:
+        if n_queries == 1:
+            return super()._select(pool, utilities, 1, 0.0)
+        P = self._covariances(pool)
+        order = check_random_state(self.random_state).permutation(utilities.size)
+        chosen: list[int] = []
+        for _ in range(n_queries):
+            now = variance_reduction(P, pool.candidates, ridge=self.alpha)
+            now[chosen] = -np.inf
+            chosen.append(int(order[now[order].argmax()]))
+            P = downdated(P, pool.candidates, chosen[-1], self.alpha)
+        return np.array(chosen, dtype=np.intp)
+
+    def _covariances(self, pool: Pool) -> NDArray[np.float64]:
+        if self.alpha <= 0:
+            raise ValueError(f"alpha must be positive, got {self.alpha}.")
+        X = check_array(pool.X, accept_sparse="csr", dtype=FLOATS)
+        gamma = "scale" if self.gamma is None else self.gamma
+        k = resolve_kernel(X, self.kernel, gamma=gamma)
+        constant = float(self.fit_intercept)
+        K_labeled = k(X, X[pool.labeled]) + constant if pool.labeled.size else X
+        K_candidates = k(X, X[pool.candidates]) + constant
+        return conditioned(K_labeled, K_candidates, pool.labeled, self.alpha)

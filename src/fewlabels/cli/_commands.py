@@ -1,0 +1,661 @@
+"""The commands."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import json
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fewlabels import __version__
+from fewlabels.cli import _options as options
+from fewlabels.cli._console import INTERRUPTED, Console, UseError
+from fewlabels.cli._help import CommandWithExamples, GroupWithExamples
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(
+    cls=GroupWithExamples,
+    context_settings=_SETTINGS,
+    examples=(
+        "fewlabels label flowers.csv --target species -o labelled.csv",
+        "fewlabels ask flowers.csv --target species -n 10",
+        "fewlabels report flowers.csv --target species -o report.html",
+        "fewlabels demo",
+    ),
+)
+@click.version_option(__version__, prog_name="fewlabels")
+def commands() -> None:
+    """Label all rows of a table from the few that have a label.
+
+    TABLE is a CSV, TSV, JSON lines, Parquet or Excel file, perhaps compressed, or - for
+    the standard input. Its first line names the columns.
+
+    Exit codes: 0 done, 1 the data does not allow it, 2 wrong use, 130 interrupted.
+    """
+
+
+def run() -> None:
+    """Run the command line, and leave with its exit code."""
+    # Who is asked to leave does so as on Ctrl-C: without half-written files.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        commands(prog_name="fewlabels")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _typed() -> str:
+    """Repeat the command line, so that it can be typed again."""
+    arguments = click.get_current_context().find_root().obj or sys.argv[1:]
+    return shlex.join(["fewlabels", *arguments])
+
+
+class _Job:
+    """What the commands have in common: read, check, summarise, write.
+
+    Parameters
+    ----------
+    console : Console
+        Where to say what is going on.
+    settings : dict
+        Options of the command.
+    """
+
+    def __init__(self, console: Console, settings: dict[str, Any]) -> None:
+        self.console = console
+        self.settings = settings
+        self.page = {"command": _typed(), "random_state": settings["seed"]}
+        self.output: str | None = settings.get("output")
+        self.report: str | None = settings.get("report_path")
+        streams = [self.output, self.report, "-" if settings["as_json"] else None]
+        if streams.count("-") > 1:
+            raise UseError(
+                "Only one thing can go to the standard output: the table, the report "
+                "or --json. Name a file with -o."
+            )
+
+    def check_files(self) -> None:
+        """Complain now about what would fail at the end."""
+        from fewlabels.tabular._files import check_writable
+
+        force = self.settings["force"]
+        for path in (self.output, self.report):
+            if path not in (None, "-"):
+                check_writable(path, force=force)
+
+    def read(self, path: str, *, rewritten: bool = False) -> Any:
+        """Read the table, which may have to be written in another format."""
+        from fewlabels.tabular import read_table
+        from fewlabels.tabular._files import output_format
+
+        keys = ("delimiter", "encoding", "sheet")
+        table = read_table(
+            path,
+            **{key: self.settings[key] for key in keys},
+            progress=lambda share: self.console.tell(0.1 * share, "reading the file"),
+        )
+        if rewritten and self.output != "-":
+            output_format(table, Path(str(self.output)).suffixes[-2:])
+        return table
+
+    def tell(self, share: float, what: str) -> None:
+        """Pass progress on: reading was a tenth."""
+        self.console.tell(0.1 + 0.85 * share, what)
+
+    def kinds(self, table: Any) -> dict[str, list[str]]:
+        """Columns named by options; a,b,c names three."""
+        return {
+            key: [
+                name
+                for given in self.settings[key]
+                for name in _names(given, table.names)
+            ]
+            for key in ("ignore", "text", "categorical", "numeric")
+        }
+
+    def label(self, table: Any) -> Any:
+        """Label a table as the options say."""
+        from fewlabels.tabular import label_table
+
+        return label_table(
+            table,
+            self.settings["target"],
+            markers=self.settings["markers"],
+            bank=self.settings["bank"],
+            random_state=self.settings["seed"],
+            progress=self.tell,
+            **self.kinds(table),
+        )
+
+    def write(self, table: Any, added: dict[str, list[Any]]) -> None:
+        """Write the table."""
+        from fewlabels.tabular import write_table
+
+        self.console.tell(0.97, "writing")
+        if self.output == "-" and table.kind in ("parquet", "excel"):
+            if sys.stdout.isatty():
+                raise UseError(
+                    "A terminal cannot show this format: name a file with -o."
+                )
+        write_table(table, str(self.output), added, force=self.settings["force"])
+
+    def write_page(self, html: str, path: str | None) -> None:
+        """Write a report."""
+        if path == "-":
+            click.echo(html, nl=False)
+            return
+        from fewlabels.tabular._files import replacing
+
+        with replacing(str(path), force=self.settings["force"]) as file:
+            file.write(html.encode("utf-8", errors="xmlcharrefreplace"))
+
+    def finish(self, summary: dict[str, Any], lines: Sequence[str]) -> None:
+        """Say what was done, in words or as JSON."""
+        for line in lines:
+            self.console.say(line)
+        for note in summary.get("notes", []):
+            self.console.say(f"Note: {note}")
+        for what in ("output", "report", "model"):
+            if summary.get(what) not in (None, "-"):
+                self.console.say(f"Written: {summary[what]}")
+        if self.settings["as_json"]:
+            click.echo(json.dumps(_jsonable(summary), ensure_ascii=False, indent=1))
+
+
+def _names(given: str, known: Sequence[str]) -> list[str]:
+    parts = [part.strip() for part in given.split(",")]
+    return [given] if given in known or len(parts) == 1 else parts
+
+
+def _jsonable(value: Any) -> Any:
+    """Plain values; what is not a number is null."""
+    if isinstance(value, dict):
+        return {str(k): _jsonable(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(v) for v in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and value != value:
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _label_summary(labelled: Any) -> tuple[dict[str, Any], list[str]]:
+    from fewlabels.tabular._errors import plural
+
+    model, target = labelled.model.classifier, labelled.target
+    classes, table = target.class_counts, labelled.table
+    n_labels = int(labelled.given.sum())
+    counts = ", ".join(f"{name} {count:,}" for name, count in list(classes.items())[:8])
+    used = sum(column.is_used for column in labelled.columns)
+    estimates = {
+        name: {"value": e.value, "low": e.low, "high": e.high, "note": e.note}
+        for name, e in (
+            ("expected_error", model.expected_error_),
+            ("baseline_error", model.baseline_error_),
+        )
+    }
+    summary = {
+        "table": table.source,
+        "rows": table.n_rows,
+        "target": target.name,
+        "labels": n_labels,
+        "classes": classes,
+        **estimates,
+        "baseline": model.baseline_.name,
+        "columns": [column.as_dict() for column in labelled.columns],
+        "notes": labelled.notes,
+    }
+    lines = [
+        f"{table.source}: {plural(table.n_rows, 'row')}, "
+        f"{plural(n_labels, 'label')} of {plural(len(classes), 'class', 'classes')} "
+        f"({counts}{', ...' if len(classes) > 8 else ''}); {used} of "
+        f"{plural(len(labelled.columns), 'column')} used.",
+        f"Expected error: {model.expected_error_}.",
+        f"From the labels alone: {model.baseline_error_} ({model.baseline_.name}).",
+    ]
+    return summary, lines
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels label flowers.csv --target species -o labelled.csv",
+        "fewlabels label orders.xlsx -t status --ignore notes -o labelled.xlsx",
+        "cat t.tsv | fewlabels label - -t kind --marker '?' > labelled.tsv",
+    ),
+)
+@options.with_options(
+    options.table,
+    options.target,
+    options.output,
+    options.report,
+    options.columns,
+    options.reading,
+    options.bank,
+    options.running,
+)
+def label(table: str, **settings: Any) -> None:
+    """Label every row of TABLE.
+
+    Rows come back in their order, with all columns as they were, and three more: the
+    label (given or predicted), its confidence, and which of the two it is.
+    """
+    console = Console(settings["quiet"])
+    job = _Job(console, settings)
+
+    def work() -> tuple[dict[str, Any], list[str]]:
+        job.check_files()
+        read = job.read(table, rewritten=True)
+        labelled = job.label(read)
+        added = labelled.new_columns()
+        summary, lines = _label_summary(labelled)
+        if job.report:
+            from fewlabels.tabular import label_report
+
+            console.tell(0.95, "drawing the report")
+            job.write_page(label_report(labelled, **job.page), job.report)
+        job.write(read, added)
+        summary |= {
+            "new_columns": list(added),
+            "output": job.output,
+            "report": job.report,
+        }
+        return summary, lines
+
+    job.finish(*console.work(work))
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels cluster flowers.csv --clusters 3 -o grouped.csv",
+        "fewlabels cluster flowers.csv --ignore species --report groups.html > g.csv",
+    ),
+)
+@options.with_options(
+    options.table,
+    click.option(
+        "-k",
+        "--clusters",
+        type=click.IntRange(2),
+        help="How many; guessed by default.",
+    ),
+    options.output,
+    options.report,
+    options.columns,
+    options.reading,
+    options.running,
+)
+def cluster(table: str, clusters: int | None, **settings: Any) -> None:
+    """Group the rows of TABLE, which has no labels.
+
+    The column 'cluster' is added: 1 is the largest group.
+    """
+    console = Console(settings["quiet"])
+    job = _Job(console, settings)
+
+    def work() -> tuple[dict[str, Any], list[str]]:
+        from fewlabels.tabular import cluster_report, cluster_table
+        from fewlabels.tabular._errors import plural
+
+        job.check_files()
+        read = job.read(table, rewritten=True)
+        grouped = cluster_table(
+            read,
+            clusters,
+            random_state=settings["seed"],
+            progress=job.tell,
+            **job.kinds(read),
+        )
+        if job.report:
+            job.write_page(cluster_report(grouped, **job.page), job.report)
+        added = grouped.new_columns()
+        job.write(read, added)
+        sizes = ", ".join(f"{size:,}" for size in grouped.sizes.values())
+        summary = {
+            "table": read.source,
+            "rows": read.n_rows,
+            "clusters": grouped.sizes,
+            "columns": [column.as_dict() for column in grouped.columns],
+            "new_columns": list(added),
+            "notes": grouped.notes,
+            "output": job.output,
+            "report": job.report,
+        }
+        return summary, [
+            f"{read.source}: {plural(read.n_rows, 'row')} in "
+            f"{plural(len(grouped.sizes), 'cluster')} of {sizes}."
+        ]
+
+    job.finish(*console.work(work))
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels ask flowers.csv --target species -n 10",
+        "fewlabels ask flowers.csv -t species -n 20 -o to_label.csv",
+    ),
+)
+@options.with_options(
+    options.table,
+    options.target,
+    click.option(
+        "-n",
+        "--number",
+        type=click.IntRange(1),
+        default=10,
+        show_default=True,
+        help="How many rows.",
+    ),
+    click.option(
+        "-o", "--output", type=click.Path(), metavar="FILE", help="Write these rows."
+    ),
+    options.report,
+    options.columns,
+    options.reading,
+    options.bank,
+    options.running,
+)
+def ask(table: str, number: int, **settings: Any) -> None:
+    """Say which rows of TABLE to label next, the most useful first.
+
+    Row 1 is the first below the names. Without any label yet, rows are named that stand
+    for many others.
+    """
+    console = Console(settings["quiet"])
+    job = _Job(console, settings)
+
+    def work() -> Any:
+        from fewlabels.tabular import label_report, suggest_rows, write_table
+        from fewlabels.tabular._targets import read_target
+
+        job.check_files()
+        read = job.read(table)
+        seed = settings["seed"]
+        target = read_target(read, settings["target"], settings["markers"])
+        labelled = job.label(read) if len(target.values) > 1 else None
+        if labelled is not None:
+            found = suggest_rows(labelled, target.name, number, random_state=seed)
+        else:
+            found = suggest_rows(
+                read,
+                target.name,
+                number,
+                random_state=seed,
+                markers=settings["markers"],
+                progress=job.tell,
+                **job.kinds(read),
+            )
+        if job.report and labelled is None:
+            raise UseError("A report needs labels of two classes: leave --report out.")
+        if job.report and labelled is not None:
+            job.write_page(
+                label_report(labelled, **job.page, suggestion=found), job.report
+            )
+        rows = [
+            {
+                "rank": rank,
+                "row": int(row) + 1,
+                "guess": guess,
+                "confidence": round(float(sure), 4),
+                "values": {
+                    name: _jsonable(column[row])
+                    for name, column in zip(read.names, read.columns, strict=True)
+                },
+            }
+            for rank, (row, guess, sure) in enumerate(
+                zip(found.rows, found.guesses, found.confidence, strict=True), start=1
+            )
+        ]
+        if job.output:
+            part = read.take(found.rows)
+            names = part.free_names(["rank", "row", "guess", "confidence"])
+            added = {
+                name: [_cell(row[key]) for row in rows]
+                for name, key in zip(
+                    names, ("rank", "row", "guess", "confidence"), strict=True
+                )
+            }
+            write_table(part, job.output, added, force=settings["force"])
+        summary = {
+            "table": read.source,
+            "target": target.name,
+            "reason": found.reason,
+            "rows": rows,
+            "notes": target.notes if labelled is None else labelled.notes,
+            "output": job.output,
+            "report": job.report,
+        }
+        return summary, rows, read.names
+
+    summary, rows, names = console.work(work)
+    if not settings["as_json"] and not job.output:
+        click.echo(_listing(rows, [n for n in names if n != settings["target"]]))
+    if not rows:
+        console.say("Every row has a label already.")
+    job.finish(summary, [f"Chosen: {summary['reason']}."] if rows else [])
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None or value != value else value
+
+
+def _listing(rows: list[dict[str, Any]], names: list[str]) -> str:
+    """Rows as an aligned list that fits a terminal."""
+    shown = names[:4]
+    lines = [["rank", "row", "guess", "confidence", *shown]]
+    for row in rows:
+        sure = row["confidence"]
+        lines.append(
+            [
+                str(row["rank"]),
+                str(row["row"]),
+                _short(row["guess"]),
+                "" if sure != sure else f"{sure:.2f}",
+                *(_short(row["values"][name]) for name in shown),
+            ]
+        )
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def _short(value: Any) -> str:
+    text = "" if value is None else " ".join(str(value).split())
+    return text if len(text) <= 24 else text[:23] + "…"
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels fit flowers.csv --target species -o species.fewlabels",
+        "fewlabels predict species.fewlabels new.csv -o labelled.csv",
+    ),
+)
+@options.with_options(
+    options.table,
+    options.target,
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(),
+        required=True,
+        metavar="MODEL",
+        help="Where to write the model.",
+    ),
+    options.report,
+    options.columns,
+    options.reading,
+    options.bank,
+    options.running,
+)
+def fit(table: str, **settings: Any) -> None:
+    """Learn from TABLE and save a model for new rows.
+
+    The file holds data and no code: it can be loaded without trusting whoever made it.
+    It holds the features of all rows of TABLE.
+    """
+    console = Console(settings["quiet"])
+    job = _Job(console, settings)
+
+    def work() -> tuple[dict[str, Any], list[str]]:
+        from fewlabels.tabular import label_report, save_model
+
+        job.check_files()
+        labelled = job.label(job.read(table))
+        if job.report:
+            job.write_page(label_report(labelled, **job.page), job.report)
+        console.tell(0.97, "saving the model")
+        save_model(labelled.model, str(job.output), force=settings["force"])
+        summary, lines = _label_summary(labelled)
+        return summary | {"model": job.output, "report": job.report}, lines
+
+    job.finish(*console.work(work))
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels predict species.fewlabels new.csv -o labelled.csv",
+        "fewlabels predict species.fewlabels - < new.csv > labelled.csv",
+    ),
+)
+@options.with_options(
+    click.argument("model", metavar="MODEL"),
+    options.table,
+    options.output,
+    options.report,
+    options.reading,
+    options.running,
+)
+def predict(model: str, table: str, **settings: Any) -> None:
+    """Label the rows of a new TABLE with a saved MODEL.
+
+    The table needs the columns that the model uses, in any order; others are passed
+    through. A file that is not a model, or asks for more than data, is refused.
+    """
+    console = Console(settings["quiet"])
+    job = _Job(console, settings)
+
+    def work() -> tuple[dict[str, Any], list[str]]:
+        import numpy as np
+
+        from fewlabels.tabular import load_model, prediction_report
+        from fewlabels.tabular._columns import counts, text_of
+        from fewlabels.tabular._errors import plural
+        from fewlabels.tabular._jobs import noting, result_columns
+
+        job.check_files()
+        loaded = load_model(model)
+        read = job.read(table, rewritten=True)
+        notes = [*loaded.about["notes"], *read.notes]
+        job.tell(0.1, "labelling")
+        with noting(notes):
+            labels, confidence = loaded.predict(read)
+        if job.report:
+            job.write_page(prediction_report(loaded, read, **job.page), job.report)
+        nothing = np.zeros(read.n_rows, dtype=bool)
+        added = result_columns(read, loaded.target, labels, confidence, nothing)
+        job.write(read, added)
+        classes = dict(counts(text_of(value) for value in labels))
+        summary = {
+            "table": read.source,
+            "rows": read.n_rows,
+            "target": loaded.target,
+            "classes": classes,
+            "new_columns": list(added),
+            "notes": notes,
+            "output": job.output,
+            "report": job.report,
+        }
+        found = ", ".join(f"{name} {n:,}" for name, n in list(classes.items())[:8])
+        return summary, [
+            f"{read.source}: {plural(read.n_rows, 'row')} labelled ({found})."
+        ]
+
+    job.finish(*console.work(work))
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=("fewlabels report flowers.csv --target species -o report.html",),
+)
+@options.with_options(
+    options.table,
+    options.target,
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(),
+        default="report.html",
+        show_default=True,
+        metavar="FILE",
+        help="Where to write the page.",
+    ),
+    options.columns,
+    options.reading,
+    options.bank,
+    options.running,
+)
+def report(table: str, **settings: Any) -> None:
+    """Write one HTML page about TABLE and its labels.
+
+    What was read, label counts, a map of the rows, the method beside the supervised
+    baseline and other candidates with held-out errors, the least certain rows, what to
+    label next, and how to reproduce it. The page needs nothing from elsewhere.
+    """
+    console = Console(settings["quiet"])
+    job = _Job(console, settings)
+
+    def work() -> tuple[dict[str, Any], list[str]]:
+        from fewlabels.tabular import label_report
+
+        job.check_files()
+        labelled = job.label(job.read(table))
+        console.tell(0.95, "drawing the report")
+        page = label_report(labelled, **job.page)
+        job.write_page(page, job.output)
+        summary, lines = _label_summary(labelled)
+        return summary | {"report": job.output}, lines
+
+    job.finish(*console.work(work))
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels demo",
+        "fewlabels demo -o folder",
+    ),
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False),
+    default="fewlabels-demo",
+    show_default=True,
+    metavar="FOLDER",
+    help="Where to write the files.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-f", "--force", is_flag=True, help="Replace files that exist.")
+def demo(output: str, quiet: bool, force: bool) -> None:
+    """Tell the whole story on a table that comes with fewlabels.
+
+    Writes a table of wines, of which a few have a label, labels the rest, compares
+    with the truth, asks for more labels, saves a model, and draws a report.
+    """
+    from fewlabels.cli._demo import tell_the_story
+
+    tell_the_story(commands, Path(output), Console(quiet), force)

@@ -1,0 +1,159 @@
+"""How commands talk: progress, errors, and an answer to Ctrl-C at any moment."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import click
+
+INTERRUPTED = 130
+# Seconds before a bar appears, and between two looks at the work.
+PATIENCE = 2.0
+_INTERVAL = 0.1
+_WIDTH = 30
+
+
+class DataError(click.ClickException):
+    """The data does not allow it."""
+
+    exit_code = 1
+
+
+class UseError(click.ClickException):
+    """Asked for in a way that cannot work."""
+
+    exit_code = 2
+
+
+class Console:
+    """Where a command says what is going on: the standard error stream.
+
+    Parameters
+    ----------
+    quiet : bool
+        Whether to say nothing but errors.
+    """
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self._share, self._what = 0.0, "starting"
+        self._line = ""
+        self._started = perf_counter()
+        self._visible = False
+        self._shown = not quiet and sys.stderr.isatty()
+
+    def say(self, text: str) -> None:
+        """Write a line, unless quiet.
+
+        Parameters
+        ----------
+        text : str
+            The line.
+        """
+        if not self.quiet:
+            self.clear()
+            click.echo(text, err=True)
+
+    def tell(self, share: float, what: str) -> None:
+        """Note how much is done; the bar is drawn by whoever waits.
+
+        Parameters
+        ----------
+        share : float
+            Between 0 and 1.
+        what : str
+            What is going on.
+        """
+        self._share, self._what = share, what
+
+    def draw(self) -> None:
+        """Draw the bar, on a terminal and after two seconds."""
+        elapsed = perf_counter() - self._started
+        if not self._shown or elapsed < PATIENCE:
+            return
+        filled = int(_WIDTH * min(max(self._share, 0.0), 1.0))
+        bar = "#" * filled + "-" * (_WIDTH - filled)
+        line = f"\r[{bar}] {self._share:4.0%}  {elapsed:.0f} s  {self._what}"
+        if line != self._line:
+            sys.stderr.write(line.ljust(78)[:78])
+            sys.stderr.flush()
+        self._line, self._visible = line, True
+
+    def clear(self) -> None:
+        """Take the bar away."""
+        if self._visible:
+            sys.stderr.write("\r" + " " * 78 + "\r")
+            sys.stderr.flush()
+            self._line, self._visible = "", False
+
+    def work(self, job: Callable[[], Any]) -> Any:
+        """Do a job in a thread, draw the bar meanwhile, and stop at once on Ctrl-C.
+
+        Python answers an interrupt only between its own instructions, and a single call
+        into compiled code may last long. The main thread waits here instead of working,
+        so that it can leave at any moment; nothing half-written stays behind.
+
+        Parameters
+        ----------
+        job : callable
+            What to do.
+
+        Returns
+        -------
+        result : object
+            What the job returned. What it raised is raised here, errors of the data as
+            messages.
+        """
+        outcome: dict[str, Any] = {}
+
+        def target() -> None:
+            try:
+                outcome["result"] = job()
+            except BaseException as error:
+                outcome["error"] = error
+
+        worker = threading.Thread(target=target, daemon=True)
+        try:
+            worker.start()
+            while worker.is_alive():
+                worker.join(_INTERVAL)
+                self.draw()
+        except KeyboardInterrupt:
+            self._leave()
+        self.clear()
+        if "error" in outcome:
+            raise _as_message(outcome["error"])
+        return outcome["result"]
+
+    def _leave(self) -> None:
+        files = sys.modules.get("fewlabels.tabular._files")
+        if files is not None:
+            files.remove_pending()
+        self.clear()
+        sys.stderr.write("Interrupted: nothing half-written is left.\n")
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
+
+
+def _as_message(error: BaseException) -> BaseException:
+    """Turn what a user can mend into a sentence; anything else is a bug and stays."""
+    from fewlabels.tabular._errors import FileError, TableError, UnknownColumnError
+
+    match error:
+        case click.ClickException():
+            return error
+        case UnknownColumnError() | FileError():
+            return UseError(str(error))
+        case TableError() | ValueError():
+            return DataError(str(error))
+        case ImportError() if "fewlabels[" in str(error):
+            return DataError(str(error))
+        case MemoryError():
+            return DataError("Not enough memory: take fewer rows, or --bank fast.")
+        case _:
+            return error

@@ -1,0 +1,112 @@
+"""Options that several commands share."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Command = Callable[..., Any]
+
+
+def _delimiter(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    r"""Allow ``\t`` and ``tab`` for a tab."""
+    if value is None:
+        return None
+    value = {"\\t": "\t", "tab": "\t"}.get(value, value)
+    if len(value) != 1 or value in '"\r\n':
+        raise click.BadParameter("give one character, such as ';' or tab.")
+    return value
+
+
+def _several(*flags: str, help: str) -> Callable[[Command], Command]:
+    return click.option(*flags, multiple=True, metavar="COLUMN", help=help)
+
+
+table = click.argument("table", metavar="TABLE")
+reading = (
+    click.option(
+        "--delimiter",
+        callback=_delimiter,
+        metavar="CHAR",
+        help="What separates fields; guessed by default.",
+    ),
+    click.option("--encoding", help="Of text; UTF-8 by default."),
+    click.option("--sheet", help="Sheet of a workbook; the first by default."),
+)
+target = (
+    click.option(
+        "-t", "--target", required=True, metavar="COLUMN", help="The label column."
+    ),
+    click.option(
+        "--marker",
+        "markers",
+        multiple=True,
+        metavar="TEXT",
+        help="A text that stands for 'no label', besides empty cells and NA.",
+    ),
+)
+columns = (
+    _several("--ignore", help="Leave a column out (repeat, or a,b,c)."),
+    _several("--text", help="Take a column as free text."),
+    _several("--categorical", help="Take a column as categories."),
+    _several("--numeric", help="Take a column as numbers."),
+)
+bank = click.option(
+    "--bank",
+    type=click.Choice(["auto", "fast", "default", "thorough"]),
+    default="auto",
+    show_default=True,
+    help="How much to try; auto is fast beyond 20,000 rows.",
+)
+running = (
+    click.option(
+        "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed."
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
+    click.option(
+        "--json", "as_json", is_flag=True, help="Write a summary as JSON to stdout."
+    ),
+    click.option("-f", "--force", is_flag=True, help="Replace files that exist."),
+)
+report = click.option(
+    "--report",
+    "report_path",
+    type=click.Path(allow_dash=True),
+    metavar="FILE",
+    help="Also write a report as one HTML page.",
+)
+output = click.option(
+    "-o",
+    "--output",
+    type=click.Path(allow_dash=True),
+    default="-",
+    metavar="FILE",
+    help="Where to write; standard output by default. The suffix sets the format.",
+)
+
+
+def with_options(*groups: Any) -> Callable[[Command], Command]:
+    """Add options to a command, in the order in which they are named.
+
+    Parameters
+    ----------
+    *groups : decorator or tuple of decorators
+        The options.
+
+    Returns
+    -------
+    decorator : callable
+        Adds all of them.
+    """
+    flat = [
+        o for group in groups for o in (group if isinstance(group, tuple) else (group,))
+    ]
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(flat):
+            command = option(command)
+        return command
+
+    return decorate

@@ -1,0 +1,42 @@
+"""Boosting and voting: many weak classifiers make a strong one."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from sklearn.ensemble import AdaBoostClassifier
+
+from fewlabels.ensemble._additive import (
+    AdditiveModel,
+    GentleAdaBoostClassifier,
+    LogitBoostClassifier,
+    expit2,
+    gentle_adaboost,
+    half_logit,
+    logit_boost,
+)
+from fewlabels.ensemble._theory import pac_sample_size
+from fewlabels.ensemble._three_stage import (
+    ThreeStageBoostClassifier,
+    ThreeStageModel,
+    half_wrong_sample,
+    three_stage_boost,
+)
+from fewlabels.ensemble._voting import RejectVotingClassifier, Vote, majority_vote
+
+__all__ = [
+    "AdaBoostClassifier",
+    "AdditiveModel",
+    "GentleAdaBoostClassifier",
+    "LogitBoostClassifier",
+    "RejectVotingClassifier",
+    "ThreeStageBoostClassifier",
+    "ThreeStageModel",
+    "Vote",
+    "expit2",
+    "gentle_adaboost",
+    "half_logit",
+    "half_wrong_sample",
+    "logit_boost",
+    "majority_vote",
+    "pac_sample_size",
+    "three_stage_boost",
+]

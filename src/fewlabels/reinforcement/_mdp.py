@@ -1,0 +1,539 @@
+"""Finite Markov decision processes that are known, and their solution."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import splu
+from sklearn.exceptions import ConvergenceWarning
+
+from fewlabels.reinforcement._tables import Tables, make_tables, tables_from_gymnasium
+
+
+class MDP:
+    r"""A finite Markov decision process with known transitions and rewards.
+
+    A state s, an action a, the probability P(t | s, a) of the next state t and the
+    expected reward R(s, a). The value of a policy is the expected discounted return
+
+    .. math:: V^\pi(s) = E_\pi \left[ \sum_{k \ge 0} \gamma^k r_k \mid s_0 = s \right].
+
+    Parameters
+    ----------
+    transitions : array-like of shape (n_states, n_actions, n_states), or sparse
+        Entry [s, a, t] is P(t | s, a). Sparse: a sequence with one matrix of shape
+        (n_states, n_states) for each action, or one matrix of shape
+        (n_states * n_actions, n_states) whose row s * n_actions + a is action a in
+        state s.
+    rewards : array-like of shape (n_states,), (n_states, n_actions) or like transitions
+        The reward of a state, of an action in a state, or of a transition.
+    gamma : float
+        The discount, 0 <= gamma < 1.
+    terminal : array-like, default=None
+        States, or a mask of them, where an episode ends. Their value is 0, and what
+        transitions and rewards say of them is not used.
+    available : array-like of bool of shape (n_states, n_actions), default=None
+        Which actions there are in each state; all of them when None.
+
+    Attributes
+    ----------
+    transitions : csr_array of shape (n_states * n_actions, n_states)
+        The probabilities; rows of terminal states and missing actions are empty.
+    rewards : ndarray of shape (n_states, n_actions)
+        Expected rewards R(s, a).
+    gamma : float
+        The discount.
+    terminal : ndarray of bool of shape (n_states,)
+        Where episodes end.
+    available : ndarray of bool of shape (n_states, n_actions)
+        Which actions there are.
+    n_states, n_actions : int
+        How many there are.
+
+    See Also
+    --------
+    value_iteration, policy_iteration : Optimal policies.
+    TabularEnv : The same process as something to interact with.
+
+    Examples
+    --------
+    >>> from fewlabels.reinforcement import MDP, policy_iteration
+    >>> transitions = [[[0.5, 0.5], [0, 1]], [[0.2, 0.8], [0.6, 0.4]]]
+    >>> mdp = MDP(transitions, [[5, 10], [-1, 2]], gamma=0.95)
+    >>> solution = policy_iteration(mdp)
+    >>> solution.policy
+    array([1, 1])
+    >>> solution.values.round(4)
+    array([103.1847,  98.0892])
+    """
+
+    def __init__(
+        self,
+        transitions: Any,
+        rewards: Any,
+        gamma: float,
+        *,
+        terminal: ArrayLike | None = None,
+        available: ArrayLike | None = None,
+    ) -> None:
+        self._set(make_tables(transitions, rewards, terminal, available), gamma)
+
+    def _set(self, tables: Tables, gamma: float) -> None:
+        if not 0 <= gamma < 1:
+            raise ValueError(
+                f"gamma must be in [0, 1), got {gamma}; without a discount the sum of "
+                "rewards may not exist. See policy_gain and backward_induction for "
+                "models that need none."
+            )
+        self.gamma = float(gamma)
+        self.transitions = tables.transitions
+        self.terminal, self.available = tables.terminal, tables.available
+        self.n_states = self.transitions.shape[1]
+        self.n_actions = self.available.shape[1]
+        weighted = self.transitions.copy()
+        weighted.data = weighted.data * tables.rewards
+        shape = (self.n_states, self.n_actions)
+        self.rewards = np.asarray(weighted.sum(axis=1)).reshape(shape)
+
+    @classmethod
+    def _from_tables(cls, tables: Tables, gamma: float) -> Self:
+        mdp = cls.__new__(cls)
+        mdp._set(tables, gamma)
+        return mdp
+
+    @classmethod
+    def from_gymnasium(cls, env: Any, gamma: float) -> Self:
+        """Read the process from an environment of gymnasium that carries its table.
+
+        Parameters
+        ----------
+        env : gymnasium.Env
+            FrozenLake, CliffWalking, Taxi or another one with an attribute ``P``.
+        gamma : float
+            The discount.
+
+        Returns
+        -------
+        mdp : MDP
+            The process.
+        """
+        return cls._from_tables(tables_from_gymnasium(env), gamma)
+
+    def q_values(self, values: ArrayLike) -> NDArray[np.float64]:
+        r"""Values of all actions when what follows has the given values.
+
+        .. math:: Q(s, a) = R(s, a) + \gamma \sum_t P(t \mid s, a) V(t)
+
+        Parameters
+        ----------
+        values : array-like of shape (n_states,)
+            V. Terminal states count as 0 whatever is given.
+
+        Returns
+        -------
+        q : ndarray of shape (n_states, n_actions)
+            Minus infinity for actions that are not available; 0 in terminal states.
+        """
+        return self._backup(np.asarray(values, dtype=np.float64), self.gamma)
+
+    def _backup(self, values: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
+        future = self.transitions @ np.where(self.terminal, 0.0, values)
+        q = self.rewards + gamma * future.reshape(self.rewards.shape)
+        q[~self.available] = -np.inf
+        q[self.terminal] = 0.0
+        return q
+
+    def policy_matrix(self, policy: ArrayLike) -> NDArray[np.float64]:
+        """Check a policy and write it as probabilities of actions.
+
+        Parameters
+        ----------
+        policy : array-like of shape (n_states,) or (n_states, n_actions)
+            One action per state, or probabilities of all of them.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_states, n_actions)
+            Zero in terminal states.
+        """
+        given = np.asarray(policy)
+        live = ~self.terminal
+        if given.shape == (self.n_states,) and given.dtype.kind in "iu":
+            chosen = np.where(live, given, 0)
+            if chosen.min() < 0 or chosen.max() >= self.n_actions:
+                raise ValueError(
+                    f"policy names an action beyond the {self.n_actions} there are."
+                )
+            found = np.zeros((self.n_states, self.n_actions))
+            found[np.arange(self.n_states), chosen] = 1.0
+        elif given.shape == (self.n_states, self.n_actions):
+            found = given.astype(np.float64)
+            if not (found[live] >= 0).all() or not np.allclose(
+                found[live].sum(axis=1), 1, rtol=0, atol=1e-8
+            ):
+                raise ValueError("policy: probabilities of a state must add up to 1.")
+        else:
+            raise ValueError(
+                f"policy has shape {given.shape} and type {given.dtype}; expected one "
+                f"integer for each of the {self.n_states} states, or probabilities of "
+                f"shape {(self.n_states, self.n_actions)}."
+            )
+        found[~live] = 0.0
+        if found[~self.available].any():
+            raise ValueError("policy uses an action that is not available.")
+        return found
+
+    def _chain(self, policy: ArrayLike) -> tuple[sparse.csr_array, NDArray[np.float64]]:
+        """Transitions and rewards of the Markov chain that a policy makes."""
+        probabilities = self.policy_matrix(policy)
+        rows = np.repeat(np.arange(self.n_states), self.n_actions)
+        mix = sparse.csr_array(
+            (probabilities.ravel(), (rows, np.arange(rows.size))),
+            shape=(self.n_states, rows.size),
+        )
+        return (mix @ self.transitions).tocsr(), (probabilities * self.rewards).sum(1)
+
+
+class MDPSolution(NamedTuple):
+    """Optimal values and a policy, with bounds on what is still missing.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_states,)
+        V.
+    q_values : ndarray of shape (n_states, n_actions)
+        Q of one more step from V.
+    policy : ndarray of shape (n_states,)
+        A greedy action in every state, 0 in terminal ones.
+    lower, upper : ndarray of shape (n_states,)
+        Bounds on the optimal values, with an allowance for rounding.
+    policy_loss : float
+        The policy is worth at most this much less than an optimal one in any state.
+    n_iter : int
+        Iterations.
+    residuals : ndarray of shape (n_iter,)
+        Largest change of a value in each of them.
+    """
+
+    values: NDArray[np.float64]
+    q_values: NDArray[np.float64]
+    policy: NDArray[np.intp]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    policy_loss: float
+    n_iter: int
+    residuals: NDArray[np.float64]
+
+
+def policy_evaluation(mdp: MDP, policy: ArrayLike) -> NDArray[np.float64]:
+    r"""Value of a policy, by one sparse linear system.
+
+    .. math:: V^\pi = (I - \gamma P_\pi)^{-1} R_\pi
+
+    Parameters
+    ----------
+    mdp : MDP
+        The process.
+    policy : array-like of shape (n_states,) or (n_states, n_actions)
+        One action per state, or probabilities of all of them.
+
+    Returns
+    -------
+    values : ndarray of shape (n_states,)
+        V.
+
+    Examples
+    --------
+    >>> from fewlabels.reinforcement import MDP, policy_evaluation
+    >>> mdp = MDP([[[1.0]]], [[3.0]], gamma=0.5)  # 3 for ever
+    >>> policy_evaluation(mdp, [0])
+    array([6.])
+    """
+    chain, rewards = mdp._chain(policy)
+    system = sparse.eye_array(mdp.n_states) - mdp.gamma * chain
+    return splu(system.tocsc()).solve(rewards)
+
+
+def _solution(
+    mdp: MDP, values: NDArray[np.float64], residuals: list[float], n_iter: int
+) -> MDPSolution:
+    """One more step from `values`, with the bounds of MacQueen that it proves."""
+    q = mdp.q_values(values)
+    change = q.max(axis=1) - values
+    factor = mdp.gamma / (1 - mdp.gamma)
+    # What rounding may add up to in the sums of a row, and in all that follows.
+    terms = int(np.diff(mdp.transitions.indptr).max()) + 16
+    scale = float(np.abs(values).max() + np.abs(mdp.rewards).max())
+    slack = terms * np.finfo(np.float64).eps * scale / (1 - mdp.gamma)
+    lower = q.max(axis=1) + factor * change.min() - slack
+    upper = q.max(axis=1) + factor * change.max() + slack
+    return MDPSolution(
+        values=q.max(axis=1),
+        q_values=q,
+        policy=q.argmax(axis=1),
+        lower=np.where(mdp.terminal, 0.0, lower),
+        upper=np.where(mdp.terminal, 0.0, upper),
+        policy_loss=float(2 * factor * np.abs(change).max()),
+        n_iter=n_iter,
+        residuals=np.array(residuals),
+    )
+
+
+def value_iteration(
+    mdp: MDP,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 100_000,
+    initial: ArrayLike | None = None,
+) -> MDPSolution:
+    r"""Solve a process by applying Bellman's optimality operator until it stands still.
+
+    .. math:: V(s) \leftarrow \max_a \{ R(s, a) + \gamma \sum_t P(t \mid s, a) V(t) \}
+
+    The operator is a contraction by gamma. Iterations end when the largest change is
+    below :math:`\mathrm{tol} (1 - \gamma) / (2 \gamma)`: the greedy policy is then
+    within `tol` of an optimal one. One iteration costs one product with the sparse
+    transitions; their number grows like 1 / (1 - gamma).
+
+    Parameters
+    ----------
+    mdp : MDP
+        The process.
+    tol : float, default=1e-6
+        How much less than an optimal policy the result may be worth.
+    max_iter : int, default=100_000
+        Most iterations; a warning is emitted when they do not suffice.
+    initial : array-like of shape (n_states,), default=None
+        Values to start from; zeros when None.
+
+    Returns
+    -------
+    solution : MDPSolution
+        Values, policy and bounds.
+
+    See Also
+    --------
+    policy_iteration : Exact, a linear system per iteration.
+
+    References
+    ----------
+    .. [1] M. L. Puterman, "Markov Decision Processes", 1994, chapter 6.
+           :doi:`10.1002/9780470316887`
+
+    Examples
+    --------
+    >>> from fewlabels.reinforcement import MDP, value_iteration
+    >>> transitions = [[[0.5, 0.5], [0, 1]], [[0.2, 0.8], [0.6, 0.4]]]
+    >>> mdp = MDP(transitions, [[5, 10], [-1, 2]], gamma=0.95)
+    >>> solution = value_iteration(mdp)
+    >>> solution.policy
+    array([1, 1])
+    >>> solution.policy_loss < 1e-6
+    True
+    """
+    if not tol > 0:
+        raise ValueError(f"tol must be positive, got {tol}.")
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
+    values = np.zeros(mdp.n_states)
+    if initial is not None:
+        values[:] = initial
+        values[mdp.terminal] = 0.0
+    # gamma = 0: one iteration is exact, whatever the change.
+    threshold = np.inf if mdp.gamma == 0 else tol * (1 - mdp.gamma) / (2 * mdp.gamma)
+    residuals = []
+    for _ in range(max_iter):
+        updated = mdp.q_values(values).max(axis=1)
+        residuals.append(float(np.abs(updated - values).max()))
+        # The step that proves the bounds is the last one, so that it counts once.
+        if residuals[-1] < threshold:
+            break
+        values = updated
+    else:
+        warnings.warn(
+            f"Value iteration did not reach tol={tol:g} in {max_iter} iterations; "
+            "increase max_iter, or use policy_iteration.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return _solution(mdp, values, residuals, len(residuals))
+
+
+def policy_iteration(
+    mdp: MDP, *, initial: ArrayLike | None = None, max_iter: int = 1000
+) -> MDPSolution:
+    """Solve a process by evaluating a policy and improving it, in turns.
+
+    The policy is evaluated by :func:`policy_evaluation`, then replaced by the greedy
+    one; an action that is as good as the best one up to rounding is kept. It ends when
+    nothing changes. Every iteration is an improvement, so that the number of iterations
+    is finite, and small in practice.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The process.
+    initial : array-like of shape (n_states,), default=None
+        Policy to start from; the greedy one for the immediate rewards when None.
+    max_iter : int, default=1000
+        Most iterations; a warning is emitted when they do not suffice.
+
+    Returns
+    -------
+    solution : MDPSolution
+        Values, policy and bounds.
+
+    See Also
+    --------
+    value_iteration : No linear systems.
+
+    References
+    ----------
+    .. [1] R. A. Howard, "Dynamic Programming and Markov Processes", 1960.
+
+    Examples
+    --------
+    >>> from fewlabels.reinforcement import MDP, policy_iteration
+    >>> mdp = MDP([[[1, 0], [0, 1]], [[1, 0], [0, 1]]], [[1, 0], [0, 2]], gamma=0.9)
+    >>> policy_iteration(mdp).policy
+    array([1, 1])
+    """
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
+    states = np.arange(mdp.n_states)
+    if initial is None:
+        policy = mdp.q_values(np.zeros(mdp.n_states)).argmax(axis=1)
+    else:
+        policy = mdp.policy_matrix(initial).argmax(axis=1)
+    residuals = []
+    for _ in range(max_iter):
+        values = policy_evaluation(mdp, policy)
+        q = mdp.q_values(values)
+        gain = q.max(axis=1) - q[states, policy]
+        residuals.append(float(gain.max()))
+        scale = max(1.0, float(np.abs(values).max()))
+        # Rounding of a solution of the linear system, with its condition number.
+        noise = 64 * np.finfo(np.float64).eps * scale / (1 - mdp.gamma)
+        better = gain > noise
+        if not better.any():
+            break
+        policy = np.where(better, q.argmax(axis=1), policy)
+    else:
+        warnings.warn(
+            f"Policy iteration did not end in {max_iter} iterations.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    found = _solution(mdp, values, residuals, len(residuals))
+    loss = residuals[-1] / (1 - mdp.gamma)
+    return found._replace(values=values, policy=policy, policy_loss=loss)
+
+
+def backward_induction(
+    mdp: MDP, horizon: int
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    r"""Solve the finite-horizon model: the sum of rewards at times 0, ..., horizon.
+
+    .. math:: V_k(s) = \max_a \{ R(s, a) + \sum_t P(t \mid s, a) V_{k-1}(t) \}
+
+    with :math:`V_{-1} = 0`; rewards are not discounted.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The process; its discount is not used.
+    horizon : int
+        The last time step h >= 0 that counts.
+
+    Returns
+    -------
+    values : ndarray of shape (horizon + 1, n_states)
+        Row t holds the best sum of rewards at times t, ..., horizon.
+    policy : ndarray of shape (horizon + 1, n_states)
+        Row t holds what to do at time t: the less time is left, the less what comes
+        later counts.
+
+    See Also
+    --------
+    finite_horizon_return : The same sum for rewards that were received.
+
+    Examples
+    --------
+    >>> from fewlabels.reinforcement import MDP, backward_induction
+    >>> mdp = MDP([[[1, 0], [0, 1]], [[1, 0], [0, 1]]], [[1, 0], [0, 3]], gamma=0.9)
+    >>> values, policy = backward_induction(mdp, horizon=2)
+    >>> values[0], policy[:, 0]
+    (array([6., 9.]), array([1, 1, 0]))
+    """
+    if horizon < 0:
+        raise ValueError(f"horizon must be at least 0, got {horizon}.")
+    values = np.zeros((horizon + 2, mdp.n_states))
+    policy = np.zeros((horizon + 1, mdp.n_states), dtype=np.intp)
+    for t in range(horizon, -1, -1):
+        q = mdp._backup(values[t + 1], 1.0)
+        values[t], policy[t] = q.max(axis=1), q.argmax(axis=1)
+    return values[:-1], policy
+
+
+def policy_gain(mdp: MDP, policy: ArrayLike) -> NDArray[np.float64]:
+    r"""Average reward of a policy in the long run, for every state to start from.
+
+    .. math:: g(s) = \lim_{h \to \infty} \frac{1}{h}
+        E_\pi \left[ \sum_{t=0}^{h-1} r_t \mid s_0 = s \right]
+
+    It is the limit of :math:`(1 - \gamma) V_\gamma^\pi(s)` as the discount approaches
+    1. States that the process returns to for ever share the gain of their class, from
+    the stationary distribution; the others get the mean over the classes that they end
+    in.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The process; its discount is not used. After the end of an episode rewards are
+        0.
+    policy : array-like of shape (n_states,) or (n_states, n_actions)
+        One action per state, or probabilities of all of them.
+
+    Returns
+    -------
+    gain : ndarray of shape (n_states,)
+        Average rewards.
+
+    See Also
+    --------
+    average_reward : The same mean for rewards that were received.
+
+    Examples
+    --------
+    >>> from fewlabels.reinforcement import MDP, policy_gain
+    >>> mdp = MDP([[[0.5, 0.5]], [[1.0, 0.0]]], [[3.0], [0.0]], gamma=0.9)
+    >>> policy_gain(mdp, [0, 0])
+    array([2., 2.])
+    """
+    chain, rewards = mdp._chain(policy)
+    chain.eliminate_zeros()
+    n_classes, member = connected_components(chain, connection="strong")
+    source, target = chain.nonzero()
+    closed = np.ones(n_classes, dtype=bool)
+    closed[member[source[member[source] != member[target]]]] = False
+    gain = np.zeros(mdp.n_states)
+    recurrent = closed[member] & ~mdp.terminal
+    for label in np.unique(member[recurrent]):
+        states = np.flatnonzero(member == label)
+        # The stationary distribution: mu (I - P) = 0, with one equation for its sum.
+        system = (sparse.eye_array(states.size) - chain[states][:, states].T).tolil()
+        system[0, :] = 1.0
+        total = np.zeros(states.size)
+        total[0] = 1.0
+        gain[states] = splu(system.tocsc()).solve(total) @ rewards[states]
+    transient = np.flatnonzero(~closed[member])
+    if transient.size:
+        inside = chain[transient]
+        system = sparse.eye_array(transient.size) - inside[:, transient]
+        gain[transient] = splu(system.tocsc()).solve(inside @ gain)
+    return gain

@@ -1,0 +1,642 @@
+"""Training: episodes, evaluation, checkpoints."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import copy
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fewlabels._progress import Progress, ProgressLine
+from fewlabels.reinforcement._base import Agent
+from fewlabels.reinforcement._checkpoint import read_checkpoint, write_checkpoint
+from fewlabels.reinforcement._connectionist import ConnectionistQAgent
+from fewlabels.reinforcement._deep import DQNAgent
+from fewlabels.reinforcement._environments import TabularEnv
+from fewlabels.reinforcement._schedules import Schedule
+from fewlabels.reinforcement._tabular import (
+    DoubleQLearningAgent,
+    QLearningAgent,
+    SarsaAgent,
+    TabularAgent,
+    WeightedDoubleQLearningAgent,
+)
+
+AGENTS: dict[str, type[Agent]] = {
+    cls.__name__: cls
+    for cls in (
+        ConnectionistQAgent,
+        DQNAgent,
+        DoubleQLearningAgent,
+        QLearningAgent,
+        SarsaAgent,
+        WeightedDoubleQLearningAgent,
+    )
+}
+
+# A compiled call returns after so many steps or episodes: it cannot be interrupted.
+STEPS_PER_CALL = 200_000
+EPISODES_PER_CALL = 10_000
+
+
+@dataclass
+class TrainingHistory:
+    """What happened during training.
+
+    Attributes
+    ----------
+    returns : ndarray of shape (n_episodes,)
+        Sum of the rewards of every episode, not discounted.
+    lengths : ndarray of shape (n_episodes,)
+        Steps of every episode.
+    evaluated_at : ndarray of shape (n_evaluations,)
+        After how many episodes the agent was evaluated.
+    evaluation_returns : ndarray of shape (n_evaluations, evaluation_episodes)
+        Sums of rewards without exploration.
+    monitored : ndarray of shape (n_evaluations, ...)
+        What `monitor` returned, if it was given.
+    seed : int
+        Seed of the environment.
+    """
+
+    returns: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    lengths: NDArray[np.int64] = field(
+        default_factory=lambda: np.empty(0, dtype=np.int64)
+    )
+    evaluated_at: NDArray[np.int64] = field(
+        default_factory=lambda: np.empty(0, dtype=np.int64)
+    )
+    evaluation_returns: NDArray[np.float64] = field(
+        default_factory=lambda: np.empty((0, 0))
+    )
+    monitored: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    seed: int = 0
+
+    @property
+    def n_episodes(self) -> int:
+        """Episodes that were completed."""
+        return len(self.returns)
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of all of them."""
+        return int(self.lengths.sum())
+
+    def moving_average(self, window: int = 100) -> NDArray[np.float64]:
+        """Mean return of the last episodes, after every episode.
+
+        Parameters
+        ----------
+        window : int, default=100
+            How many episodes; at the beginning there are fewer.
+
+        Returns
+        -------
+        means : ndarray of shape (n_episodes,)
+            The means.
+        """
+        if window < 1:
+            raise ValueError(f"window must be at least 1, got {window}.")
+        total = np.concatenate([[0.0], np.cumsum(self.returns)])
+        end = np.arange(1, len(total))
+        first = np.maximum(end - window, 0)
+        return (total[end] - total[first]) / (end - first)
+
+    def solved_at(self, threshold: float, window: int = 100) -> int | None:
+        """Tell when the mean return first reached a threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            What a mean return must reach.
+        window : int, default=100
+            Over how many consecutive episodes.
+
+        Returns
+        -------
+        n_episodes : int or None
+            How many episodes it took, `window` at least; None if it never did.
+        """
+        means = self.moving_average(window)[window - 1 :]
+        reached = np.flatnonzero(means >= threshold)
+        return int(reached[0]) + window if reached.size else None
+
+    def _append(self, returns: ArrayLike, lengths: ArrayLike) -> None:
+        self.returns = np.append(self.returns, returns)
+        self.lengths = np.append(self.lengths, np.asarray(lengths, dtype=np.int64))
+
+    def _append_evaluation(
+        self, returns: NDArray[np.float64], monitored: ArrayLike | None
+    ) -> None:
+        before = len(self.evaluated_at)
+        self.evaluated_at = np.append(self.evaluated_at, self.n_episodes)
+        known = self.evaluation_returns.reshape(before, len(returns))
+        self.evaluation_returns = np.vstack([known, returns])
+        if monitored is not None:
+            value = np.asarray(monitored, dtype=np.float64)[None]
+            if before and len(self.monitored):
+                value = np.concatenate([self.monitored, value])
+            self.monitored = value
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        names = (
+            "returns",
+            "lengths",
+            "evaluated_at",
+            "evaluation_returns",
+            "monitored",
+        )
+        return {f"history_{name}": getattr(self, name) for name in names}
+
+    @classmethod
+    def _from_arrays(
+        cls, arrays: dict[str, NDArray[Any]], seed: int
+    ) -> "TrainingHistory":
+        prefix = "history_"
+        fields = {
+            name.removeprefix(prefix): array
+            for name, array in arrays.items()
+            if name.startswith(prefix)
+        }
+        return cls(**fields, seed=seed)
+
+
+def evaluate(
+    agent: Agent, env: Any, *, n_episodes: int = 10, seed: int | None = None
+) -> NDArray[np.float64]:
+    """Follow an agent that neither explores nor learns.
+
+    Parameters
+    ----------
+    agent : Agent
+        It must have begun in an environment of this kind.
+    env : environment
+        With the interface of ``gymnasium.Env``.
+    n_episodes : int, default=10
+        How many episodes.
+    seed : int, default=None
+        Seed of the environment; None goes on with its draws.
+
+    Returns
+    -------
+    returns : ndarray of shape (n_episodes,)
+        Sum of the rewards of every episode, not discounted.
+
+    Examples
+    --------
+    >>> from fewlabels.reinforcement import GridWorld, QLearningAgent, evaluate, train
+    >>> env = GridWorld("cliff")
+    >>> agent = QLearningAgent(alpha=0.5, random_state=0)
+    >>> history = train(agent, env, n_steps=20_000, seed=0)
+    >>> evaluate(agent, env, n_episodes=1)  # the shortest way, along the edge
+    array([-13.])
+    """
+    returns = np.zeros(n_episodes)
+    for k in range(n_episodes):
+        observation, info = env.reset(seed=seed if k == 0 else None)
+        ended = False
+        while not ended:
+            mask = info.get("action_mask")
+            action = agent.act(observation, mask=mask, explore=False)
+            observation, reward, terminated, truncated, info = env.step(action)
+            returns[k] += reward
+            ended = bool(terminated or truncated)
+    return returns
+
+
+def train(
+    agent: Agent,
+    env: Any,
+    *,
+    n_episodes: int | None = None,
+    n_steps: int | None = None,
+    seed: int | None = None,
+    warm_start: bool = False,
+    evaluate_every: int | None = None,
+    evaluation_episodes: int = 10,
+    evaluation_env: Any = None,
+    monitor: Callable[[Agent], ArrayLike] | None = None,
+    stop: Callable[[TrainingHistory], bool] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 100,
+    resume: bool = False,
+    progress: Progress = "auto",
+) -> TrainingHistory:
+    """Let an agent learn in an environment.
+
+    A tabular agent in a :class:`TabularEnv` learns compiled, millions of steps a
+    second; the result is the same as step by step.
+
+    Parameters
+    ----------
+    agent : Agent
+        It forgets what it knew, unless `warm_start` or `resume` says otherwise.
+    env : environment
+        With the interface of ``gymnasium.Env``.
+    n_episodes : int, default=None
+        Episodes altogether, those before a resumed checkpoint included.
+    n_steps : int, default=None
+        Instead: steps altogether. The episode under way is finished.
+    seed : int, default=None
+        Seed of the environment; drawn when None. The agent has its own `random_state`.
+    warm_start : bool, default=False
+        Whether the agent goes on from what it knows.
+    evaluate_every : int, default=None
+        Episodes between two evaluations; none when None.
+    evaluation_episodes : int, default=10
+        Episodes of an evaluation, without exploration; may be 0.
+    evaluation_env : environment, default=None
+        Where to evaluate; a copy of `env` when None.
+    monitor : callable, default=None
+        Called with the agent at every evaluation; returns numbers to keep.
+    stop : callable, default=None
+        Called with the history at every evaluation; training ends when it returns True.
+    checkpoint : path, default=None
+        A file to save everything to, so that a run that was killed can go on.
+    checkpoint_every : int, default=100
+        Episodes between two checkpoints. The end of training is one too.
+    resume : bool, default=False
+        Whether to go on from `checkpoint`, if that file exists: the result is then the
+        same, bit for bit, as that of a run which was never interrupted. The agent must
+        have the parameters it had.
+    progress : "auto", bool or callable, default="auto"
+        A line on the standard error stream; "auto" shows it on a terminal and for work
+        that takes longer than two seconds. A callable is given the share that is done.
+
+    Returns
+    -------
+    history : TrainingHistory
+        Returns and lengths of all episodes.
+
+    See Also
+    --------
+    load_checkpoint : The agent of a checkpoint.
+    fewlabels.plotting.TrainingDisplay : The picture.
+
+    Notes
+    -----
+    A checkpoint is an npz file with arrays and JSON; loading one never runs code from
+    it. It is written between episodes, and replaces the one before in one step. That a
+    resumed run is the same needs an environment whose draws all come from its
+    ``np_random``, as gymnasium asks for, and that keeps nothing else between episodes.
+
+    Examples
+    --------
+    >>> from fewlabels.reinforcement import GridWorld, QLearningAgent, train
+    >>> agent = QLearningAgent(alpha=0.5, random_state=0)
+    >>> history = train(
+    ...     agent, GridWorld("cliff"), n_episodes=300, seed=0, evaluate_every=100
+    ... )
+    >>> history.evaluated_at
+    array([100, 200, 300])
+    >>> history.evaluation_returns[-1].max()
+    np.float64(-13.0)
+    """
+    _check_numbers(
+        n_episodes, n_steps, evaluate_every, evaluation_episodes, checkpoint_every
+    )
+    if evaluate_every is None and (monitor is not None or stop is not None):
+        raise ValueError("monitor and stop are asked at evaluations: evaluate_every.")
+    found = _check_checkpoint(checkpoint, resume, warm_start)
+    if evaluate_every is None:
+        evaluation_episodes = 0
+    elif evaluation_episodes and evaluation_env is None:
+        evaluation_env = copy.deepcopy(env)
+
+    if warm_start and hasattr(agent, "rng_"):
+        agent._end_interrupted_episode()
+    else:
+        agent.begin(env)
+    settings = {
+        "evaluate_every": evaluate_every,
+        "evaluation_episodes": evaluation_episodes,
+    }
+    history = TrainingHistory()
+    if found and checkpoint is not None:
+        history, rng_state = _load(checkpoint, agent, seed, settings)
+    elif seed is None:
+        history.seed = int(np.random.SeedSequence().generate_state(1)[0])
+    else:
+        history.seed = int(seed)
+
+    episodes: _Compiled | _StepByStep
+    if isinstance(env, TabularEnv) and isinstance(agent, TabularAgent):
+        episodes = _Compiled(agent, env, history.seed)
+    else:
+        episodes = _StepByStep(agent, env, history.seed)
+    if checkpoint is not None and not _is_pcg64(episodes.rng):
+        raise ValueError(
+            "The draws of this environment do not come from a NumPy generator "
+            "np_random of gymnasium's kind: it cannot be resumed. Train it without "
+            "checkpoint."
+        )
+    if found:
+        episodes.rng.bit_generator.state = rng_state
+
+    # Steps of the agent before the history began, with a warm start.
+    base = agent.n_steps_ - history.n_steps
+    step_goal = None if n_steps is None else base + n_steps
+
+    def done() -> bool:
+        if episodes.within_episode:
+            return False
+        if n_episodes is not None:
+            return history.n_episodes >= n_episodes
+        return step_goal is not None and agent.n_steps_ >= step_goal
+
+    def save() -> None:
+        if checkpoint is not None:
+            _save(checkpoint, agent, history, episodes.rng, settings)
+
+    # A run that was stopped stays so when it is resumed.
+    stopped = found and stop is not None and _was_evaluated(history) and stop(history)
+    with ProgressLine(progress, "training") as line:
+        while not stopped and not done():
+            # Evaluations and checkpoints stand at multiples of their periods.
+            boundary = history.n_episodes + EPISODES_PER_CALL
+            for period in (evaluate_every, checkpoint_every if checkpoint else None):
+                if period is not None:
+                    next_multiple = (history.n_episodes // period + 1) * period
+                    boundary = min(boundary, next_multiple)
+            if n_episodes is not None:
+                boundary = min(boundary, n_episodes)
+            history._append(*episodes.run(boundary - history.n_episodes, step_goal))
+            if n_episodes is not None:
+                share = history.n_episodes / n_episodes
+            else:
+                share = min(1.0, (agent.n_steps_ - base) / (n_steps or 1))
+            line.update(share, f"{history.n_episodes} episodes")
+            if episodes.within_episode or history.n_episodes == 0:
+                continue
+            if evaluate_every and history.n_episodes % evaluate_every == 0:
+                if not _was_evaluated(history):
+                    returns = _evaluation(agent, evaluation_env, history, settings)
+                    kept = None if monitor is None else monitor(agent)
+                    history._append_evaluation(returns, kept)
+                stopped = stop is not None and stop(history)
+            if checkpoint and history.n_episodes % checkpoint_every == 0:
+                save()
+    save()
+    return history
+
+
+def _check_numbers(
+    n_episodes: int | None,
+    n_steps: int | None,
+    evaluate_every: int | None,
+    evaluation_episodes: int,
+    checkpoint_every: int,
+) -> None:
+    if (n_episodes is None) == (n_steps is None):
+        raise ValueError("Give either n_episodes or n_steps.")
+    for name, value in (
+        ("n_episodes", n_episodes),
+        ("n_steps", n_steps),
+        ("evaluate_every", evaluate_every),
+        ("checkpoint_every", checkpoint_every),
+    ):
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}.")
+    if evaluation_episodes < 0:
+        raise ValueError(
+            f"evaluation_episodes must not be negative, got {evaluation_episodes}."
+        )
+
+
+def _check_checkpoint(
+    checkpoint: str | os.PathLike[str] | None, resume: bool, warm_start: bool
+) -> bool:
+    """Tell whether there is something to go on from."""
+    if resume and warm_start:
+        raise ValueError("Give either warm_start or resume: both go on from somewhere.")
+    if checkpoint is None:
+        if resume:
+            raise ValueError("resume needs the path of a checkpoint.")
+        return False
+    path = Path(checkpoint)
+    if not path.parent.is_dir():
+        # Now, and not after the first hundred episodes.
+        raise ValueError(f"checkpoint: there is no folder {path.parent}.")
+    if path.exists() and not resume:
+        raise ValueError(
+            f"{checkpoint} exists; go on from it with resume=True, or remove it."
+        )
+    return path.exists()
+
+
+def _was_evaluated(history: TrainingHistory) -> bool:
+    at = history.evaluated_at
+    return bool(len(at)) and int(at[-1]) == history.n_episodes
+
+
+def _evaluation(
+    agent: Agent, env: Any, history: TrainingHistory, settings: dict[str, Any]
+) -> NDArray[np.float64]:
+    """Evaluate with a seed of its own: training does not notice."""
+    count = settings["evaluation_episodes"]
+    if not count:
+        return np.empty(0)
+    sequence = np.random.SeedSequence(
+        history.seed, spawn_key=(1, len(history.evaluated_at))
+    )
+    seed = int(sequence.generate_state(1)[0])
+    return evaluate(agent, env, n_episodes=count, seed=seed)
+
+
+class _Compiled:
+    """Episodes of a table, many in one call."""
+
+    def __init__(self, agent: TabularAgent, env: TabularEnv, seed: int) -> None:
+        self._agent, self._env = agent, env
+        env.np_random = np.random.default_rng(np.random.SeedSequence(seed))
+        self._carry = np.array([-1, -1, 0, 0], dtype=np.int64)
+        self._return = np.zeros(1)
+
+    @property
+    def rng(self) -> np.random.Generator:
+        return self._env.np_random
+
+    @property
+    def within_episode(self) -> bool:
+        return bool(self._carry[0] >= 0)
+
+    def run(
+        self, n_episodes: int, step_goal: int | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        stop = np.iinfo(np.int64).max if step_goal is None else step_goal
+        return self._agent._run(
+            self._env, self._carry, self._return, STEPS_PER_CALL, stop, n_episodes
+        )
+
+
+class _StepByStep:
+    """Episodes of any environment, one in each call."""
+
+    within_episode = False
+
+    def __init__(self, agent: Agent, env: Any, seed: int) -> None:
+        self._agent, self._env = agent, env
+        self._first: tuple[Any, dict[str, Any]] | None = env.reset(seed=seed)
+        # A resumed run replaces these draws, and then the first observation is drawn
+        # anew: see `rng`.
+        self._fresh_state = _state_of(self.rng)
+
+    @property
+    def rng(self) -> Any:
+        return getattr(self._env.unwrapped, "np_random", None)
+
+    def run(
+        self, n_episodes: int, step_goal: int | None
+    ) -> tuple[list[float], list[int]]:
+        if self._first is not None and _state_of(self.rng) == self._fresh_state:
+            observation, info = self._first
+        else:
+            observation, info = self._env.reset()
+        self._first = None
+        agent, env = self._agent, self._env
+        action: int | None = agent.act(observation, mask=info.get("action_mask"))
+        gained, length = 0.0, 0
+        while action is not None:
+            following, reward, terminated, truncated, info = env.step(action)
+            reward = float(reward)
+            if not math.isfinite(reward):
+                raise ValueError(f"The environment returned the reward {reward}.")
+            gained += reward
+            length += 1
+            action = agent.step(
+                observation,
+                action,
+                reward,
+                following,
+                bool(terminated),
+                bool(truncated),
+                mask=None if terminated else info.get("action_mask"),
+            )
+            observation = following
+        return [gained], [length]
+
+
+def _is_pcg64(rng: Any) -> bool:
+    state = _state_of(rng)
+    return state is not None and state["bit_generator"] == "PCG64"
+
+
+def _state_of(rng: Any) -> dict[str, Any] | None:
+    if not isinstance(rng, np.random.Generator):
+        return None
+    return dict(rng.bit_generator.state)
+
+
+def _plain_parameters(agent: Agent) -> dict[str, Any]:
+    """Write the parameters of an agent such that JSON gives back the same."""
+    plain: dict[str, Any] = {}
+    for name, value in agent.get_params(deep=False).items():
+        if isinstance(value, Schedule):
+            plain[name] = {"Schedule": value.as_dict()}
+        elif isinstance(value, tuple | list):
+            plain[name] = [int(n) for n in value]
+        elif isinstance(value, np.generic):
+            plain[name] = value.item()
+        else:
+            plain[name] = value
+    return plain
+
+
+def _save(
+    path: str | os.PathLike[str],
+    agent: Agent,
+    history: TrainingHistory,
+    rng: np.random.Generator,
+    settings: dict[str, Any],
+) -> None:
+    arrays, numbers = agent.get_state()
+    meta = {
+        "agent": type(agent).__name__,
+        "parameters": _plain_parameters(agent),
+        "state": numbers,
+        "seed": history.seed,
+        "environment": rng.bit_generator.state,
+        "settings": settings,
+    }
+    write_checkpoint(path, {**arrays, **history._arrays()}, meta)
+
+
+def _load(
+    path: str | os.PathLike[str],
+    agent: Agent,
+    seed: int | None,
+    settings: dict[str, Any],
+) -> tuple[TrainingHistory, dict[str, Any]]:
+    """Bring an agent to the state of a checkpoint, after a look whether it fits."""
+    arrays, meta = read_checkpoint(path)
+    now = {
+        "agent": type(agent).__name__,
+        "parameters": _plain_parameters(agent),
+        "seed": meta["seed"] if seed is None else int(seed),
+        "settings": settings,
+    }
+    for name, value in now.items():
+        if meta[name] != value:
+            raise ValueError(
+                f"{path} was written with {name} {meta[name]}, now it is {value}: a "
+                "resumed run must have the same."
+            )
+    agent.set_state(arrays, meta["state"])
+    return TrainingHistory._from_arrays(arrays, meta["seed"]), meta["environment"]
+
+
+def load_checkpoint(
+    path: str | os.PathLike[str], env: Any
+) -> tuple[Agent, TrainingHistory]:
+    """Load the agent and the history of a checkpoint.
+
+    Parameters
+    ----------
+    path : path
+        A file that :func:`train` wrote. Loading it never runs code from it.
+    env : environment
+        Of the kind that the agent was trained in; its spaces are read.
+
+    Returns
+    -------
+    agent : Agent
+        As it was.
+    history : TrainingHistory
+        Up to then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fewlabels.reinforcement import (
+    ...     GridWorld,
+    ...     QLearningAgent,
+    ...     load_checkpoint,
+    ...     train,
+    ... )
+    >>> env, agent = GridWorld("cliff"), QLearningAgent(random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "cliff.npz"
+    ...     history = train(agent, env, n_episodes=10, seed=0, checkpoint=path)
+    ...     loaded, _ = load_checkpoint(path, env)
+    >>> bool((loaded.q_values_ == agent.q_values_).all())
+    True
+    """
+    arrays, meta = read_checkpoint(path)
+    if meta["agent"] not in AGENTS:
+        raise ValueError(f"{path} holds an unknown kind of agent, {meta['agent']!r}.")
+    parameters: dict[str, Any] = {
+        name: Schedule(**value["Schedule"]) if isinstance(value, dict) else value
+        for name, value in meta["parameters"].items()
+    }
+    if "hidden" in parameters:
+        parameters["hidden"] = tuple(parameters["hidden"])
+    agent = AGENTS[meta["agent"]](**parameters).begin(env)
+    agent.set_state(arrays, meta["state"])
+    return agent, TrainingHistory._from_arrays(arrays, meta["seed"])

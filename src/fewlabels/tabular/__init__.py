@@ -1,0 +1,45 @@
+"""From a table with holes in its label column to labels."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from fewlabels.tabular._columns import ColumnDescription, describe_columns
+from fewlabels.tabular._errors import TableError
+from fewlabels.tabular._files import read_table, write_table
+from fewlabels.tabular._jobs import (
+    ClusteredTable,
+    LabelledTable,
+    Suggestion,
+    cluster_table,
+    label_table,
+    suggest_rows,
+)
+from fewlabels.tabular._models import TableModel, load_model, save_model
+from fewlabels.tabular._report import (
+    cluster_report,
+    label_report,
+    prediction_report,
+)
+from fewlabels.tabular._table import Table
+from fewlabels.tabular._transformer import TableTransformer
+
+__all__ = [
+    "ClusteredTable",
+    "ColumnDescription",
+    "LabelledTable",
+    "Suggestion",
+    "Table",
+    "TableError",
+    "TableModel",
+    "TableTransformer",
+    "cluster_report",
+    "cluster_table",
+    "describe_columns",
+    "label_report",
+    "label_table",
+    "load_model",
+    "prediction_report",
+    "read_table",
+    "save_model",
+    "suggest_rows",
+    "write_table",
+]

@@ -1,0 +1,432 @@
+"""Delimited text that survives the round trip byte for byte.
+
+The reader keeps the text of every record as it stood. Writing repeats that text and
+puts new fields behind it, so that quotes, blanks, line ends and numbers of the columns
+that were there are never touched.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import codecs
+import csv
+import io
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from fewlabels.tabular._errors import TableError, plural
+
+DELIMITERS = (",", ";", "\t", "|")
+# Records looked at to guess the delimiter, and characters of them.
+_SAMPLE_RECORDS = 200
+_SAMPLE_CHARACTERS = 2**18
+# Records between two reports of progress.
+_STRIDE = 20_000
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark begins this one
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass
+class DelimitedText:
+    """A parsed file of delimited text, with the text of its records.
+
+    Attributes
+    ----------
+    header : list of str
+        Fields of the first record.
+    rows : list of list of str
+        Fields of every further record, as many as the header has.
+    records : list of str
+        Text of the header and of every record, without the end of its line.
+    ends : list of str
+        What ended every record: a line end, and blank lines behind it.
+    lead : str
+        Blank lines before the header.
+    delimiter : str
+        What separates fields.
+    encoding : str
+        Of the file.
+    bom : bytes
+        Its byte-order mark, or nothing.
+    short : dict of int to int
+        Records with fewer fields than the header, and how many these have.
+    """
+
+    header: list[str]
+    rows: list[list[str]]
+    records: list[str]
+    ends: list[str]
+    lead: str
+    delimiter: str
+    encoding: str
+    bom: bytes
+    short: dict[int, int]
+
+    def with_columns(
+        self, names: Sequence[str], columns: Sequence[Sequence[str]]
+    ) -> Iterator[bytes]:
+        """Encode the file with columns added, some records at a time.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Header fields of the new columns.
+        columns : sequence of sequence of str
+            For each of them one field per row.
+
+        Yields
+        ------
+        chunk : bytes
+            The next bytes of the file.
+        """
+        yield self.bom + self.lead.encode(self.encoding)
+        chunk: list[str] = []
+        n_rows = len(self.records) - 1
+        rows = zip(*columns, strict=True) if columns else [()] * n_rows
+        added: list[Sequence[str]] = [names, *rows]
+        for k, fields in enumerate(added):
+            chunk.append(self.records[k])
+            missing = len(self.header) - self.short.get(k, len(self.header))
+            chunk.append(self.delimiter * missing)
+            for field in fields:
+                chunk.append(self.delimiter)
+                chunk.append(quoted(field, self.delimiter))
+            chunk.append(self.ends[k])
+            if len(chunk) > 2**14 or k == len(added) - 1:
+                yield "".join(chunk).encode(self.encoding)
+                chunk.clear()
+
+    def take(self, rows: Sequence[int]) -> "DelimitedText":
+        """Pick some records.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Which rows, in their new order.
+
+        Returns
+        -------
+        part : DelimitedText
+            The header and these records.
+        """
+        places = [0, *(int(row) + 1 for row in rows)]
+        newline = next((end for end in self.ends if end), "\n")
+        first = newline[:2] if newline.startswith("\r\n") else newline[:1]
+        return replace(
+            self,
+            records=[self.records[k] for k in places],
+            ends=[first] * len(places),
+            short={
+                new: self.short[k] for new, k in enumerate(places) if k in self.short
+            },
+        )
+
+
+def quoted(field: str, delimiter: str) -> str:
+    """Write a field, in quotes where it needs them.
+
+    Parameters
+    ----------
+    field : str
+        The field.
+    delimiter : str
+        What separates fields.
+
+    Returns
+    -------
+    text : str
+        What stands in the file.
+    """
+    if any(sign in field for sign in (delimiter, '"', "\n", "\r")):
+        return '"' + field.replace('"', '""') + '"'
+    return field
+
+
+def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str, bytes]:
+    """Decode a file of text.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    encoding : str or None
+        Its encoding; None for what its byte-order mark says, and UTF-8 without one.
+    name : str
+        What to call it in messages.
+
+    Returns
+    -------
+    text : str
+        The text, without a byte-order mark.
+    encoding : str
+        The encoding.
+    bom : bytes
+        The mark.
+    """
+    bom = b""
+    guess = encoding or "utf-8"
+    for mark, codec in _BOMS:
+        if data.startswith(mark) and encoding is None:
+            bom, guess = mark, codec
+            break
+        if data.startswith(mark) and mark == codecs.BOM_UTF8 and is_utf8(guess):
+            bom, guess = mark, "utf-8"
+            break
+    try:
+        text = data[len(bom) :].decode(guess)
+    except LookupError:
+        raise TableError(
+            f"There is no encoding {guess!r}: try utf-8, cp1252 or latin-1."
+        ) from None
+    except UnicodeDecodeError as error:
+        if encoding is None and looks_binary(data):
+            raise binary_file(name) from None
+        raise TableError(
+            f"{name} is not {guess.upper()} text (byte {error.start + len(bom):,}): "
+            "name its encoding, such as cp1252 for files from Windows."
+        ) from None
+    if "\0" in text:
+        raise binary_file(name)
+    return text, guess, bom
+
+
+def is_utf8(encoding: str) -> bool:
+    """Whether a name stands for UTF-8.
+
+    Parameters
+    ----------
+    encoding : str
+        The name.
+
+    Returns
+    -------
+    same : bool
+        Also for "utf-8-sig".
+    """
+    try:
+        return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
+    except LookupError:
+        return False
+
+
+def looks_binary(data: bytes) -> bool:
+    """Whether the beginning of a file holds bytes that no text has.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+
+    Returns
+    -------
+    binary : bool
+        True where control characters are common.
+    """
+    head = data[:4096]
+    odd = sum(byte < 9 or 13 < byte < 32 for byte in head)
+    return b"\0" in head or odd > 0.02 * len(head)
+
+
+def binary_file(name: str) -> TableError:
+    """Say that a file is no text.
+
+    Parameters
+    ----------
+    name : str
+        The file.
+
+    Returns
+    -------
+    error : TableError
+        To be raised.
+    """
+    return TableError(
+        f"{name} is a binary file, not a table: pass CSV, TSV, JSON lines, Parquet or "
+        "Excel (.xlsx)."
+    )
+
+
+def guess_delimiter(text: str) -> str:
+    """Guess what separates fields.
+
+    The sign wins that splits most records into the same number of fields, more than
+    one, and the first line too; more fields break ties.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+
+    Returns
+    -------
+    delimiter : str
+        One of comma, semicolon, tab and bar.
+    """
+    sample = text[:_SAMPLE_CHARACTERS]
+    if len(sample) < len(text):  # the last line may be cut
+        sample = sample[: sample.rfind("\n") + 1] or sample
+    best, delimiter = (False, 0.0, 0), ","
+    for sign in DELIMITERS:
+        widths: Counter[int] = Counter()
+        header = 0
+        try:
+            for fields in csv.reader(io.StringIO(sample, newline=""), delimiter=sign):
+                if fields:
+                    header = header or len(fields)
+                    widths[len(fields)] += 1
+                if widths.total() == _SAMPLE_RECORDS:
+                    break
+        except csv.Error:
+            continue
+        if not widths:
+            continue
+        width, count = widths.most_common(1)[0]
+        score = (header == width, round(count / widths.total(), 1), width)
+        if width > 1 and score > best:
+            best, delimiter = score, sign
+    return delimiter
+
+
+def parse(
+    text: str,
+    *,
+    delimiter: str | None,
+    encoding: str,
+    bom: bytes,
+    name: str,
+    progress: Callable[[float], None] | None = None,
+) -> DelimitedText:
+    """Parse delimited text and keep the text of every record.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+    delimiter : str or None
+        What separates fields; None to guess.
+    encoding : str
+        Of the file.
+    bom : bytes
+        Its byte-order mark.
+    name : str
+        What to call it in messages.
+    progress : callable, default=None
+        Told the share that is read.
+
+    Returns
+    -------
+    parsed : DelimitedText
+        Fields and texts.
+    """
+    if delimiter is None:
+        delimiter = guess_delimiter(text)
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    lines = list(io.StringIO(text, newline=""))
+    reader = csv.reader(iter(lines), delimiter=delimiter)
+    parsed = DelimitedText([], [], [], [], "", delimiter, encoding, bom, {})
+    start = 0
+    while True:
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            raise TableError(f"{name}, line {reader.line_num}: {error}.") from None
+        if fields is None:
+            break
+        raw = (
+            lines[start]
+            if reader.line_num == start + 1
+            else "".join(lines[start : reader.line_num])
+        )
+        if is_blank(fields, parsed.header):  # it belongs to what stands above it
+            if parsed.records:
+                parsed.ends[-1] += raw
+            else:
+                parsed.lead += raw
+            start = reader.line_num
+            continue
+        _append(parsed, fields, raw, start, reader.line_num, name)
+        start = reader.line_num
+        if progress is not None and len(parsed.records) % _STRIDE == 0:
+            progress(reader.line_num / len(lines))
+    if parsed.records and _is_open(parsed.records[-1], delimiter):
+        raise TableError(f"{name}: the last quote is opened and not closed.")
+    if not parsed.records:
+        raise TableError(f"{name} is empty: a table has a line of names and rows.")
+    if not parsed.rows:
+        raise TableError(
+            f"{name} has {plural(len(parsed.header), 'column')} but no row."
+        )
+    return parsed
+
+
+def is_blank(fields: list[str], header: list[str]) -> bool:
+    """Whether a line holds nothing, or nothing but blanks.
+
+    Parameters
+    ----------
+    fields : list of str
+        Of the line.
+    header : list of str
+        Names of the columns, as far as they are known.
+
+    Returns
+    -------
+    blank : bool
+        In a table of one column, blanks are a field.
+    """
+    return not fields or (
+        len(fields) == 1 and len(header) != 1 and not fields[0].strip()
+    )
+
+
+def _is_open(record: str, delimiter: str) -> bool:
+    """Whether a record ends within quotes, which the reader forgives."""
+    if '"' not in record:
+        return False
+    lines = io.StringIO(record, newline="")
+    try:
+        for _ in csv.reader(lines, delimiter=delimiter, strict=True):
+            pass
+    except csv.Error as error:
+        return "end of data" in str(error)
+    return False
+
+
+def _append(
+    parsed: DelimitedText,
+    fields: list[str],
+    raw: str,
+    start: int,
+    stop: int,
+    name: str,
+) -> None:
+    record = raw.rstrip("\r\n") if raw[-1:] in "\r\n" else raw
+    end = raw[len(record) :]
+    if not parsed.records:
+        parsed.header = fields
+    else:
+        missing = len(parsed.header) - len(fields)
+        if missing < 0:
+            raise TableError(
+                f"{name}, line {start + 1}: {len(fields)} fields, but the first line "
+                f"names {plural(len(parsed.header), 'column')}. Put quotes around "
+                "fields that hold the delimiter "
+                f"{parsed.delimiter!r}, or name another delimiter."
+            )
+        if missing > 0:
+            if stop - start > 1:
+                raise TableError(
+                    f"{name}, line {start + 1}: a quote is opened and not closed "
+                    f"before line {stop}."
+                )
+            parsed.short[len(parsed.records)] = len(fields)
+            fields = fields + [""] * missing
+        parsed.rows.append(fields)
+    parsed.records.append(record)
+    parsed.ends.append(end)

@@ -1,0 +1,642 @@
+"""The jobs: label a table, group its rows, and say which rows to label next."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances
+from sklearn.utils import check_random_state
+
+from fewlabels.cluster import NormalizedSpectralClustering
+from fewlabels.graphs import eigengap_n_clusters, similarity_graph
+from fewlabels.model_selection import FewLabelsClassifier
+from fewlabels.model_selection._bank_arrays import row_digests
+from fewlabels.tabular._columns import ColumnDescription
+from fewlabels.tabular._errors import TableError, listed, plural
+from fewlabels.tabular._models import TableModel
+from fewlabels.tabular._table import Table, object_array
+from fewlabels.tabular._targets import (
+    ENDINGS,
+    TargetColumn,
+    read_target,
+    require_classes,
+    revealing_columns,
+)
+from fewlabels.tabular._transformer import TableTransformer
+
+# Beyond so many rows the smaller bank is used, unless another is asked for.
+FAST_ROWS = 20_000
+# Rows that are clustered; all others go to the cluster that is nearest on the graph.
+CLUSTER_ROWS = 4000
+MAX_CLUSTERS = 10
+# Uncertain rows that are looked at when the next ones to label are chosen.
+_POOL = 1000
+# Of these, so many give the typical distance between two.
+_SAMPLE = 500
+
+Report = Callable[[float, str], None]
+
+
+def _silent(share: float, what: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass
+class LabelledTable:
+    """A table with a label for every row.
+
+    It is made by :func:`label_table`.
+
+    Attributes
+    ----------
+    table : Table
+        The table.
+    target : TargetColumn
+        The labels that were given.
+    model : TableModel
+        What was learned.
+    features : {ndarray, csr_array} of shape (n_rows, n_features)
+        The rows as the classifier sees them.
+    probabilities : ndarray of shape (n_rows, n_classes)
+        Of all classes, in the order of ``model.classifier.classes_``.
+    labels : ndarray of object of shape (n_rows,)
+        A label for every row: as given, else as predicted.
+    confidence : ndarray of shape (n_rows,)
+        The probability of the label; 1 where it was given.
+    notes : list of str
+        What the owner of the table should know.
+    """
+
+    table: Table
+    target: TargetColumn
+    model: TableModel
+    features: Any
+    probabilities: NDArray[Any]
+    labels: NDArray[Any]
+    confidence: NDArray[Any]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def given(self) -> NDArray[np.bool_]:
+        """Which rows came with a label."""
+        return self.target.given
+
+    @property
+    def columns(self) -> list[ColumnDescription]:
+        """What the columns hold."""
+        return self.model.columns
+
+    def new_columns(self) -> dict[str, list[Any]]:
+        """Make the columns that are added to the table.
+
+        Returns
+        -------
+        columns : dict of str to list
+            The label, the confidence, and whether the label was given or predicted.
+        """
+        return result_columns(
+            self.table, self.target.name, self.labels, self.confidence, self.given
+        )
+
+    def least_sure(self, n_rows: int = 10) -> NDArray[np.intp]:
+        """Find the rows whose label is least certain.
+
+        Parameters
+        ----------
+        n_rows : int, default=10
+            How many.
+
+        Returns
+        -------
+        rows : ndarray of int
+            Rows without a given label, the least certain first.
+        """
+        open_rows = np.flatnonzero(~self.given)
+        order = np.argsort(self.confidence[open_rows], kind="stable")
+        return open_rows[order[:n_rows]]
+
+
+def result_columns(
+    table: Table,
+    target: str,
+    labels: NDArray[Any],
+    confidence: NDArray[Any],
+    given: NDArray[np.bool_],
+) -> dict[str, list[Any]]:
+    """Name and round the columns that are added to a table.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    target : str
+        The label column.
+    labels : ndarray of object of shape (n_rows,)
+        Labels.
+    confidence : ndarray of shape (n_rows,)
+        Their probabilities.
+    given : ndarray of bool of shape (n_rows,)
+        Which were given.
+
+    Returns
+    -------
+    columns : dict of str to list
+        Three columns.
+    """
+    names = table.free_names([f"{target}_{ending}" for ending in ENDINGS])
+    source = np.where(given, "given", "predicted")
+    columns = (labels, confidence.round(4), source)
+    return {n: c.tolist() for n, c in zip(names, columns, strict=True)}
+
+
+@contextmanager
+def noting(notes: list[str]) -> Iterator[None]:
+    """Collect warnings as notes.
+
+    Parameters
+    ----------
+    notes : list of str
+        Gets every warning once.
+
+    Yields
+    ------
+    None
+        Within the block nothing is shown.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+    for message in dict.fromkeys(str(w.message) for w in caught):
+        notes.append(message)
+
+
+def _encode(
+    table: Table, kinds: Mapping[str, Any], random_state: Any
+) -> tuple[TableTransformer, Any]:
+    transformer = TableTransformer(**kinds, random_state=random_state)
+    features = transformer.fit_transform(table)
+    if not issparse(features) and table.n_rows > FAST_ROWS:
+        features = features.astype(np.float32)
+    return transformer, features
+
+
+def label_table(
+    X: Any,
+    target: str,
+    *,
+    markers: Sequence[Any] = (),
+    ignore: Sequence[str] = (),
+    text: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    bank: str = "auto",
+    random_state: Any = 0,
+    progress: Report | None = None,
+) -> LabelledTable:
+    """Label every row of a table from the rows that have a label.
+
+    Columns become features by :class:`TableTransformer`, and
+    :class:`fewlabels.FewLabelsClassifier` learns from all rows.
+
+    Parameters
+    ----------
+    X : Table, DataFrame of pandas or polars, dict or array-like
+        The table.
+    target : str
+        The column of labels. A row has none where the cell is empty, NA or the like.
+    markers : sequence, default=()
+        Further values that stand for "no label".
+    ignore : sequence of str, default=()
+        Columns to leave out.
+    text, categorical, numeric : sequence of str, default=()
+        Columns whose kind is known; the others are guessed.
+    bank : {"auto", "fast", "default", "thorough"}, default="auto"
+        How much to try, see :class:`fewlabels.FewLabelsClassifier`; "auto" is "fast"
+        beyond 20,000 rows and "default" else.
+    random_state : int or RandomState instance, default=0
+        Seed.
+    progress : callable, default=None
+        Told the share of the work that is done, and what is going on.
+
+    Returns
+    -------
+    labelled : LabelledTable
+        Labels with their confidence, and the model.
+
+    Raises
+    ------
+    TableError
+        If no row has a label, if there is a single class, or if no column can be used.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import label_table
+    >>> data = {"size": [1.0, 1.1, 1.2, 5.0, 5.1, 5.2],
+    ...         "kind": ["small", None, None, "large", None, None]}
+    >>> label_table(data, "kind").labels.tolist()
+    ['small', 'small', 'small', 'large', 'large', 'large']
+    """
+    table = Table.from_frame(X)
+    tell = progress or _silent
+    labels = read_target(table, target, markers)
+    require_classes(labels)
+    notes = [*table.notes, *labels.notes]
+    kinds = _kinds(table, labels, ignore, text, categorical, numeric, notes)
+    tell(0.0, "reading columns")
+    with noting(notes):
+        transformer, features = _encode(table.without([target]), kinds, random_state)
+        _name_left_out(transformer.columns_, notes)
+        tell(0.15, "learning")
+        if bank == "auto":
+            bank = "fast" if table.n_rows > FAST_ROWS else "default"
+        classifier = FewLabelsClassifier(
+            bank=bank,
+            scale="unit" if issparse(features) else "none",
+            progress=lambda share: tell(0.15 + 0.75 * share, "learning"),
+            random_state=random_state,
+        ).fit(features, labels.texts)
+        classifier.progress = False
+        model = TableModel(
+            transformer,
+            classifier,
+            target,
+            labels.values,
+            {"n_rows": table.n_rows, "n_labels": int(labels.given.sum())},
+        )
+        p = model.probabilities(features)
+    decided, confidence = model.decide(p)
+    given = labels.given
+    decided[given] = object_array([labels.values[text] for text in labels.texts[given]])
+    confidence = np.where(given, 1.0, confidence)
+    tell(1.0, "done")
+    if given.all():
+        notes.append("Every row has a label already: nothing was predicted.")
+    return LabelledTable(table, labels, model, features, p, decided, confidence, notes)
+
+
+def _kinds(
+    table: Table,
+    labels: TargetColumn,
+    ignore: Sequence[str],
+    text: Sequence[str],
+    categorical: Sequence[str],
+    numeric: Sequence[str],
+    notes: list[str],
+) -> dict[str, Sequence[str]]:
+    """Parameters of the transformer, with columns left out that give labels away."""
+    named = {*text, *categorical, *numeric, *ignore}
+    if labels.name in named:
+        raise TableError(
+            f"{labels.name!r} is the target: it cannot be a column to learn from."
+        )
+    left_out = list(ignore)
+    for name, why in revealing_columns(table, labels).items():
+        if name not in named:
+            left_out.append(name)
+            notes.append(f"Column {name!r} is left out: {why}.")
+    return {
+        "ignore": left_out,
+        "text": tuple(text),
+        "categorical": tuple(categorical),
+        "numeric": tuple(numeric),
+    }
+
+
+def _name_left_out(columns: list[ColumnDescription], notes: list[str]) -> None:
+    for kind in ("identifier", "constant", "empty"):
+        names = [column.name for column in columns if column.kind == kind]
+        if names:
+            what = plural(len(names), f"{kind} column").removeprefix("1 ")
+            notes.append(f"Left out, {what}: {listed(names)}.")
+
+
+@dataclass
+class ClusteredTable:
+    """A table whose rows are grouped.
+
+    It is made by :func:`cluster_table`.
+
+    Attributes
+    ----------
+    table : Table
+        The table.
+    columns : list of ColumnDescription
+        What its columns hold.
+    features : {ndarray, csr_array} of shape (n_rows, n_features)
+        The rows as they were compared.
+    clusters : ndarray of int of shape (n_rows,)
+        The group of every row, 1 being the largest.
+    notes : list of str
+        What the owner of the table should know.
+    """
+
+    table: Table
+    columns: list[ColumnDescription]
+    features: Any
+    clusters: NDArray[np.intp]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """How many rows are in each group."""
+        numbers, sizes = np.unique(self.clusters, return_counts=True)
+        return dict(zip(numbers.tolist(), sizes.tolist(), strict=True))
+
+    def new_columns(self) -> dict[str, list[Any]]:
+        """Make the column that is added to the table.
+
+        Returns
+        -------
+        columns : dict of str to list
+            The group of every row.
+        """
+        (name,) = self.table.free_names(["cluster"])
+        return {name: self.clusters.tolist()}
+
+
+def cluster_table(
+    X: Any,
+    n_clusters: int | None = None,
+    *,
+    ignore: Sequence[str] = (),
+    text: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    random_state: Any = 0,
+    progress: Report | None = None,
+) -> ClusteredTable:
+    """Group the rows of a table that has no labels.
+
+    Normalised spectral clustering on the graph of ten nearest neighbours; of more than
+    4,000 different rows a sample is clustered, and the others follow their neighbours.
+
+    Parameters
+    ----------
+    X : Table, DataFrame of pandas or polars, dict or array-like
+        The table.
+    n_clusters : int, default=None
+        Number of groups; None for the largest gap between eigenvalues of the graph, up
+        to ten groups.
+    ignore : sequence of str, default=()
+        Columns to leave out.
+    text, categorical, numeric : sequence of str, default=()
+        Columns whose kind is known; the others are guessed.
+    random_state : int or RandomState instance, default=0
+        Seed.
+    progress : callable, default=None
+        Told the share of the work that is done, and what is going on.
+
+    Returns
+    -------
+    clustered : ClusteredTable
+        The groups.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import cluster_table
+    >>> data = {"size": [1.0, 1.1, 1.2, 5.0, 5.1, 5.2, 5.3]}
+    >>> cluster_table(data, 2).clusters
+    array([2, 2, 2, 1, 1, 1, 1])
+    """
+    table = Table.from_frame(X)
+    tell = progress or _silent
+    notes = list(table.notes)
+    rng = check_random_state(random_state)
+    tell(0.0, "reading columns")
+    kinds = {
+        "ignore": tuple(ignore),
+        "text": tuple(text),
+        "categorical": tuple(categorical),
+        "numeric": tuple(numeric),
+    }
+    with noting(notes):
+        transformer, features = _encode(table, kinds, random_state)
+        _name_left_out(transformer.columns_, notes)
+        tell(0.3, "grouping rows")
+        labels = _spectral_clusters(features, n_clusters, rng, notes)
+    _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    rank = np.empty(sizes.size, dtype=np.intp)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(1, sizes.size + 1)
+    tell(1.0, "done")
+    return ClusteredTable(table, transformer.columns_, features, rank[codes], notes)
+
+
+def _spectral_clusters(
+    features: Any, n_clusters: int | None, rng: Any, notes: list[str]
+) -> NDArray[Any]:
+    """Cluster the different rows, a sample of them if there are many."""
+    first, copy_of = _distinct_rows(features)
+    n = first.size
+    if n < 2 or (n_clusters is not None and n < n_clusters):
+        raise TableError(
+            f"There are only {n} different rows"
+            + (f", fewer than {n_clusters} clusters." if n_clusters else ": no groups.")
+        )
+    sample = first
+    if n > CLUSTER_ROWS:
+        sample = first[np.sort(rng.choice(n, CLUSTER_ROWS, replace=False))]
+        notes.append(f"The groups were found on {CLUSTER_ROWS:,} of {n:,} rows.")
+    # With most other rows as neighbours, a graph would tell nothing.
+    n_neighbors = min(10, max(2, sample.size // 4), sample.size - 1)
+    if n_clusters is None:
+        graph = similarity_graph(features[sample], n_neighbors=n_neighbors)
+        most = min(MAX_CLUSTERS, sample.size - 1)
+        n_clusters = max(2, eigengap_n_clusters(graph, max_clusters=most))
+        notes.append(f"{n_clusters} groups, by the largest gap between eigenvalues.")
+    if n_clusters == sample.size:
+        return copy_of
+    model = NormalizedSpectralClustering(
+        n_clusters, n_neighbors=n_neighbors, random_state=rng.randint(2**31)
+    ).fit(features[sample])
+    labels = model.labels_ if n <= CLUSTER_ROWS else model.predict(features[first])
+    return labels[copy_of]
+
+
+def _distinct_rows(features: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First of every set of equal rows, and for every row the number of its set."""
+    known: dict[bytes, int] = {}
+    copy_of = np.array(
+        [known.setdefault(digest, len(known)) for digest in row_digests(features)]
+    )
+    _, first = np.unique(copy_of, return_index=True)
+    return first, copy_of
+
+
+@dataclass
+class Suggestion:
+    """Rows that are worth a label.
+
+    It is made by :func:`suggest_rows`.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The rows, the most useful first.
+    guesses : list of object
+        What their label may be; None where nothing is known.
+    confidence : ndarray of float
+        How probable that is; NaN where nothing is known.
+    reason : str
+        How they were chosen.
+    """
+
+    rows: NDArray[np.intp]
+    guesses: list[Any]
+    confidence: NDArray[Any]
+    reason: str
+
+
+def suggest_rows(
+    X: Any,
+    target: str,
+    n_rows: int = 10,
+    *,
+    random_state: Any = 0,
+    **options: Any,
+) -> Suggestion:
+    """Say which rows to label next.
+
+    With labels of two classes or more, rows are chosen whose two best classes are
+    nearly as probable, and that are far from each other. Without, rows are chosen that
+    stand for many others.
+
+    Parameters
+    ----------
+    X : LabelledTable, Table, DataFrame of pandas or polars, dict or array-like
+        The table, or what :func:`label_table` made of it.
+    target : str
+        The column of labels.
+    n_rows : int, default=10
+        How many.
+    random_state : int or RandomState instance, default=0
+        Seed.
+    **options : dict
+        Further parameters of :func:`label_table`.
+
+    Returns
+    -------
+    suggestion : Suggestion
+        The rows, the most useful first; different ones, and fewer than asked for where
+        there are no more.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import suggest_rows
+    >>> data = {"size": [1.0, 1.1, 1.2, 3.0, 5.0, 5.1, 5.2],
+    ...         "kind": ["small", None, None, None, "large", None, None]}
+    >>> suggest_rows(data, "kind", 1).rows
+    array([3])
+    """
+    if isinstance(X, LabelledTable):
+        return _suggest_uncertain(X, n_rows, random_state)
+    table = Table.from_frame(X)
+    labels = read_target(table, target, options.get("markers", ()))
+    if len(labels.values) >= 2:
+        labelled = label_table(table, target, random_state=random_state, **options)
+        return _suggest_uncertain(labelled, n_rows, random_state)
+    tell = options.get("progress") or _silent
+    tell(0.0, "reading columns")
+    kinds = _kinds(
+        table,
+        labels,
+        options.get("ignore", ()),
+        options.get("text", ()),
+        options.get("categorical", ()),
+        options.get("numeric", ()),
+        [],
+    )
+    with noting([]):
+        _, features = _encode(table.without([target]), kinds, random_state)
+        tell(0.5, "comparing rows")
+        open_rows = np.flatnonzero(~labels.given)
+        rows = open_rows[_typical(features[open_rows], n_rows, random_state)]
+    tell(1.0, "done")
+    return Suggestion(
+        rows,
+        [None] * rows.size,
+        np.full(rows.size, np.nan),
+        "fewer than two classes have a label: rows that stand for many others",
+    )
+
+
+def _suggest_uncertain(
+    labelled: LabelledTable, n_rows: int, random_state: Any
+) -> Suggestion:
+    open_rows = np.flatnonzero(~labelled.given)
+    chosen = choose_queries(
+        labelled.probabilities[open_rows], labelled.features[open_rows], n_rows
+    )
+    rows = open_rows[chosen]
+    return Suggestion(
+        rows,
+        labelled.labels[rows].tolist(),
+        labelled.confidence[rows],
+        "uncertain rows that differ from each other",
+    )
+
+
+def choose_queries(p: NDArray[Any], features: Any, n_rows: int) -> NDArray[np.intp]:
+    """Choose rows that are uncertain and differ from each other.
+
+    Greedily, the row with the largest product of its uncertainty (one minus the margin
+    between the two best classes) and its distance to the rows chosen before, in units
+    of the median distance and at most one.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n_candidates, n_classes)
+        Probabilities.
+    features : {ndarray, csr_array} of shape (n_candidates, n_features)
+        The rows.
+    n_rows : int
+        How many to choose.
+
+    Returns
+    -------
+    chosen : ndarray of int
+        Places among the candidates, the most useful first.
+    """
+    if p.shape[0] == 0:
+        return np.empty(0, dtype=np.intp)
+    best = np.sort(p, axis=1)
+    margin = best[:, -1] - best[:, -2] if p.shape[1] > 1 else np.ones(p.shape[0])
+    pool = np.argsort(margin, kind="stable")[: max(_POOL, 2 * n_rows)]
+    pool = pool[_distinct_rows(features[pool])[0]]
+    rows = features[pool]
+    unit = float(np.median(pairwise_distances(rows[:_SAMPLE]))) or 1.0
+    # Certainty is never complete, and a row far from all others counts for something.
+    use = np.maximum(1 - margin[pool], 1e-6)
+    reach = np.ones(pool.size)
+    chosen: list[int] = []
+    while len(chosen) < min(n_rows, pool.size):
+        chosen.append(int((use * reach).argmax()))
+        distances = pairwise_distances(rows, rows[chosen[-1:]]).ravel()
+        reach = np.minimum(reach, distances / unit)
+        reach[chosen] = -1.0  # each once
+    return pool[chosen]
+
+
+def _typical(features: Any, n_rows: int, random_state: Any) -> NDArray[np.intp]:
+    """Rows nearest to the centres of k-means, those of large clusters first."""
+    first, copy_of = _distinct_rows(features)
+    n_rows = min(n_rows, first.size)
+    if n_rows == 0:
+        return first
+    rng = check_random_state(random_state)
+    weights = np.bincount(copy_of).astype(float)
+    model = KMeans(n_rows, n_init=3, random_state=rng.randint(2**31))
+    distances = model.fit_transform(features[first], sample_weight=weights)
+    sizes = np.bincount(model.labels_, weights=weights, minlength=n_rows)
+    nearest = distances.argmin(axis=0)[np.argsort(-sizes, kind="stable")]
+    return first[np.array(list(dict.fromkeys(nearest.tolist())), dtype=np.intp)]

@@ -1,0 +1,382 @@
+"""Pictures of a report, as SVG that stands in the page itself."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.manifold import TSNE
+
+from fewlabels.tabular._candidates import Method
+
+# Colours that most people can tell apart whatever their colour vision, in this order.
+PALETTE = (
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#cc79a7",
+    "#56b4e9",
+    "#d55e00",
+    "#7a5195",
+    "#8c6d31",
+    "#882255",
+    "#44aa99",
+    "#332288",
+    "#999933",
+)
+REST = "#b4b4b4"
+# From unsure to sure.
+SHADES = ("#b2182b", "#ef8a62", "#f6c177", "#84b8d8", "#2166ac")
+# Rows on a map, and how many of them may be labelled ones.
+MAP_ROWS = 1200
+_MAP_LABELS = 300
+_SIDE = 420
+
+
+def map_rows(
+    n_rows: int, given: NDArray[np.bool_] | None, random_state: int
+) -> NDArray[np.intp]:
+    """Choose the rows that a map shows.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the table.
+    given : ndarray of bool or None
+        Which have a label; these are shown first of all.
+    random_state : int
+        Seed of the sample.
+
+    Returns
+    -------
+    rows : ndarray of int
+        All of them, or a sample, in order.
+    """
+    if n_rows <= MAP_ROWS:
+        return np.arange(n_rows)
+    rng = np.random.default_rng(random_state)
+    first = np.flatnonzero(given) if given is not None else np.empty(0, dtype=np.intp)
+    first = rng.permutation(first)[:_MAP_LABELS]
+    others = np.setdiff1d(np.arange(n_rows), first)
+    sample = rng.choice(others, MAP_ROWS - first.size, replace=False)
+    return np.sort(np.concatenate([first, sample]))
+
+
+def positions(features: Any, random_state: int) -> tuple[NDArray[Any], str]:
+    """Place rows on a plane.
+
+    Parameters
+    ----------
+    features : {ndarray, csr_array} of shape (n_rows, n_features)
+        The rows.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    plane : ndarray of shape (n_rows, 2)
+        In the unit square.
+    method : str
+        How it was done.
+    """
+    n_rows, n_features = features.shape
+    if issparse(features):
+        size = min(50, n_features - 1, n_rows - 1)
+        features = (
+            TruncatedSVD(size, random_state=random_state).fit_transform(features)
+            if size >= 2
+            else features.toarray()
+        )
+    features = np.asarray(features, dtype=np.float64)
+    size = min(50, *features.shape)
+    plane = PCA(size, random_state=random_state).fit_transform(features)
+    method = "principal components"
+    if n_rows >= 30 and size > 2:
+        with warnings.catch_warnings():  # equal rows divide zero by zero
+            warnings.simplefilter("ignore", RuntimeWarning)
+            plane = TSNE(
+                perplexity=min(30.0, (n_rows - 1) / 3),
+                init="pca" if np.ptp(plane[:, 0]) > 0 else "random",
+                max_iter=500,
+                random_state=random_state,
+            ).fit_transform(plane)
+        method = "t-SNE (neighbours stay together, distances between groups say little)"
+    if plane.shape[1] < 2:
+        rng = np.random.default_rng(random_state)
+        spread = 0.05 * (np.ptp(plane) or 1.0)
+        plane = np.column_stack([plane, rng.normal(scale=spread, size=n_rows)])
+        method = "the only direction there is, spread at random across it"
+    plane = plane[:, :2] - plane[:, :2].min(axis=0)
+    return plane / (plane.max() or 1.0), method
+
+
+def colours_of(classes: Sequence[str]) -> dict[str, str]:
+    """Give classes colours; the last of many share one.
+
+    Parameters
+    ----------
+    classes : sequence of str
+        The classes, the most important first.
+
+    Returns
+    -------
+    colours : dict of str to str
+        One per class.
+    """
+    few = len(classes) <= len(PALETTE)
+    own = len(PALETTE) if few else len(PALETTE) - 1
+    return {c: PALETTE[k] if k < own else REST for k, c in enumerate(classes)}
+
+
+def scatter(
+    plane: NDArray[Any],
+    colours: Sequence[str],
+    titles: Sequence[str],
+    rings: NDArray[np.bool_] | None,
+    label: str,
+) -> str:
+    """Draw a map of rows.
+
+    Parameters
+    ----------
+    plane : ndarray of shape (n_rows, 2)
+        Places in the unit square.
+    colours : sequence of str
+        Of the dots.
+    titles : sequence of str
+        What a dot says when it is pointed at.
+    rings : ndarray of bool or None
+        Which dots get a ring.
+    label : str
+        What the picture shows, for those who hear it.
+
+    Returns
+    -------
+    svg : str
+        The picture.
+    """
+    margin = 14
+    size = _SIDE - 2 * margin
+    height = margin * 2 + size * float(np.max(plane[:, 1], initial=0.3))
+    x = margin + size * plane[:, 0]
+    y = height - margin - size * plane[:, 1]
+    radius = 4.5 if len(plane) < 200 else 3.2
+    ringed = np.zeros(len(plane), dtype=bool) if rings is None else rings
+    parts = [
+        f'<svg viewBox="0 0 {_SIDE} {height:.0f}" role="img" '
+        f'aria-label="{escape(label)}">'
+    ]
+    for k in np.argsort(ringed, kind="stable"):  # rings on top
+        extra = ' class="ring"' if ringed[k] else ""
+        r = radius + 1.5 * ringed[k]
+        parts.append(
+            f'<circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" r="{r:.1f}" '
+            f'fill="{colours[k]}"{extra}><title>{escape(titles[k])}</title></circle>'
+        )
+    parts.append("</svg>")
+    return "".join(parts)
+
+
+def shade(confidence: float) -> str:
+    """Colour of a confidence.
+
+    Parameters
+    ----------
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    colour : str
+        One of five.
+    """
+    return SHADES[min(int(confidence * len(SHADES)), len(SHADES) - 1)]
+
+
+def legend(entries: Sequence[tuple[str, str]]) -> str:
+    """Explain colours.
+
+    Parameters
+    ----------
+    entries : sequence of (str, str)
+        Colours and what they stand for.
+
+    Returns
+    -------
+    html : str
+        A list.
+    """
+    items = "".join(
+        f'<li><span style="background:{colour}"></span>{escape(text)}</li>'
+        for colour, text in entries
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def bars(
+    rows: Sequence[tuple[str, int, int]],
+    colours: dict[str, str],
+    parts: tuple[str, str],
+) -> str:
+    """Draw how many rows every class has: given ones dark, predicted ones light.
+
+    Parameters
+    ----------
+    rows : sequence of (str, int, int)
+        Class, and two counts.
+    colours : dict of str to str
+        Of the classes.
+    parts : (str, str)
+        What the two counts are.
+
+    Returns
+    -------
+    svg : str
+        The picture.
+    """
+    height, left, width = 26, 170, 760
+    longest = max((a + b for _, a, b in rows), default=1) or 1
+    scale = (width - left - 190) / longest
+    drawn = [
+        f'<svg viewBox="0 0 {width} {height * len(rows) + 4}" role="img" '
+        'aria-label="How many rows every class has">'
+    ]
+    for k, (name, first, second) in enumerate(rows):
+        y = height * k + 4
+        colour = colours.get(name, REST)
+        a, b = scale * first, scale * second
+        what = ", ".join(
+            f"{n:,} {part}" for n, part in zip((first, second), parts, strict=True) if n
+        )
+        drawn.append(
+            f'<text x="{left - 10}" y="{y + 14}" text-anchor="end">'
+            f"{escape(shortened(name, 24))}<title>{escape(name)}</title></text>"
+            f'<rect x="{left}" y="{y}" width="{a:.1f}" height="18" fill="{colour}"/>'
+            f'<rect x="{left + a:.1f}" y="{y}" width="{b:.1f}" height="18" '
+            f'fill="{colour}" opacity="0.4"/>'
+            f'<text x="{left + a + b + 8:.1f}" y="{y + 14}" class="quiet">'
+            f"{escape(what)}</text>"
+        )
+    drawn.append("</svg>")
+    return "".join(drawn)
+
+
+def intervals(methods: Sequence[Method]) -> str:
+    """Draw the error of every method with its interval.
+
+    Parameters
+    ----------
+    methods : sequence of Method
+        The methods; those without a figure are left out.
+
+    Returns
+    -------
+    svg : str
+        The picture; empty where no error is known.
+    """
+    known = [method for method in methods if method.error.is_known]
+    if not known:
+        return ""
+    height, left, width, right = 26, 400, 760, 30
+    top = max(method.error.high for method in known)
+    top = min(1.0, np.ceil(10 * top) / 10)
+    scale = (width - left - right) / top
+    base = height * len(known) + 8
+    drawn = [
+        f'<svg viewBox="0 0 {width} {base + 34}" role="img" '
+        'aria-label="Expected error of every method with its interval">'
+    ]
+    step = 0.05 if top <= 0.3 else 0.1 if top <= 0.6 else 0.2
+    for tick in np.arange(0, top + 1e-9, step):
+        x = left + scale * tick
+        drawn.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="2" y2="{base}" class="grid"/>'
+            f'<text x="{x:.1f}" y="{base + 16}" text-anchor="middle" class="quiet">'
+            f"{100 * tick:.0f} %</text>"
+        )
+    for k, method in enumerate(known):
+        y = height * k + 16
+        kind = "own" if k == 0 else "base" if k == 1 else "other"
+        e = method.error
+        x = left + scale * e.value
+        drawn.append(
+            f'<text x="{left - 14}" y="{y + 4}" text-anchor="end" class="{kind}">'
+            f"{escape(shortened(method.name, 52))}<title>{escape(method.name)}</title>"
+            "</text>"
+            f'<line x1="{left + scale * e.low:.1f}" y1="{y}" '
+            f'x2="{left + scale * min(e.high, top):.1f}" y2="{y}" class="{kind}"/>'
+            f'<circle cx="{x:.1f}" cy="{y}" r="5" class="{kind}">'
+            f"<title>{escape(str(e))}</title></circle>"
+        )
+    drawn.append(
+        f'<text x="{left + scale * top / 2:.1f}" y="{base + 32}" text-anchor="middle" '
+        'class="quiet">error, with an interval of 90 %</text></svg>'
+    )
+    return "".join(drawn)
+
+
+def histogram(confidence: NDArray[Any]) -> str:
+    """Draw how confident predictions are.
+
+    Parameters
+    ----------
+    confidence : ndarray of shape (n_predictions,)
+        Between 0 and 1.
+
+    Returns
+    -------
+    svg : str
+        The picture.
+    """
+    edges = np.linspace(0, 1, 21)
+    counts, _ = np.histogram(confidence, edges)
+    width, height, left = 760, 150, 30
+    step = (width - 2 * left) / counts.size
+    scale = (height - 50) / max(int(counts.max(initial=0)), 1)
+    drawn = [
+        f'<svg viewBox="0 0 {width} {height}" role="img" '
+        'aria-label="How confident the predictions are">'
+    ]
+    for k, count in enumerate(counts.tolist()):
+        x = left + k * step
+        h = max(scale * count, 1.5 if count else 0)
+        drawn.append(
+            f'<rect x="{x + 1:.1f}" y="{height - 34 - h:.1f}" width="{step - 2:.1f}" '
+            f'height="{h:.1f}" fill="{shade(edges[k] + 0.01)}">'
+            f"<title>{count:,} rows</title></rect>"
+        )
+    for tick in (0, 0.25, 0.5, 0.75, 1):
+        drawn.append(
+            f'<text x="{left + tick * (width - 2 * left):.1f}" y="{height - 17}" '
+            f'text-anchor="middle" class="quiet">{tick:g}</text>'
+        )
+    drawn.append(
+        f'<text x="{width / 2}" y="{height - 1}" text-anchor="middle" class="quiet">'
+        "confidence of predicted labels</text></svg>"
+    )
+    return "".join(drawn)
+
+
+def shortened(text: Any, length: int) -> str:
+    """Cut a text that is too long.
+
+    Parameters
+    ----------
+    text : object
+        What to write.
+    length : int
+        Characters at most.
+
+    Returns
+    -------
+    text : str
+        In one line.
+    """
+    line = " ".join(str(text).split())
+    return line if len(line) <= length else line[: length - 1] + "…"

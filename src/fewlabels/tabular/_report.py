@@ -1,0 +1,688 @@
+"""One page that tells what was done to a table, and what it is worth."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewlabels.tabular._candidates import Method, compared_methods
+from fewlabels.tabular._columns import ColumnDescription, text_of
+from fewlabels.tabular._errors import plural
+from fewlabels.tabular._jobs import (
+    ClusteredTable,
+    LabelledTable,
+    Suggestion,
+    suggest_rows,
+)
+from fewlabels.tabular._models import TableModel, versions
+from fewlabels.tabular._pictures import (
+    REST,
+    SHADES,
+    bars,
+    colours_of,
+    histogram,
+    intervals,
+    legend,
+    map_rows,
+    positions,
+    scatter,
+    shade,
+    shortened,
+)
+from fewlabels.tabular._table import Table
+
+_STYLE = """
+:root { --ink: #1d232b; --quiet: #67727e; --line: #e2e6ea; --own: #0072b2; }
+* { box-sizing: border-box; }
+body { margin: 0; background: #f5f6f8; color: var(--ink);
+  font: 15px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+main { max-width: 1000px; margin: 0 auto; padding: 32px 20px 60px; }
+h1 { font-size: 27px; margin: 0 0 2px; letter-spacing: -0.01em; }
+h2 { font-size: 18px; margin: 0 0 10px; }
+h3 { font-size: 15px; margin: 0 0 6px; }
+p { margin: 6px 0 10px; }
+.quiet, figcaption { color: var(--quiet); font-size: 13px; }
+section { background: #fff; border: 1px solid var(--line); border-radius: 10px;
+  padding: 20px 24px; margin: 18px 0; }
+.tiles { display: grid; gap: 12px; margin: 22px 0 0;
+  grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); }
+.tile { background: #fff; border: 1px solid var(--line); border-radius: 10px;
+  padding: 12px 16px; }
+.tile b { display: block; font-size: 23px; font-weight: 650; line-height: 1.25;
+  letter-spacing: -0.01em; }
+.tile span { color: var(--quiet); font-size: 13px; }
+table { margin-top: 8px; border-collapse: collapse; width: 100%; font-size: 13.5px; }
+th { text-align: left; color: var(--quiet); font-weight: 600; white-space: nowrap; }
+th, td { padding: 5px 12px 5px 0; border-bottom: 1px solid var(--line);
+  vertical-align: top; overflow-wrap: break-word; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums;
+  white-space: nowrap; }
+td.short { white-space: nowrap; }
+tr:last-child td { border-bottom: 0; }
+tr.off td { color: var(--quiet); }
+.scroll { overflow-x: auto; }
+.pair { display: grid; gap: 24px;
+  grid-template-columns: repeat(auto-fit, minmax(340px, 1fr)); }
+figure { margin: 0; }
+svg { width: 100%; height: auto; display: block; }
+svg text { font: 13px system-ui, sans-serif; fill: var(--ink); }
+svg text.quiet { fill: var(--quiet); font-size: 12px; }
+svg text.own { font-weight: 650; }
+svg circle { stroke: #fff; stroke-width: 0.5; }
+svg circle.ring { stroke: #111; stroke-width: 1.8; }
+svg line { stroke-width: 3; stroke-linecap: round; }
+svg line.grid { stroke: var(--line); stroke-width: 1; }
+svg line.own, svg circle.own { stroke: var(--own); fill: var(--own); }
+svg line.base { stroke: #d55e00; } svg circle.base { fill: #d55e00; }
+svg line.other { stroke: #aab3bc; } svg circle.other { fill: #7d8893; }
+.legend { list-style: none; padding: 0; margin: 8px 0 0; display: flex; flex-wrap: wrap;
+  gap: 4px 16px; font-size: 13px; }
+.legend span { display: inline-block; width: 11px; height: 11px; border-radius: 50%;
+  margin-right: 6px; }
+.note { border-left: 3px solid #e69f00; padding: 2px 0 2px 12px; margin: 8px 0; }
+pre { background: #f5f6f8; border: 1px solid var(--line); border-radius: 8px;
+  padding: 12px 14px; overflow-x: auto; font-size: 13px; white-space: pre-wrap; }
+@media print { body { background: #fff; } section { break-inside: avoid; } }
+"""
+
+
+def page(title: str, subtitle: str, tiles: str, sections: Sequence[str]) -> str:
+    """Put a page together.
+
+    Parameters
+    ----------
+    title, subtitle : str
+        What stands at its head, not yet escaped.
+    tiles : str
+        HTML of the figures below it.
+    sections : sequence of str
+        HTML of the rest.
+
+    Returns
+    -------
+    html : str
+        The page, which needs nothing from elsewhere and runs no script.
+    """
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    body = "".join(sections)
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="icon" href="data:,">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>"
+        f'<h1>{escape(title)}</h1><p class="quiet">{escape(subtitle)}</p>'
+        f'<div class="tiles">{tiles}</div>{body}</main></body></html>\n'
+    )
+
+
+def _tile(figure: str, caption: str) -> str:
+    return (
+        f'<div class="tile"><b>{escape(figure)}</b><span>{escape(caption)}</span></div>'
+    )
+
+
+def _section(heading: str, content: str) -> str:
+    return f"<section><h2>{escape(heading)}</h2>{content}</section>"
+
+
+def _grid(
+    head: Sequence[str], rows: Sequence[Sequence[Any]], off: Sequence[bool] = ()
+) -> str:
+    """Write a table; numbers stand to the right."""
+    numeric = [
+        bool(rows) and all(isinstance(row[k], int | float) for row in rows)
+        for k in range(len(head))
+    ]
+    mark = [' class="n"' if n else "" for n in numeric]
+    cells = "".join(
+        f"<th{m}>{escape(name)}</th>" for name, m in zip(head, mark, strict=True)
+    )
+    lines = []
+    for k, row in enumerate(rows):
+        quiet = ' class="off"' if len(off) > k and off[k] else ""
+        texts = [_written(value) for value in row]
+        values = "".join(
+            f"<td{m or _unbroken(text)}>{escape(text)}</td>"
+            for text, m in zip(texts, mark, strict=True)
+        )
+        lines.append(f"<tr{quiet}>{values}</tr>")
+    return (
+        f'<div class="scroll"><table><thead><tr>{cells}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _unbroken(text: str) -> str:
+    return ' class="short"' if len(text) <= 16 else ""
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.2f}"
+    return str(value)
+
+
+def columns_section(columns: Sequence[ColumnDescription]) -> str:
+    """Say what was read.
+
+    Parameters
+    ----------
+    columns : sequence of ColumnDescription
+        The columns.
+
+    Returns
+    -------
+    html : str
+        A section.
+    """
+    kinds = Counter(column.kind for column in columns)
+    words = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    shown = sorted(columns, key=lambda column: not column.is_used)[:60]
+    rows = [
+        (
+            shortened(column.name, 60),
+            column.kind if column.is_used else f"{column.kind}, left out",
+            column.n_missing,
+            column.n_distinct,
+            column.reason,
+        )
+        for column in shown
+    ]
+    more = len(columns) - len(shown)
+    rest = f'<p class="quiet">and {more:,} more</p>' if more else ""
+    grid = _grid(
+        ("column", "taken as", "missing", "different", "because"),
+        rows,
+        [not column.is_used for column in shown],
+    )
+    return _section(
+        "What was read",
+        f"<p>{plural(len(columns), 'column')}: {escape(words)}.</p>{grid}{rest}",
+    )
+
+
+def map_section(
+    features: Any,
+    groups: Sequence[str],
+    confidence: NDArray[Any] | None,
+    given: NDArray[np.bool_] | None,
+    colours: dict[str, str],
+    random_state: int,
+) -> str:
+    """Draw the rows on a plane, by label and by confidence.
+
+    Parameters
+    ----------
+    features : {ndarray, csr_array} of shape (n_rows, n_features)
+        The rows.
+    groups : sequence of str
+        Label or cluster of every row.
+    confidence : ndarray of shape (n_rows,) or None
+        How sure it is.
+    given : ndarray of bool of shape (n_rows,) or None
+        Which rows came with a label.
+    colours : dict of str to str
+        Of the labels.
+    random_state : int
+        Seed of the map.
+
+    Returns
+    -------
+    html : str
+        A section.
+    """
+    what = "cluster" if confidence is None else "label"
+    n_rows = features.shape[0]
+    if n_rows < 3:
+        return ""
+    rows = map_rows(n_rows, given, random_state)
+    plane, method = positions(features[rows], random_state)
+    names = [groups[row] for row in rows]
+    rings = None if given is None else given[rows]
+    titles = []
+    for row, name in zip(rows, names, strict=True):
+        sure = ""
+        if given is not None and given[row]:
+            sure = " (given)"
+        elif confidence is not None:
+            sure = f" ({confidence[row]:.2f})"
+        titles.append(f"row {row + 1}: {name}{sure}")
+    shown = f"{rows.size:,} of {n_rows:,} rows" if rows.size < n_rows else "all rows"
+    ring_note = " Rings: labels that were given." if given is not None else ""
+    entries = [(c, shortened(n, 40)) for n, c in colours.items() if c != REST]
+    if REST in colours.values():
+        entries.append((REST, "other"))
+    first = (
+        f"<figure><h3>by {what}</h3>"
+        + scatter(
+            plane,
+            [colours.get(name, REST) for name in names],
+            titles,
+            rings,
+            f"Map of the rows by {what}",
+        )
+        + legend(entries)
+        + "</figure>"
+    )
+    second = ""
+    if confidence is not None:
+        width = 1 / len(SHADES)
+        steps = [
+            (c, f"{k * width:.1f} to {(k + 1) * width:.1f}")
+            for k, c in enumerate(SHADES)
+        ]
+        second = (
+            "<figure><h3>by confidence</h3>"
+            + scatter(
+                plane,
+                [shade(confidence[row]) for row in rows],
+                titles,
+                rings,
+                "Map of the rows by confidence",
+            )
+            + legend(steps)
+            + "</figure>"
+        )
+    caption = f"Every dot is a row ({shown}), placed by {method}.{ring_note}"
+    return _section(
+        "Map of the rows",
+        f'<div class="pair">{first}{second}</div>'
+        f'<p class="quiet">{escape(caption)} Point at a dot to see its row.</p>',
+    )
+
+
+def methods_section(methods: Sequence[Method], explanation: str) -> str:
+    """Compare the method with the baseline and the candidates.
+
+    Parameters
+    ----------
+    methods : sequence of Method
+        See :func:`compared_methods`.
+    explanation : str
+        What the classifier says about itself.
+
+    Returns
+    -------
+    html : str
+        A section.
+    """
+    rows = [
+        (
+            method.name,
+            str(method.error),
+            method.measured,
+            "" if np.isnan(method.weight) else f"{100 * method.weight:.0f} %",
+        )
+        for method in methods
+    ]
+    grid = _grid(("method", "error (90 % interval)", "measured by", "weight"), rows)
+    words = "".join(f"<p>{escape(line)}</p>" for line in explanation.splitlines())
+    return _section(
+        "How the labels were found, and what they are worth",
+        f"{words}{intervals(methods)}{grid}"
+        '<p class="quiet">The first two repeat the whole procedure, choice included, '
+        "without some of the labels. The others are the heaviest candidate of each "
+        "kind, with one label left out at a time; they were chosen by the same labels, "
+        "which makes their figures a little too good.</p>",
+    )
+
+
+def rows_grid(
+    table: Table,
+    rows: NDArray[np.intp],
+    before: Mapping[str, Sequence[Any]],
+    columns: Sequence[str],
+) -> str:
+    """Show some rows of a table.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    rows : ndarray of int
+        Which rows.
+    before : dict of str to sequence
+        What stands before their values, one entry per row.
+    columns : sequence of str
+        Which columns.
+
+    Returns
+    -------
+    html : str
+        A table.
+    """
+    shown = list(columns)[:6]
+    head = ["row", *before, *(shortened(name, 30) for name in shown)]
+    lines = []
+    for k, row in enumerate(rows.tolist()):
+        cells = [shortened(text_of(table[name][row]), 60) for name in shown]
+        lines.append([row + 1, *(values[k] for values in before.values()), *cells])
+    return _grid(head, lines)
+
+
+def _telling(columns: Sequence[ColumnDescription]) -> list[str]:
+    """Columns by which a person knows a row: what names it, then what was used."""
+    names = [column.name for column in columns if column.kind == "identifier"]
+    return names[:1] + [column.name for column in columns if column.is_used]
+
+
+def notes_section(notes: Sequence[str]) -> str:
+    """List warnings.
+
+    Parameters
+    ----------
+    notes : sequence of str
+        Sentences.
+
+    Returns
+    -------
+    html : str
+        A section.
+    """
+    if not notes:
+        return _section("Warnings", "<p>None.</p>")
+    lines = "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
+    return _section("Warnings", lines)
+
+
+def reproduce_section(command: str, random_state: Any) -> str:
+    """Say how to get the same result again.
+
+    Parameters
+    ----------
+    command : str
+        The command line, or the call.
+    random_state : object
+        The seed.
+
+    Returns
+    -------
+    html : str
+        A section.
+    """
+    made = ", ".join(f"{name} {version}" for name, version in versions().items())
+    return _section(
+        "How to reproduce this",
+        f"<pre>{escape(command)}</pre><p class='quiet'>Seed {escape(str(random_state))}"
+        f"; {escape(made)}.</p>",
+    )
+
+
+def label_report(
+    labelled: LabelledTable,
+    *,
+    command: str = "fewlabels.tabular.label_table(...)",
+    random_state: int = 0,
+    suggestion: Suggestion | None = None,
+) -> str:
+    """Tell in one page how a table was labelled, and what that is worth.
+
+    Parameters
+    ----------
+    labelled : LabelledTable
+        What :func:`label_table` returned.
+    command : str, default="fewlabels.tabular.label_table(...)"
+        How it was made.
+    random_state : int, default=0
+        Seed of samples and of the map.
+    suggestion : Suggestion, default=None
+        Which rows to label next; found out when None.
+
+    Returns
+    -------
+    html : str
+        A page that needs nothing from elsewhere: pictures are in it, and it runs no
+        script.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import label_report, label_table
+    >>> data = {"size": [1.0, 1.1, 1.2, 5.0, 5.1, 5.2],
+    ...         "kind": ["small", None, None, "large", None, None]}
+    >>> page = label_report(label_table(data, "kind"))
+    >>> page.count("<svg") >= 3
+    True
+    """
+    table, target, model = labelled.table, labelled.target, labelled.model
+    given, n_rows = labelled.given, labelled.table.n_rows
+    classes = list(target.class_counts)
+    colours = colours_of(classes)
+    error = model.classifier.expected_error_
+    texts = [text_of(value) for value in labelled.labels]
+    counted = Counter(t for t, g in zip(texts, given, strict=True) if not g)
+    rows = [(c, target.class_counts[c], counted[c]) for c in classes[:30]]
+    if suggestion is None:
+        suggestion = suggest_rows(labelled, target.name, random_state=random_state)
+    used = _telling(labelled.columns)
+    codes = np.searchsorted(model.classifier.classes_, target.texts[given])
+    methods = compared_methods(model.classifier, codes, random_state)
+    unsure = labelled.least_sure()
+    tiles = [
+        _tile(f"{n_rows:,}", "rows"),
+        _tile(f"{int(given.sum()):,}", f"labels in {target.name!r}"),
+        _tile(f"{len(classes):,}", "classes"),
+        _tile(
+            f"{100 * error.value:.1f} %" if error.is_known else "unknown",
+            f"expected error ({100 * error.low:.0f} to {100 * error.high:.0f} %)"
+            if error.is_known
+            else "expected error: " + error.note,
+        ),
+    ]
+    sections = [
+        _section(
+            "Labels",
+            bars(rows, colours, ("given", "predicted"))
+            + (histogram(labelled.confidence[~given]) if not given.all() else ""),
+        ),
+        map_section(
+            labelled.features, texts, labelled.confidence, given, colours, random_state
+        ),
+        methods_section(methods, model.classifier.explain()),
+        columns_section(labelled.columns),
+    ]
+    if unsure.size:
+        sections += [
+            _section(
+                "Least sure",
+                "<p>Look at these before you trust the rest.</p>"
+                + rows_grid(table, unsure, _guesses(labelled, unsure), used),
+            ),
+            _section(
+                "What to label next",
+                "<p>Uncertain rows that differ from each other, the most useful first."
+                "</p>"
+                + rows_grid(
+                    table, suggestion.rows, _guesses(labelled, suggestion.rows), used
+                ),
+            ),
+        ]
+    sections += [
+        notes_section(labelled.notes),
+        reproduce_section(command, random_state),
+    ]
+    return page(_heading(target.name, table), _made(), "".join(tiles), sections)
+
+
+def _guesses(labelled: LabelledTable, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
+    p = np.sort(labelled.probabilities[rows], axis=1)
+    order = np.argsort(labelled.probabilities[rows], axis=1)
+    classes = labelled.model.classifier.classes_
+    second = [str(classes[k]) for k in order[:, -2]]
+    return {
+        "label": [text_of(v) for v in labelled.labels[rows]],
+        "confidence": p[:, -1].tolist(),
+        "or else": second,
+    }
+
+
+def _heading(what: str, table: Table) -> str:
+    return f"{what} in {Path(table.source).name}"
+
+
+def _made() -> str:
+    return f"made by fewlabels on {datetime.now(UTC):%d %B %Y, %H:%M} UTC"
+
+
+def cluster_report(
+    clustered: ClusteredTable,
+    *,
+    command: str = "fewlabels.tabular.cluster_table(...)",
+    random_state: int = 0,
+) -> str:
+    """Tell in one page how the rows of a table were grouped.
+
+    Parameters
+    ----------
+    clustered : ClusteredTable
+        What :func:`cluster_table` returned.
+    command : str, default="fewlabels.tabular.cluster_table(...)"
+        How it was made.
+    random_state : int, default=0
+        Seed of the map.
+
+    Returns
+    -------
+    html : str
+        A page that needs nothing from elsewhere.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import cluster_report, cluster_table
+    >>> clustered = cluster_table({"size": [1.0, 1.1, 1.2, 5.0, 5.1, 5.2, 5.3]}, 2)
+    >>> cluster_report(clustered).startswith("<!DOCTYPE html>")
+    True
+    """
+    sizes = clustered.sizes
+    names = {number: f"cluster {number}" for number in sizes}
+    colours = colours_of(list(names.values()))
+    tiles = _tile(f"{clustered.table.n_rows:,}", "rows")
+    tiles += _tile(f"{len(sizes):,}", "clusters")
+    used = _telling(clustered.columns)
+    rows = [(names[number], size, 0) for number, size in sizes.items()]
+    examples = []
+    for number in list(sizes)[:10]:
+        members = np.flatnonzero(clustered.clusters == number)
+        near = _central(clustered.features, members)
+        examples.append(
+            f"<h3>cluster {number}</h3>" + rows_grid(clustered.table, near, {}, used)
+        )
+    sections = [
+        _section("Clusters", bars(rows, colours, ("rows", "rows"))),
+        map_section(
+            clustered.features,
+            [names[number] for number in clustered.clusters.tolist()],
+            None,
+            None,
+            colours,
+            random_state,
+        ),
+        _section("Typical rows", "".join(examples)),
+        columns_section(clustered.columns),
+        notes_section(clustered.notes),
+        reproduce_section(command, random_state),
+    ]
+    return page(_heading("Clusters", clustered.table), _made(), tiles, sections)
+
+
+def _central(features: Any, members: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Find the three rows nearest to the mean of a cluster."""
+    Z = features[members]
+    mean = np.asarray(Z.mean(axis=0)).ravel()
+    square = Z.multiply(Z).sum(axis=1) if hasattr(Z, "multiply") else (Z * Z).sum(1)
+    distance = np.asarray(square).ravel() - 2 * np.asarray(Z @ mean).ravel()
+    return members[np.argsort(distance, kind="stable")[:3]]
+
+
+def prediction_report(
+    model: TableModel,
+    X: Any,
+    *,
+    command: str = "model.predict(...)",
+    random_state: int = 0,
+) -> str:
+    """Tell in one page what a saved model says about the rows of another table.
+
+    Parameters
+    ----------
+    model : TableModel
+        The model.
+    X : Table, DataFrame of pandas or polars, dict or array-like
+        The table.
+    command : str, default="model.predict(...)"
+        How it was made.
+    random_state : int, default=0
+        Seed of the map.
+
+    Returns
+    -------
+    html : str
+        A page that needs nothing from elsewhere.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import label_table, prediction_report
+    >>> data = {"size": [1.0, 1.1, 1.2, 5.0, 5.1, 5.2],
+    ...         "kind": ["small", None, None, "large", None, None]}
+    >>> model = label_table(data, "kind").model
+    >>> "small" in prediction_report(model, {"size": [1.3, 4.9, 5.5]})
+    True
+    """
+    table = Table.from_frame(X)
+    features = model.transformer.transform(model.aligned(table))
+    labels, confidence = model.decide(model.probabilities(features))
+    texts = [text_of(value) for value in labels]
+    counted = Counter(texts)
+    colours = colours_of([text_of(value) for value in model.values.values()])
+    error = model.classifier.expected_error_
+    unsure = np.argsort(confidence, kind="stable")[:10]
+    used = [name for name in _telling(model.columns) if name in table.names]
+    about = model.about
+    tiles = [
+        _tile(f"{table.n_rows:,}", "new rows"),
+        _tile(f"{about.get('n_labels', 0):,}", "labels the model has seen"),
+        _tile(f"{len(model.values):,}", "classes"),
+        _tile(
+            f"{100 * error.value:.1f} %" if error.is_known else "unknown",
+            "error expected on rows like those of the training table",
+        ),
+    ]
+    sections = [
+        _section(
+            "Labels",
+            bars(
+                [(c, 0, counted[c]) for c in list(colours)[:30]],
+                colours,
+                ("given", "predicted"),
+            )
+            + histogram(confidence),
+        ),
+        map_section(features, texts, confidence, None, colours, random_state),
+        _section(
+            "Least sure",
+            rows_grid(
+                table,
+                unsure,
+                {
+                    "label": [texts[k] for k in unsure],
+                    "confidence": confidence[unsure].tolist(),
+                },
+                used,
+            ),
+        ),
+        columns_section(model.columns),
+        notes_section([*table.notes, *about.get("notes", [])]),
+        reproduce_section(command, random_state),
+    ]
+    return page(_heading(model.target, table), _made(), "".join(tiles), sections)

@@ -1,0 +1,303 @@
+"""A transformer for tables with columns of several kinds."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack, issparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags, check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._sklearn import Interval, fit_context
+from fewlabels.model_selection._bank_arrays import RowScaling
+from fewlabels.tabular._columns import ColumnDescription, describe_columns
+from fewlabels.tabular._encoders import (
+    CategoryEncoder,
+    DateEncoder,
+    Encoder,
+    NumberEncoder,
+    TextEncoder,
+)
+from fewlabels.tabular._errors import TableError, listed
+from fewlabels.tabular._table import Table
+
+
+class TableTransformer(TransformerMixin, BaseEstimator):
+    r"""Turn a table with mixed columns into numbers on one scale.
+
+    The kind of every column is found out, see :func:`describe_columns`, and each gets
+    features of total variance one:
+
+    ==========  =======================================================================
+    number      standardised, with long tails compressed by
+                :math:`\operatorname{asinh}((x - m) / q)`, m the median and q the
+                distance of the quartiles; holes get the median and a mark
+    category    one feature per category, rare ones together, holes apart
+    date        the time, and sine and cosine of year, week and day where they vary
+    text        tf-idf of words; beside other columns its leading directions, of
+                variance :math:`\sqrt{k}` for k other columns
+    ==========  =======================================================================
+
+    Identifiers, constant and empty columns are left out. Where all columns are numbers
+    of one unit (more than 20 of them, none with a standard deviation above four times
+    the median of all), they share one factor.
+
+    Parameters
+    ----------
+    ignore : sequence of str, default=()
+        Columns to leave out.
+    text, categorical, numeric : sequence of str, default=()
+        Columns whose kind is known. Columns of an array are called x0, x1, ...
+    max_categories : int, default=30
+        Categories of a column with a feature of their own; the rest share one.
+    max_words : int, default=20000
+        Size of the vocabulary of a column of text.
+    n_topics : int, default=50
+        Directions that stand for a column of text beside others.
+    random_state : int, RandomState instance or None, default=0
+        Seed of these directions.
+
+    Attributes
+    ----------
+    columns_ : list of ColumnDescription
+        What every column holds, and why it was taken so.
+    encoders_ : list of encoders
+        One per column that is used.
+    n_features_in_ : int
+        Number of columns seen during fit.
+    feature_names_in_ : ndarray of shape (n_columns,)
+        Names of the columns, where `X` had any.
+
+    See Also
+    --------
+    sklearn.compose.ColumnTransformer : Where you say what becomes of each column.
+    fewlabels.FewLabelsClassifier : Use it behind this with ``scale="none"``.
+
+    Notes
+    -----
+    The result is sparse where all columns are text, and dense else.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import TableTransformer
+    >>> people = {"age": [30, 41, None], "town": ["Oslo", "Rome", "Oslo"]}
+    >>> transformer = TableTransformer().fit(people)
+    >>> transformer.get_feature_names_out()
+    array(['age', 'age missing', 'town=Oslo', 'town=Rome'], dtype=object)
+    >>> transformer.transform(people).shape
+    (3, 4)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "ignore": ["array-like"],
+        "text": ["array-like"],
+        "categorical": ["array-like"],
+        "numeric": ["array-like"],
+        "max_categories": [Interval(Integral, 1, None, closed="left")],
+        "max_words": [Interval(Integral, 1, None, closed="left")],
+        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        ignore: Any = (),
+        text: Any = (),
+        categorical: Any = (),
+        numeric: Any = (),
+        max_categories: int = 30,
+        max_words: int = 20_000,
+        n_topics: int = 50,
+        random_state: Any = 0,
+    ) -> None:
+        self.ignore = ignore
+        self.text = text
+        self.categorical = categorical
+        self.numeric = numeric
+        self.max_categories = max_categories
+        self.max_words = max_words
+        self.n_topics = n_topics
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find out what the columns hold.
+
+        Parameters
+        ----------
+        X : Table, DataFrame of pandas or polars, dict or array-like
+            The table.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Find out what the columns hold, and encode them.
+
+        Parameters
+        ----------
+        X : Table, DataFrame of pandas or polars, dict or array-like
+            The table.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        features : {ndarray, csr_array} of shape (n_rows, n_features)
+            The features.
+        """
+        return self._fit(X)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X: Any) -> Any:
+        table = self._table(X, reset=True)
+        self.columns_ = describe_columns(
+            table,
+            ignore=self.ignore,
+            text=self.text,
+            categorical=self.categorical,
+            numeric=self.numeric,
+        )
+        used = [column for column in self.columns_ if column.is_used]
+        if not used:
+            reasons = ", ".join(
+                f"{c.name!r} ({c.kind}: {c.reason})" for c in self.columns_[:8]
+            )
+            raise TableError(
+                f"No column can be used in {table.n_rows} sample(s) (rows): {reasons}. "
+                "Name the kind of a column (numeric, categorical or text) to use it."
+            )
+        n_other = sum(column.kind != "text" for column in used)
+        seed = check_random_state(self.random_state).randint(2**31)
+        self.encoders_: list[Encoder] = []
+        blocks = []
+        for column in used:
+            encoder = self._encoder(column, n_other, seed)
+            blocks.append(encoder.fit(table[column.name]))
+            self.encoders_.append(encoder)
+        self._share_unit(blocks)
+        return _joined(blocks)
+
+    def _encoder(self, column: ColumnDescription, n_other: int, seed: int) -> Encoder:
+        match column.kind:
+            case "number":
+                return NumberEncoder(column)
+            case "category":
+                return CategoryEncoder(column, self.max_categories)
+            case "date":
+                return DateEncoder(column)
+            case _:
+                topics = self.n_topics if n_other else None
+                weight = max(1.0, np.sqrt(n_other))
+                return TextEncoder(column, self.max_words, topics, weight, seed)
+
+    def _share_unit(self, blocks: list[Any]) -> None:
+        """Give numbers of one unit, such as pixels, one factor."""
+        numbers = [e for e in self.encoders_ if isinstance(e, NumberEncoder)]
+        if len(numbers) < len(self.encoders_) or any(e.compressed for e in numbers):
+            return
+        deviations = np.array([e.deviation for e in numbers])
+        if (
+            len(numbers) <= RowScaling.TABLE_COLUMNS
+            or deviations.max() > RowScaling.TABLE_RATIO * np.median(deviations)
+            or deviations.max() == 0
+        ):
+            return
+        for encoder, block in zip(numbers, blocks, strict=True):
+            block[:, 0] *= encoder.unit / deviations.max()
+            encoder.unit = float(deviations.max())
+
+    def transform(self, X: Any) -> Any:
+        """Encode the rows of a table.
+
+        Parameters
+        ----------
+        X : Table, DataFrame of pandas or polars, dict or array-like
+            A table with the columns of `fit`.
+
+        Returns
+        -------
+        features : {ndarray, csr_array} of shape (n_rows, n_features)
+            The features.
+        """
+        check_is_fitted(self)
+        table = self._table(X, reset=False)
+        return _joined(
+            [
+                encoder.transform(table.columns[place])
+                for encoder, place in zip(self.encoders_, self._places(), strict=True)
+            ]
+        )
+
+    def _places(self) -> list[int]:
+        return [k for k, column in enumerate(self.columns_) if column.is_used]
+
+    def _table(self, X: Any, *, reset: bool) -> Table:
+        """Read a table, and check its columns against those of `fit`."""
+        if issparse(X):
+            raise TypeError(
+                "Sparse data was passed, but a dense table is required: sparse rows "
+                "need no TableTransformer."
+            )
+        if not isinstance(X, Table | dict) and not hasattr(X, "columns"):
+            X = check_array(X, dtype=None, ensure_all_finite=False)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return Table.from_frame(X)
+        table = Table.from_frame(X)
+        if table.n_rows == 0:
+            raise TableError("Found a table with 0 sample(s): pass at least one row.")
+        if hasattr(X, "iloc"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset:
+            self.n_features_in_ = len(table.names)
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        elif table.names != list(getattr(self, "feature_names_in_", table.names)):
+            known = list(self.feature_names_in_)
+            absent = [name for name in known if name not in table.names]
+            raise TableError(
+                "The columns are not those of fit: "
+                + (f"{listed(absent)} missing." if absent else "others, or reordered.")
+            )
+        return table
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the features.
+
+        Parameters
+        ----------
+        input_features : None
+            Not used.
+
+        Returns
+        -------
+        names : ndarray of str objects
+            Such as ``"town=Oslo"``.
+        """
+        check_is_fitted(self)
+        names = [name for encoder in self.encoders_ for name in encoder.names()]
+        return np.array(names, dtype=object)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _joined(blocks: list[Any]) -> Any:
+    """Features side by side; sparse where all of them are."""
+    if all(issparse(block) for block in blocks):
+        return csr_array(hstack(blocks))
+    return np.hstack(blocks)

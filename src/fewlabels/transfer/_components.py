@@ -1,0 +1,253 @@
+"""Transfer component analysis."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg, sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fewlabels._sklearn import Interval, fit_context
+from fewlabels.graphs._eigen import signed
+from fewlabels.kernels import resolve_kernel
+from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
+from fewlabels.transfer._discrepancy import mean_difference
+from fewlabels.transfer._domains import DomainTransformer
+
+
+class TransferComponents(NamedTuple):
+    r"""Eigenpairs of transfer component analysis.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_components,)
+        Generalised eigenvalues, largest first.
+    vectors : ndarray of shape (n_samples, n_components)
+        The matrix W, with :math:`W^\top (K L K + \mu I) W = I`.
+    """
+
+    values: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+
+
+def transfer_components(
+    K: NDArray[Any], is_source: NDArray[np.bool_], n_components: int, *, mu: float = 1.0
+) -> TransferComponents:
+    r"""Find components with much variance and little discrepancy of the domains.
+
+    It solves, with H the centring matrix and L that of :func:`mmd_squared`,
+
+    .. math::
+        \max_W \; \operatorname{tr} W^\top K H K W \quad \text{with} \quad
+        W^\top (K L K + \mu I) W = I
+
+    by the symmetric-definite eigenproblem :math:`K H K w = \lambda (K L K + \mu I) w`.
+    To put :math:`(K L K + \mu I)^{-1} K H K`, which is not symmetric, into a solver for
+    symmetric matrices gives other vectors.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_samples, n_samples)
+        Kernel matrix of the rows of both domains.
+    is_source : ndarray of bool of shape (n_samples,)
+        Whether a row is from the source.
+    n_components : int
+        Number of components.
+    mu : float, default=1
+        Regularisation :math:`\mu`.
+
+    Returns
+    -------
+    components : TransferComponents
+        Eigenvalues and vectors W; the embedding of the rows is K W.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.transfer import transfer_components
+    >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0]])
+    >>> is_source = np.array([True, True, False, False])
+    >>> w = transfer_components(X @ X.T, is_source, 1, mu=1e-3).vectors
+    >>> (X.T @ w / np.linalg.norm(X.T @ w)).round(2)  # along the second feature
+    array([[0.],
+           [1.]])
+    """
+    if not mu > 0:
+        raise ValueError(f"mu must be positive, got {mu}.")
+    n = K.shape[0]
+    k = min(n_components, n)
+    centered = K - K.mean(axis=0)
+    variance = centered.T @ centered
+    Ke = K @ mean_difference(is_source)
+    penalty = np.outer(Ke, Ke)
+    penalty.flat[:: n + 1] += mu
+    values, vectors = linalg.eigh(variance, penalty, subset_by_index=[n - k, n - 1])
+    return TransferComponents(values[::-1], signed(vectors[:, ::-1]))
+
+
+class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransformer):
+    r"""Find features that vary much but do not tell the domains apart.
+
+    Kernel principal components under a penalty on the maximum mean discrepancy of the
+    domains, see :func:`transfer_components` for the problem. New rows are mapped to
+    :math:`k(x, \cdot) W`. No label is used. With a single domain it is kernel principal
+    component analysis, up to scales.
+
+    The cost is cubic in the number of rows.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of components, at most that of rows.
+    mu : float, default=1
+        Regularisation: the smaller, the more the discrepancy counts.
+    kernel : str or callable, default="rbf"
+        See :func:`fewlabels.kernels.resolve_kernel`; with "precomputed", `X` is the
+        kernel matrix between rows and all training rows.
+    gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
+        See :func:`fewlabels.kernels.resolve_kernel`.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and the sigmoid kernel.
+    kernel_params : dict, default=None
+        Keyword parameters for a callable kernel.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        Generalised eigenvalues, largest first.
+    dual_components_ : ndarray of shape (n_samples, n_components)
+        The matrix W.
+    X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The training rows; None for a precomputed kernel.
+    kernel_ : Kernel
+        The kernel with its parameters as numbers.
+    domains_ : ndarray of int
+        The domains seen in fit.
+    n_features_in_ : int
+        Number of features seen during fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where `X` had any.
+
+    References
+    ----------
+    .. [1] S. J. Pan, I. W. Tsang, J. T. Kwok, Q. Yang, "Domain adaptation via transfer
+       component analysis", IEEE Transactions on Neural Networks 22 (2011).
+       :doi:`10.1109/TNN.2010.2091281`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.transfer import TransferComponentAnalysis, mmd_squared
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 2))
+    >>> domain = np.repeat([1, -2], 40)
+    >>> X[40:, 0] += 5  # the first feature is shifted in the target
+    >>> tca = TransferComponentAnalysis(1, mu=1e-3, kernel="linear")
+    >>> Z = tca.fit_transform(X, sample_domain=domain)
+    >>> Z /= Z.std()
+    >>> bool(mmd_squared(Z[:40], Z[40:], kernel="linear") < 0.01)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "mu": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        mu: float = 1.0,
+        kernel: Any = "rbf",
+        gamma: float | str | None = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.mu = mu
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
+    ) -> Self:
+        """Find the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of all domains; the square kernel matrix for kernel="precomputed".
+        y : object, default=None
+            Not used.
+        sample_domain : array-like of int of shape (n_samples,), default=None
+            Positive for source domains, negative for target domains; None if all rows
+            are of the target.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        domains = self._check_domains(sample_domain, X)
+        self.X_fit_ = None if is_precomputed(self.kernel) else X
+        self.kernel_ = resolve_kernel(
+            self.X_fit_,
+            self.kernel,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+        )
+        if self.X_fit_ is None and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "kernel='precomputed' needs a square kernel matrix X in fit, got shape "
+                f"{X.shape}."
+            )
+        K: Any = self.kernel_(X)
+        K = K.toarray() if sparse.issparse(K) else K
+        self.eigenvalues_, self.dual_components_ = transfer_components(
+            K, domains > 0, self.n_components, mu=self.mu
+        )
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Map rows of any domain to the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a precomputed kernel their kernel with all training rows.
+
+        Returns
+        -------
+        X_new : ndarray of shape (n_samples, n_components)
+            The components.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return self.kernel_.product(X, self.X_fit_, self.dual_components_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.dual_components_.shape[1])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags

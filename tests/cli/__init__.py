@@ -1,0 +1,3 @@
+"""Tests of fewlabels.cli."""
+
+# SPDX-License-Identifier: BSD-3-Clause

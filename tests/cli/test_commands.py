@@ -1,0 +1,479 @@
+"""Every command, on the tables that people have."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import csv
+import gzip
+import io
+import json
+import os
+import shlex
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import load_iris, make_blobs
+
+from fewlabels.cli import commands
+from fewlabels.datasets import hide_labels
+
+IRIS = load_iris()
+SPECIES = IRIS.target_names[IRIS.target]
+
+
+def fewlabels(*arguments, data=None, code=0):
+    """Run a command; the result has stdout, stderr and their bytes."""
+    result = CliRunner().invoke(
+        commands, [str(a) for a in arguments], input=data, prog_name="fewlabels"
+    )
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.stderr
+    assert "Traceback" not in result.stderr
+    return result
+
+
+def text_of(rows):
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    return buffer.getvalue()
+
+
+def iris_rows(per_class=4):
+    labels = hide_labels(SPECIES, per_class=per_class, random_state=0)
+    head = ["sepal length", "sepal width", "petal length", "petal width", "species"]
+    rows = [
+        [*(f"{v:g}" for v in row), label or ""]
+        for row, label in zip(IRIS.data, labels, strict=True)
+    ]
+    return [head, *rows]
+
+
+@pytest.fixture
+def iris(tmp_path):
+    path = tmp_path / "iris.csv"
+    path.write_text(text_of(iris_rows()))
+    return path
+
+
+def blob_rows(labels, n=40, **columns):
+    X, y = make_blobs(n, centers=2, random_state=0)
+    names = np.array(labels, dtype=object)[y]
+    rows = [["x", "y", *columns, "kind"]]
+    for k in range(n):
+        extra = [values[k] for values in columns.values()]
+        rows.append([f"{X[k, 0]:.3f}", f"{X[k, 1]:.3f}", *extra, names[k]])
+    return rows, names
+
+
+def hidden(rows, kept=10):
+    return [rows[0], *rows[1 : kept + 1], *([*r[:-1], ""] for r in rows[kept + 1 :])]
+
+
+def read(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+class TestLabel:
+    def test_clean_data(self, iris, tmp_path):
+        out = tmp_path / "out.csv"
+        result = fewlabels("label", iris, "--target", "species", "-o", out)
+        rows = read(out)
+        assert len(rows) == 150
+        predicted = np.array([row["species_predicted"] for row in rows])
+        assert np.mean(predicted == SPECIES) > 0.85
+        for row in rows:
+            given = row["species"] != ""
+            assert row["species_source"] == ("given" if given else "predicted")
+            assert not given or row["species_predicted"] == row["species"]
+            assert 1 / 3 < float(row["species_confidence"]) <= 1
+        # What was there is there, byte for byte.
+        before, after = iris.read_bytes().splitlines(), out.read_bytes().splitlines()
+        for old, new in zip(before, after, strict=True):
+            assert new.startswith(old + b",")
+        assert result.stdout == ""
+        assert "150 rows, 12 labels of 3 classes" in result.stderr
+        assert "Expected error: " in result.stderr
+        assert "%]" not in result.stderr  # no bar where there is no terminal
+
+    def test_quiet(self, iris, tmp_path):
+        out = tmp_path / "out.csv"
+        options = ("--bank", "fast", "--quiet")
+        result = fewlabels("label", iris, "-t", "species", "-o", out, *options)
+        assert result.output == ""
+        assert out.exists()
+
+    def test_summary_as_json(self, iris, tmp_path):
+        out, page = tmp_path / "out.csv", tmp_path / "r.html"
+        result = fewlabels(
+            *("label", iris, "-t", "species", "-o", out, "--report", page),
+            *("--json", "-q", "--bank", "fast", "--ignore", "sepal width,sepal length"),
+        )
+        summary = json.loads(result.stdout)
+        assert summary["rows"] == 150
+        assert summary["classes"] == {"setosa": 4, "versicolor": 4, "virginica": 4}
+        assert 0 <= summary["expected_error"]["value"] <= 1
+        kinds = {c["name"]: c["kind"] for c in summary["columns"]}
+        assert kinds["sepal width"] == kinds["sepal length"] == "ignored"
+        assert summary["new_columns"][0] == "species_predicted"
+        assert summary["report"] == str(page)
+        assert page.read_text().startswith("<!DOCTYPE html>")
+        result = fewlabels("label", iris, "-t", "species", "--json", code=2)
+        assert "Name a file with -o" in result.stderr
+
+    def test_the_same_seed_gives_the_same_file(self, iris):
+        options = ("label", iris, "-t", "species", "-q", "--bank", "fast", "--seed")
+        first = fewlabels(*options, 1).stdout_bytes
+        assert fewlabels(*options, 1).stdout_bytes == first
+        assert first.count(b"predicted") > 100
+
+    def test_from_the_standard_input(self):
+        text = text_of(iris_rows())
+        result = fewlabels("label", "-", "-t", "species", "--bank", "fast", data=text)
+        assert result.stdout.startswith(text.splitlines()[0] + ",species_predicted,")
+        assert "standard input: 150 rows" in result.stderr
+
+    def test_all_labels_missing(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text(text_of(hidden(blob_rows(["a", "b"])[0], 0)))
+        result = fewlabels("label", path, "-t", "kind", code=1)
+        assert "No row has a label in 'kind'" in result.stderr
+        assert "fewlabels cluster" in result.stderr
+
+    def test_one_class_labelled(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text(text_of(hidden(blob_rows(["a", "a"])[0])))
+        result = fewlabels("label", path, "-t", "kind", code=1)
+        assert "Each of the 10 labels in 'kind' is 'a'" in result.stderr
+
+    def test_one_label_per_class(self, tmp_path):
+        path = tmp_path / "iris.csv"
+        path.write_text(text_of(iris_rows(per_class=1)))
+        out = tmp_path / "out.csv"
+        result = fewlabels("label", path, "-t", "species", "-o", out)
+        assert "Expected error: unknown: a class has a single label" in result.stderr
+        predicted = [row["species_predicted"] for row in read(out)]
+        assert np.mean(predicted == SPECIES) > 0.6
+
+    @pytest.mark.parametrize(
+        "labels", [["cat", "dög ☃"], [3, 7], [True, False], ["-1", "1"]], ids=str
+    )
+    def test_kinds_of_labels(self, tmp_path, labels):
+        rows, names = blob_rows(labels)
+        path, out = tmp_path / "t.csv", tmp_path / "out.csv"
+        path.write_text(text_of(hidden(rows)), encoding="utf-8")
+        fewlabels("label", path, "-t", "kind", "-o", out, "--bank", "fast")
+        assert [row["kind_predicted"] for row in read(out)] == [str(v) for v in names]
+
+    def test_two_hundred_columns(self, tmp_path):
+        rng = np.random.default_rng(0)
+        y = np.arange(60) % 2
+        X = rng.normal(size=(60, 200)) + y[:, None]
+        head = [f"c{k}" for k in range(200)] + ["kind"]
+        body = [
+            [*(f"{v:.2f}" for v in row), "ab"[k] if i < 12 else ""]
+            for i, (row, k) in enumerate(zip(X, y, strict=True))
+        ]
+        path, out = tmp_path / "t.csv", tmp_path / "out.csv"
+        path.write_text(text_of([head, *body]))
+        fewlabels("label", path, "-t", "kind", "-o", out, "--bank", "fast")
+        predicted = [row["kind_predicted"] for row in read(out)]
+        assert predicted == ["ab"[k] for k in y]
+
+    def test_free_text(self, tmp_path):
+        rng = np.random.default_rng(0)
+        words = {
+            "sport": "match goal team player league ball coach season".split(),
+            "food": "soup bread cheese oven salt dinner recipe spoon".split(),
+        }
+        kinds = ["sport", "food"] * 40
+        body = [
+            [f"m{k}", " ".join(rng.choice(words[kind], 6)) + ",\nend", kind]
+            for k, kind in enumerate(kinds)
+        ]
+        rows = hidden([["id", "message", "topic"], *body])
+        path, out = tmp_path / "t.tsv", tmp_path / "out.tsv"
+        with open(path, "w", newline="") as file:
+            csv.writer(file, delimiter="\t").writerows(rows)
+        result = fewlabels("label", path, "-t", "topic", "-o", out, "--bank", "fast")
+        with open(out, newline="") as file:
+            found = list(csv.DictReader(file, delimiter="\t"))
+        right = np.mean([row["topic_predicted"] for row in found] == np.array(kinds))
+        assert right > 0.95
+        assert [row["message"] for row in found] == [row[1] for row in rows[1:]]
+        assert "Left out, identifier column: 'id'" in result.stderr
+
+    def test_mixed_types(self, tmp_path):
+        rng = np.random.default_rng(0)
+        rows, names = blob_rows(
+            ["yes", "no"],
+            constant=["k"] * 40,
+            when=[f"2024-0{1 + k % 9}-11" for k in range(40)],
+            town=rng.choice(["Rome", "Oslo", ""], 40),
+            note=[f"some words about order {k} and so on" for k in range(40)],
+            price=[f"{k % 7},50" if k % 5 else "NA" for k in range(40)],
+        )
+        path, out = tmp_path / "t.csv", tmp_path / "out.csv"
+        path.write_text(text_of(hidden(rows)))
+        fewlabels("label", path, "-t", "kind", "-o", out, "--categorical", "town")
+        predicted = [row["kind_predicted"] for row in read(out)]
+        assert np.mean(np.array(predicted) == names) > 0.9
+
+    def test_duplicate_names(self, tmp_path):
+        rows = hidden(blob_rows(["a", "b"])[0])
+        rows[0] = ["x", "x", "kind"]
+        path, out = tmp_path / "t.csv", tmp_path / "out.csv"
+        path.write_text(text_of(rows))
+        fewlabels("label", path, "-t", "kind", "-o", out, "--bank", "fast")
+        assert out.read_text().startswith("x,x,kind,kind_predicted,")
+        result = fewlabels("label", path, "-t", "x", code=2)
+        assert "Several columns are called 'x'" in result.stderr
+
+    def test_formulas(self, tmp_path):
+        rows, _ = blob_rows(["=HYPERLINK(1)", "@b"])
+        path, out = tmp_path / "t.csv", tmp_path / "out.csv"
+        path.write_text(text_of(hidden(rows)))
+        fewlabels("label", path, "-t", "kind", "-o", out, "--bank", "fast")
+        assert {row["kind_predicted"] for row in read(out)} == {"'=HYPERLINK(1)", "'@b"}
+        assert "=HYPERLINK(1)" in {row["kind"] for row in read(out)}  # untouched
+        rows[0][-1] = "=kind"
+        path.write_text(text_of(hidden(rows)))
+        result = fewlabels("label", path, "-t", "=kind", "--bank", "fast", "-q")
+        assert result.stdout.startswith("x,y,=kind,'=kind_predicted,")
+
+    def test_a_second_run(self, iris, tmp_path):
+        once, twice = tmp_path / "1.csv", tmp_path / "2.csv"
+        options = ("-t", "species", "--bank", "fast")
+        fewlabels("label", iris, *options, "-o", once)
+        result = fewlabels("label", once, *options, "-o", twice)
+        assert "'species_predicted' is left out" in result.stderr
+        (first, second) = read(once)[7], read(twice)[7]
+        assert second["species_predicted_2"] == first["species_predicted"]
+
+    def test_other_formats(self, tmp_path):
+        rows, names = blob_rows(["a", "b"])
+        rows = hidden(rows)
+        columns = {
+            name: [
+                None if v == "" else float(v) if name != "kind" else v for v in values
+            ]
+            for name, values in zip(rows[0], zip(*rows[1:], strict=True), strict=True)
+        }
+        pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+        book = openpyxl.Workbook()
+        for row in [list(columns), *zip(*columns.values(), strict=True)]:
+            book.active.append(row)
+        book.save(tmp_path / "t.xlsx")
+        lines = [
+            dict(zip(columns, v, strict=True))
+            for v in zip(*columns.values(), strict=True)
+        ]
+        (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        (tmp_path / "t.csv.gz").write_bytes(gzip.compress(text_of(rows).encode()))
+        expected = names.tolist()
+        options = ("-t", "kind", "--bank", "fast", "-q", "-o")
+        for name in ("t.parquet", "t.xlsx", "t.jsonl", "t.csv.gz"):
+            fewlabels("label", tmp_path / name, *options, tmp_path / f"out-{name}")
+        arrow = pq.read_table(tmp_path / "out-t.parquet")
+        assert arrow["kind_predicted"].to_pylist() == expected
+        sheet = openpyxl.load_workbook(tmp_path / "out-t.xlsx").active
+        assert [row[3].value for row in sheet.iter_rows(min_row=2)] == expected
+        found = (tmp_path / "out-t.jsonl").read_text().splitlines()
+        assert [json.loads(line)["kind_predicted"] for line in found] == expected
+        text = gzip.decompress((tmp_path / "out-t.csv.gz").read_bytes()).decode()
+        assert [
+            r["kind_predicted"] for r in csv.DictReader(io.StringIO(text))
+        ] == expected
+
+
+class TestWrongUse:
+    def test_wrong_target(self, iris):
+        result = fewlabels("label", iris, "--target", "Specis", code=2)
+        assert "no column 'Specis'" in result.stderr
+        assert "Did you mean 'species'?" in result.stderr
+
+    def test_wrong_column(self, iris):
+        result = fewlabels(
+            "label", iris, "-t", "species", "--ignore", "petal lengths", code=2
+        )
+        assert "Did you mean 'petal length'?" in result.stderr
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (b"", "is empty"),
+            (b"a,b\n", "no row"),
+            (os.urandom(2000) + b"\0", "is a binary file"),
+            (b"\x89PNG\r\n\x1a\n" + bytes(100), "is a binary file"),
+            (b"PAR1 but nothing more", "is not a Parquet file"),
+            (b"x,kind\n1,a\n1,b\n1,\n", "No column can be used"),
+        ],
+    )
+    def test_files_that_are_no_tables(self, tmp_path, content, message):
+        path = tmp_path / "t.csv"
+        path.write_bytes(content)
+        result = fewlabels("label", path, "-t", "kind", code=1)
+        assert message in result.stderr
+
+    def test_no_such_file(self, tmp_path):
+        result = fewlabels("label", tmp_path / "no.csv", "-t", "kind", code=2)
+        assert "No such file" in result.stderr
+
+    def test_an_output_that_exists(self, iris, tmp_path):
+        out = tmp_path / "out.csv"
+        out.write_text("precious")
+        options = ("label", iris, "-t", "species", "-o", out, "--bank", "fast")
+        result = fewlabels(*options, code=2)
+        assert "exists: pass --force" in result.stderr
+        assert out.read_text() == "precious"
+        fewlabels(*options, "--force")
+        assert out.read_text().startswith("sepal length")
+
+    def test_an_output_that_cannot_be_written(self, iris, tmp_path):
+        out = tmp_path / "nowhere" / "out.csv"
+        result = fewlabels("label", iris, "-t", "species", "-o", out, code=2)
+        assert "There is no folder" in result.stderr
+
+    def test_a_format_that_cannot_be_written(self, tmp_path):
+        path = tmp_path / "t.jsonl"
+        path.write_text('{"x": 1.5, "kind": "a"}\n{"x": 2.5, "kind": "b"}\n')
+        out = tmp_path / "out.doc"
+        result = fewlabels("label", path, "-t", "kind", "-o", out, code=2)
+        assert "cannot be written as .doc: use .csv" in result.stderr
+        assert "Expected error" not in result.stderr  # said before the work
+
+    def test_a_folder_that_is_closed(self, iris, tmp_path):
+        closed = Path("/proc/self")  # closed even to those who may write anywhere
+        if not closed.is_dir():
+            closed = tmp_path / "closed"
+            closed.mkdir(mode=0o500)
+        out = closed / "out.csv"
+        result = fewlabels("label", iris, "-t", "species", "-o", out, code=2)
+        assert "Cannot write" in result.stderr
+        assert not out.exists()
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["label", "t.csv"],
+            ["nothing"],
+            ["label", "t.csv", "-t", "k", "--delimiter", "long"],
+            ["cluster", "t.csv", "--clusters", "1"],
+            ["ask", "t.csv", "-t", "k", "-n", "0"],
+            ["fit", "t.csv", "-t", "k"],
+            ["label", "t.csv", "-t", "k", "--seed", "-4"],
+        ],
+        ids=" ".join,
+    )
+    def test_usage(self, arguments):
+        result = fewlabels(*arguments, code=2)
+        assert "Usage: fewlabels" in result.stderr
+
+
+class TestCluster:
+    def test_clusters(self, iris, tmp_path):
+        out, page = tmp_path / "out.csv", tmp_path / "r.html"
+        options = ("--clusters", 3, "--ignore", "species", "--report", page)
+        result = fewlabels("cluster", iris, *options, "-o", out)
+        assert {row["cluster"] for row in read(out)} == {"1", "2", "3"}
+        assert "150 rows in 3 clusters" in result.stderr
+        assert "Typical rows" in page.read_text()
+
+    def test_a_guessed_number(self, iris):
+        result = fewlabels("cluster", iris, "--ignore", "species")
+        assert "by the largest gap between eigenvalues" in result.stderr
+        assert result.stdout.startswith("sepal length")
+
+
+class TestAsk:
+    def test_rows(self, iris, tmp_path):
+        result = fewlabels("ask", iris, "-t", "species", "-n", 4, "--bank", "fast")
+        lines = result.stdout.splitlines()
+        assert lines[0].split()[:4] == ["rank", "row", "guess", "confidence"]
+        assert len(lines) == 5
+        rows = [int(line.split()[1]) for line in lines[1:]]
+        assert len(set(rows)) == 4
+        table = read(iris)
+        assert all(table[row - 1]["species"] == "" for row in rows)
+        out = tmp_path / "ask.csv"
+        fewlabels(*("ask", iris, "-t", "species", "-n", 4, "--bank", "fast", "-o", out))
+        found = read(out)
+        assert [int(row["row"]) for row in found] == rows
+        assert found[0]["petal width"] == table[rows[0] - 1]["petal width"]
+
+    def test_as_json(self, iris, tmp_path):
+        page = tmp_path / "r.html"
+        result = fewlabels(
+            *("ask", iris, "-t", "species", "-n", 2, "--bank", "fast"),
+            *("--json", "--quiet", "--report", page),
+        )
+        answer = json.loads(result.stdout)
+        assert [row["rank"] for row in answer["rows"]] == [1, 2]
+        assert set(answer["rows"][0]["values"]) >= {"petal width", "species"}
+        assert "What to label next" in page.read_text()
+
+    def test_without_labels(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text(text_of(hidden(blob_rows(["a", "b"])[0], 0)))
+        result = fewlabels("ask", path, "-t", "kind", "-n", 3)
+        assert len(result.stdout.splitlines()) == 4
+        assert "stand for many others" in result.stderr
+        page = tmp_path / "r.html"
+        result = fewlabels("ask", path, "-t", "kind", "--report", page, code=2)
+        assert "needs labels of two classes" in result.stderr
+
+
+class TestModels:
+    def test_fit_and_predict(self, iris, tmp_path):
+        model, new, out = (tmp_path / n for n in ("m.fewlabels", "new.csv", "out.csv"))
+        fewlabels("fit", iris, "-t", "species", "-o", model, "--bank", "fast")
+        rows = [[row[3], row[2], "x", row[1], row[0]] for row in iris_rows()[::3]]
+        rows[0][2] = "remark"
+        new.write_text(text_of(rows))
+        page = tmp_path / "r.html"
+        result = fewlabels("predict", model, new, "-o", out, "--report", page)
+        predicted = np.array([row["species_predicted"] for row in read(out)])
+        assert np.mean(predicted == SPECIES[2::3]) > 0.85
+        assert "50 rows labelled" in result.stderr or "49 rows" in result.stderr
+        assert "new rows" in page.read_text()
+        new.write_text(text_of([["sepal length", "petal width"], [1, 2]]))
+        result = fewlabels("predict", model, new, code=1)
+        assert "does not fit the model: it lacks 'sepal width'" in result.stderr
+        result = fewlabels("predict", iris, new, code=1)
+        assert "not a model of fewlabels" in result.stderr
+
+
+class TestReport:
+    def test_page(self, iris, tmp_path):
+        page = tmp_path / "r.html"
+        result = fewlabels(
+            "report", iris, "-t", "species", "-o", page, "--bank", "fast"
+        )
+        assert f"Written: {page}" in result.stderr
+        assert "species in iris.csv" in page.read_text()
+
+
+@pytest.mark.parametrize("command", ["", *sorted(commands.commands)])
+def test_help_has_examples(command):
+    result = fewlabels(*([command] if command else []), "--help")
+    shown = commands.commands[command] if command else commands
+    examples = "".join(f"  {example}\n" for example in shown.examples)
+    assert result.stdout.endswith(f"Examples:\n{examples}")
+    assert all(e.count(f"fewlabels {command}".strip()) for e in shown.examples[:1])
+
+
+def test_examples_can_be_parsed():
+    """Every example of the help is accepted by the options as they are."""
+    for command in (commands, *commands.commands.values()):
+        for example in command.examples:
+            words = shlex.split(example.split("fewlabels ", 1)[1])
+            words = words[: next((k for k, w in enumerate(words) if w in "<>"), None)]
+            name, *arguments = words
+            shown = commands.commands[name]
+            with shown.make_context(name, arguments) as context:
+                assert context.params.keys() >= {"quiet", "force"}

@@ -1,0 +1,253 @@
+"""Label, group and ask, on tables in memory."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import io
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from fewlabels.datasets import hide_labels
+from fewlabels.tabular import (
+    TableError,
+    cluster_table,
+    label_table,
+    read_table,
+    suggest_rows,
+)
+from fewlabels.tabular._candidates import compared_methods
+from fewlabels.tabular._jobs import choose_queries
+from fewlabels.tabular._targets import read_target, revealing_columns
+
+BLOBS, TRUTH = make_blobs(60, centers=3, cluster_std=0.6, random_state=1)
+
+
+def blob_table(labels, **columns):
+    return {"x": BLOBS[:, 0], "y": BLOBS[:, 1], **columns, "kind": labels}
+
+
+def holed(names, per_class=3):
+    y = hide_labels(
+        np.array(names, dtype=object)[TRUTH], per_class=per_class, random_state=0
+    )
+    return y.tolist()
+
+
+@pytest.mark.parametrize(
+    "names", [["a", "b", "c"], [0, 1, 2], [10.0, 20.0, 30.0], [-1, 0, 1]], ids=str
+)
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame])
+def test_labels_come_back_as_they_were(names, make):
+    frame = make(blob_table(holed(names)))
+    labelled = label_table(frame, "kind", bank="fast")
+    assert_array_equal(labelled.labels, np.array(names, dtype=object)[TRUTH])
+    assert type(labelled.labels[0]) in (str, int)  # whole numbers are no floats
+    assert labelled.given.sum() == 9
+    assert_array_equal(labelled.confidence[labelled.given], 1)
+    assert (labelled.confidence > 1 / 3).all()
+    assert_allclose(labelled.probabilities.sum(axis=1), 1)
+    added = labelled.new_columns()
+    assert list(added) == ["kind_predicted", "kind_confidence", "kind_source"]
+    assert added["kind_source"].count("given") == 9
+
+
+def test_truth_values():
+    labels = [bool(t) if k < 12 else None for k, t in enumerate(TRUTH)]
+    labelled = label_table(blob_table(labels), "kind", bank="fast")
+    assert_array_equal(labelled.labels, TRUTH.astype(bool))
+    assert type(labelled.labels[-1]) is bool
+
+
+def test_markers():
+    labels = ["?" if v is None else v for v in holed(["a", "b", "c"])]
+    labelled = label_table(blob_table(labels), "kind", markers=["?"], bank="fast")
+    assert labelled.given.sum() == 9
+    whole = [-1 if v is None else v for v in holed([0, 1, 2])]
+    labelled = label_table(blob_table(whole), "kind", bank="fast")
+    assert labelled.given.sum() == 9
+    assert any("-1 is taken as the mark" in note for note in labelled.notes)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([None] * 60, "No row has a label in 'kind'"),
+        (["a"] * 5 + [""] * 55, "Each of the 5 labels in 'kind' is 'a'"),
+        ((np.arange(60) / 7).tolist(), "looks like a quantity"),
+        ([*range(40), *[None] * 20], "looks like a quantity"),
+    ],
+)
+def test_labels_that_teach_nothing(labels, message):
+    with pytest.raises(TableError, match=message):
+        label_table(blob_table(labels), "kind")
+
+
+def test_numbers_that_are_classes():
+    ratings = [None] * 20 + [(k % 9) / 2 for k in range(40)]
+    table = read_table(io.BytesIO(b"k\n" + "\n".join(map(str, ratings)).encode()))
+    assert len(read_target(table, "k", ["None"]).values) == 9
+
+
+def test_spellings_are_noted():
+    target = read_target(
+        read_table(io.BytesIO(b"x,k\n1,Cat\n2,cat\n3,dog \n4,dog\n5,\n")), "k"
+    )
+    assert target.class_counts == {"dog": 2, "Cat": 1, "cat": 1}
+    assert "'Cat', 'cat' differ only in spelling" in target.notes[0]
+
+
+def test_columns_that_give_labels_away_are_left_out():
+    labels = holed(["a", "b", "c"])
+    given = [v is not None for v in labels]
+    table = blob_table(
+        labels,
+        copied=[v and v.upper() for v in labels],
+        kind_predicted=["a"] * 59 + ["b"],
+        kind_confidence_2=np.linspace(0, 1, 60),
+        half=[1.5 if g and k % 2 else None for k, g in enumerate(given)],
+    )
+    labelled = label_table(table, "kind", bank="fast")
+    left_out = {c.name for c in labelled.columns if c.kind == "ignored"}
+    assert left_out == {"copied", "kind_predicted", "kind_confidence_2"}
+    assert_array_equal(labelled.labels, np.array(["a", "b", "c"])[TRUTH])
+    assert list(labelled.new_columns()) == [
+        "kind_predicted_3",
+        "kind_confidence_3",
+        "kind_source_3",
+    ]
+    assert set(revealing_columns(labelled.table, labelled.target)) == left_out
+    forced = label_table(table, "kind", categorical=["copied"], bank="fast")
+    assert "copied" in {c.name for c in forced.columns if c.is_used}
+    with pytest.raises(TableError, match="'kind' is the target"):
+        label_table(table, "kind", ignore=["kind"])
+
+
+def test_one_label_per_class():
+    labelled = label_table(blob_table(holed(["a", "b", "c"], 1)), "kind")
+    assert np.mean(labelled.labels == np.array(["a", "b", "c"])[TRUTH]) > 0.9
+    assert not labelled.model.classifier.expected_error_.is_known
+
+
+def test_all_rows_labelled():
+    names = np.array(["a", "b", "c"])[TRUTH]
+    labelled = label_table(blob_table(names), "kind", bank="fast")
+    assert_array_equal(labelled.labels, names)
+    assert any("nothing was predicted" in note for note in labelled.notes)
+    assert labelled.least_sure().size == 0
+
+
+def test_two_hundred_columns(rng):
+    X = rng.normal(size=(60, 200)) + 2 * TRUTH[:, None]
+    table = {f"c{k}": column for k, column in enumerate(X.T)}
+    labelled = label_table({**table, "kind": holed(["a", "b", "c"])}, "kind")
+    assert np.mean(labelled.labels == np.array(["a", "b", "c"])[TRUTH]) > 0.95
+
+
+def test_progress_is_told():
+    told = []
+    label_table(
+        blob_table(holed(["a", "b", "c"])),
+        "kind",
+        bank="fast",
+        progress=lambda share, what: told.append(share),
+    )
+    assert told == sorted(told)
+    assert told[-1] == 1
+
+
+def test_methods_are_compared():
+    data = load_iris()
+    y = hide_labels(data.target.astype(str), per_class=6, random_state=0)
+    frame = pd.DataFrame(data.data).assign(kind=y)
+    labelled = label_table(frame, "kind")
+    model = labelled.model.classifier
+    codes = np.searchsorted(model.classes_, y[labelled.given].astype(str))
+    own, baseline, *candidates = compared_methods(model, codes)
+    assert own.error is model.expected_error_
+    assert baseline.name == f"supervised: {model.baseline_.name}"
+    assert_allclose(sum(method.weight for method in candidates), 1.0)
+    # Leave-one-out by fitting again, without one label at a time.
+    linear = next(m for m in candidates if m.name == "linear")
+    within = model.candidates_["kernel"] == "linear"
+    ridge = model.candidates_["ridge"][within][
+        model.candidates_["weight"][within].argmax()
+    ]
+    rows = model.labeled_indices_
+    K = model._bank.kernels[0].block(model._bank.sources, model._bank.index[rows])
+    wrong = 0
+    for left in range(rows.size):
+        rest = np.delete(np.arange(rows.size), left)
+        Y = np.where(codes[rest, None] == np.arange(3), 1.0, -1.0)
+        A = K[np.ix_(rest, rest)] + ridge * np.eye(rest.size)
+        outputs = K[left, rest] @ np.linalg.solve(A, Y)
+        wrong += outputs.argmax() != codes[left]
+    assert_allclose(linear.error.value, wrong / rows.size)
+    assert linear.error.low <= linear.error.value <= linear.error.high
+
+
+def test_clusters_are_found():
+    table = {"x": BLOBS[:, 0], "y": BLOBS[:, 1]}
+    clustered = cluster_table(table, 3)
+    assert adjusted_rand_score(clustered.clusters, TRUTH) == 1
+    assert sorted(clustered.sizes) == [1, 2, 3]
+    sizes = list(clustered.sizes.values())
+    assert sizes == sorted(sizes, reverse=True)
+    guessed = cluster_table(table)
+    assert len(guessed.sizes) == 3
+    assert any("3 groups" in note for note in guessed.notes)
+
+
+def test_clusters_of_many_rows(monkeypatch):
+    monkeypatch.setattr("fewlabels.tabular._jobs.CLUSTER_ROWS", 200)
+    X, y = make_blobs(1000, centers=3, cluster_std=0.5, random_state=0)
+    clustered = cluster_table(X, 3)
+    assert adjusted_rand_score(clustered.clusters, y) > 0.98
+    assert "200 of 1,000 rows" in clustered.notes[0]
+
+
+def test_clusters_of_few_different_rows():
+    with pytest.raises(TableError, match="only 2 different rows, fewer than 3"):
+        cluster_table({"x": ["a", "b"] * 10}, 3)
+    clustered = cluster_table({"x": ["a", "b"] * 10}, 2)
+    assert clustered.sizes == {1: 10, 2: 10}
+    assert len(cluster_table({"x": [1.5, 1.5, 2.5, 9.0] * 5}, 2).sizes) == 2
+
+
+def test_questions_are_uncertain_and_diverse():
+    # Two uncertain groups of copies, and one certain row.
+    features = np.array([[0.0, 0], [0, 0.01], [0, 0.02], [9, 9], [9, 9.01], [20, 0]])
+    p = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.4, 0.6], [0.4, 0.6], [0, 1]])
+    chosen = choose_queries(p, features, 2)
+    assert chosen[0] in (0, 1, 2)
+    assert chosen[1] in (3, 4)
+    copies = choose_queries(p[[0, 0, 0]], features[[0, 0, 0]], 3)
+    assert copies.size == 1
+
+
+def test_rows_to_ask_for():
+    table = blob_table(holed(["a", "b", "c"]))
+    suggestion = suggest_rows(table, "kind", 5, bank="fast")
+    assert len(set(suggestion.rows.tolist())) == 5
+    labelled = label_table(table, "kind", bank="fast")
+    assert not labelled.given[suggestion.rows].any()
+    median = np.median(labelled.confidence[~labelled.given])
+    assert suggestion.confidence[0] <= median
+
+
+@pytest.mark.parametrize("labels", [[None] * 60, ["a", *[None] * 59]])
+def test_rows_to_ask_for_without_labels(labels):
+    suggestion = suggest_rows(blob_table(labels), "kind", 3)
+    assert sorted(TRUTH[suggestion.rows]) == [0, 1, 2]
+    assert suggestion.guesses == [None] * 3
+    everything = suggest_rows(blob_table(labels), "kind", 100)
+    assert 50 < everything.rows.size <= 60
+
+
+def test_nothing_to_ask_for():
+    table = blob_table(np.array(["a", "b", "c"])[TRUTH])
+    assert suggest_rows(table, "kind", 3, bank="fast").rows.size == 0

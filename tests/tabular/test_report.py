@@ -1,0 +1,187 @@
+"""The report is one page that needs nothing else, and nothing in it runs."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from fewlabels.tabular import (
+    cluster_report,
+    cluster_table,
+    label_report,
+    label_table,
+    prediction_report,
+)
+from fewlabels.tabular._pictures import MAP_ROWS, PALETTE, REST, colours_of, map_rows
+
+X, TRUTH = make_blobs(80, centers=3, n_features=4, random_state=0)
+EVIL = ["<script>alert(1)</script>", "a & b", '"quoted" onload=x']
+
+
+class Page(HTMLParser):
+    """Collects tags, and complains about what is not closed."""
+
+    VOID = frozenset({"meta", "link", "br"})
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.open, self.attributes = [], [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    names = np.array(EVIL, dtype=object)[TRUTH]
+    labels = [name if k < 20 else None for k, name in enumerate(names)]
+    table = {f"x{k}<b>": column for k, column in enumerate(X.T)}
+    table["<i>town</i>"] = [f"<u>{t}</u>" for t in TRUTH]
+    return label_table({**table, "<em>kind": labels}, "<em>kind", bank="fast")
+
+
+@pytest.fixture(scope="module")
+def page(labelled):
+    return label_report(labelled, command="fewlabels report '<x>'")
+
+
+def test_nothing_from_the_table_is_markup(page):
+    parsed = Page(page)
+    assert parsed.open == []
+    assert not {"script", "i", "u", "em", "img", "iframe"} & set(parsed.tags)
+    assert not [name for name, _ in parsed.attributes if name.startswith("on")]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_nothing_comes_from_elsewhere(page):
+    assert not re.findall(r"https?://", page)
+    assert "default-src 'none'" in page
+    sources = [v for name, v in Page(page).attributes if name in ("src", "href")]
+    assert sources == ["data:,"]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Labels",
+        "Map of the rows",
+        "How the labels were found, and what they are worth",
+        "What was read",
+        "Least sure",
+        "What to label next",
+        "Warnings",
+        "How to reproduce this",
+    ],
+)
+def test_sections(page, heading):
+    assert f"<h2>{heading}</h2>" in page
+
+
+def test_figures_are_those_of_the_model(page, labelled):
+    error = labelled.model.classifier.expected_error_
+    assert f"<b>{100 * error.value:.1f} %</b>" in page
+    assert str(labelled.model.classifier.baseline_error_) in page
+    assert page.count("<circle") >= 2 * 80  # two maps
+    assert page.count('class="ring"') == 2 * 20
+    assert "fewlabels report &#x27;&lt;x&gt;&#x27;" in page
+
+
+def test_rows_are_shown_with_what_names_them():
+    names = [f"ticket-{k}" for k in range(80)]
+    labels = ["a" if t else "b" for t in TRUTH[:12]] + [None] * 68
+    table = {"x": X[:, 0], "name": names, "y": X[:, 1], "kind": labels}
+    labelled = label_table(table, "kind", bank="fast")
+    page = label_report(labelled)
+    assert f"{names[labelled.least_sure()[0]]}</td>" in page
+    # A table without that column fits the model all the same.
+    new = prediction_report(labelled.model, {"x": X[:9, 0], "y": X[:9, 1]})
+    assert Page(new).open == []
+
+
+def test_other_pages(labelled):
+    clustered = cluster_table(X, 3)
+    page = cluster_report(clustered)
+    assert Page(page).open == []
+    assert "cluster 3" in page
+    table = labelled.table.without([labelled.target.name])
+    page = prediction_report(labelled.model, table)
+    assert Page(page).open == []
+    assert "new rows" in page
+
+
+def test_degenerate_tables_have_a_page():
+    tiny = label_table({"x": [1.0, 2.5, 1.2], "k": ["a", "b", None]}, "k", bank="fast")
+    assert Page(label_report(tiny)).open == []
+    text = [
+        f"{'goal team' if t else 'soup salt'} number {k}" for k, t in enumerate(TRUTH)
+    ]
+    words = label_table(
+        {"t": text, "k": ["a" if t else "b" for t in TRUTH[:9]] + [None] * 71},
+        "k",
+        text=["t"],
+        bank="fast",
+    )
+    assert Page(label_report(words)).open == []
+
+
+def test_maps_are_sampled():
+    given = np.zeros(5000, dtype=bool)
+    given[::100] = True
+    rows = map_rows(5000, given, 0)
+    assert rows.size == MAP_ROWS
+    assert set(np.flatnonzero(given)) <= set(rows)
+    assert map_rows(10, None, 0).tolist() == list(range(10))
+
+
+def test_many_classes_share_a_colour():
+    colours = colours_of([str(k) for k in range(30)])
+    own = len(PALETTE) - 1
+    assert list(colours.values())[own:] == [REST] * (30 - own)
+    assert len(set(colours_of(list("abcdefghijkl")).values())) == len(PALETTE) == 12
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_a_browser_has_nothing_to_complain_about(page, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(page, encoding="utf-8")
+    shot = tmp_path / "shot.png"
+    run = subprocess.run(
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            f"--screenshot={shot}",
+            "--window-size=1100,3000",
+            path.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert shot.stat().st_size > 20_000, run.stderr
+    complaints = [line for line in run.stderr.splitlines() if "CONSOLE" in line]
+    assert complaints == []

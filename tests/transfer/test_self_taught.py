@@ -1,0 +1,59 @@
+"""Self-taught learning."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from fewlabels.transfer import SelfTaughtClassifier, stack_domains
+
+
+@pytest.fixture
+def strokes(rng):
+    """Rows are sums of few strokes; the classes of the target differ in theirs."""
+    atoms = np.eye(12)[:, :8].T + 0.1 * rng.normal(size=(8, 12))
+    codes = rng.random((300, 8)) * (rng.random((300, 8)) < 0.3)
+    y = np.arange(300) % 2
+    codes[np.arange(300), y] += 2
+    X = codes @ atoms + 0.02 * rng.normal(size=(300, 12))
+    return X[:200], y[:200], X[200:], y[200:]
+
+
+def fit(strokes, **params):
+    X_source, y_source, X_target, y_target = strokes
+    few = np.where(np.arange(100) < 20, y_target, -1)
+    X, y, domains = stack_domains(X_source, y_source + 3, X_target, few)
+    model = SelfTaughtClassifier(10, random_state=0, **params)
+    return model.fit(X, y, sample_domain=domains)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+def test_codes_are_optimal(strokes, alpha):
+    """The conditions of the lasso: correlations are alpha where a code is used."""
+    model = fit(strokes, alpha=alpha)
+    X = strokes[2]
+    codes = model._codes(X) * model.code_scale_
+    residual = (X - model.mean_) / model.scale_ - codes @ model.components_
+    correlations = residual @ model.components_.T
+    used = codes != 0
+    assert used.any()
+    assert (~used).any()
+    assert_allclose(correlations[used], alpha * np.sign(codes[used]), atol=1e-4)
+    assert np.all(np.abs(correlations[~used]) <= alpha + 1e-4)
+
+
+def test_labels_of_the_source_are_not_used(strokes):
+    model = fit(strokes)
+    assert_array_equal(model.classes_, [0, 1])
+    assert_array_equal(model.transduction_[:200], strokes[1] + 3)
+    assert model.score(strokes[2], strokes[3]) > 0.9
+    X_source, y_source, *target = strokes
+    shuffled = fit((X_source, y_source[::-1], *target))
+    assert_array_equal(shuffled.components_, model.components_)
+
+
+def test_the_dictionary_comes_from_the_source(strokes):
+    model = fit(strokes)
+    assert_allclose(model.mean_, strokes[0].mean(axis=0))
+    assert_allclose(np.linalg.norm(model.components_, axis=1), 1, atol=1e-6)

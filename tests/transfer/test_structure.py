@@ -1,0 +1,101 @@
+"""Alternating structure optimisation."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from scipy.linalg import subspace_angles
+
+from fewlabels.transfer import (
+    ASOClassifier,
+    alternating_structure,
+    modified_huber_loss,
+    stack_domains,
+)
+
+
+def planted(rng, n_tasks=6, n=80, p=12, h=2):
+    """Linear tasks whose rules lie in a common subspace."""
+    basis = np.linalg.qr(rng.normal(size=(p, h)))[0]
+    tasks = []
+    for _ in range(n_tasks):
+        X = rng.normal(size=(n, p))
+        tasks.append((X, np.sign(X @ basis @ rng.normal(size=(h, 1)))))
+    return tasks, basis
+
+
+def joint_objective(tasks, solution, alpha):
+    total = 0.0
+    for (X, Y), U, b in zip(tasks, solution.coefs, solution.intercepts, strict=True):
+        own = U - solution.theta.T @ (solution.theta @ U)
+        total += modified_huber_loss(Y * (X @ U + b)).mean(axis=0).sum()
+        total += alpha * (own**2).sum()
+    return total
+
+
+def test_loss_is_smooth():
+    assert_allclose(modified_huber_loss([-1.0, 1.0]), [4.0, 0.0])
+    for kink in (-1.0, 1.0):
+        h = 1e-6
+        below, at, above = modified_huber_loss([kink - h, kink, kink + h])
+        assert_allclose((at - below) / h, (above - at) / h, atol=1e-5)
+    m = np.linspace(-3, 3, 101)
+    assert np.all(np.diff(modified_huber_loss(m), 2) >= -1e-12)  # convex
+
+
+def test_objective_falls_at_both_half_steps(rng):
+    tasks, _ = planted(rng)
+    noise = [np.where(rng.random(Y.shape) < 0.1, -Y, Y) for _, Y in tasks]
+    tasks = [(X, Y) for (X, _), Y in zip(tasks, noise, strict=True)]
+    solution = alternating_structure(tasks, 2, alpha=1e-2, tol=0, max_iter=8)
+    assert 8 < solution.objective.size <= 16
+    drops = -np.diff(solution.objective)
+    assert np.all(drops >= -1e-8)
+    assert_allclose(
+        solution.objective[-1], joint_objective(tasks, solution, 1e-2), rtol=1e-10
+    )
+    assert_allclose(solution.theta @ solution.theta.T, np.eye(2), atol=1e-12)
+
+
+def test_subspace_is_recovered(rng):
+    tasks, basis = planted(rng, n=400)
+    theta = alternating_structure(tasks, 2, alpha=1e-2).theta
+    assert subspace_angles(theta.T, basis).max() < 0.1
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_no_component_means_independent_rules(rng, fit_intercept):
+    """Each rule is stationary for its own loss plus ridge."""
+    tasks, _ = planted(rng, n_tasks=3)
+    solution = alternating_structure(tasks, 0, alpha=0.1, fit_intercept=fit_intercept)
+    for (X, Y), U, b in zip(tasks, solution.coefs, solution.intercepts, strict=True):
+        margin = Y * (X @ U + b)
+        slope = np.where(margin >= -1, -2 * np.maximum(0, 1 - margin), -4)
+        gradient = X.T @ (Y * slope) / len(X) + 2 * 0.1 * U
+        assert_allclose(gradient, 0, atol=1e-5)
+        if fit_intercept:
+            assert_allclose((Y * slope).mean(), 0, atol=1e-5)
+        else:
+            assert_allclose(b, 0)
+
+
+def test_the_source_helps(rng):
+    rules = rng.normal(size=(30, 3))
+    X_source, X_target = rng.normal(size=(600, 30)), rng.normal(size=(300, 30))
+    y_source, y_target = (np.argmax(X @ rules, axis=1) for X in (X_source, X_target))
+    few = np.where(np.arange(300) < 15, y_target, -1)
+    X, y, domains = stack_domains(X_source, y_source, X_target, few)
+    model = ASOClassifier().fit(X, y, sample_domain=domains)
+    alone = ASOClassifier().fit(X_target[:15], y_target[:15])
+    assert model.score(X_target, y_target) > alone.score(X_target, y_target) + 0.1
+    assert model.n_components_ == 2
+
+
+def test_sparse_rows_make_no_difference(rng):
+    X = rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.5)
+    y, domains = rng.integers(3, size=60), np.repeat([1, -2], 30)
+    dense = ASOClassifier().fit(X, y, sample_domain=domains)
+    model = ASOClassifier().fit(sparse.csr_array(X), y, sample_domain=domains)
+    assert_allclose(model.decision_function(X), dense.decision_function(X), atol=1e-3)
