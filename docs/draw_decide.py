@@ -38,7 +38,7 @@ BOXES = {  # name: (x, y, text, kind)
     "classifier": (60, 59, "FewLabelsClassifier", FIRST),
     "worse": (60, 38, "Is it worse than baseline_,\nby gain_ or compare()?", QUESTION),
     "use": (51, 18, "Use it.", FIRST),
-    "more": (69, 18, "Use baseline_,\nor get more labels.", ANSWER),
+    "more": (69, 18, "Use baseline_, or ask for\nmore labels: ActiveLearner", ANSWER),
     "know": (83, 59, "Do you know what\nthe data are like?", QUESTION),
     "named": (85, 38, "Compare it with a method\nof the table below.", ANSWER),
     # many labels
