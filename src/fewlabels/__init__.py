@@ -28,9 +28,9 @@ _SUBMODULES = (
     "regression",
     "reinforcement",
     "semi_supervised",
+    "tabular",
     "tensor",
     "transfer",
-    "tabular",
 )
 
 # Names offered at the top level, each with the module it lives in.
