@@ -393,8 +393,8 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
     Notes
     -----
     A model with `refit_labels`, such as
-    :class:`~fewlabels.model_selection.FewLabelsClassifier`, is fitted once and then only told the
-    new labels.
+    :class:`~fewlabels.model_selection.FewLabelsClassifier`, is fitted once and then
+    only told the new labels.
 
     Without an oracle, `fit` learns the labels that are there; `query` then says what to
     ask next, and `teach` takes the answers.
