@@ -7,7 +7,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info
 
-from fewlabels._linalg import conjugate_gradients, inverse_square_root, serial_blas
+from fewlabels._linalg import (
+    conjugate_gradients,
+    deviations,
+    inverse_square_root,
+    serial_blas,
+    thin_svd,
+)
 from tests.helpers import assert_close
 
 
@@ -27,6 +33,31 @@ def test_inverse_square_root_keeps_the_leading_directions(rng, global_dtype):
     assert M.dtype == global_dtype
     expected = (U[:, :2] / w[:2]) @ U[:, :2].T
     assert_close(M @ M.T, expected, factor=100)
+
+
+def test_balanced_inverse_square_root(rng):
+    Z = rng.normal(size=(6, 4))
+    Z[:, 3] = 0  # no content at all, which stays so
+    units = np.array([1e12, 1.0, 1e-12, 5.0])
+    A = Z.T @ Z
+    plain = inverse_square_root(A)
+    M = units[:, None] * inverse_square_root(A * np.outer(units, units), balance=True)
+    assert_allclose(M @ M.T, plain @ plain.T, atol=1e-12)
+
+
+def test_deviations_of_constants_are_zero():
+    X = np.c_[np.full(30, 0.1), np.arange(30.0)]
+    mean = X.mean(axis=0)
+    assert mean[0] != 0.1  # or it would be no test
+    assert_array_equal(deviations(X, mean), np.c_[np.zeros(30), X[:, 1] - mean[1]])
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3])
+def test_thin_svd(rng, rank):
+    X = rng.normal(size=(7, rank)) @ rng.normal(size=(rank, 5))
+    U, s, Vt = thin_svd(X)
+    assert s.size == rank
+    assert_allclose((U * s) @ Vt, X, atol=1e-12)
 
 
 def test_serial_blas():

@@ -16,6 +16,9 @@ from threadpoolctl import threadpool_limits
 # The types in which rows are kept; anything else becomes float64.
 FLOATS = (np.float64, np.float32)
 
+# Deviations below this share of the mean are rounding errors.
+ROUNDING = 1e-14
+
 # Relative residual below which conjugate gradients only stir rounding errors.
 MIN_RESIDUAL = 1e-18
 
@@ -86,8 +89,54 @@ def spectral_cutoff(eigenvalues: NDArray[Any], tol: float | None, dtype: Any) ->
     return tol * max(float(np.max(eigenvalues, initial=0.0)), 0.0)
 
 
+def deviations(X: NDArray[Any], mean: NDArray[Any]) -> NDArray[np.float64]:
+    """Take the means off the rows, and leave nothing of constant features.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows.
+    mean : ndarray of shape (n_features,)
+        Their mean, in double precision.
+
+    Returns
+    -------
+    X_centered : ndarray of shape (n_samples, n_features)
+        The deviations, exactly zero where they are rounding errors of the mean.
+    """
+    X = X - mean
+    X[:, np.abs(X).max(axis=0) <= ROUNDING * np.abs(mean)] = 0.0
+    return X
+
+
+def thin_svd(
+    X: NDArray[Any], eps: float = float(np.finfo(np.float64).eps)
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Decompose a matrix without the directions in which there is only rounding.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+        The matrix.
+    eps : float, default=that of double precision
+        Relative rounding error of its entries.
+
+    Returns
+    -------
+    U, s, Vt : ndarrays of shapes (m, r), (r,) and (r, n)
+        Singular vectors and values, the largest first; r is the rank.
+    """
+    U, s, Vt = linalg.svd(X, full_matrices=False, check_finite=False)
+    rank = int(np.count_nonzero(s > max(X.shape) * eps * np.max(s, initial=0.0)))
+    return U[:, :rank], s[:rank], Vt[:rank]
+
+
 def inverse_square_root(
-    A: NDArray[Any], *, rank: int | None = None, tol: float | None = None
+    A: NDArray[Any],
+    *,
+    rank: int | None = None,
+    tol: float | None = None,
+    balance: bool = False,
 ) -> NDArray[Any]:
     r"""Factor the pseudo-inverse of a psd matrix: find M with :math:`A^+ = M M^\top`.
 
@@ -103,12 +152,19 @@ def inverse_square_root(
     tol : float, default=None
         Eigenvalues up to this share of the largest count as zero; n times the machine
         precision when None.
+    balance : bool, default=False
+        Scale the diagonal to ones first. What counts as zero, and for a singular `A`
+        the inverse itself, then does not depend on the units of the variables.
 
     Returns
     -------
     M : ndarray of shape (n, r)
         The factor, leading directions first.
     """
+    if balance:
+        scale = np.sqrt(A.diagonal())
+        scale = np.where(scale > 0, scale, 1)[:, None]
+        return inverse_square_root(A / scale / scale.T, rank=rank, tol=tol) / scale
     w, U = linalg.eigh(A.astype(np.float64), check_finite=False)
     w, U = w[::-1], U[:, ::-1]
     keep = int(np.count_nonzero(w > spectral_cutoff(w, tol, A.dtype)))

@@ -93,6 +93,11 @@ class TestSolvers:
         assert_allclose(found.correlations, plain.correlations, atol=1e-4)
         assert np.abs(found.x_weights).max() < 10
 
+    def test_a_constant_view_has_no_correlation(self, views, solver):
+        X, _ = views
+        constant = np.full((X.shape[0], 1), 0.1)  # whose mean is not exactly 0.1
+        assert solver(X, constant).correlations.size == 0
+
     def test_bad_arguments(self, views, solver):
         X, Y = views
         with pytest.raises(ValueError, match="reg"):

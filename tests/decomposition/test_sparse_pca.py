@@ -37,10 +37,27 @@ class TestElasticNet:
     def test_conditions(self, rng, X, lam1, lam2):
         y = X @ rng.normal(size=6) + rng.normal(size=50)
         b = elastic_net(X, y, lam1=lam1, lam2=lam2)
-        assert subgradient_error(X, y, b, lam1, lam2) < 1e-5
+        assert subgradient_error(X, y, b, lam1, lam2) < 1e-9
         assert_allclose(
             elastic_net(X, y, lam1=lam1, lam2=lam2, rescale=True), (1 + lam2) * b
         )
+
+    @pytest.mark.parametrize("noise", [0.0, 1e-4])
+    def test_features_that_are_almost_copies(self, rng, noise):
+        """Coordinate descent alone takes 100,000 cycles, and then gives up."""
+        X = np.repeat(rng.normal(size=(50, 3)), 4, axis=1)
+        X += noise * rng.normal(size=X.shape)
+        y = X @ np.ones(12) + rng.normal(size=50)
+        b = elastic_net(X, y, lam1=5.0, lam2=1e-3)
+        assert subgradient_error(X, y, b, 5.0, 1e-3) < 1e-7
+        if noise == 0:
+            assert_allclose(b, np.repeat(b[::4], 4), rtol=1e-6)
+
+    def test_copies_without_a_ridge(self, X):
+        """There are many solutions, and the equations for given signs are singular."""
+        copied = np.hstack([X, X])
+        b = elastic_net(copied, X @ np.arange(6.0), lam1=5.0, lam2=0.0)
+        assert subgradient_error(copied, X @ np.arange(6.0), b, 5.0, 0.0) < 1e-5
 
     def test_neither_penalty(self, X):
         """The shortest of the least-squares solutions."""

@@ -52,6 +52,11 @@ class TestZCA:
         assert_close(np.cov(Z, rowvar=False, dtype=global_dtype), np.eye(4), factor=100)
         assert Z.dtype == global_dtype
 
+    def test_units(self, rng):
+        X = rng.normal(size=(100, 3)) * [1e9, 1.0, 1e-3]
+        Z = ZCAWhitening().fit_transform(X)
+        assert_allclose(np.cov(Z, rowvar=False), np.eye(3), atol=1e-6)
+
     def test_formula(self, rng):
         X = rng.normal(size=(50, 3))
         values, V = linalg.eigh(np.cov(X, rowvar=False))

@@ -68,6 +68,21 @@ class TestFisher:
         mapped = FisherLinearClassifier().fit(X @ M + 3, y)
         assert_allclose(mapped.decision_function(X @ M + 3), plain, atol=1e-8)
 
+    def test_units_do_not_matter(self, unbalanced):
+        X, y = unbalanced
+        plain = FisherLinearClassifier().fit(X, y).decision_function(X)
+        scaled = X * [1e9, 1e-9, 1.0, 1.0]
+        model = FisherLinearClassifier().fit(scaled, y)
+        assert_allclose(model.decision_function(scaled), plain, atol=1e-8)
+
+    def test_a_constant_feature_counts_nothing(self, unbalanced):
+        X, y = unbalanced
+        more = np.c_[X, np.full(70, 0.1)]
+        model = FisherLinearClassifier().fit(more, y)
+        plain = FisherLinearClassifier().fit(X, y)
+        assert_allclose(model.coef_[:, :4], plain.coef_)
+        assert model.coef_[0, 4] == 0
+
     def test_fewer_rows_than_features(self):
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(200, 50)), np.arange(200) % 2

@@ -51,6 +51,19 @@ def test_without_targets(trap):
     assert selector.support_.sum() == 1
 
 
+def test_a_score_of_nan_is_never_the_best(trap):
+    X, y = trap
+
+    def without_the_first(model, X_test, y_test):
+        return np.nan if X_test[0, 0] in X[:, 0] else model.score(X_test, y_test)
+
+    selector = ExhaustiveFeatureSelector(Ridge(0.1), scoring=without_the_first, cv=3)
+    assert not selector.fit(X, y).support_[0]
+    assert np.isfinite(selector.score_)
+    with pytest.raises(ValueError, match="the score nan"):
+        selector.fit(X[:, [0]], y)
+
+
 def test_refusals(trap):
     X, y = trap
     with pytest.raises(ValueError, match="15 subsets of 4 features"):

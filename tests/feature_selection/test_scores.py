@@ -104,7 +104,7 @@ class TestFisher:
         theirs = f_classif(X, y)[0]
         assert_array_equal(np.argsort(fisher_score(X, y)), np.argsort(theirs))
 
-    def test_mean_over_pairs(self):
+    def test_over_pairs(self):
         rng = np.random.default_rng(0)
         X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
         pairs = [
@@ -112,6 +112,9 @@ class TestFisher:
             for k, m in [(0, 1), (0, 2), (1, 2)]
         ]
         assert_allclose(fisher_score(X, y), np.mean(pairs, axis=0))
+        assert_allclose(fisher_score(X, y, pairs="min"), np.min(pairs, axis=0))
+        with pytest.raises(ValueError, match="'mean' or 'min'"):
+            fisher_score(X, y, pairs="max")
 
 
 @pytest.mark.parametrize("score", SCORES)

@@ -79,7 +79,19 @@ class TestMeasures:
             correlation_dissimilarity(X), [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
         )
         assert_array_equal(mici(X), 0)
-        assert_array_equal(regression_error(X)[:2], [[0, 0, 2], [0, 0, 2]])
+        assert_allclose(regression_error(X)[:2], [[0, 0, 2], [0, 0, 2]], rtol=1e-15)
+
+    def test_units(self):
+        """A feature of large numbers does not hide that another differs from it."""
+        X = np.random.default_rng(0).normal(size=(50, 2))
+        units = np.array([1e9, 1.0])
+        small = np.linalg.eigvalsh(np.cov(X.T * units[:, None], bias=True))[0]
+        assert_allclose(mici(X * units)[0, 1], small)
+        for scale in (1e-120, 1e120):
+            assert_allclose(
+                correlation_dissimilarity(scale * X), correlation_dissimilarity(X)
+            )
+            assert_allclose(mici(scale * X) / scale**2, mici(X))
 
 
 class TestClusters:

@@ -115,6 +115,15 @@ def test_degenerate(problem):
     assert_array_equal(group_lasso(X, 0 * y, 0.1, GROUPS).coef, 0)
 
 
+def test_units_of_the_target(problem):
+    X, y = problem
+    plain = group_lasso(X, y, 10.0, GROUPS).coef
+    for unit in (1e-160, 1e160):
+        assert_allclose(
+            group_lasso(X, unit * y, unit * 10.0, GROUPS).coef / unit, plain
+        )
+
+
 def test_estimator(problem):
     X, y = problem
     model = GroupLasso(0.1, groups=GROUPS, tol=1e-10).fit(X + 2, y - 1)

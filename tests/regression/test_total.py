@@ -65,6 +65,13 @@ def test_exact_equations_are_solved(problem):
     assert_allclose(total_least_squares(X, np.zeros(40)), 0, atol=1e-12)
 
 
+def test_targets_much_smaller_than_features(problem):
+    """The solution tends to that of least squares, with all of its digits."""
+    X, y = problem
+    least_squares = np.linalg.lstsq(X, y)[0]
+    assert_allclose(total_least_squares(X, 1e-30 * y), 1e-30 * least_squares)
+
+
 def test_dependent_columns_share_the_weight(problem):
     X, y = problem
     b = total_least_squares(X, y)

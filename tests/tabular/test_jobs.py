@@ -21,7 +21,6 @@ from fewlabels.tabular import (
     suggest_rows,
 )
 from fewlabels.tabular._candidates import compared_methods
-from fewlabels.tabular._jobs import choose_queries
 from fewlabels.tabular._targets import read_target, revealing_columns
 
 BLOBS, TRUTH = make_blobs(60, centers=3, cluster_std=0.6, random_state=1)
@@ -218,15 +217,13 @@ def test_clusters_of_few_different_rows():
     assert len(cluster_table({"x": [1.5, 1.5, 2.5, 9.0] * 5}, 2).sizes) == 2
 
 
-def test_questions_are_uncertain_and_diverse():
-    # Two uncertain groups of copies, and one certain row.
-    features = np.array([[0.0, 0], [0, 0.01], [0, 0.02], [9, 9], [9, 9.01], [20, 0]])
-    p = np.array([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.4, 0.6], [0.4, 0.6], [0, 1]])
-    chosen = choose_queries(p, features, 2)
-    assert chosen[0] in (0, 1, 2)
-    assert chosen[1] in (3, 4)
-    copies = choose_queries(p[[0, 0, 0]], features[[0, 0, 0]], 3)
-    assert copies.size == 1
+def test_questions_differ_from_each_other():
+    """Copies of one uncertain row are asked about once."""
+    x = [0.0, 0.1, 0.2, 9.8, 9.9, 10.0, *[5.0] * 20]
+    kind = ["a", "a", None, None, "b", "b", *[None] * 20]
+    rows = suggest_rows({"x": x, "kind": kind}, "kind", 5, bank="fast").rows
+    assert rows[0] >= 6
+    assert np.unique(np.asarray(x)[rows]).size == rows.size == 3
 
 
 def test_rows_to_ask_for():

@@ -18,7 +18,6 @@ from fewlabels.decomposition._fisher import (
     FisherDiscriminantAnalysis,
     Scatter,
     class_scatter,
-    fisher_measure,
 )
 from fewlabels.decomposition._kernel_cca import (
     KernelCCA,
@@ -89,7 +88,6 @@ __all__ = [  # noqa: RUF022
     "cca_svd",
     "class_scatter",
     "elastic_net",
-    "fisher_measure",
     "kernel_cca",
     "l1_l2_projection_direction",
     "minor_update",

@@ -18,7 +18,7 @@ from sklearn.base import (
 from sklearn.utils import Tags, check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fewlabels._linalg import FLOATS, inverse_square_root
+from fewlabels._linalg import FLOATS, deviations, inverse_square_root, thin_svd
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 
 
@@ -47,8 +47,7 @@ def _views(X: Any, Y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], fl
     for V, name in ((X, "X"), (Y, "Y")):
         V = check_array(V, dtype=FLOATS, ensure_min_samples=2, input_name=name)
         eps = max(eps, float(np.finfo(V.dtype).eps))
-        V = V.astype(np.float64, copy=False)
-        views.append(V - V.mean(axis=0))
+        views.append(deviations(V, V.mean(axis=0, dtype=np.float64)))
     check_consistent_length(*views)
     return views[0], views[1], eps
 
@@ -75,9 +74,9 @@ def pairs_from_factors(
 
     Parameters
     ----------
-    x_factor, y_factor : tuples (U, s, V)
-        Left singular vectors as columns, positive singular values, and the matrix that
-        turns coefficients C into weights.
+    x_factor, y_factor : tuples (U, s, Vt)
+        Left singular vectors as columns, positive singular values, and the transpose of
+        the matrix that turns coefficients C into weights.
     reg : float
         The regularisation :math:`\kappa`.
 
@@ -86,23 +85,14 @@ def pairs_from_factors(
     pairs : CanonicalPairs
         As many as the smaller rank.
     """
-    (U_x, s_x, V_x), (U_y, s_y, V_y) = x_factor, y_factor
+    (U_x, s_x, Vt_x), (U_y, s_y, Vt_y) = x_factor, y_factor
     # hypot(s, sqrt(reg)) = sqrt(s^2 + reg), without the loss of squaring.
     r_x, r_y = np.hypot(s_x, np.sqrt(reg)), np.hypot(s_y, np.sqrt(reg))
     cross = (s_x / r_x)[:, None] * (U_x.T @ U_y) * (s_y / r_y)
     L, correlations, Rt = linalg.svd(cross, full_matrices=False, check_finite=False)
-    x_weights, y_weights = (V_x / r_x) @ L, (V_y / r_y) @ Rt.T
+    x_weights, y_weights = (Vt_x.T / r_x) @ L, (Vt_y.T / r_y) @ Rt.T
     _orient(x_weights, y_weights)
     return CanonicalPairs(x_weights, y_weights, np.clip(correlations, 0, 1))
-
-
-def _thin_svd(
-    X: NDArray[np.float64], eps: float
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """SVD without the directions in which there is only rounding."""
-    U, s, Vt = linalg.svd(X, full_matrices=False, check_finite=False)
-    keep = s > max(X.shape) * eps * np.max(s, initial=0.0)
-    return U[:, keep], s[keep], Vt[keep].T
 
 
 def cca_svd(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
@@ -147,7 +137,7 @@ def cca_svd(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
     """
     _check_reg(reg)
     X, Y, eps = _views(X, Y)
-    return pairs_from_factors(_thin_svd(X, eps), _thin_svd(Y, eps), reg)
+    return pairs_from_factors(thin_svd(X, eps), thin_svd(Y, eps), reg)
 
 
 def cca_eigen(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:

@@ -1,10 +1,8 @@
-"""Directions, and features, that part classes."""
+"""Directions that part classes."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from collections.abc import Callable
-from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -21,11 +19,8 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import Labels, encode_labels, validate_partially_labeled
-from fewlabels._linalg import FLOATS, inverse_square_root
+from fewlabels._linalg import FLOATS, ROUNDING, inverse_square_root
 from fewlabels._sklearn import Interval, fit_context
-
-# How the measures of all pairs of classes become one.
-PAIR_RULES: dict[str, Callable[..., Any]] = {"mean": np.mean, "min": np.min}
 
 
 class Scatter(NamedTuple):
@@ -46,63 +41,6 @@ class Scatter(NamedTuple):
     means: NDArray[Any]
 
 
-def fisher_measure(X: Any, y: ArrayLike, *, pairs: str = "mean") -> NDArray[Any]:
-    r"""Measure for every feature how well it tells pairs of classes apart.
-
-    .. math:: \frac{(m_i - m_j)^2}{2 (v_i + v_j)}
-
-    for the classes i and j, with their means and variances (divided by the number of
-    rows) of the feature.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Rows.
-    y : array-like of shape (n_samples,)
-        Labels; rows without one are left out.
-    pairs : {"mean", "min"}, default="mean"
-        How the measures of all pairs of classes become one; "min" asks for features
-        that part every pair.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_features,)
-        The larger, the better; 0 for a feature that is the same in all rows, inf for
-        one that is constant in the classes but not between them.
-
-    See Also
-    --------
-    FisherDiscriminantAnalysis : Combinations of features instead of single ones.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.feature_selection import SelectKBest
-    >>> from fewlabels.decomposition import fisher_measure
-    >>> X, y = load_iris(return_X_y=True)
-    >>> fisher_measure(X, y).round(2)
-    array([ 1.29,  0.48, 14.34, 10.9 ])
-    >>> SelectKBest(fisher_measure, k=2).fit(X, y).get_support(indices=True)
-    array([2, 3])
-    """
-    if pairs not in PAIR_RULES:
-        raise ValueError(f"pairs={pairs!r} is unknown; use 'mean' or 'min'.")
-    X = check_array(X, dtype=FLOATS, input_name="X")
-    labels = encode_labels(y)
-    _check_labels(labels, X.shape[0])
-    means, variances = _moments(X, labels)
-    scores = []
-    for i, j in combinations(range(labels.classes.size), 2):
-        apart = (means[i] - means[j]) ** 2
-        spread = 2 * (variances[i] + variances[j])
-        # Below this, a variance is what rounding leaves of a constant.
-        noise = (10 * np.finfo(X.dtype).eps) ** 2 * (means[i] ** 2 + means[j] ** 2)
-        apart, spread = (np.where(v > noise, v, 0) for v in (apart, spread))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scores.append(np.where(apart > 0, apart / spread, 0))
-    return PAIR_RULES[pairs](scores, axis=0)
-
-
 def _check_labels(labels: Labels, n: int) -> None:
     if labels.codes.size != n:
         raise ValueError(
@@ -114,14 +52,6 @@ def _check_labels(labels: Labels, n: int) -> None:
             f"y holds 1 class ({labels.classes[0]}): what parts classes needs labels "
             "of two of them."
         )
-
-
-def _moments(X: NDArray[Any], labels: Labels) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Means and variances of every class."""
-    groups = [X[labels.codes == c] for c in range(labels.classes.size)]
-    means = np.array([group.mean(axis=0) for group in groups])
-    variances = np.array([group.var(axis=0) for group in groups])
-    return means, variances
 
 
 def class_scatter(X: Any, y: ArrayLike) -> Scatter:
@@ -158,14 +88,20 @@ def class_scatter(X: Any, y: ArrayLike) -> Scatter:
 
 
 def _scatter(X: NDArray[Any], labels: Labels) -> Scatter:
+    X = X.astype(np.float64, copy=False)
     c = labels.classes.size
-    means, _ = _moments(X, labels)
+    means = np.array([X[labels.codes == k].mean(axis=0) for k in range(c)])
     rows = labels.labeled
     codes = labels.codes[rows]
     counts = np.bincount(codes, minlength=c)
-    centered = (X[rows] - means[codes]) / np.sqrt(c * counts[codes])[:, None]
-    apart = (means - means.mean(axis=0)) / np.sqrt(c)
-    return Scatter(centered.T @ centered, apart.T @ apart, means)
+    inside = X[rows] - means[codes]
+    apart = means - means.mean(axis=0)
+    noise = ROUNDING * np.abs(means).max(axis=0)
+    for part in (inside, apart):  # rounding errors are no scatter
+        part[:, np.abs(part).max(axis=0) <= noise] = 0.0
+    inside /= np.sqrt(c * counts[codes])[:, None]
+    apart /= np.sqrt(c)
+    return Scatter(inside.T @ inside, apart.T @ apart, means)
 
 
 class FisherDiscriminantAnalysis(
@@ -210,7 +146,7 @@ class FisherDiscriminantAnalysis(
     --------
     sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Classes weighted by their
         numbers of rows, which for classes of different size is another subspace.
-    fisher_measure : Features one by one.
+    fewlabels.feature_selection.fisher_score : Features one by one.
 
     References
     ----------
@@ -264,7 +200,7 @@ class FisherDiscriminantAnalysis(
                 f"n_features={X.shape[1]} and {labels.classes.size} classes there are "
                 "no more directions."
             )
-        scatter = _scatter(X.astype(np.float64, copy=False), labels)
+        scatter = _scatter(X, labels)
         within, d = scatter.within, X.shape[1]
         if self.shrinkage > 0:
             within = (1 - self.shrinkage) * within
@@ -326,7 +262,8 @@ def _discriminant_directions(
     S_b u = m (S_w + S_b) u has the same vectors, and m = l / (1 + l) is at most 1. It
     is solved where S_w + S_b is not zero: elsewhere there is nothing to part.
     """
-    M = inverse_square_root((within + between).astype(dtype)).astype(np.float64)
+    total = (within + between).astype(dtype)
+    M = inverse_square_root(total, balance=True).astype(np.float64)
     m, Q = linalg.eigh(M.T @ between @ M)
     m, U = m[::-1][:n_components], M @ Q[:, ::-1][:, :n_components]
     U, _ = svd_flip(U, None)

@@ -38,7 +38,7 @@ def _eigen_factor(
         )
     keep = e > noise
     s = np.sqrt(e[keep])
-    return U[:, keep], s, U[:, keep] / s
+    return U[:, keep], s, (U[:, keep] / s).T
 
 
 def kernel_cca(K_x: Any, K_y: Any, *, kappa: float = 1.0) -> CanonicalPairs:

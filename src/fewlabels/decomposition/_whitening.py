@@ -7,12 +7,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fewlabels._linalg import FLOATS, spectral_cutoff
+from fewlabels._linalg import FLOATS, deviations, thin_svd
 from fewlabels._sklearn import Interval, fit_context
 
 
@@ -153,18 +152,15 @@ class ZCAWhitening(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The fitted estimator.
         """
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
-        self.mean_ = X.mean(axis=0)
+        mean = X.mean(axis=0, dtype=np.float64)
         # Singular values of the rows are more exact than eigenvalues of a covariance.
-        _, s, Vt = linalg.svd(
-            (X - self.mean_).astype(np.float64), full_matrices=False, check_finite=False
-        )
-        variances = s**2 / (X.shape[0] - 1) + self.eps
-        varies = s > np.sqrt(spectral_cutoff(s**2, None, X.dtype))
-        V, roots = Vt[varies].T, np.sqrt(variances[varies])
+        _, s, Vt = thin_svd(deviations(X, mean), float(np.finfo(X.dtype).eps))
+        V, roots = Vt.T, np.sqrt(s**2 / (X.shape[0] - 1) + self.eps)
         # Directions without variance are worth 1 / sqrt(eps), or nothing.
         rest = np.eye(X.shape[1]) - V @ V.T if self.eps > 0 else 0.0
         whitening = (V / roots) @ V.T + rest / np.sqrt(self.eps or 1.0)
         coloring = (V * roots) @ V.T + rest * np.sqrt(self.eps)
+        self.mean_ = mean.astype(X.dtype, copy=False)
         self.whitening_ = whitening.astype(X.dtype, copy=False)
         self.coloring_ = coloring.astype(X.dtype, copy=False)
         return self

@@ -18,7 +18,7 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import inverse_square_root
 from fewlabels._sklearn import Interval, StrOptions, fit_context
-from fewlabels.feature_selection._scores import ROUNDING, class_moments
+from fewlabels.feature_selection._scores import class_moments
 
 
 class _LinearClassifier(PartialLabelClassifier):
@@ -171,16 +171,17 @@ class FisherLinearClassifier(_LinearClassifier):
         self, X: NDArray[Any], labels: Labels
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         codes = labels.codes[labels.labeled]
-        means, _ = class_moments(X, labels)
+        means, variances = class_moments(X, labels)
         inside = X[labels.labeled] - means[codes]
+        inside[:, ~variances.any(axis=0)] = 0.0  # rounding errors are no spread
         S = inside.T @ inside / codes.size
         variance = float(np.trace(S)) / S.shape[0]
-        if variance <= (ROUNDING * np.abs(means).max()) ** 2:
+        if variance == 0:
             root = np.eye(S.shape[0])
         else:
             S *= 1 - self.shrinkage
             S.flat[:: S.shape[0] + 1] += self.shrinkage * variance
-            root = inverse_square_root(S)
+            root = inverse_square_root(S, balance=True)
         # Distances of means from their centre, where products of means would lose
         # digits to a large common part.
         center = means.mean(axis=0)

@@ -49,7 +49,7 @@ class ExhaustiveFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator
         Mean score of the best subset; the first in lexicographic order of the smallest,
         where several are equally good.
     scores_ : dict of tuple to float
-        Mean score of every subset.
+        Mean score of every subset; one of nan is never the best.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -142,7 +142,13 @@ class ExhaustiveFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator
             )
             for subset in subsets
         }
-        best = max(self.scores_, key=self.scores_.__getitem__)
+        known = [subset for subset, score in self.scores_.items() if score == score]
+        if not known:
+            raise ValueError(
+                "Every subset of features has the score nan: check estimator, scoring "
+                "and cv on one of them."
+            )
+        best = max(known, key=self.scores_.__getitem__)
         self.score_ = self.scores_[best]
         self.support_ = np.isin(np.arange(n_features), best)
         return self

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -13,9 +14,10 @@ from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fewlabels._labels import Labels, encode_labels, encode_targets
+from fewlabels._linalg import ROUNDING
 
-# Differences below this share of the numbers they are taken of are rounding errors.
-ROUNDING = 1e-14
+# How the measures of all pairs of classes become one.
+PAIR_RULES: dict[str, Callable[..., Any]] = {"mean": np.mean, "min": np.min}
 
 
 def _check_rows(X: Any, n_entries: int) -> Any:
@@ -172,8 +174,8 @@ def signal_to_noise(X: Any, y: ArrayLike, *, ddof: int = 0) -> NDArray[np.float6
     return _ratio(np.abs(_difference(*means)), np.sqrt(variances).sum(axis=0))
 
 
-def fisher_score(X: Any, y: ArrayLike) -> NDArray[np.float64]:
-    r"""Fisher's measure of how well a feature parts classes, a mean over their pairs.
+def fisher_score(X: Any, y: ArrayLike, *, pairs: str = "mean") -> NDArray[np.float64]:
+    r"""Fisher's measure of how well a feature parts classes, over all pairs of them.
 
     .. math::
         F_j = \frac{2}{K (K - 1)} \sum_{k < l}
@@ -189,12 +191,19 @@ def fisher_score(X: Any, y: ArrayLike) -> NDArray[np.float64]:
         Rows.
     y : array-like of shape (n_samples,)
         Labels; rows without one do not count.
+    pairs : {"mean", "min"}, default="mean"
+        How the measures of all pairs of classes become one: their mean, as above, or
+        the smallest, for features that part every pair.
 
     Returns
     -------
     scores : ndarray of shape (n_features,)
-        The scores; 0 where all means agree, infinite where two differ without any
-        spread.
+        The scores; a pair adds 0 where its means agree, and is infinite where they
+        differ without any spread.
+
+    See Also
+    --------
+    fewlabels.decomposition.FisherDiscriminantAnalysis : Combinations of features.
 
     Examples
     --------
@@ -203,6 +212,8 @@ def fisher_score(X: Any, y: ArrayLike) -> NDArray[np.float64]:
     >>> fisher_score(X, [0, 0, 1, 1, -1])
     array([25.,  0.])
     """
+    if pairs not in PAIR_RULES:
+        raise ValueError(f"pairs={pairs!r} is unknown; use 'mean' or 'min'.")
     labels = encode_labels(y)
     X = _check_rows(X, labels.codes.size)
     if labels.classes.size < 2:
@@ -212,4 +223,4 @@ def fisher_score(X: Any, y: ArrayLike) -> NDArray[np.float64]:
         _ratio(_difference(means[k], means[m]) ** 2, 2 * (variances[k] + variances[m]))
         for k, m in combinations(range(labels.classes.size), 2)
     ]
-    return np.mean(scores, axis=0)
+    return PAIR_RULES[pairs](scores, axis=0)

@@ -13,20 +13,29 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._linalg import ROUNDING, deviations
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 
-# Residual variances below this share of the variances are rounding errors.
-ROUNDING = 64 * np.finfo(np.float64).eps
 
+def _correlations(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Correlations of the features, and their standard deviations (divided by n).
 
-def _covariance(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Covariance matrix of the features (divided by n) and its diagonal."""
+    A constant feature has no correlation with itself either.
+    """
     X = check_array(X, dtype=np.float64)
-    mean = X.mean(axis=0)
-    C = X - mean
-    C[:, np.abs(C).max(axis=0) <= ROUNDING * np.abs(mean)] = 0.0  # constant
-    C = C.T @ C / X.shape[0]
-    return C, np.diagonal(C)
+    Z = deviations(X, X.mean(axis=0))
+    # Squares of what has been divided by the largest neither overflow nor vanish.
+    largest = np.abs(Z).max(axis=0)
+    Z /= np.where(largest > 0, largest, 1)
+    spread = np.sqrt(np.mean(Z**2, axis=0))
+    Z /= np.where(spread > 0, spread, 1)
+    return Z.T @ Z / X.shape[0], largest * spread
+
+
+def _unexplained(rho: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of variance that a line leaves, 1 - rho^2; zero for rounding errors."""
+    share = 1 - rho**2
+    return np.where(share <= ROUNDING, 0.0, share)
 
 
 def correlation_dissimilarity(X: ArrayLike) -> NDArray[np.float64]:
@@ -57,11 +66,10 @@ def correlation_dissimilarity(X: ArrayLike) -> NDArray[np.float64]:
            [0., 0., 1.],
            [1., 1., 0.]])
     """
-    C, v = _covariance(X)
-    scale = np.sqrt(np.outer(v, v))
-    D = 1 - np.abs(C) / np.where(scale > 0, scale, 1)
-    D[np.logical_and.outer(v == 0, v == 0)] = 0.0
-    D[np.abs(D) <= ROUNDING] = 0.0
+    rho, spread = _correlations(X)
+    D = 1 - np.abs(rho)
+    D[np.logical_and.outer(spread == 0, spread == 0)] = 0.0
+    D[D <= ROUNDING] = 0.0
     return D
 
 
@@ -91,11 +99,8 @@ def regression_error(X: ArrayLike) -> NDArray[np.float64]:
            [0.  , 0.  , 0.22],
            [0.67, 2.67, 0.  ]])
     """
-    C, v = _covariance(X)
-    explained = C**2 / np.where(v > 0, v, 1)[:, None]
-    E = v - explained
-    E[E <= ROUNDING * v] = 0.0
-    return E
+    rho, spread = _correlations(X)
+    return spread**2 * _unexplained(rho)
 
 
 def mici(X: ArrayLike) -> NDArray[np.float64]:
@@ -137,14 +142,13 @@ def mici(X: ArrayLike) -> NDArray[np.float64]:
            [0.  , 0.  , 0.22],
            [0.22, 0.22, 0.  ]])
     """
-    C, v = _covariance(X)
-    total = np.add.outer(v, v)
-    root = np.hypot(np.subtract.outer(v, v), 2 * C)
-    # The product of the eigenvalues over the larger one, which loses fewer digits.
-    determinant = np.outer(v, v) - C**2
-    D = 2 * determinant / np.where(total + root > 0, total + root, 1)
-    D[D <= ROUNDING * total] = 0.0
-    return D
+    rho, spread = _correlations(X)
+    small, large = np.minimum.outer(spread, spread), np.maximum.outer(spread, spread)
+    # The product of the eigenvalues, v_x v_y (1 - rho^2), over the larger one, both in
+    # units of the larger variance: a difference would lose the digits of a small one.
+    ratio = (small / np.where(large > 0, large, 1)) ** 2
+    larger = (1 + ratio + np.sqrt((1 - ratio) ** 2 + 4 * ratio * rho**2)) / 2
+    return small**2 * _unexplained(rho) / larger
 
 
 class FeatureClusters(NamedTuple):

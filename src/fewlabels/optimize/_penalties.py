@@ -23,6 +23,7 @@ def soft_threshold(v: NDArray[Any], t: float | NDArray[Any]) -> NDArray[Any]:
     shrunk : ndarray
         The sign of v times the larger of abs(v) - t and 0.
     """
+    # Exact where v is beyond the threshold, and exactly zero within.
     return v - np.clip(v, -t, t)
 
 

@@ -14,9 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import encode_targets, validate_partial_targets
-
-# Deviations below this share of the mean are rounding errors.
-ROUNDING = 1e-14
+from fewlabels._linalg import deviations
 
 
 class PenalizedSolution(NamedTuple):
@@ -85,26 +83,6 @@ def check_problem(
             f"y must hold one number per row of X; got shapes {y.shape} and {X.shape}."
         )
     return X, y
-
-
-def deviations(X: NDArray[Any], mean: NDArray[Any]) -> NDArray[np.float64]:
-    """Take the means off the rows, and leave nothing of constant features.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    mean : ndarray of shape (n_features,)
-        Their mean.
-
-    Returns
-    -------
-    X_centered : ndarray of shape (n_samples, n_features)
-        The deviations, exactly zero where they are rounding errors of the mean.
-    """
-    X = X - mean
-    X[:, np.abs(X).max(axis=0) <= ROUNDING * np.abs(mean)] = 0.0
-    return X
 
 
 def warn_not_converged(what: str, max_iter: int, reached: float, tol: float) -> None:

@@ -11,11 +11,11 @@ from scipy import linalg
 from sklearn.utils import check_array
 
 from fewlabels._labels import validate_partial_targets
+from fewlabels._linalg import deviations, thin_svd
 from fewlabels._sklearn import Interval, fit_context
 from fewlabels.regression._base import (
     LinearRegressor,
     check_problem,
-    deviations,
     warn_not_converged,
 )
 
@@ -65,17 +65,13 @@ def _components(
     X: NDArray[Any], n_components: int | None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Right singular vectors, singular values and left singular vectors of X."""
-    U, sigma, Vt = linalg.svd(X, full_matrices=False, check_finite=False)
-    cutoff = max(X.shape) * np.finfo(np.float64).eps * sigma[0]
-    rank = int(np.count_nonzero(sigma > cutoff))
-    if n_components is not None:
-        if n_components > min(X.shape):
-            raise ValueError(
-                f"n_components={n_components} is more than the {min(X.shape)} that "
-                f"{X.shape[0]} rows of {X.shape[1]} features can have."
-            )
-        rank = min(rank, n_components)
-    return Vt[:rank].T, sigma[:rank], U[:, :rank]
+    if n_components is not None and n_components > min(X.shape):
+        raise ValueError(
+            f"n_components={n_components} is more than the {min(X.shape)} that "
+            f"{X.shape[0]} rows of {X.shape[1]} features can have."
+        )
+    U, sigma, Vt = thin_svd(X)
+    return Vt[:n_components].T, sigma[:n_components], U[:, :n_components]
 
 
 class PrincipalComponentRegression(LinearRegressor):

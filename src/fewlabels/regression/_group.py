@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
 from sklearn.utils import column_or_1d
 
+from fewlabels._linalg import thin_svd
 from fewlabels._sklearn import fit_context
 from fewlabels.regression._base import (
     LinearRegressor,
@@ -90,24 +90,25 @@ def group_lasso(
     parts = [_orthogonal_columns(X[:, inside]) for inside in members]
     starts = np.cumsum([0, *(lengths.size for _, lengths, _ in parts)])
     rotated = np.zeros(starts[-1])
+    # For y and lam divided by a number, so is the solution: no square can overflow.
     n_iter, violation = group_cycles(
         np.ascontiguousarray(np.vstack([columns.T for columns, _, _ in parts])),
-        y.copy(),
+        y / scale,
         rotated,
         starts,
         np.concatenate([lengths**2 for _, lengths, _ in parts]),
-        lam * np.sqrt([inside.size for inside in members]),
-        tol * scale,
+        lam / scale * np.sqrt([inside.size for inside in members]),
+        tol,
         max_iter,
     )
-    if violation > tol * scale:
-        warn_not_converged("the violation", max_iter, violation / scale, tol)
+    if violation > tol:
+        warn_not_converged("the violation", max_iter, violation, tol)
     coef = np.zeros(X.shape[1])
     for inside, (_, _, V), b in zip(
         members, parts, np.split(rotated, starts[1:-1]), strict=True
     ):
-        coef[inside] = V @ b
-    return PenalizedSolution(coef, n_iter, violation / scale)
+        coef[inside] = scale * (V @ b)
+    return PenalizedSolution(coef, n_iter, violation)
 
 
 def _members(groups: ArrayLike | None, n_features: int) -> list[NDArray[np.intp]]:
@@ -131,10 +132,8 @@ def _orthogonal_columns(
         length = np.linalg.norm(X, axis=0)
         kept = length > 0
         return X[:, kept], length[kept], np.ones((1, int(kept.sum())))
-    U, lengths, Vt = linalg.svd(X, full_matrices=False, check_finite=False)
-    rounding = max(X.shape) * np.finfo(np.float64).eps * lengths[0]
-    kept = lengths > rounding
-    return U[:, kept] * lengths[kept], lengths[kept], Vt[kept].T
+    U, lengths, Vt = thin_svd(X)
+    return U * lengths, lengths, Vt.T
 
 
 class GroupLasso(LinearRegressor):

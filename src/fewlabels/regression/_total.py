@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
+from fewlabels._linalg import thin_svd
 from fewlabels._sklearn import fit_context
 from fewlabels.regression._base import LinearRegressor, check_problem
 
@@ -66,26 +67,26 @@ def total_least_squares(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     1.0
     """
     X, y = check_problem(X, y)
-    U, s, Vt = linalg.svd(X, full_matrices=False, check_finite=False)
-    rounding = max(X.shape) * np.finfo(np.float64).eps * s[0]
-    rank = int(np.count_nonzero(s > rounding))
+    U, s, Vt = thin_svd(X)
+    rank = s.size
     if rank == 0:
         return np.zeros(X.shape[1])
-    U, s, Vt = U[:, :rank], s[:rank], Vt[:rank]
     # [X, y] in the orthonormal basis of U and the rest of y.
     inside = U.T @ y
     augmented = np.zeros((rank + 1, rank + 1))
     augmented[:rank, :rank] = np.diag(s)
     augmented[:rank, -1] = inside
     augmented[-1, -1] = linalg.norm(y - U @ inside)
-    _, t, Wt = linalg.svd(augmented, check_finite=False)
-    if s[-1] - t[-1] <= max(rounding, 1e-14 * t[0]):
+    t = linalg.svdvals(augmented, check_finite=False)
+    gaps = s - t[-1]
+    if gaps[-1] <= max(max(X.shape) * np.finfo(np.float64).eps * s[0], 1e-14 * t[0]):
         raise ValueError(
             "There is no total least squares solution: the smallest singular value of "
             f"[X, y], {t[-1]:.3g}, is not below that of X, {s[-1]:.3g}. Scale y down "
             "or X up, drop features, or use ridge regression."
         )
-    return -Vt.T @ (Wt[-1, :-1] / Wt[-1, -1])
+    # Of a y much smaller than X, a singular vector of both would have lost all digits.
+    return Vt.T @ (s * inside / (gaps * (s + t[-1])))
 
 
 class TotalLeastSquares(LinearRegressor):

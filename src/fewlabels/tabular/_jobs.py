@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
+from fewlabels.active import FewLabelsSampling, margin
 from fewlabels.cluster import NormalizedSpectralClustering
 from fewlabels.graphs import eigengap_n_clusters, similarity_graph
 from fewlabels.model_selection import FewLabelsClassifier
@@ -39,8 +39,6 @@ CLUSTER_ROWS = 4000
 MAX_CLUSTERS = 10
 # Uncertain rows that are looked at when the next ones to label are chosen.
 _POOL = 1000
-# Of these, so many give the typical distance between two.
-_SAMPLE = 500
 
 Report = Callable[[float, str], None]
 
@@ -507,9 +505,9 @@ def suggest_rows(
 ) -> Suggestion:
     """Say which rows to label next.
 
-    With labels of two classes or more, rows are chosen whose two best classes are
-    nearly as probable, and that are far from each other. Without, rows are chosen that
-    stand for many others.
+    With labels of two classes or more, rows are chosen that the classifier would learn
+    most from, see :class:`fewlabels.active.FewLabelsSampling`. Without, rows are chosen
+    that stand for many others.
 
     Parameters
     ----------
@@ -573,58 +571,37 @@ def suggest_rows(
 def _suggest_uncertain(
     labelled: LabelledTable, n_rows: int, random_state: Any
 ) -> Suggestion:
-    open_rows = np.flatnonzero(~labelled.given)
-    chosen = choose_queries(
-        labelled.probabilities[open_rows], labelled.features[open_rows], n_rows
-    )
-    rows = open_rows[chosen]
+    rows = _useful(labelled, n_rows, random_state)
     return Suggestion(
         rows,
         labelled.labels[rows].tolist(),
         labelled.confidence[rows],
-        "uncertain rows that differ from each other",
+        "rows that tell most about those that are not sure",
     )
 
 
-def choose_queries(p: NDArray[Any], features: Any, n_rows: int) -> NDArray[np.intp]:
-    """Choose rows that are uncertain and differ from each other.
-
-    Greedily, the row with the largest product of its uncertainty (one minus the margin
-    between the two best classes) and its distance to the rows chosen before, in units
-    of the median distance and at most one.
-
-    Parameters
-    ----------
-    p : ndarray of shape (n_candidates, n_classes)
-        Probabilities.
-    features : {ndarray, csr_array} of shape (n_candidates, n_features)
-        The rows.
-    n_rows : int
-        How many to choose.
-
-    Returns
-    -------
-    chosen : ndarray of int
-        Places among the candidates, the most useful first.
-    """
-    if p.shape[0] == 0:
-        return np.empty(0, dtype=np.intp)
-    best = np.sort(p, axis=1)
-    margin = best[:, -1] - best[:, -2] if p.shape[1] > 1 else np.ones(p.shape[0])
-    pool = np.argsort(margin, kind="stable")[: max(_POOL, 2 * n_rows)]
-    pool = pool[_distinct_rows(features[pool])[0]]
-    rows = features[pool]
-    unit = float(np.median(pairwise_distances(rows[:_SAMPLE]))) or 1.0
-    # Certainty is never complete, and a row far from all others counts for something.
-    use = np.maximum(1 - margin[pool], 1e-6)
-    reach = np.ones(pool.size)
-    chosen: list[int] = []
-    while len(chosen) < min(n_rows, pool.size):
-        chosen.append(int((use * reach).argmax()))
-        distances = pairwise_distances(rows, rows[chosen[-1:]]).ravel()
-        reach = np.minimum(reach, distances / unit)
-        reach[chosen] = -1.0  # each once
-    return pool[chosen]
+def _useful(
+    labelled: LabelledTable, n_rows: int, random_state: Any
+) -> NDArray[np.intp]:
+    """Different rows whose labels the classifier expects to learn most from."""
+    open_rows = np.flatnonzero(~labelled.given)
+    if open_rows.size == 0:
+        return open_rows
+    # Of very many rows, the least sure ones are compared.
+    doubt = margin(labelled.probabilities[open_rows])
+    open_rows = open_rows[np.argsort(-doubt, kind="stable")]
+    open_rows = open_rows[: max(_POOL, 2 * n_rows)]
+    open_rows = open_rows[_distinct_rows(labelled.features[open_rows])[0]]
+    strategy = FewLabelsSampling(
+        max_candidates=open_rows.size, random_state=random_state
+    )
+    return strategy.query(
+        labelled.features,
+        labelled.target.texts,
+        n_queries=min(n_rows, open_rows.size),
+        model=labelled.model.classifier,
+        candidates=open_rows,
+    ).indices
 
 
 def _typical(features: Any, n_rows: int, random_state: Any) -> NDArray[np.intp]:
