@@ -23,12 +23,14 @@ MAKE_VENV = $(PYTHON) -m venv $(VENV)
 INSTALL = $(BIN)/python -m pip install --quiet
 endif
 
-.PHONY: help demo test lint docs bench clean
+.PHONY: help demo test lint docs links bench dist clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 7
 	@echo "    make lint    check style, spelling and types"
 	@echo "    make docs    build the documentation into docs/_build/html"
+	@echo "    make links   check the links of the documentation, those outside included"
+	@echo "    make dist    build wheel and source distribution, and try the wheel"
 	@echo "    make bench   measure what the documentation claims about speed and memory"
 	@echo "    make clean   remove everything that was made, .venv included"
 
@@ -58,6 +60,22 @@ lint: $(VENV)/installed-lint
 
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+
+# The build of the pages fails on a broken link between them; this asks the others too.
+links: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx --keep-going --quiet -b linkcheck docs docs/_build/links
+
+# The wheel must be pure and small, and run the example of the README without the checkout.
+dist: $(BIN)/python
+	rm -rf dist build
+	$(INSTALL) build
+	$(BIN)/python -m build --outdir dist .
+	ls -l dist
+	ls dist/fewlabels-*-py3-none-any.whl
+	test $$(cat dist/*.whl | wc -c) -lt 1000000
+	$(BIN)/python -m venv build/clean
+	build/clean/bin/python -m pip install --quiet dist/*.whl
+	cd build && clean/bin/python -c "exec(open('../README.md').read().split('\x60\x60\x60python\n')[1].split('\x60\x60\x60')[0])"
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/house.py

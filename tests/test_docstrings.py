@@ -2,7 +2,9 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import doctest
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -103,3 +105,44 @@ def test_the_reference_lists_every_public_name():
     listed = set(page.read_text().split())
     for package in fewlabels._SUBMODULES:
         assert set(getattr(fewlabels, package).__all__) <= listed
+
+
+def examples_that_run(found):
+    """Source of the examples in a docstring, without those that are skipped."""
+    examples = doctest.DocTestParser().get_examples(inspect.getdoc(found) or "")
+    return [e.source for e in examples if not e.options.get(doctest.SKIP)]
+
+
+def returned_by(function):
+    """Names in the annotation of what a function returns."""
+    annotation = inspect.signature(function).return_annotation
+    return set(re.findall(r"\w+", inspect.formatannotation(annotation)))
+
+
+# Records: where an example shows a function or a method that returns one.
+SHOWN_WHERE_RETURNED = {
+    record
+    for name, found in {**OBJECTS, **METHODS}.items()
+    if inspect.isfunction(found)
+    and examples_that_run(OBJECTS.get(".".join(name.split(".")[:2]), found))
+    for record in returned_by(found)
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_an_example_runs(name):
+    """Every name has an example that is run with the tests of ``src``.
+
+    That of a record is where it is returned, that of an abstract class is that of a
+    class which completes it; warnings and errors are shown where they are raised.
+    """
+    found = OBJECTS[name]
+    if examples_that_run(found) or name.split(".")[-1] in SHOWN_WHERE_RETURNED:
+        return
+    assert inspect.isclass(found), "no example that runs"
+    assert issubclass(found, Exception) or any(
+        inspect.isclass(other)
+        and found in other.__mro__[1:]
+        and examples_that_run(other)
+        for other in OBJECTS.values()
+    ), "no example that runs, neither its own nor where it arises"

@@ -45,6 +45,14 @@ class HiddenLayer(NamedTuple):
         The biases b.
     activation : str
         The function G.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.active import HiddenLayer
+    >>> layer = HiddenLayer(np.eye(2), np.zeros(2), "relu")
+    >>> layer(np.array([[1.0, -1.0]]))
+    array([[1., 0.]])
     """
 
     weights: NDArray[np.float64]

@@ -141,7 +141,7 @@ def _kernel_columns(
 
 
 class FewLabelsSampling(QueryStrategy):
-    r"""Ask for the labels that :class:`~fewlabels.FewLabelsClassifier` needs most.
+    r"""Ask for the labels that the automatic classifier needs most.
 
     The classifier averages least squares over a bank of kernels, and each of them knows
     the covariance P of its outputs before a label is given. The utility of a label of z

@@ -68,6 +68,16 @@ class QueryRound(NamedTuple):
         there was no model yet.
     seconds : float
         Time to choose the rows and to learn the answers, without the oracle's.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from fewlabels.active import ActiveLearner, UncertaintySampling
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, -1, -1, 1]
+    >>> learner = ActiveLearner(LogisticRegression(), UncertaintySampling())
+    >>> history = learner.fit(X, y).teach([1], [0]).history_
+    >>> history[0].n_labeled, history[0].indices.tolist(), history[0].labels.tolist()
+    (2, [1], [0])
     """
 
     n_labeled: int
@@ -412,8 +422,9 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
     Notes
     -----
     A model with `refit_labels` is fitted once and then only told the new labels.
-    :class:`fewlabels.FewLabelsClassifier` judges itself, and calibrates probabilities,
-    in the end and after every 25 % more labels; that takes longer than to learn them.
+    :class:`~fewlabels.model_selection.FewLabelsClassifier` judges itself, and calibrates
+    probabilities, in the end and after every 25 % more labels; that takes longer than to
+    learn them.
 
     Without an oracle, `fit` learns the labels that are there; `query` then says what to
     ask next, and `teach` takes the answers.

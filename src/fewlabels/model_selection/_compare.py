@@ -30,6 +30,12 @@ class PairedDifference(NamedTuple):
         Score of the one less that of the other, so that positive is better.
     low, high : float
         Bounds of the confidence interval; NaN for a single split.
+
+    Examples
+    --------
+    >>> from fewlabels.model_selection import PairedDifference
+    >>> PairedDifference(mean=0.05, low=0.02, high=0.08).low > 0
+    True
     """
 
     mean: float

@@ -68,6 +68,18 @@ class BankModel:
         The classes; None for a regression.
     training_outputs : ndarray of shape (n_distinct_rows, n_targets)
         Outputs for the distinct training rows.
+
+    Examples
+    --------
+    >>> from fewlabels import FewLabelsClassifier
+    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> X, y = make_moons(60, random_state=0)
+    >>> y = hide_labels(y, per_class=3, random_state=0)
+    >>> model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+    >>> model.baseline_  # doctest: +ELLIPSIS
+    BankModel('...')
+    >>> model.baseline_.predict(X).shape
+    (60,)
     """
 
     def __init__(

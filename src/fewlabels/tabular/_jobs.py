@@ -205,7 +205,7 @@ def label_table(
     """Label every row of a table from the rows that have a label.
 
     Columns become features by :class:`TableTransformer`, and
-    :class:`fewlabels.FewLabelsClassifier` learns from all rows.
+    :class:`~fewlabels.model_selection.FewLabelsClassifier` learns from all rows.
 
     Parameters
     ----------
@@ -220,8 +220,8 @@ def label_table(
     text, categorical, numeric : sequence of str, default=()
         Columns whose kind is known; the others are guessed.
     bank : {"auto", "fast", "default", "thorough"}, default="auto"
-        How much to try, see :class:`fewlabels.FewLabelsClassifier`; "auto" is "fast"
-        beyond 20,000 rows and "default" else.
+        How much to try, see :class:`~fewlabels.model_selection.FewLabelsClassifier`;
+        "auto" is "fast" beyond 20,000 rows and "default" else.
     random_state : int or RandomState instance, default=0
         Seed.
     progress : callable, default=None

@@ -75,7 +75,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     See Also
     --------
     sklearn.compose.ColumnTransformer : Where you say what becomes of each column.
-    fewlabels.FewLabelsClassifier : Use it behind this with ``scale="none"``.
+    fewlabels.model_selection.FewLabelsClassifier : Behind this, with ``scale="none"``.
 
     Notes
     -----
