@@ -422,9 +422,9 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
     Notes
     -----
     A model with `refit_labels` is fitted once and then only told the new labels.
-    :class:`~fewlabels.model_selection.FewLabelsClassifier` judges itself, and calibrates
-    probabilities, in the end and after every 25 % more labels; that takes longer than to
-    learn them.
+    :class:`~fewlabels.model_selection.FewLabelsClassifier` judges itself, and
+    calibrates probabilities, in the end and after every 25 % more labels; that takes
+    longer than to learn them.
 
     Without an oracle, `fit` learns the labels that are there; `query` then says what to
     ask next, and `teach` takes the answers.
