@@ -23,13 +23,14 @@ MAKE_VENV = $(PYTHON) -m venv $(VENV)
 INSTALL = $(BIN)/python -m pip install --quiet
 endif
 
-.PHONY: help demo test lint docs bench clean
+.PHONY: help demo test lint docs bench peers clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 7
 	@echo "    make lint    check style, spelling and types"
 	@echo "    make docs    build the documentation into docs/_build/html"
 	@echo "    make bench   measure what the documentation claims about speed and memory"
+	@echo "    make peers   run fewlabels beside other libraries and write docs/peers.md"
 	@echo "    make clean   remove everything that was made, .venv included"
 
 $(BIN)/python:
@@ -60,6 +61,9 @@ docs: $(VENV)/installed-docs
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/house.py
+
+peers: $(VENV)/installed-peers
+	$(BIN)/python benchmarks/peers/run.py $(PEERS_ARGS)
 
 clean:
 	rm -rf $(VENV) build dist demo docs/_build docs/auto_examples docs/generated

@@ -54,6 +54,7 @@ def clusters_case(name, n_labels, split):
 def growth_case(n):
     """Two moons with ten labels; a thousand rows beside them are held out."""
     from benchmarks.sets import holes
+
     from fewlabels.datasets import make_moons
 
     X, y = make_moons(n + 1000, noise=GROWTH_NOISE, random_state=0)
@@ -71,9 +72,8 @@ def growth_case(n):
 
 def partition_case(name, n_labels, lam):
     """Return the binary problem under S2RLSClassifier(lam=lam), on all rows."""
-    from sklearn.metrics.pairwise import rbf_kernel
-
     from benchmarks.sets import data_of
+    from sklearn.metrics.pairwise import rbf_kernel
 
     X, y, splits = data_of(name, n_labels)
     signs = np.zeros(len(y))

@@ -31,11 +31,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE.parents[1]))
+sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.peers import page
 from benchmarks.peers.methods import CLUSTERS, LABELS, PARTITION, TASKS
 
+HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "results"
 PAGE = HERE.parents[1] / "docs" / "peers.md"
 
