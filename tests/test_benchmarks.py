@@ -345,7 +345,7 @@ class TestPeers:
         assert not peers.is_final(line)
         job = {"task": "labels", "set": "no such set", "n_labels": 10, "split": 0}
         cases = peers.Cases(tmp_path)
-        found = peers.measure({**job, "method": "SVC"}, cases, 8, 10, 10)
+        (found,) = peers.measure([{**job, "method": "SVC"}], cases, 8, 10, 10)
         assert found["status"].startswith("no data: ValueError: there is no set")
         assert not peers.is_final(found)
 

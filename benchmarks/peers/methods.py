@@ -19,6 +19,26 @@ NEIGHBORS = (5, 10, 20, 50)
 WIDTHS = (0.1, 1.0, 10.0)  # gamma, as multiples of 1 / (n_features * variance)
 
 
+MODULES = {
+    "fewlabels": (
+        "fewlabels.cluster",
+        "fewlabels.model_selection",
+        "fewlabels.partition",
+        "fewlabels.semi_supervised",
+        "fewlabels",
+    ),
+    "scikit-learn": (
+        "sklearn.cluster",
+        "sklearn.ensemble",
+        "sklearn.semi_supervised",
+        "sklearn.svm",
+        "sklearn",
+    ),
+    "graphlearning": ("graphlearning",),
+    "dwave-samplers": ("dimod", "dwave.samplers"),
+}
+
+
 @dataclass(frozen=True)
 class Method:
     """A method of a library.
@@ -28,14 +48,13 @@ class Method:
     """
 
     library: str
-    needs: str  # the module whose absence means that the library is missing
     run: Callable[..., Any]
     grid: Sequence[dict[str, Any]] = ()
 
     @property
-    def ours(self) -> bool:
-        """Whether the method is one of fewlabels."""
-        return self.library == "fewlabels"
+    def modules(self) -> tuple[str, ...]:
+        """What is imported before the methods of this library are measured."""
+        return MODULES[self.library]
 
 
 def points(**lists):
@@ -186,40 +205,34 @@ _MANIFOLD = points(gamma_I=(0.01, 0.1, 1.0, 10.0), n_neighbors=(5, 10), rows=ROW
 LABELS = {
     "FewLabelsClassifier": Method(
         "fewlabels",
-        "fewlabels",
         estimator(_few_labels, random_state=0),
         points(scale=("auto", "standard", "unit", "none")),
     ),
     "S2RLSClassifier": Method(
         "fewlabels",
-        "fewlabels",
         estimator(_s2rls, random_state=0),
         points(kernel=("linear", "rbf"), lam=(0.001, 0.03, 1.0, 30.0), rows=ROWS),
     ),
     "LaplacianSVC": Method(
-        "fewlabels", "fewlabels", estimator(_semi_supervised("LaplacianSVC")), _MANIFOLD
+        "fewlabels", estimator(_semi_supervised("LaplacianSVC")), _MANIFOLD
     ),
     "LaplacianRLSClassifier": Method(
-        "fewlabels",
         "fewlabels",
         estimator(_semi_supervised("LaplacianRLSClassifier")),
         _MANIFOLD,
     ),
     "HarmonicFunctionClassifier": Method(
         "fewlabels",
-        "fewlabels",
         estimator(_semi_supervised("HarmonicFunctionClassifier")),
         points(n_neighbors=NEIGHBORS, balance=(False, True), rows=ROWS),
     ),
     "SVC": Method(
         "scikit-learn",
-        "sklearn",
         on_labels(_svc),
         points(kernel=("linear", "rbf"), C=(0.1, 1.0, 10.0, 100.0), rows=ROWS),
     ),
     "SelfTraining(SVC)": Method(
         "scikit-learn",
-        "sklearn",
         self_training,
         points(
             kernel=("linear", "rbf"), C=(1.0, 10.0), threshold=(0.75, 0.9), rows=ROWS
@@ -227,27 +240,23 @@ LABELS = {
     ),
     "LabelPropagation": Method(
         "scikit-learn",
-        "sklearn",
         estimator(_sklearn_graph("LabelPropagation")),
         _SPREAD,
     ),
     "LabelSpreading": Method(
-        "scikit-learn", "sklearn", estimator(_sklearn_graph("LabelSpreading")), _SPREAD
+        "scikit-learn", estimator(_sklearn_graph("LabelSpreading")), _SPREAD
     ),
     "HistGradientBoosting": Method(
         "scikit-learn",
-        "sklearn",
         on_labels(_boosting, dense=True, random_state=0),
         points(learning_rate=(0.03, 0.1), min_samples_leaf=(1, 3, 10)),
     ),
     "laplace": Method(
         "graphlearning",
-        "graphlearning",
         graphlearning_ssl("laplace"),
         points(k=NEIGHBORS, reweighting=("none", "poisson"), rows=ROWS),
     ),
     "poisson": Method(
-        "graphlearning",
         "graphlearning",
         graphlearning_ssl("poisson"),
         points(k=NEIGHBORS, rows=ROWS),
@@ -299,18 +308,15 @@ def _sklearn_cluster(name):
 CLUSTERS = {
     "RLSClustering": Method(
         "fewlabels",
-        "fewlabels",
         clustering(_cluster("RLSClustering"), random_state=0),
         points(kernel=("linear", "rbf"), lam=(0.01, 0.1, 1.0), rows=ROWS),
     ),
     "NormalizedSpectralClustering": Method(
         "fewlabels",
-        "fewlabels",
         clustering(_cluster("NormalizedSpectralClustering"), random_state=0),
         points(n_neighbors=NEIGHBORS, rows=ROWS),
     ),
     "NormalizedSpectralClustering, multilevel": Method(
-        "fewlabels",
         "fewlabels",
         clustering(
             _cluster("NormalizedSpectralClustering"),
@@ -321,25 +327,21 @@ CLUSTERS = {
     ),
     "NystromSpectralClustering": Method(
         "fewlabels",
-        "fewlabels",
         clustering(_cluster("NystromSpectralClustering"), random_state=0),
         points(width=WIDTHS, rows=ROWS),
     ),
     "KMeans": Method(
         "scikit-learn",
-        "sklearn",
         clustering(_sklearn_cluster("KMeans"), random_state=0),
         points(n_init=(1, 10), rows=ROWS),
     ),
     "SpectralClustering": Method(
         "scikit-learn",
-        "sklearn",
         clustering(_sklearn_cluster("SpectralClustering"), random_state=0),
         points(affinity=["nearest_neighbors"], n_neighbors=NEIGHBORS, rows=ROWS)
         + points(width=WIDTHS, rows=ROWS),
     ),
     "spectral": Method(
-        "graphlearning",
         "graphlearning",
         graphlearning_spectral,
         points(k=NEIGHBORS, rows=ROWS),
@@ -407,25 +409,19 @@ def by_dwave(sampler):
 
 # Each with its defaults, and with about ten times the effort.
 PARTITION = {
-    "local_search": Method(
-        "fewlabels", "fewlabels", by_us("local_search"), [{"n_restarts": 10}]
-    ),
-    "tabu_search": Method(
-        "fewlabels", "fewlabels", by_us("tabu_search"), [{"n_restarts": 10}]
-    ),
-    "evolve": Method("fewlabels", "fewlabels", by_us("evolve"), [{"n_restarts": 10}]),
+    "local_search": Method("fewlabels", by_us("local_search"), [{"n_restarts": 10}]),
+    "tabu_search": Method("fewlabels", by_us("tabu_search"), [{"n_restarts": 10}]),
+    "evolve": Method("fewlabels", by_us("evolve"), [{"n_restarts": 10}]),
     "SteepestDescentSampler": Method(
         "dwave-samplers",
-        "dwave.samplers",
         by_dwave("SteepestDescentSampler"),
         [{"num_reads": 10}],
     ),
     "TabuSampler": Method(
-        "dwave-samplers", "dwave.samplers", by_dwave("TabuSampler"), [{"timeout": 1000}]
+        "dwave-samplers", by_dwave("TabuSampler"), [{"timeout": 1000}]
     ),
     "SimulatedAnnealingSampler": Method(
         "dwave-samplers",
-        "dwave.samplers",
         by_dwave("SimulatedAnnealingSampler"),
         [{"num_reads": 10}],
     ),

@@ -23,9 +23,9 @@ FASTER = 2.0
 INTRODUCTION = """
 Written by `make peers` (`python benchmarks/peers/run.py`, which needs the extra `peers`
 and goes on where it stopped); not edited by hand. What a user would pick instead of
-fewlabels, on the same rows and labels. Every method runs on every case in a process of
-its own, on one thread. Seconds are those of one fit with the answers for all training
-rows, after a fit to about 80 rows, which loads the library and its compiled code. They
+fewlabels, on the same rows and labels. A library on a case is a process of its own, on
+one thread, and every method a fork of it. Seconds are those of one fit with the answers
+for all training rows, after a fit to about 80 rows, which loads compiled code. They
 come from a shared machine: read them as orders of magnitude. All lines are in
 `benchmarks/results/peers_*.csv`, with the seconds to import and to warm up, the memory
 of the fit alone, the chosen settings and the warnings.
@@ -36,7 +36,8 @@ for 20 rows in a leaf by default, and so answers with one class when labels are 
 than 40. LabelPropagation and LabelSpreading have gamma = 20 by default, which suits
 rows in two dimensions and not rows in hundreds: see them under "best of grid".
 SelfTraining has no default classifier; it gets an SVC with probabilities. graphlearning
-has no default graph; it gets that of its guide, ten neighbours.
+has no default graph; it gets that of its guide, ten neighbours, from scikit-learn's
+exact search where rows have more than five features.
 """
 LABELS_TEXT = """
 Mean error in percent; the least of a row is bold. A quarter of the unlabelled rows is
@@ -260,7 +261,8 @@ def labels_section(lines):
         "### Defaults, seconds",
         show(defaults, "seconds", ".2g"),
         "### Defaults, peak memory",
-        "MiB of the whole process, with Python, NumPy and the library.",
+        "MiB that the process of a method has touched: Python, NumPy, the library, the rows "
+        "and the fit.",
         show(defaults, "peak_mib", ".0f"),
         "### Best of grid, unlabelled rows",
         GRID_TEXT,
@@ -303,7 +305,7 @@ def clusters_section(lines):
         show(defaults, "error_test", ".1f"),
         "Seconds:",
         show(defaults, "seconds", ".2g"),
-        "Peak memory of the process, MiB:",
+        "Peak memory, MiB:",
         show(defaults, "peak_mib", ".0f"),
         "### Best of grid, training rows",
         "Chosen by the TRUE classes, for all alike.",
@@ -371,7 +373,7 @@ def growth_section(lines):
         GROWTH_TEXT,
         "Seconds:",
         table([*header, "power"], [[*row, exponents[row[0]]] for row in rows(seconds)]),
-        "Peak memory of the process, MiB:",
+        "Peak memory, MiB:",
         table(header, rows(memory)),
         "Error on unlabelled rows, percent:",
         table(header, rows(errors)),

@@ -6,10 +6,11 @@
     python benchmarks/peers/run.py page                 # the page from the tables
 
 Needs the extra 'peers'; rows of libraries that are missing say so, and are run when
-they are there. Every job, one method on one case, is a process of its own, so that
-imports and peak memory are its own, on one thread. Every finished job is a line of
-benchmarks/results/peers_*.csv, and a new call goes on where the last one stopped. Data
-come from the folder that FEWLABELS_DATA names; cases without data say so.
+they are there. A library on a case is a process of its own, which imports nothing of
+another, and every method is a fork of it, so that peak memory is its own; one thread.
+Every finished job is a line of benchmarks/results/peers_*.csv, and a new call goes on
+where the last one stopped. Data come from the folder that FEWLABELS_DATA names; cases
+without data say so.
 
 Tasks: labels (few labels), clusters (none), partition (one binary problem for our
 searches and for dwave-samplers), growth (two moons, n from 500 to 100,000). Settings:
@@ -72,6 +73,8 @@ PARTITION_SETS = [
 ]
 GROWTH = (500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 
+# What a job's case depends on.
+ABOUT = ("task", "set", "n_labels", "split", "lam", "n")
 COST = ("seconds", "start_seconds", "peak_mib", "fit_mib")
 HOW = ("library", "version", "method", "setting", "status")
 MORE = ("tried", "grid", "params", "warnings")
@@ -199,8 +202,7 @@ class Cases:
 
     def path(self, job):
         """Return the file of a job's case, or why there is none."""
-        about = ("task", "set", "n_labels", "split", "lam", "n")
-        case = {key: job[key] for key in about if key in job}
+        case = {key: job[key] for key in ABOUT if key in job}
         name = json.dumps(case)
         if name not in self.kept:
             for old in self.folder.iterdir():
@@ -218,52 +220,80 @@ class Cases:
         return self.kept[name]
 
 
-def measure(job, cases, memory_gib, limit, grid_limit):
-    """Run one job and return its line."""
-    method = TASKS[job["task"]][job["method"]]
-    line = {**job, "library": method.library}
-    path, error = cases.path(job)
+def measure(jobs, cases, memory_gib, limit, grid_limit):
+    """Run jobs of one case and one library; yield a line after each."""
+    methods = [TASKS[job["task"]][job["method"]] for job in jobs]
+    lines = [
+        {**job, "library": method.library}
+        for job, method in zip(jobs, methods, strict=True)
+    ]
+    path, error = cases.path(jobs[0])
     if path is None:
-        return {**line, "status": f"no data: {error[:120]}"}
-    order = {**job, "memory_gib": memory_gib, "limit": limit, "grid_limit": grid_limit}
-    done = subprocess.run(
-        [sys.executable, str(HERE / "worker.py"), json.dumps(order), str(path)],
-        capture_output=True,
+        for line in lines:
+            yield {**line, "status": f"no data: {error[:120]}"}
+        return
+    limits = {"memory_gib": memory_gib, "limit": limit, "grid_limit": grid_limit}
+    orders = json.dumps([{**job, **limits} for job in jobs])
+    worker = subprocess.Popen(
+        [sys.executable, str(HERE / "worker.py"), orders, str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         text=True,
         env=environment(),
     )
-    reports = []
-    for text in done.stdout.split("\n"):
-        if text.startswith("{"):  # libraries print, too
-            reports.append(json.loads(text))
-    for report in reports:
+    finished = 0
+    for text in worker.stdout:
+        if not text.startswith('{"job"'):  # libraries print, too
+            continue
+        report = json.loads(text)
+        line = lines[report.pop("job")]
+        code = report.pop("exit", None)
         line.update(report)
-    if done.returncode == -signal.SIGALRM:
-        if "seconds" not in line:
+        if code is None:
+            continue
+        if "seconds" not in line and code == -signal.SIGALRM:
             line["status"] = f"over {limit:g} s"
-    elif done.returncode != 0:
-        last = done.stderr.strip().split("\n")[-1][:120]
-        line["status"] = f"error: exit {done.returncode}: {last}"
-    return line
+        elif code != 0 and code != -signal.SIGALRM:
+            line["status"] = f"error: exit {code}"
+        finished += 1
+        yield line
+    worker.wait()
+    for line in lines[finished:]:
+        yield {**line, "status": f"error: exit {worker.returncode}"}
+
+
+def grouped(task, jobs):
+    """Put jobs of one case and one library together."""
+    groups = {}
+    for job in jobs:
+        library = TASKS[task][job["method"]].library
+        case = [job.get(key) for key in ("setting", *ABOUT)]
+        groups.setdefault((library, *map(str, case)), []).append(job)
+    return groups.values()
 
 
 def run(task, jobs, folder, memory_gib, limit, grid_limit):
     """Run the jobs that are not done yet."""
     done = read(folder, task)
-    stopped = {}  # growth: methods that were over a limit at a smaller n
     jobs = [job for job in jobs if not is_done(done, task, job)]
-    with tempfile.TemporaryDirectory() as scratch:
+    bar = tqdm(total=len(jobs), desc=task, unit="job", dynamic_ncols=True)
+    with tempfile.TemporaryDirectory() as scratch, bar:
         cases = Cases(scratch)
-        for job in tqdm(jobs, desc=task, unit="job", dynamic_ncols=True):
-            if task == "growth":
-                for line in done.values():
-                    if not line["status"] == "ok" and is_final(line):
-                        stopped[line["method"]] = line["status"]
-                if job["method"] in stopped:
+        for group in grouped(task, jobs):
+            if task == "growth":  # not with more rows what was over a limit
+                over = {
+                    line["method"]
+                    for line in done.values()
+                    if line["status"] != "ok" and is_final(line)
+                }
+                bar.update(sum(job["method"] in over for job in group))
+                group = [job for job in group if job["method"] not in over]
+                if not group:
                     continue
-            line = measure(job, cases, memory_gib, limit, grid_limit)
-            append(folder, task, line)
-            done[key_of(task, line)] = {"status": line["status"], **line}
+            for line in measure(group, cases, memory_gib, limit, grid_limit):
+                append(folder, task, line)
+                done[key_of(task, line)] = line
+                bar.update()
 
 
 def is_done(done, task, job):

@@ -1,9 +1,11 @@
-"""Measure one method on one case, in a process of its own.
+"""Measure the methods of one library on one case, each in a process of its own.
 
-    python benchmarks/peers/worker.py '{"task": ..., "method": ...}' CASE
+    python benchmarks/peers/worker.py '[{"task": ..., "method": ...}, ...]' CASE
 
-Prints one line of JSON; of a grid, one after every setting that is better than all
-before, so that a run that is cut off still says what it found.
+The process imports the library and nothing of another one, and every method runs in a
+fork of it, so that compiled code and peak memory are its own. Prints lines of JSON with
+the number of the job: of a grid, one after every setting that is better than all
+before, so that a run that is cut off still says what it found; and one at the end.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -11,6 +13,7 @@ before, so that a run that is cut off still says what it found.
 import importlib
 import importlib.metadata
 import json
+import os
 import resource
 import signal
 import sys
@@ -29,7 +32,11 @@ WARM_UP_ROWS = 80
 
 
 def peak_mib():
-    """Return the peak memory of this process; that of its parent is not part of it."""
+    """Return the peak of resident memory of this process.
+
+    Of a fork, that is what it has copied or touched: pages of libraries that it does
+    not use are not part of it, and neither is a peak of its parent.
+    """
     try:
         status = Path("/proc/self/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) / 1024
@@ -104,21 +111,14 @@ def measure(run, case, params, limit):
     return found
 
 
-def main(job, path):
-    """Run a job and print its lines."""
+def run_job(number, job, case, line):
+    """Run one job, in a fork, and report."""
     method = TASKS[job["task"]][job["method"]]
     memory = int(job["memory_gib"] * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    case = load(path)
     if job["task"] == "growth" and not job["with_labels"]:
-        case["labels"] = np.full(case["y"].size, -1)
+        case = {**case, "labels": np.full(case["y"].size, -1)}
     started = time.perf_counter()
-    try:
-        module = importlib.import_module(method.needs)
-    except ImportError:
-        report({"status": f"not installed: {method.library}"})
-        return
-    line = {"status": "ok", "version": version(method, module)}
     grid = [{}] if job["setting"] == "defaults" else method.grid
     best, began = None, time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -127,9 +127,9 @@ def main(job, path):
             method.run(small(case), {})
         except Exception:
             pass  # a method that cannot do this says so on the case itself
-        line["start_seconds"] = time.perf_counter() - started
+        line["start_seconds"] += time.perf_counter() - started
         warnings.simplefilter("always")
-        for number, params in enumerate(grid, 1):
+        for tried, params in enumerate(grid, 1):
             caught.clear()
             try:
                 found = measure(method.run, case, params, job["limit"])
@@ -143,19 +143,45 @@ def main(job, path):
             if best is None or score < best:
                 best = score
                 names = sorted({w.category.__name__ for w in caught})
-                report(
-                    {
-                        **line,
-                        **found,
-                        "tried": number,
-                        "grid": len(grid),
-                        "params": json.dumps(params) if params else "",
-                        "warnings": " ".join(names),
-                    }
-                )
+                settings = json.dumps(params) if params else ""
+                more = {"params": settings, "warnings": " ".join(names)}
+                report(number, {**line, **found, "grid": len(grid), **more})
+            report(number, {"tried": tried})
             if time.perf_counter() - began > job["grid_limit"]:
                 break
-        report({"tried": number})
+
+
+def main(jobs, path):
+    """Import the library of the jobs, and run each in a fork."""
+    methods = [TASKS[job["task"]][job["method"]] for job in jobs]
+    started = time.perf_counter()
+    try:
+        for name in methods[0].modules:
+            module = importlib.import_module(name)
+    except ImportError:
+        for number in range(len(jobs)):
+            missing = f"not installed: {methods[0].library}"
+            report(number, {"status": missing, "exit": 0})
+        return
+    line = {
+        "status": "ok",
+        "version": version(methods[0], module),
+        "start_seconds": time.perf_counter() - started,
+    }
+    case = load(path)
+    for number, job in enumerate(jobs):
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            try:
+                run_job(number, job, case, dict(line))
+            except BaseException as error:
+                report(number, {"status": f"error: {error!r}"[:160]})
+            finally:
+                sys.stdout.flush()
+                os._exit(0)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        report(number, {"exit": code})
 
 
 def version(method, module):
@@ -166,9 +192,9 @@ def version(method, module):
         return getattr(module, "__version__", "")
 
 
-def report(line):
+def report(number, line):
     """Print a line that the parent reads."""
-    print(json.dumps(line), flush=True)
+    print(json.dumps({"job": number, **line}), flush=True)
 
 
 if __name__ == "__main__":
