@@ -315,6 +315,7 @@ class TestPeers:
         if not script.exists():
             pytest.skip("the benchmarks are not part of this distribution")
         pytest.importorskip("tqdm")
+        pytest.importorskip("matplotlib")
         spec = importlib.util.spec_from_file_location("peers_benchmark", script)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -336,6 +337,7 @@ class TestPeers:
         for column in ("error_unlabeled", "error_test"):
             assert float(ours[column]) < 2 < float(svc[column])
         assert "Where to use something else" in page.read_text()
+        assert (tmp_path / "peers_growth.png").exists()
         text = path.read_text()
         peers.main(call)
         assert path.read_text() == text

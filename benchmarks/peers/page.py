@@ -79,6 +79,7 @@ ELSEWHERE_TEXT = """
 Every row above in which a peer wins, computed from the same files.
 """
 
+PICTURE = "peers_growth.png"
 NAMES = {
     "FewLabelsClassifier": "FewLabels",
     "S2RLSClassifier": "S2RLS",
@@ -261,8 +262,8 @@ def labels_section(lines):
         "### Defaults, seconds",
         show(defaults, "seconds", ".2g"),
         "### Defaults, peak memory",
-        "MiB that the process of a method has touched: Python, NumPy, the library, the rows "
-        "and the fit.",
+        "MiB that the process of a method has touched: Python, NumPy, the library, the "
+        "rows and the fit.",
         show(defaults, "peak_mib", ".0f"),
         "### Best of grid, unlabelled rows",
         GRID_TEXT,
@@ -371,6 +372,7 @@ def growth_section(lines):
     return [
         "## Growth",
         GROWTH_TEXT,
+        f"![Seconds by the number of rows](../benchmarks/results/{PICTURE})",
         "Seconds:",
         table([*header, "power"], [[*row, exponents[row[0]]] for row in rows(seconds)]),
         "Peak memory, MiB:",
@@ -378,6 +380,33 @@ def growth_section(lines):
         "Error on unlabelled rows, percent:",
         table(header, rows(errors)),
     ]
+
+
+def draw_growth(folder):
+    """Draw seconds by the number of rows: ours in solid lines, peers in dashed ones."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    kinds = (("ten labels", True), ("no labels", False))
+    for ax, (title, kind) in zip(
+        figure.subplots(1, 2, sharey=True), kinds, strict=True
+    ):
+        curves = defaultdict(list)
+        for line in read(folder, "growth"):
+            if line["status"] == "ok" and (line["method"] in LABELS) == kind:
+                point = int(line["n"]), float(line["seconds"])
+                curves[line["library"], line["method"]].append(point)
+        for number, ((library, method), points) in enumerate(curves.items()):
+            style = "o-" if library == OURS else "s--"
+            x, y = zip(*sorted(points), strict=True)
+            colour = f"C{number % 10}"
+            ax.loglog(x, y, style, color=colour, markersize=3, label=method)
+        ax.set(title=f"two moons, {title}", xlabel="rows")
+        ax.grid(alpha=0.3)
+        if curves:
+            ax.legend(fontsize=7)
+    figure.axes[0].set_ylabel("seconds of a fit")
+    figure.savefig(folder / PICTURE, dpi=110)
 
 
 def exponent(cells):
@@ -487,70 +516,69 @@ def rows_of(line):
     return f"{int(line['n']):,}"
 
 
-def or_none(header, rows):
+def wins(header, lines, rows):
+    """Return a table of rows in which a peer wins, or say that there is none."""
+    if not lines:
+        return "Not run yet."
     rows = list(rows)
     return table(header, rows) if rows else "None."
 
 
 def elsewhere_section(results):
-    labels, clusters = results["labels"], results["clusters"]
-    defaults = of_setting(labels, "defaults")
-    grid = of_setting(labels, "best of grid")
+    defaults = of_setting(results["labels"], "defaults")
+    grid = of_setting(results["labels"], "best of grid")
+    clusters = of_setting(results["clusters"], "defaults")
+    cluster_grid = of_setting(results["clusters"], "best of grid")
+    growth = results["growth"]
     automatic = "FewLabelsClassifier"
-    reference = ["set, labels", "peers that win", automatic, "best of fewlabels"]
-    best = ["set, labels", "peers that win", "best of fewlabels"]
+    best = ["peers that win", "best of fewlabels"]
+    beside = ["set, labels", "peers that win", automatic, "best of fewlabels"]
     speed = ["peer", "its error", "its seconds", "ours", "our error", "our seconds"]
+    sampler = ["problem", "sampler", "why", "(F - our F) / our F", "its s", "our s"]
     as_good = (
         f"a peer is as good as our best, to {EQUAL_ERROR} points of error, and at "
         f"least {FASTER:g} times faster than the fastest of ours that is as good."
     )
-    sampler = ["problem", "sampler", "why", "(F - our F) / our F", "its s", "our s"]
-    growth = results["growth"]
-    with_labels = [line for line in growth if line["method"] in LABELS]
-    without = [line for line in growth if line["method"] not in LABELS]
-    grown = ["rows", *best[1:]]
+
+    def errors(first, lines, case, column="error_unlabeled"):
+        return wins([first, *best], lines, peer_wins(lines, case, column=column))
+
+    def against_automatic(column):
+        rows = peer_wins(defaults, label_of, automatic, column)
+        return wins(beside, defaults, rows)
+
     return [
         "## Where to use something else",
         ELSEWHERE_TEXT,
         f"Few labels, defaults, unlabelled rows: peers beat `{automatic}`, the method "
         "for those who do not know which to take.",
-        or_none(reference, peer_wins(defaults, label_of, automatic)),
+        against_automatic("error_unlabeled"),
         "The same on new rows.",
-        or_none(reference, peer_wins(defaults, label_of, automatic, "error_test")),
+        against_automatic("error_test"),
         "Few labels, best of grid, unlabelled rows: peers beat the best of fewlabels.",
-        or_none(best, peer_wins(grid, label_of)),
+        errors("set, labels", grid, label_of),
         "The same on new rows.",
-        or_none(best, peer_wins(grid, label_of, column="error_test")),
+        errors("set, labels", grid, label_of, "error_test"),
         f"Few labels, defaults: {as_good}",
-        or_none(["set, labels", *speed], faster_peers(defaults, label_of)),
+        wins(["set, labels", *speed], defaults, faster_peers(defaults, label_of)),
         "No labels, defaults: peers beat the best of fewlabels.",
-        or_none(
-            ["set", *best[1:]], peer_wins(of_setting(clusters, "defaults"), set_of)
-        ),
+        errors("set", clusters, set_of),
         "The same on new rows.",
-        or_none(
-            ["set", *best[1:]],
-            peer_wins(of_setting(clusters, "defaults"), set_of, column="error_test"),
-        ),
+        errors("set", clusters, set_of, "error_test"),
         "No labels, best of grid: peers beat the best of fewlabels.",
-        or_none(
-            ["set", *best[1:]], peer_wins(of_setting(clusters, "best of grid"), set_of)
-        ),
+        errors("set", cluster_grid, set_of),
         f"No labels, defaults: {as_good}",
-        or_none(
-            ["set", *speed], faster_peers(of_setting(clusters, "defaults"), set_of)
-        ),
+        wins(["set", *speed], clusters, faster_peers(clusters, set_of)),
         "One binary problem: a sampler reaches a lower F than all our searches, or the "
         f"same at least {FASTER:g} times faster than the fastest of ours that reaches "
         "our best.",
-        or_none(sampler, better_samplers(results["partition"])),
-        "Growth on two moons: peers beat the best of fewlabels, with ten labels and "
-        "without.",
-        or_none(
-            grown, [*peer_wins(with_labels, rows_of), *peer_wins(without, rows_of)]
-        ),
+        wins(sampler, results["partition"], better_samplers(results["partition"])),
+        "Growth on two moons, with ten labels: peers beat the best of fewlabels.",
+        errors("rows", [r for r in growth if r["method"] in LABELS], rows_of),
+        "Without labels:",
+        errors("rows", [r for r in growth if r["method"] not in LABELS], rows_of),
         f"Growth on two moons: {as_good}",
-        or_none(["rows", *speed], growth_wins(growth)),
+        wins(["rows", *speed], growth, growth_wins(growth)),
     ]
 
 

@@ -334,6 +334,7 @@ def main(arguments=None):
         run(task, jobs, given.out, given.memory, given.limit, given.grid_limit)
         tidy(given.out, task)
     if "page" in what:
+        page.draw_growth(given.out)
         given.page.write_text(page.render(given.out))
 
 
