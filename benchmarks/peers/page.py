@@ -386,7 +386,7 @@ def draw_growth(folder):
     """Draw seconds by the number of rows: ours in solid lines, peers in dashed ones."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    figure = Figure(figsize=(10, 5.4), layout="constrained")
     kinds = (("ten labels", True), ("no labels", False))
     for ax, (title, kind) in zip(
         figure.subplots(1, 2, sharey=True), kinds, strict=True
@@ -404,7 +404,9 @@ def draw_growth(folder):
         ax.set(title=f"two moons, {title}", xlabel="rows")
         ax.grid(alpha=0.3)
         if curves:
-            ax.legend(fontsize=7)
+            ax.legend(
+                fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2
+            )
     figure.axes[0].set_ylabel("seconds of a fit")
     figure.savefig(folder / PICTURE, dpi=110)
 

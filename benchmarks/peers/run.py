@@ -234,30 +234,29 @@ def measure(jobs, cases, memory_gib, limit, grid_limit):
         return
     limits = {"memory_gib": memory_gib, "limit": limit, "grid_limit": grid_limit}
     orders = json.dumps([{**job, **limits} for job in jobs])
-    worker = subprocess.Popen(
+    finished = 0
+    with subprocess.Popen(
         [sys.executable, str(HERE / "worker.py"), orders, str(path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         env=environment(),
-    )
-    finished = 0
-    for text in worker.stdout:
-        if not text.startswith('{"job"'):  # libraries print, too
-            continue
-        report = json.loads(text)
-        line = lines[report.pop("job")]
-        code = report.pop("exit", None)
-        line.update(report)
-        if code is None:
-            continue
-        if "seconds" not in line and code == -signal.SIGALRM:
-            line["status"] = f"over {limit:g} s"
-        elif code != 0 and code != -signal.SIGALRM:
-            line["status"] = f"error: exit {code}"
-        finished += 1
-        yield line
-    worker.wait()
+    ) as worker:
+        for text in worker.stdout:
+            if not text.startswith('{"job"'):  # libraries print, too
+                continue
+            report = json.loads(text)
+            line = lines[report.pop("job")]
+            code = report.pop("exit", None)
+            line.update(report)
+            if code is None:
+                continue
+            if "seconds" not in line and code == -signal.SIGALRM:
+                line["status"] = f"over {limit:g} s"
+            elif code != 0 and code != -signal.SIGALRM:
+                line["status"] = f"error: exit {code}"
+            finished += 1
+            yield line
     for line in lines[finished:]:
         yield {**line, "status": f"error: exit {worker.returncode}"}
 
