@@ -23,7 +23,7 @@ MAKE_VENV = $(PYTHON) -m venv $(VENV)
 INSTALL = $(BIN)/python -m pip install --quiet
 endif
 
-.PHONY: help demo test lint docs links bench dist clean
+.PHONY: help demo test lint docs links bench peers dist clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 7
@@ -32,6 +32,7 @@ help:
 	@echo "    make links   check the links of the documentation, those outside included"
 	@echo "    make dist    build wheel and source distribution, and try the wheel"
 	@echo "    make bench   measure what the documentation claims about speed and memory"
+	@echo "    make peers   run fewlabels beside other libraries and write docs/peers.md"
 	@echo "    make clean   remove everything that was made, .venv included"
 
 $(BIN)/python:
@@ -79,6 +80,9 @@ dist: $(BIN)/python
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/house.py
+
+peers: $(VENV)/installed-peers
+	$(BIN)/python benchmarks/peers/run.py $(PEERS_ARGS)
 
 clean:
 	rm -rf $(VENV) build dist demo docs/_build docs/auto_examples docs/generated

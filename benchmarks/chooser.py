@@ -20,6 +20,7 @@ unlabelled rows, in percent.
 
 import argparse
 import csv
+import sys
 import time
 import warnings
 from collections import defaultdict
@@ -32,15 +33,6 @@ from sklearn.svm import SVC
 from tqdm import tqdm
 
 from fewlabels import FewLabelsClassifier, RLSClassifier
-from fewlabels.datasets import (
-    load_coil20,
-    load_g50c,
-    load_mnist,
-    load_pcmac,
-    load_ssl_book,
-    load_usps,
-    load_uspst,
-)
 from fewlabels.model_selection._bank_arrays import RowScaling
 from fewlabels.semi_supervised import (
     GraphRegularizationClassifier,
@@ -50,6 +42,9 @@ from fewlabels.semi_supervised import (
     S2RLSClassifierCV,
     SelfTrainingClassifier,
 )
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from benchmarks.sets import BOOK, OWN_SPLITS, PAIRS, data_of, holes
 
 RESULTS = Path(__file__).parent / "results"
 COLUMNS = (
@@ -96,10 +91,6 @@ FIGURES = {
     ("MNIST", 30): 6.0,
     ("MNIST", 100): 3.3,
 }
-BOOK = ("g241c", "g241d", "digit1", "usps", "bci", "text", "coil", "coil2")
-PAIRS = {"USPS 2v5": (2, 5), "USPS 3v8": (3, 8), "USPS 2v7": (2, 7), "USPS 8v0": (8, 0)}
-OWN_SPLITS = {"g50c": load_g50c, "pcmac": load_pcmac, "uspst": load_uspst}
-N_RANDOM_SPLITS = 10
 SETTINGS = [
     *((name, 10) for name in BOOK),
     *((name, 100) for name in BOOK),
@@ -115,41 +106,6 @@ SETTINGS = [
 
 
 @cache
-def data_of(name, n_labels):
-    """Rows, classes, and the labelled rows of every split."""
-    if name in BOOK:
-        bunch = load_ssl_book(name, n_labels)
-        return bunch.data, bunch.target, bunch.splits
-    if name in OWN_SPLITS:
-        bunch = OWN_SPLITS[name]()
-        return bunch.data, bunch.target, bunch.splits
-    if name in PAIRS:
-        X, y = load_usps(classes=PAIRS[name], return_X_y=True)
-    elif name == "COIL20":
-        X, y = load_coil20(return_X_y=True)
-    elif name == "USPS":
-        X, y = load_usps(return_X_y=True)
-    else:
-        X, y = load_mnist(return_X_y=True)
-    return np.asarray(X, dtype=np.float32), y, random_splits(y, n_labels)
-
-
-def random_splits(y, n_labels):
-    """Draw the same number of labels of every class."""
-    classes = np.unique(y)
-    splits = []
-    for seed in range(N_RANDOM_SPLITS):
-        rng = np.random.RandomState(seed)
-        per_class = n_labels // classes.size
-        splits.append(
-            np.concatenate(
-                [rng.permutation(np.flatnonzero(y == c))[:per_class] for c in classes]
-            )
-        )
-    return splits
-
-
-@cache
 def bank_of(name, n_rows, bank):
     """Fit a model whose bank serves every split and number of labels."""
     X, y, splits = data_of(name, next(k for s, k in SETTINGS if s == name))
@@ -157,12 +113,6 @@ def bank_of(name, n_rows, bank):
     started = time.perf_counter()
     model.fit(X[:n_rows], holes(y, splits[0])[:n_rows])
     return model, time.perf_counter() - started
-
-
-def holes(y, labeled):
-    labels = np.full(y.size, -1)
-    labels[labeled] = y[labeled]
-    return labels
 
 
 def automatic(name, n_labels, X, y, labeled):

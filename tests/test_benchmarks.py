@@ -378,6 +378,19 @@ class TestReinforcement:
         if not script.exists():
             pytest.skip("the benchmarks are not part of this distribution")
         spec = importlib.util.spec_from_file_location("reinforcement_benchmark", script)
+
+
+class TestPeers:
+    """A tiny run of the comparison with other libraries, scikit-learn only."""
+
+    @pytest.fixture
+    def peers(self, monkeypatch):
+        script = SCRIPT.parents[1] / "peers" / "run.py"
+        if not script.exists():
+            pytest.skip("the benchmarks are not part of this distribution")
+        pytest.importorskip("tqdm")
+        pytest.importorskip("matplotlib")
+        spec = importlib.util.spec_from_file_location("peers_benchmark", script)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
@@ -446,3 +459,81 @@ def test_tables_beside_what_is_done_by_hand():
     assert (row["set"], row["array"]) == ("wine, mixed", "")
     assert float(row["table"]) < 30
     assert float(row["by hand"]) < 30
+
+    def test_run_resumes_and_writes_a_page(self, peers, tmp_path):
+        page = tmp_path / "peers.md"
+        call = ["labels", "page", "--sets", "moons", "--splits", "1"]
+        call += ["--methods", "HarmonicFunctionClassifier,SVC"]
+        call += ["--settings", "defaults", "--out", str(tmp_path), "--page", str(page)]
+        peers.main(call)
+        path = tmp_path / "peers_labels.csv"
+        lines = {line["method"]: line for line in lines_of(path)}
+        assert {line["status"] for line in lines.values()} == {"ok"}
+        for line in lines.values():
+            assert float(line["seconds"]) > 0
+            assert 20 < float(line["peak_mib"]) < 2000
+        ours, svc = lines["HarmonicFunctionClassifier"], lines["SVC"]
+        for column in ("error_unlabeled", "error_test"):
+            assert float(ours[column]) < 2 < float(svc[column])
+        assert "Where to use something else" in page.read_text()
+        assert (tmp_path / "peers_growth.png").exists()
+        text = path.read_text()
+        peers.main(call)
+        assert path.read_text() == text
+
+    def test_what_is_missing_says_so_and_is_run_again(self, peers, tmp_path):
+        line = {"status": "not installed: graphlearning"}
+        assert not peers.is_final(line)
+        job = {"task": "labels", "set": "no such set", "n_labels": 10, "split": 0}
+        cases = peers.Cases(tmp_path)
+        (found,) = peers.measure([{**job, "method": "SVC"}], cases, 8, 10, 10)
+        assert found["status"].startswith("no data: ValueError: there is no set")
+        assert not peers.is_final(found)
+
+    def test_the_ising_model_is_the_partition_problem(self, peers):
+        from benchmarks.peers.methods import quadratic_form
+
+        from fewlabels.partition import PartitionProblem
+
+        rng = np.random.default_rng(0)
+        Z = rng.normal(size=(30, 3))
+        signs = np.where(np.arange(30) < 6, rng.choice([-1.0, 1.0], 30), 0.0)
+        problem = PartitionProblem.from_kernel(Z @ Z.T, signs, lam=0.3)
+        Q, d = quadratic_form(Z @ Z.T, signs, 0.3)
+        for _ in range(5):
+            y = np.where(signs == 0, rng.choice([-1.0, 1.0], 30), signs)
+            F = np.sum(d**2) - y @ Q @ y
+            assert F == pytest.approx(problem.objective(y), rel=1e-10)
+
+    def test_rows_in_which_a_peer_wins_are_listed(self, peers):
+        def line(library, method, error, seconds):
+            return {
+                "set": "toy",
+                "n_labels": "10",
+                "library": library,
+                "method": method,
+                "status": "ok",
+                "error_unlabeled": str(error),
+                "seconds": str(seconds),
+            }
+
+        lines = [
+            line("fewlabels", "FewLabelsClassifier", 5.0, 1.0),
+            line("fewlabels", "LaplacianSVC", 4.0, 0.5),
+            line("scikit-learn", "SVC", 4.2, 0.01),
+            line("scikit-learn", "LabelSpreading", 9.0, 0.01),
+        ]
+        page, case = peers.page, peers.page.label_of
+        (row,) = page.peer_wins(lines, case, "FewLabelsClassifier")
+        assert row == ["toy, 10", "SVC (scikit-learn) 4.2", "5.0", "LaplacianSVC 4.0"]
+        assert list(page.peer_wins(lines, case)) == []
+        ((name, peer, *_, ours, _, _),) = page.faster_peers(lines, case)
+        assert (name, peer, ours) == ("toy, 10", "SVC (scikit-learn)", "LaplacianSVC")
+
+    def test_every_method_has_a_grid_and_a_library(self, peers):
+        for task, methods in peers.TASKS.items():
+            for method in methods.values():
+                assert method.grid, task
+                assert len(method.grid) <= 16
+                keys = {peers.key_of(task, job) for job in peers.plan(task, 2)}
+                assert len(keys) == len(peers.plan(task, 2))
