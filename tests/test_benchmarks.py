@@ -378,19 +378,6 @@ class TestReinforcement:
         if not script.exists():
             pytest.skip("the benchmarks are not part of this distribution")
         spec = importlib.util.spec_from_file_location("reinforcement_benchmark", script)
-
-
-class TestPeers:
-    """A tiny run of the comparison with other libraries, scikit-learn only."""
-
-    @pytest.fixture
-    def peers(self, monkeypatch):
-        script = SCRIPT.parents[1] / "peers" / "run.py"
-        if not script.exists():
-            pytest.skip("the benchmarks are not part of this distribution")
-        pytest.importorskip("tqdm")
-        pytest.importorskip("matplotlib")
-        spec = importlib.util.spec_from_file_location("peers_benchmark", script)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
@@ -459,6 +446,22 @@ def test_tables_beside_what_is_done_by_hand():
     assert (row["set"], row["array"]) == ("wine, mixed", "")
     assert float(row["table"]) < 30
     assert float(row["by hand"]) < 30
+
+
+class TestPeers:
+    """A tiny run of the comparison with other libraries, scikit-learn only."""
+
+    @pytest.fixture
+    def peers(self, monkeypatch):
+        script = SCRIPT.parents[1] / "peers" / "run.py"
+        if not script.exists():
+            pytest.skip("the benchmarks are not part of this distribution")
+        pytest.importorskip("tqdm")
+        pytest.importorskip("matplotlib")
+        spec = importlib.util.spec_from_file_location("peers_benchmark", script)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
 
     def test_run_resumes_and_writes_a_page(self, peers, tmp_path):
         page = tmp_path / "peers.md"
