@@ -115,6 +115,20 @@ class TestRefitting:
         assert_allclose(model.decision_function(X), fresh.decision_function(X))
         assert str(model.expected_error_) == str(fresh.expected_error_)
 
+    def test_without_judgement_answers_are_the_same(self):
+        X, y_true, y = moons()
+        other = hide_labels(y_true, n_labeled=30, random_state=5)
+        model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+        judged = model.refit_labels(other).decision_function(X)
+        assert model.expected_error_.is_known
+        model.refit_labels(other, judge=False)
+        assert_allclose(model.decision_function(X), judged)
+        for estimate in (model.expected_error_, model.baseline_error_, model.gain_):
+            assert not estimate.is_known
+            assert "judge=False" in estimate.note
+        assert "judge=False" in model.explain()
+        assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
     def test_classes_may_change(self):
         X, _, y = moons()
         model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)

@@ -52,6 +52,7 @@ EFFECTIVE = 0.7
 LEVEL = 0.9
 # No class of a row is certain or impossible.
 PROBABILITY_FLOOR = 1e-4
+NOT_JUDGED = "refit_labels was asked not to judge (judge=False)"
 
 
 @dataclass(frozen=True)

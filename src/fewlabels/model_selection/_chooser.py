@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +26,8 @@ from fewlabels.model_selection._bank import BANK_CONSTRAINTS, build_bank
 from fewlabels.model_selection._choice import (
     EFFECTIVE,
     FEW,
+    NOT_JUDGED,
+    USUAL_TEMPERATURE,
     ErrorEstimate,
     Labelled,
     best_temperature,
@@ -207,13 +210,17 @@ class FewLabelsClassifier(PartialLabelClassifier):
             self._fit_labels(labels, line)
         return self
 
-    def refit_labels(self, y: ArrayLike) -> Self:
+    def refit_labels(self, y: ArrayLike, *, judge: bool = True) -> Self:
         """Learn from other labels for the same rows; the bank stays.
 
         Parameters
         ----------
         y : array-like of shape (n_samples,)
             Labels with holes for the rows of `fit`. Classes may differ.
+        judge : bool, default=True
+            Whether to estimate errors, which takes most of the time. Without it
+            answers are the same, `expected_error_`, `baseline_error_` and `gain_` are
+            unknown, and `temperature_` is the usual one, 3.
 
         Returns
         -------
@@ -229,16 +236,18 @@ class FewLabelsClassifier(PartialLabelClassifier):
                 "marker for rows without a label."
             )
         with ProgressLine(self.progress, type(self).__name__) as line:
-            self._fit_labels(labels, line)
+            self._fit_labels(labels, line, judge=judge)
         return self
 
-    def _fit_labels(self, labels: Labels, line: ProgressLine) -> None:
+    def _fit_labels(
+        self, labels: Labels, line: ProgressLine, *, judge: bool = True
+    ) -> None:
         rng = np.random.RandomState(self._label_seed)
         rows = labels.labeled
         self.classes_ = labels.classes
         self.labeled_indices_ = rows
         labelled = self._labelled(labels.codes[rows], self._bank.index[rows])
-        scored = score_candidates(self._bank, labelled, rng, line)
+        scored = score_candidates(self._bank, labelled, rng, line, judge=judge)
         self._model, self.baseline_ = fit_models(
             self._bank,
             labelled,
@@ -248,7 +257,14 @@ class FewLabelsClassifier(PartialLabelClassifier):
             rng=rng,
         )
         self.candidates_ = candidate_table(self._bank, scored)
-        self._keep_answers(scored, labels)
+        self._keep_answers(labels)
+        if judge:
+            self._judge(scored)
+        else:
+            self.temperature_ = USUAL_TEMPERATURE
+            unknown = ErrorEstimate(np.nan, 0.0, 1.0, NOT_JUDGED)
+            self.expected_error_ = self.baseline_error_ = unknown
+            self.gain_ = replace(unknown, low=-1.0)
         line.update(1.0)
 
     def _labelled(self, codes: NDArray[np.intp], groups: NDArray[np.intp]) -> Labelled:
@@ -265,26 +281,30 @@ class FewLabelsClassifier(PartialLabelClassifier):
         Y = signed_targets(codes, n_classes)
         return Labelled(Y, codes, groups, importance, codes.size <= FEW)
 
-    def _keep_answers(self, scored: Scored, labels: Labels) -> None:
-        """Labels for all rows, and how good they are."""
+    def _keep_answers(self, labels: Labels) -> None:
+        """Labels for all rows: as given, else as predicted."""
         unlabeled = np.flatnonzero(labels.codes == UNLABELED)
-        own = self._model.training_outputs[self._bank.index]
-        supervised = self.baseline_.training_outputs[self._bank.index]
+        own = self._model.training_outputs[self._bank.index[unlabeled]]
         self.transduction_ = self.classes_[labels.codes]
-        self.transduction_[unlabeled] = decide(
-            as_decision(own[unlabeled]), self.classes_
-        )
+        self.transduction_[unlabeled] = decide(as_decision(own), self.classes_)
+
+    def _judge(self, scored: Scored) -> None:
+        """How good the answers are, and the supervised ones."""
+        unlabeled = np.delete(self._bank.index, self.labeled_indices_)
         labelled, nested = scored.labelled, scored.nested
         nothing = np.full(labelled.Y.shape, np.nan)
         held, held_baseline = (nothing, nothing) if nested is None else nested
         self.temperature_ = best_temperature(held, labelled)
         self.expected_error_ = _estimate(
-            held, labelled, own[unlabeled], self.temperature_
+            held,
+            labelled,
+            self._model.training_outputs[unlabeled],
+            self.temperature_,
         )
         self.baseline_error_ = _estimate(
             held_baseline,
             labelled,
-            supervised[unlabeled],
+            self.baseline_.training_outputs[unlabeled],
             best_temperature(held_baseline, labelled),
         )
         self.gain_ = _gain(held, held_baseline, labelled, self.expected_error_)

@@ -161,7 +161,8 @@ class Scored(NamedTuple):
     coefs : ndarray of shape (n_candidates, l, n_targets)
         Coefficients of every candidate.
     nested : Nested or None
-        Outputs of the whole procedure; None where held-out rows say nothing.
+        Outputs of the whole procedure; None where held-out rows say nothing or were
+        not asked.
     """
 
     labelled: Labelled
@@ -175,6 +176,8 @@ def score_candidates(
     everything: Labelled,
     rng: np.random.RandomState,
     line: ProgressLine,
+    *,
+    judge: bool = True,
 ) -> Scored:
     """Score every kernel at every ridge, weigh them, and judge the whole procedure.
 
@@ -188,6 +191,8 @@ def score_candidates(
         Of samples, blocks and bootstrap.
     line : ProgressLine
         Told the share of the work that is done.
+    judge : bool, default=True
+        Whether to repeat the whole procedure on parts of the labels.
 
     Returns
     -------
@@ -203,7 +208,7 @@ def score_candidates(
     seed = rng.randint(2**31)  # all candidates meet the same blocks
     bytes_per_kernel = 8 * RIDGES.size * n_labeled**2
     per_chunk = max(1, CHUNK_BYTES // bytes_per_kernel)
-    keep_all = bytes_per_kernel * len(kernels) <= NESTED_BYTES
+    keep_all = judge and bytes_per_kernel * len(kernels) <= NESTED_BYTES
     losses: list[Losses] = []
     coefs = [np.empty((0, n_labeled, labelled.Y.shape[1]))]
     kept: list[NDArray[Any]] = []
@@ -218,7 +223,7 @@ def score_candidates(
         line.update(0.7 + 0.1 * start / len(kernels), "scores")
     choice = choose(_joined(losses) if useful else None, labelled, pool, rng)
     nested = None
-    if useful:
+    if useful and judge:
         line.update(0.8, "expected error")
         if keep_all:
             models = candidates_of(np.concatenate(kept), labelled.Y)
