@@ -56,7 +56,7 @@ class TestEveryKernel:
         names = [kernel.name for kernel in bank.kernels]
         # 50 whitened components of 30 and one-vector graphs do not exist here.
         assert len(names) == len(set(names))
-        assert len(names) == 66 - 1
+        assert len(names) == 72 - 1
 
     def test_symmetric_psd_centred_and_scaled(self, bank):
         everything = np.arange(bank.n_rows)

@@ -80,7 +80,7 @@ class TestChoose:
         assert chosen.weights[chosen.baseline] >= choice.INSURANCE
 
     def test_insurance_falls_with_the_evidence_against_it(self, rng):
-        """A supervised kernel of pure noise is all but left out, an equal one is not."""
+        """A supervised kernel of noise is all but left out, an equal one is not."""
         kernels, labelled, pool = problem(rng, 40, few=False)
         pool = pool._replace(supervised=np.repeat([False, True, False], 2))
         models = models_of(kernels, labelled.Y, np.arange(40))

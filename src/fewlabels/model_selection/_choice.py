@@ -46,7 +46,7 @@ INSURANCE_DECAY = 2.0
 # Of candidates about equal the smoother one: a decade of ridge is worth this share of
 # the ranks. Small ridges spoil graph kernels around an odd label, and few labels do not
 # show it.
-SMOOTHNESS = 0.015
+SMOOTHNESS = 0.03
 # From so many classes on, an outer block takes one label of every class.
 MANY_CLASSES = 5
 N_OUTER = 20

@@ -51,6 +51,7 @@ IN_WORDS = {
     "clusters": "clusters",
     "graph vectors": "the neighbour graph",
     "graph filter": "the neighbour graph",
+    "unit filter": "the neighbour graph",
     "deformed linear": "functions that are smooth along the neighbour graph",
     "deformed rbf": "functions that are smooth along the neighbour graph",
     "geodesic": "paths through the neighbour graph",
