@@ -390,14 +390,16 @@ def table(path):
         print(" | ".join(cells))
 
 
-def drop(wanted, sizes, n_splits):
+def drop(path, wanted, sizes, n_splits):
     """Mean error with every family of kernels left out of the bank in turn."""
     from fewlabels.model_selection import _chooser
 
     families = list(_chooser.IN_WORDS)
-    print(" | ".join(["set", "labels", "all", *families]))
+    header = ["set", "n_labels", "n_splits", "all", *families]
+    print(" | ".join(header))
+    done = {(line["set"], int(line["n_labels"])) for line in read(path)}
     for name, n_labels in SETTINGS:
-        if name not in wanted or n_labels not in sizes:
+        if name not in wanted or n_labels not in sizes or (name, n_labels) in done:
             continue
         X, y, splits = data_of(name, n_labels)
         model, _ = bank_of(name, X.shape[0], "default")
@@ -412,7 +414,13 @@ def drop(wanted, sizes, n_splits):
                 errors.append(100 * np.mean(model.transduction_[rows] != y[rows]))
             cells.append(f"{np.mean(errors):.1f}")
         model._bank.kernels = everything
-        print(" | ".join([name, str(n_labels), *cells]), flush=True)
+        line = [name, str(n_labels), str(min(n_splits, len(splits))), *cells]
+        print(" | ".join(line), flush=True)
+        fresh = not path.exists()
+        with path.open("a", newline="") as handle:
+            csv.writer(handle, lineterminator="\n").writerows(
+                [header, line] if fresh else [line]
+            )
 
 
 def main(arguments=None):
@@ -436,7 +444,7 @@ def main(arguments=None):
     elif given.what == "table":
         table(path)
     else:
-        drop(wanted, sizes, given.splits)
+        drop(given.out / "chooser_drop.csv", wanted, sizes, given.splits)
 
 
 if __name__ == "__main__":
