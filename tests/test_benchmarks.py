@@ -345,10 +345,15 @@ class TestChooser:
         chooser.main(call)
         assert lines_of(tmp_path / "chooser_splits.csv") == lines
 
-    def test_families_are_dropped_one_by_one(self, chooser, capsys):
-        chooser.main(["drop", "--sets", "toy", "--splits", "1"])
+    def test_families_are_dropped_one_by_one(self, chooser, tmp_path, capsys):
+        call = ["drop", "--sets", "toy", "--splits", "1", "--out", str(tmp_path)]
+        chooser.main(call)
         header, line = capsys.readouterr().out.strip().split("\n")
         assert len(header.split(" | ")) == len(line.split(" | "))
+        lines = lines_of(tmp_path / "chooser_drop.csv")
+        assert list(lines[0].values()) == line.split(" | ")
+        chooser.main(call)
+        assert lines_of(tmp_path / "chooser_drop.csv") == lines
 
 
 def test_transfer_benchmark_runs(tmp_path):

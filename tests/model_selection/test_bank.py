@@ -12,7 +12,13 @@ from scipy.spatial.distance import cdist
 
 from fewlabels.graphs import graph_laplacian, nearest_neighbors, similarity_graph
 from fewlabels.model_selection._bank import BANKS, KernelBank
-from fewlabels.model_selection._bank_arrays import RowScaling, row_digests
+from fewlabels.model_selection._bank_arrays import (
+    Components,
+    GraphVectors,
+    RowScaling,
+    View,
+    row_digests,
+)
 
 SMALL = replace(BANKS["default"], cluster_runs=5)
 
@@ -50,7 +56,7 @@ class TestEveryKernel:
         names = [kernel.name for kernel in bank.kernels]
         # 50 whitened components of 30 and one-vector graphs do not exist here.
         assert len(names) == len(set(names))
-        assert len(names) == 66 - 1
+        assert len(names) == 72 - 1
 
     def test_symmetric_psd_centred_and_scaled(self, bank):
         everything = np.arange(bank.n_rows)
@@ -106,8 +112,13 @@ class TestNewRows:
         "deformed rbf",
     )
 
-    def test_training_rows_as_new_rows(self, bank, rows):
-        """Functions of the row alone do not know whether it was in the training set."""
+    def test_training_rows_as_new_rows(self, bank, rows, monkeypatch):
+        """Functions of the row alone do not know whether it was in the training set.
+
+        But for the stretch of components, which only new rows need.
+        """
+        parts = bank.sources["components"]
+        monkeypatch.setattr(parts, "_stretch", np.ones_like(parts._stretch))
         coef = np.array([[1.0], [-1.0], [0.5]])
         (old,) = bank.training_views()
         (new,) = bank.new_views(rows)
@@ -138,6 +149,42 @@ class TestNewRows:
             function = kernel.outputs(bank.sources, np.array([0, 1, 2]), coef)
             a, b = function(old)[:, 0], function(new)[:, 0]
             assert np.corrcoef(a, b)[0, 1] > 0.9, kernel.name
+
+    @pytest.mark.parametrize("n_columns", [20, 400, 2500])
+    def test_components_of_new_rows_are_as_long_as_those_of_training_rows(
+        self, n_columns
+    ):
+        """With many columns, training rows lie further out along their directions."""
+        rng = np.random.default_rng(0)
+        signal = np.zeros(n_columns)
+        signal[:5] = [8.0, 6.0, 5.0, 4.0, 3.0]
+        X = rng.normal(size=(2000, n_columns)) * np.sqrt(1 + signal**2)
+        parts = Components(X[:1000], 30, np.random.RandomState(0))
+        view = View({"components": parts}, rows=X[1000:])
+        shares = view["components"].std(axis=0) / parts.train.std(axis=0)
+        if n_columns == 20:
+            assert parts._stretch.max() < 1.15
+        else:
+            # A little too long, as rows are held out of fewer than there are.
+            assert_allclose(shares, 1.05, atol=0.2)
+        if n_columns == 2500:  # and it would not do without
+            assert (shares / parts._stretch)[10:].max() < 0.5
+
+    def test_new_rows_have_the_neighbours_they_would_have_had(self, rows):
+        """A row is joined to its nearest ones, and to rows that it is nearest to."""
+        distances, indices = nearest_neighbors(rows[1:], n_neighbors=15)
+        graph = GraphVectors(distances, indices, 3, 20, np.random.RandomState(0))
+        to_first = cdist(rows[:1], rows[1:])[0]
+        order = np.argsort(to_first)[:15]
+        view = View({"graph": graph}, rows=rows[:1])
+        view._cache["neighbors"] = to_first[order][None], order[None]
+        W = similarity_graph(rows, n_neighbors=3, bandwidth=graph._bandwidth).toarray()
+        w = W[0, 1:].copy()
+        w[np.setdiff1d(np.arange(w.size), order)] = 0
+        expected = (w / np.sqrt(w.sum() * graph._degrees)) @ graph.train
+        expected /= np.maximum(1 - graph.eigenvalues, 0.2)
+        assert np.count_nonzero(w) > 3
+        assert_allclose(view["graph"][0], expected, atol=1e-10)
 
     def test_known_rows(self, bank, rows):
         found = bank.known_rows(np.vstack([rows[5:7], rows[:1] + 1e-9]))

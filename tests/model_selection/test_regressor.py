@@ -74,6 +74,10 @@ def test_other_targets_on_the_same_bank(fitted):
     fresh = FewLabelsRegressor(bank="fast", random_state=0).fit(X, y)
     model = FewLabelsRegressor(bank="fast", random_state=0).fit(X, t).refit_labels(y)
     assert_allclose(model.predict(X), fresh.predict(X))
+    model.refit_labels(y, judge=False)
+    assert_allclose(model.predict(X), fresh.predict(X))
+    assert not model.expected_error_.is_known
+    assert not model.baseline_error_.is_known
     with pytest.raises(ValueError, match="fit has seen 500 rows"):
         model.refit_labels(y[1:])
 

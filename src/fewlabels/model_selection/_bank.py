@@ -65,6 +65,8 @@ class BankSettings:
         Numbers of leading eigenvectors.
     powers : tuple of int
         Exponents p of (r + 0.1)^-p.
+    unit_powers : tuple of (int, float)
+        Exponents p and offsets o of (r + o)^-p with a diagonal of ones.
     deformations : tuple of float
         Weights of the graph in deformed kernels.
     rank : int
@@ -95,6 +97,7 @@ class BankSettings:
     graphs: tuple[int, ...] = (3, 5, 10)
     vectors: tuple[int, ...] = (2, 3, 5, 10, 20, 50)
     powers: tuple[int, ...] = (1, 2, 4)
+    unit_powers: tuple[tuple[int, float], ...] = ((2, 0.1), (4, 0.5))
     deformations: tuple[float, ...] = (0.1, 10.0)
     rank: int = 500
     n_vectors: int = 100
@@ -386,6 +389,14 @@ class KernelBank:
                 "graph filter",
                 source,
                 scales=(r + _OFFSET) ** (-p / 2),
+            )
+        for p, offset in self.settings.unit_powers:
+            yield FeatureKernel(
+                f"graph {k}, unit power {p}",
+                "unit filter",
+                source,
+                scales=(r + offset) ** (-p / 2),
+                unit_rows=True,
             )
         yield FeatureKernel(
             f"graph {k}, heat",

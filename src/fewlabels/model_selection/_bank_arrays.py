@@ -16,6 +16,7 @@ from scipy import linalg
 from scipy.sparse import csr_array, diags_array, issparse
 from scipy.sparse.csgraph import connected_components, dijkstra
 from sklearn.cluster import KMeans
+from sklearn.isotonic import isotonic_regression
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
@@ -215,6 +216,11 @@ class Rows(Source):
 class Components(Source):
     """Principal components, from the covariance or by a randomised sketch.
 
+    Rows that took part in finding directions lie further out along them than new rows
+    of the same kind do, much further where there are more columns than rows. New rows
+    are stretched by what rows held out for this purpose were short of, so that their
+    neighbours are the right ones.
+
     Parameters
     ----------
     rows : {ndarray, csr_array} of shape (n_rows, n_features)
@@ -222,39 +228,49 @@ class Components(Source):
     n_components : int
         At most so many.
     rng : RandomState
-        Of the sketch.
+        Of the sketch, and of the rows held out.
     """
 
     COVARIANCE_COLUMNS = 2000
     SAMPLED_ROWS = 20_000
+    # Rows held out, as a share, and how many there must be to learn from them.
+    HELD_OUT = 0.2
+    MIN_HELD_OUT = 20
+    MAX_STRETCH = 3.0
 
     def __init__(self, rows: Any, n_components: int, rng: Any) -> None:
-        n, d = rows.shape
-        self._mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
-        if not issparse(rows) and d <= self.COVARIANCE_COLUMNS and d <= 2 * n:
-            sample = rows
-            if n > self.SAMPLED_ROWS:
-                sample = rows[rng.choice(n, self.SAMPLED_ROWS, replace=False)]
-            centred = sample - self._mean.astype(rows.dtype)
-            covariance = (centred.T @ centred).astype(np.float64) / sample.shape[0]
-            variance, basis = linalg.eigh(covariance)
-            variance, basis = variance[::-1], basis[:, ::-1]
-        else:
-            variance, basis = self._sketch(rows, n_components, rng)
+        self._mean, variance, basis = self._directions(rows, n_components, rng)
         floor = 1e-10 if rows.dtype == np.float64 else 1e-6
         keep = variance > floor * variance.max(initial=0.0)
         keep[n_components:] = False
         self._basis = basis[:, keep].astype(rows.dtype)
         self.deviations = np.sqrt(variance[keep])
         self.train = self._project(rows)
+        self._stretch = self._missing(rows, rng).astype(rows.dtype)
 
-    def _sketch(
+    def _directions(
         self, rows: Any, n_components: int, rng: Any
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Find the mean, and variances and directions in falling order."""
+        n, d = rows.shape
+        mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
+        if issparse(rows) or d > self.COVARIANCE_COLUMNS or d > 2 * n:
+            return mean, *self._sketch(rows, mean.astype(rows.dtype), n_components, rng)
+        sample = rows
+        if n > self.SAMPLED_ROWS:
+            sample = rows[rng.choice(n, self.SAMPLED_ROWS, replace=False)]
+        centred = sample - mean.astype(rows.dtype)
+        covariance = (centred.T @ centred).astype(np.float64) / sample.shape[0]
+        variance, basis = linalg.eigh(covariance)
+        return mean, variance[::-1], basis[:, ::-1]
+
+    @staticmethod
+    def _sketch(
+        rows: Any, mean: NDArray[Any], n_components: int, rng: Any
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Leading directions by randomised subspace iteration, centring implicitly."""
         n, d = rows.shape
         size = min(n_components + 20, n, d)
-        mean = self._mean.astype(rows.dtype)
         Q = rng.standard_normal((d, size)).astype(rows.dtype)
         for _ in range(5):
             P = rows @ Q - mean @ Q
@@ -265,11 +281,32 @@ class Components(Source):
         variance, V = linalg.eigh((P.T @ P).astype(np.float64) / n)
         return variance[::-1], Q @ V[:, ::-1]
 
+    def _missing(self, rows: Any, rng: Any) -> NDArray[Any]:
+        """Factors by which components of new rows are too short, at least 1."""
+        n, rank = rows.shape[0], self.deviations.size
+        n_held = int(self.HELD_OUT * n)
+        stretch = np.ones(rank)
+        if n_held < self.MIN_HELD_OUT or n > self.SAMPLED_ROWS:
+            return stretch
+        order = rng.permutation(n)
+        held, rest = rows[order[:n_held]], rows[order[n_held:]]
+        mean, variance, basis = self._directions(rest, rank, rng)
+        found = min(rank, variance.size)
+        basis = basis[:, :found].astype(rows.dtype)
+        lengths = held @ basis - (mean @ basis).astype(rows.dtype)
+        square = np.mean(np.square(lengths), axis=0, dtype=np.float64)
+        shares = square / np.maximum(variance[:found], np.finfo(float).tiny)
+        # Shares fall along the components, and single ones are uncertain.
+        shares = isotonic_regression(shares, increasing=False)
+        stretch[:found] = np.clip(shares**-0.5, 1.0, self.MAX_STRETCH)
+        stretch[found:] = stretch[found - 1] if found else 1.0
+        return stretch
+
     def _project(self, rows: Any) -> NDArray[Any]:
         return rows @ self._basis - (self._mean @ self._basis).astype(rows.dtype)
 
     def new(self, view: "View") -> NDArray[Any]:
-        return self._project(view.rows)
+        return self._project(view.rows) * self._stretch
 
 
 class Clusters(Source):
@@ -327,7 +364,10 @@ class GraphVectors(Source):
     r"""Leading eigenvectors of the normalised Laplacian of a neighbour graph.
 
     New rows get :math:`u(x) = \sum_j w_{xj} u_j / \sqrt{d_x d_j} / (1 - \lambda)` over
-    their neighbours, which holds on training rows with their own neighbours.
+    their neighbours, which holds on training rows with their own neighbours. As in the
+    graph, these are the nearest rows and those to which the row would be among the
+    nearest, as far as the search finds them: without the latter, new rows would have
+    smaller degrees than training rows, and smaller eigenvectors.
 
     Parameters
     ----------
@@ -352,6 +392,7 @@ class GraphVectors(Source):
         n = distances.shape[0]
         self.n_neighbors = k
         self._bandwidth = auto_bandwidth(distances[:, :k])
+        self._reach = distances[:, k - 1].copy()
         W = graph_from_neighbors(
             distances, indices, n_neighbors=k, bandwidth=self._bandwidth
         )
@@ -380,9 +421,11 @@ class GraphVectors(Source):
         return self.eigenvalues / (unit if unit > 1e-9 else 1.0)
 
     def new(self, view: "View") -> NDArray[Any]:
-        distances, indices = view.neighbors
-        d, near = distances[:, : self.n_neighbors], indices[:, : self.n_neighbors]
+        d, near = view.neighbors
         w = np.maximum(np.exp(-(d**2) / (2 * self._bandwidth**2)), WEIGHT_FLOOR)
+        joined = d <= self._reach[near]
+        joined[:, : self.n_neighbors] = True
+        w = np.where(joined, w, 0)
         w = w / np.sqrt(w.sum(axis=1, keepdims=True) * self._degrees[near])
         n = self.train.shape[0]
         indptr = np.arange(near.shape[0] + 1) * near.shape[1]

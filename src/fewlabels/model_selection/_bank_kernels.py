@@ -35,7 +35,8 @@ class BankKernel:
         Unique in the bank.
     family : str
         What it is built on: "linear", "rbf", "components", "clusters", "graph
-        vectors", "graph filter", "deformed linear", "deformed rbf" or "geodesic".
+        vectors", "graph filter", "unit filter", "deformed linear", "deformed rbf" or
+        "geodesic".
     """
 
     name: str

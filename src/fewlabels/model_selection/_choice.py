@@ -39,11 +39,14 @@ USUAL_TEMPERATURE = 3.0
 N_HALVES = 20
 N_FIFTHS = 2
 N_DRAWS = 100
+# Share of the supervised output, where held-out rows do not speak against it; every
+# so many standard errors by which its log-loss is larger divide the share by e.
 INSURANCE = 0.1
+INSURANCE_DECAY = 2.0
 # Of candidates about equal the smoother one: a decade of ridge is worth this share of
 # the ranks. Small ridges spoil graph kernels around an odd label, and few labels do not
 # show it.
-SMOOTHNESS = 0.015
+SMOOTHNESS = 0.03
 # From so many classes on, an outer block takes one label of every class.
 MANY_CLASSES = 5
 N_OUTER = 20
@@ -52,6 +55,7 @@ EFFECTIVE = 0.7
 LEVEL = 0.9
 # No class of a row is certain or impossible.
 PROBABILITY_FLOOR = 1e-4
+NOT_JUDGED = "refit_labels was asked not to judge (judge=False)"
 
 
 @dataclass(frozen=True)
@@ -233,7 +237,8 @@ def choose(
     """Weigh candidates by their losses.
 
     Ranks under the Bayesian bootstrap give weights; with more than a few labels these
-    are then stacked, and the best supervised candidate is mixed in.
+    are then stacked, and the best supervised candidate is mixed in, the less so the
+    more certainly it is worse on held-out rows.
 
     Parameters
     ----------
@@ -263,19 +268,41 @@ def choose(
     if not labelled.few:
         sums += SMOOTHNESS * len(used) * sums.shape[1] * pool.decades_below
     weights = decayed_weights(sums, pool.n_ridges, decay)
+    held = None
     if not labelled.few and losses.many_log is not None:
         means = losses.many_log @ labelled.importance
         best = means.argmin(axis=1)
-        chosen = losses.many_log[np.arange(best.size), best]
-        weights = stacked_weights(np.exp(-chosen), weights, labelled.importance)
+        held = losses.many_log[np.arange(best.size), best]
+        weights = stacked_weights(np.exp(-held), weights, labelled.importance)
     baseline = -1
     if pool.supervised.any():
         plain = rank_sums(used, labelled.importance[None])[0]
         baseline = int(np.where(pool.supervised, plain, np.inf).argmin())
         if not labelled.few:
-            weights = (1 - INSURANCE) * weights
-            weights[baseline] += INSURANCE
+            share = INSURANCE
+            if held is not None:
+                excess = held[baseline] + np.log(weights @ np.exp(-held))
+                share *= _plausibility(excess, labelled.importance)
+            weights = (1 - share) * weights
+            weights[baseline] += share
     return Choice(weights, baseline, losses)
+
+
+def _plausibility(excess: NDArray[Any], importance: NDArray[Any]) -> float:
+    """1 where a loss is not in excess, near 0 where it surely is.
+
+    Parameters
+    ----------
+    excess : ndarray of shape (l,)
+        By how much the loss of every row is larger than that of the average.
+    importance : ndarray of shape (l,)
+        Weights of the rows, of mean 1.
+    """
+    error = np.std(importance * excess, ddof=1) / np.sqrt(excess.size)
+    mean = float(np.mean(importance * excess))
+    if mean <= 0:
+        return 1.0
+    return float(np.exp(-mean / (INSURANCE_DECAY * max(error, 1e-12))))
 
 
 class Nested(NamedTuple):

@@ -25,6 +25,7 @@ from fewlabels.model_selection._bank import BANK_CONSTRAINTS, build_bank
 from fewlabels.model_selection._choice import (
     EFFECTIVE,
     FEW,
+    NOT_JUDGED,
     ErrorEstimate,
     Labelled,
     best_temperature,
@@ -48,6 +49,7 @@ IN_WORDS = {
     "clusters": "clusters",
     "graph vectors": "the neighbour graph",
     "graph filter": "the neighbour graph",
+    "unit filter": "the neighbour graph",
     "deformed linear": "functions that are smooth along the neighbour graph",
     "deformed rbf": "functions that are smooth along the neighbour graph",
     "geodesic": "paths through the neighbour graph",
@@ -258,10 +260,9 @@ class FewLabelsClassifier(PartialLabelClassifier):
         if judge:
             self._keep_judgement(scored, labels)
         else:
-            note = "it was not asked for"
-            unknown = ErrorEstimate(np.nan, 0.0, 1.0, note)
+            unknown = ErrorEstimate(np.nan, 0.0, 1.0, NOT_JUDGED)
             self.expected_error_ = self.baseline_error_ = unknown
-            self.gain_ = ErrorEstimate(np.nan, -1.0, 1.0, note)
+            self.gain_ = ErrorEstimate(np.nan, -1.0, 1.0, NOT_JUDGED)
         line.update(1.0)
 
     def _labelled(self, codes: NDArray[np.intp], groups: NDArray[np.intp]) -> Labelled:

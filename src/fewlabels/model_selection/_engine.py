@@ -220,7 +220,7 @@ def score_candidates(
     seed = rng.randint(2**31)  # all candidates meet the same blocks
     bytes_per_kernel = 8 * RIDGES.size * n_labeled**2
     per_chunk = max(1, CHUNK_BYTES // bytes_per_kernel)
-    keep_all = bytes_per_kernel * len(kernels) <= NESTED_BYTES
+    keep_all = judge and bytes_per_kernel * len(kernels) <= NESTED_BYTES
     losses: list[Losses] = []
     coefs = [np.empty((0, n_labeled, labelled.Y.shape[1]))]
     kept: list[NDArray[Any]] = []

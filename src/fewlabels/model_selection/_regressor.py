@@ -16,7 +16,13 @@ from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels._sklearn import fit_context
 from fewlabels.model_selection._bank import BANK_CONSTRAINTS, build_bank
-from fewlabels.model_selection._choice import FEW, Labelled, root_mean_square
+from fewlabels.model_selection._choice import (
+    FEW,
+    NOT_JUDGED,
+    ErrorEstimate,
+    Labelled,
+    root_mean_square,
+)
 from fewlabels.model_selection._engine import (
     candidate_table,
     fit_models,
@@ -131,13 +137,17 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
             self._fit_targets(targets, line)
         return self
 
-    def refit_labels(self, y: ArrayLike) -> Self:
+    def refit_labels(self, y: ArrayLike, *, judge: bool = True) -> Self:
         """Learn from other targets for the same rows; the bank stays.
 
         Parameters
         ----------
         y : array-like of shape (n_samples,)
             Targets with holes for the rows of `fit`.
+        judge : bool, default=True
+            Whether to estimate errors, which takes most of the time. Without it
+            predictions are the same, and `expected_error_` and `baseline_error_` are
+            unknown.
 
         Returns
         -------
@@ -153,10 +163,12 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
                 "without one."
             )
         with ProgressLine(self.progress, type(self).__name__) as line:
-            self._fit_targets(targets, line)
+            self._fit_targets(targets, line, judge=judge)
         return self
 
-    def _fit_targets(self, targets: NDArray[Any], line: ProgressLine) -> None:
+    def _fit_targets(
+        self, targets: NDArray[Any], line: ProgressLine, *, judge: bool = True
+    ) -> None:
         rng = np.random.RandomState(self._label_seed)
         rows = np.flatnonzero(~np.isnan(targets))
         self.labeled_indices_ = rows
@@ -172,7 +184,7 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
             few=rows.size <= FEW,
             regression=True,
         )
-        scored = score_candidates(self._bank, labelled, rng, line)
+        scored = score_candidates(self._bank, labelled, rng, line, judge=judge)
         self._model, self.baseline_ = fit_models(
             self._bank,
             labelled,
@@ -184,12 +196,16 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
         for model in (self._model, self.baseline_):
             model.rescale(self._unit, self._mean)
         self.candidates_ = candidate_table(self._bank, scored)
-        nothing = np.full(scored.labelled.Y.shape, np.nan)
-        held, held_baseline = scored.nested or (nothing, nothing)
-        self.expected_error_ = root_mean_square(held, scored.labelled, self._unit)
-        self.baseline_error_ = root_mean_square(
-            held_baseline, scored.labelled, self._unit
-        )
+        if judge:
+            nothing = np.full(scored.labelled.Y.shape, np.nan)
+            held, held_baseline = scored.nested or (nothing, nothing)
+            self.expected_error_ = root_mean_square(held, scored.labelled, self._unit)
+            self.baseline_error_ = root_mean_square(
+                held_baseline, scored.labelled, self._unit
+            )
+        else:
+            unknown = ErrorEstimate(np.nan, 0.0, np.inf, NOT_JUDGED, percent=False)
+            self.expected_error_ = self.baseline_error_ = unknown
         self.transduction_ = targets.copy()
         holes = np.isnan(targets)
         outputs = self._model.training_outputs[self._bank.index, 0]
