@@ -68,7 +68,7 @@ class TestOnMoons:
         *_, model = fitted
         table = model.candidates_
         assert {len(column) for column in table.values()} == {
-            (66 - 7) * 5
+            (72 - 7) * 5
         }  # of two columns
         assert_allclose(table["weight"].sum(), 1)
         best = table["weight"].argmax()
