@@ -231,7 +231,7 @@ def test_spectral_benchmark_runs():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     rows = module.main(1000)
-    assert len(rows) == 3 * len(module.SETS)
+    assert len(rows) == 4 * len(module.SETS)
     found = {(r["data"], r["estimator"][:7]): float(r["accuracy"][:-2]) for r in rows}
     assert found["blobs", "Nystrom"] > found["blobs", "scikit-"] - 1
     assert found["moons, noise 0.05", "Nystrom"] > 99

@@ -169,8 +169,9 @@ def spectral_relaxation(
     >>> result = spectral_relaxation(W, 2, norm=None)
     >>> result.eigenvalues.round(3)
     array([0.   , 0.095])
-    >>> (result.vectors[:, 1] > 0).astype(int)
-    array([0, 0, 1, 1])
+    >>> u = result.vectors[:, 1]
+    >>> u * u[0] > 0  # on the side of the first vertex
+    array([ True,  True, False, False])
     """
     if norm not in NORMS:
         raise ValueError(f"norm={norm!r} must be one of {NORMS}.")
