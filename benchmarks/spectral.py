@@ -54,11 +54,15 @@ def accuracy(y, labels):
 
 
 def timed(model, X):
-    start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        labels = model.fit(X).labels_
-    return labels, time.perf_counter() - start
+    """Clusters, and the least of three times: noise only adds."""
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            labels = model.fit(X).labels_
+        times.append(time.perf_counter() - start)
+    return labels, min(times)
 
 
 def models(n_clusters, width):

@@ -27,7 +27,7 @@ class Assignment(NamedTuple):
 
 
 # Up to so many rows for every cluster, all runs of k-means get all rows.
-SAMPLE_PER_CLUSTER = 2000
+SAMPLE_PER_CLUSTER = 1000
 
 
 def _by_kmeans(rows: NDArray[Any], n_clusters: int, n_init: int, rng: Any) -> Any:

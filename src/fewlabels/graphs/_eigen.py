@@ -122,8 +122,10 @@ def _lanczos(A: Any, null: csr_array, k: int, **arpack: Any) -> NDArray[Any]:
     return _arpack(flipped, null, k, max(2 * k + 1, 40), **arpack)
 
 
-def _shift_invert(A: Any, null: csr_array, k: int, **arpack: Any) -> NDArray[Any]:
-    factor = shifted_factor(A)
+def _shift_invert(
+    A: Any, null: csr_array, k: int, factor: Any = None, **arpack: Any
+) -> NDArray[Any]:
+    factor = shifted_factor(A) if factor is None else factor
 
     def inverted(x: NDArray[Any]) -> NDArray[Any]:
         return deflated(null, factor.solve(deflated(null, x)))

@@ -21,8 +21,9 @@ from fewlabels.graphs._eigen_parts import (
 COARSEST = 3000
 # Fewer vertices per vector cannot tell the vectors apart.
 RESOLUTION = 10
-# Vectors beyond those wanted, if not fewer are: the last of a block converges slowly.
-GUARDS = 2
+# Vectors beyond those wanted, for fine and for rough accuracies: the last of a block
+# converges slowly.
+GUARDS, ROUGH_GUARDS = 2, 1
 # And a vector from random numbers: a coarser graph knows nothing of what lies within
 # its stars, and little of components of a few stars.
 SCOUTS = 1
@@ -223,7 +224,7 @@ def multilevel(
     Neighbours are joined until the graph is small; there `direct` finds the
     eigenvectors, which are carried back level by level, smoothed and corrected.
     """
-    n_vectors = k + min(k, GUARDS)
+    n_vectors = k + (GUARDS if tol < FINE else ROUGH_GUARDS)
     levels = []
     while A.shape[0] > COARSEST:
         level = coarser(A, null)
@@ -238,7 +239,7 @@ def multilevel(
     if not levels:
         return direct(A, null, k, tol=tol, max_iter=max_iter, rng=rng)
     factor = shifted_factor(A)
-    X = direct(A, null, n_vectors, tol=1e-2, max_iter=1000, rng=rng)
+    X = direct(A, null, n_vectors, factor, tol=1e-2, max_iter=1000, rng=rng)
     cycle = VCycle(levels, factor, null)
     for level in reversed(levels):
         scaled = csr_array(level.A * level.scale)
