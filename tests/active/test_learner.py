@@ -22,7 +22,7 @@ from fewlabels.active import (
     least_confidence,
     margin,
 )
-from fewlabels.active._learner import upsampled_rows
+from fewlabels.active._loop import upsampled_rows
 from fewlabels.datasets import hide_labels, make_moons
 
 LEARNERS = [

@@ -2,8 +2,10 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from fewlabels.active._active_elm import ActiveELMClassifier
 from fewlabels.active._activeml import ActiveMLSampling
 from fewlabels.active._base import Query, QueryStrategy
+from fewlabels.active._co_active import CoActiveLearner
 from fewlabels.active._elm import (
     ELMClassifier,
     ELMRegressor,
@@ -23,12 +25,8 @@ from fewlabels.active._few_labels import (
     Member,
     ensemble_members,
 )
-from fewlabels.active._learner import (
-    ActiveELMClassifier,
-    ActiveLearner,
-    CoActiveLearner,
-    QueryRound,
-)
+from fewlabels.active._learner import ActiveLearner
+from fewlabels.active._loop import QueryRound
 from fewlabels.active._opposite_pair import OppositePair, find_opposite_pair
 from fewlabels.active._strategies import (
     ClusterCoverage,
