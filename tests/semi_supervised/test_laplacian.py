@@ -29,7 +29,7 @@ from fewlabels.semi_supervised import (
     LaplacianSVC,
     RLSClassifier,
 )
-from fewlabels.semi_supervised import _laplacian as module
+from fewlabels.semi_supervised import _laplacian_base as module
 
 SOLVERS = [
     (LaplacianSVC, "newton"),

@@ -36,10 +36,8 @@ from fewlabels.kernels import (
 )
 from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
 from fewlabels.semi_supervised._base import KernelClassifier, as_decision
-from fewlabels.semi_supervised._laplacian import (
-    _CONSTRAINTS,
-    LaplacianRLSClassifier,
-)
+from fewlabels.semi_supervised._laplacian import LaplacianRLSClassifier
+from fewlabels.semi_supervised._laplacian_base import LAPLACIAN_CONSTRAINTS
 from fewlabels.semi_supervised._laplacian_deformed import (
     LowRankFactor,
     laplacian_factor,
@@ -161,9 +159,9 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         "gammas": ["array-like", None],
         "gammas_A": ["array-like", None],
         "gammas_I": ["array-like", None],
-        "scaling": _CONSTRAINTS["scaling"],
+        "scaling": LAPLACIAN_CONSTRAINTS["scaling"],
         "n_neighbors": ["array-like"],
-        "laplacian": _CONSTRAINTS["laplacian"],
+        "laplacian": LAPLACIAN_CONSTRAINTS["laplacian"],
         "laplacian_powers": ["array-like"],
         "scoring": [StrOptions(set(_SCORES))],
         "fit_intercept": ["boolean"],
