@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import deviations
+from fewlabels._sklearn import fit_context
 
 
 class PenalizedSolution(NamedTuple):
@@ -169,3 +170,37 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
         known = ~np.isnan(truth)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return r2_score(truth[known], self.predict(X)[known], sample_weight=weights)
+
+
+class PenalizedRegressor(LinearRegressor):
+    """Least squares plus `alpha` times a penalty; a subclass names the solver."""
+
+    alpha: float
+
+    def _solve(
+        self, X: NDArray[np.float64], y: NDArray[np.float64], penalty: float
+    ) -> PenalizedSolution:
+        raise NotImplementedError
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit the coefficients.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Targets; rows where it is NaN are left out.
+
+        Returns
+        -------
+        self : object
+            The fitted regressor.
+        """
+        data = self._center(X, y)
+        coef, self.n_iter_, self.violation_ = self._solve(
+            data.X, data.y, self.alpha * data.y.size
+        )
+        self._keep(coef, data.X_mean, data.y_mean)
+        return self

@@ -2,16 +2,15 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
 from fewlabels._linalg import thin_svd
-from fewlabels._sklearn import fit_context
 from fewlabels.regression._base import (
-    LinearRegressor,
+    PenalizedRegressor,
     PenalizedSolution,
     check_problem,
     warn_not_converged,
@@ -136,7 +135,7 @@ def _orthogonal_columns(
     return U * lengths, lengths, Vt.T
 
 
-class GroupLasso(LinearRegressor):
+class GroupLasso(PenalizedRegressor):
     r"""Linear regression that keeps or drops features in groups.
 
     .. math::
@@ -215,30 +214,9 @@ class GroupLasso(LinearRegressor):
         self.max_iter = max_iter
         self.tol = tol
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Fit the coefficients.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Targets; rows where it is NaN are left out.
-
-        Returns
-        -------
-        self : object
-            The fitted regressor.
-        """
-        data = self._center(X, y)
-        coef, self.n_iter_, self.violation_ = group_lasso(
-            data.X,
-            data.y,
-            self.alpha * data.y.size,
-            self.groups,
-            tol=self.tol,
-            max_iter=self.max_iter,
+    def _solve(
+        self, X: NDArray[np.float64], y: NDArray[np.float64], penalty: float
+    ) -> PenalizedSolution:
+        return group_lasso(
+            X, y, penalty, self.groups, tol=self.tol, max_iter=self.max_iter
         )
-        self._keep(coef, data.X_mean, data.y_mean)
-        return self

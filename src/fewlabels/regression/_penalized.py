@@ -14,6 +14,7 @@ from sklearn.linear_model import Lasso
 from fewlabels._sklearn import Interval, fit_context
 from fewlabels.regression._base import (
     LinearRegressor,
+    PenalizedRegressor,
     PenalizedSolution,
     check_problem,
     warn_not_converged,
@@ -319,7 +320,7 @@ def nonnegative_garrote(
     return GarroteSolution(factors, factors * b, int(model.n_iter_))
 
 
-class BridgeRegression(LinearRegressor):
+class BridgeRegression(PenalizedRegressor):
     r"""Linear regression with a power of the coefficients as the penalty.
 
     .. math::
@@ -400,36 +401,15 @@ class BridgeRegression(LinearRegressor):
         self.max_iter = max_iter
         self.tol = tol
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Fit the coefficients.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Targets; rows where it is NaN are left out.
-
-        Returns
-        -------
-        self : object
-            The fitted regressor.
-        """
-        data = self._center(X, y)
-        coef, self.n_iter_, self.violation_ = bridge_regression(
-            data.X,
-            data.y,
-            self.alpha * data.y.size,
-            self.gamma,
-            tol=self.tol,
-            max_iter=self.max_iter,
+    def _solve(
+        self, X: NDArray[np.float64], y: NDArray[np.float64], penalty: float
+    ) -> PenalizedSolution:
+        return bridge_regression(
+            X, y, penalty, self.gamma, tol=self.tol, max_iter=self.max_iter
         )
-        self._keep(coef, data.X_mean, data.y_mean)
-        return self
 
 
-class BerhuRegressor(LinearRegressor):
+class BerhuRegressor(PenalizedRegressor):
     r"""Linear regression with the reverse of Huber's function as the penalty.
 
     .. math::
@@ -511,33 +491,12 @@ class BerhuRegressor(LinearRegressor):
         self.max_iter = max_iter
         self.tol = tol
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Fit the coefficients.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows.
-        y : array-like of shape (n_samples,)
-            Targets; rows where it is NaN are left out.
-
-        Returns
-        -------
-        self : object
-            The fitted regressor.
-        """
-        data = self._center(X, y)
-        coef, self.n_iter_, self.violation_ = berhu_regression(
-            data.X,
-            data.y,
-            self.alpha * data.y.size,
-            self.delta,
-            tol=self.tol,
-            max_iter=self.max_iter,
+    def _solve(
+        self, X: NDArray[np.float64], y: NDArray[np.float64], penalty: float
+    ) -> PenalizedSolution:
+        return berhu_regression(
+            X, y, penalty, self.delta, tol=self.tol, max_iter=self.max_iter
         )
-        self._keep(coef, data.X_mean, data.y_mean)
-        return self
 
 
 class NonNegativeGarrote(LinearRegressor):
