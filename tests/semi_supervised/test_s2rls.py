@@ -269,12 +269,44 @@ def test_single_class(rng, kernel):
     ids=["constant", "zero", "duplicates", "more features than rows"],
 )
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.filterwarnings("ignore:The model contradicts its own labelling")
 def test_degenerate_rows(X, kernel):
     y = [0, 1, -1, -1, -1, -1, -1, -1]
     model = S2RLSClassifier(kernel=kernel, random_state=0).fit(X, y)
     assert set(model.transduction_) <= {0, 1}
     assert np.isfinite(model.decision_function(X)).all()
     assert np.isfinite(model.objective_)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_default_regularisation_knows_the_scale(blobs, kernel):
+    """Rows in other units get the same labelling, and the model agrees with it."""
+    X, _, y = blobs
+    X = X - X.mean(axis=0)
+    models = [
+        S2RLSClassifier(kernel=kernel, random_state=0).fit(unit * X, y)
+        for unit in (1.0, 1e-3, 1e3)
+    ]
+    for model in models:
+        assert_array_equal(model.transduction_, models[0].transduction_)
+    assert_array_equal(models[0].predict(X), models[0].transduction_)
+    if kernel == "linear":
+        assert_close(models[2].lam_, 1e6 * models[0].lam_)
+        assert_close(models[0].lam_, 0.005 * np.sum(X**2) / len(X))
+    else:
+        K = rbf_kernel(X, gamma=models[0].kernel_.params["gamma"])
+        assert_close(models[0].lam_, 0.005 * (1 - K.mean()))
+
+
+def test_a_model_that_contradicts_its_labelling_warns():
+    """All outputs of a far too smooth model have the sign of the larger class."""
+    X, y_true = make_gaussian2c(200, 200, random_state=0)
+    y = hide_labels(y_true, per_class=5, random_state=0)
+    with pytest.warns(UserWarning, match="contradicts its own labelling"):
+        smooth = S2RLSClassifier(lam=10.0, balance=0.3, random_state=0).fit(X, y)
+    assert np.mean(smooth.predict(X) == 0) > 0.95
+    with pytest.warns(UserWarning, match="contradicts its own labelling on 50%"):
+        S2RLSClassifier(random_state=0).fit(np.ones((8, 3)), [0, 1] + [-1] * 6)
 
 
 def test_indefinite_kernels_are_refused():

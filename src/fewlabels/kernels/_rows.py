@@ -47,6 +47,13 @@ class KernelRows:
         """Whether predictions need the training rows themselves."""
         return not self.is_factor and not self.kernel.is_precomputed
 
+    @property
+    def spread(self) -> float:
+        """Mean squared distance of the rows from their mean in feature space."""
+        if self.is_factor:
+            return float(self.matrix.var(axis=0).sum())
+        return float(self.matrix.diagonal().mean() - self.matrix.mean())
+
     def centered(self) -> Self:
         """Return the rows relative to their mean in feature space."""
         means = self.matrix.mean(axis=0)

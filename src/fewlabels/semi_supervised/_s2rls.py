@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import warnings
 from itertools import product
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -13,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import (
+    UNLABELED,
     Labels,
     decide,
     label_array,
@@ -48,6 +50,11 @@ _CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": ["random_state"],
     "n_jobs": [Integral, None],
 }
+
+# lam="scale", as a share of the spread of the rows in feature space.
+LAM_SHARE = 0.005
+# A model may contradict this share of its own labelling before there is a warning.
+CONTRADICTION = 0.2
 
 
 class _S2RLSBase(KernelClassifier):
@@ -141,8 +148,10 @@ class S2RLSClassifier(_S2RLSBase):
         Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
         Keyword parameters for a callable kernel.
-    lam : float, default=1.0
-        The regularisation :math:`\lambda`.
+    lam : float or "scale", default="scale"
+        The regularisation :math:`\lambda`. "scale" is 0.005 times the mean squared
+        distance of the rows from their mean in feature space, so that neither the
+        scale of the rows nor the kernel matters.
     lam_unlabeled : float, default=1.0
         Weight :math:`\lambda_u` of the unlabelled rows.
     balance : float, array-like, dict, None or False, default=None
@@ -177,6 +186,8 @@ class S2RLSClassifier(_S2RLSBase):
         Its objective.
     result_ : PartitionResult
         How it was found.
+    lam_ : float
+        The regularisation as a number.
     balance_ : ndarray of shape (n_classes,) or None
         The class shares asked for.
     class_sizes_ : ndarray of shape (n_classes, 2)
@@ -226,7 +237,7 @@ class S2RLSClassifier(_S2RLSBase):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_CONSTRAINTS,
-        "lam": [Interval(Real, 0, None, closed="neither")],
+        "lam": [Interval(Real, 0, None, closed="neither"), StrOptions({"scale"})],
         "lam_unlabeled": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -238,7 +249,7 @@ class S2RLSClassifier(_S2RLSBase):
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        lam: float = 1.0,
+        lam: float | str = "scale",
         lam_unlabeled: float = 1.0,
         balance: Any = None,
         balance_tol: float | None = 0.1,
@@ -288,11 +299,12 @@ class S2RLSClassifier(_S2RLSBase):
         self.classes_ = labels.classes
         self.kernel_, self.features_ = rows.kernel, rows.features
         self.balance_ = class_shares(self.balance, labels)
+        self.lam_ = scaled_lam(rows) if self.lam == "scale" else float(self.lam)
         problem = self._problem(
             rows,
             labels,
             self.balance_,
-            lam=self.lam,
+            lam=self.lam_,
             lam_unlabeled=self.lam_unlabeled,
         )
         result = solve(
@@ -309,10 +321,27 @@ class S2RLSClassifier(_S2RLSBase):
         self.class_sizes_ = sizes[: labels.classes.size]
         self.transduction_ = labels.classes[result.y]
         model: Any = problem.model(result.y)
+        self._warn_contradiction(rows.matrix @ model, labels)
         self.coef_ = model if rows.is_factor else None
         self.dual_coef_ = None if rows.is_factor else model
         self.X_fit_ = X if rows.needs_rows else None
         return self
+
+    def _warn_contradiction(self, outputs: NDArray[Any], labels: Labels) -> None:
+        """Say so where the model would put many of its own rows elsewhere."""
+        answers = decide(as_decision(outputs), labels.classes)
+        wrong = (answers != self.transduction_)[labels.codes == UNLABELED]
+        share = wrong.mean() if wrong.size else 0.0
+        if share > CONTRADICTION:
+            warnings.warn(
+                f"The model contradicts its own labelling on {share:.0%} of the "
+                f"unlabelled rows, so do not trust it on new ones: lam={self.lam_:.3g} "
+                "is too large, or no function of this kernel, which has no intercept, "
+                "can divide the rows in the shares asked for. Try a smaller lam, "
+                "another kernel or another balance.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _start(self, labels: Labels) -> Any:
         """Return the start, in class indices where a class for every row is given."""
@@ -648,6 +677,23 @@ class S2RLSClassifierCV(_S2RLSBase):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return self.best_estimator_.decision_function(X)
+
+
+def scaled_lam(rows: KernelRows) -> float:
+    """Return lam="scale" as a number.
+
+    Parameters
+    ----------
+    rows : KernelRows
+        The training rows.
+
+    Returns
+    -------
+    lam : float
+        A share of their spread in feature space, or of 1 where they are all equal.
+    """
+    spread = rows.spread
+    return LAM_SHARE * (spread if spread > 0 else 1.0)
 
 
 def class_shares(balance: Any, labels: Labels) -> NDArray[np.float64] | None:
