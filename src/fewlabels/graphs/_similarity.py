@@ -90,6 +90,7 @@ KINDS: dict[str, Callable[[NeighborSearch, int, Any, int, Any], csr_array]] = {
 SYMMETRIZE: dict[str, Callable[[csr_array], csr_array]] = {
     "union": lambda W: W.maximum(W.T),
     "mutual": lambda W: W.minimum(W.T),
+    "mean": lambda W: (W + W.T) * W.dtype.type(0.5),
 }
 
 _CONSTRAINTS: dict[str, list[Any]] = {
@@ -244,10 +245,11 @@ def similarity_graph(
         refused beyond 10,000 rows.
     n_neighbors : int, default=10
         Neighbours per row of ``kind="knn"``, fewer than rows.
-    symmetrize : {"union", "mutual"}, default="union"
+    symmetrize : {"union", "mutual", "mean"}, default="union"
         For ``kind="knn"``: keep an edge if one of its ends ("union") or if both
         ("mutual") count the other among the neighbours. The mutual graph often falls
-        apart, see :func:`connectivity`.
+        apart, see :func:`connectivity`. "mean" has the edges of the union, those that
+        are not mutual with half of their weight.
     radius : float, default=None
         Largest distance of ``kind="ball"``, included.
     weight : str or callable, default="heat"
@@ -395,7 +397,7 @@ def graph_from_neighbors(
         Which rows these are.
     n_neighbors : int, default=None
         Use only that many of the k; None uses all.
-    symmetrize : {"union", "mutual"}, default="union"
+    symmetrize : {"union", "mutual", "mean"}, default="union"
         As in :func:`similarity_graph`.
     weight : str or callable, default="heat"
         As in :func:`similarity_graph`.
@@ -456,7 +458,7 @@ class SimilarityGraphTransformer(
         Which rows are joined.
     n_neighbors : int, default=10
         Neighbours per row of ``kind="knn"``, fewer than training rows.
-    symmetrize : {"union", "mutual"}, default="union"
+    symmetrize : {"union", "mutual", "mean"}, default="union"
         When an edge between neighbours is kept; of no effect on `transform`.
     radius : float, default=None
         Largest distance of ``kind="ball"``, included.
