@@ -1,9 +1,9 @@
 """The settings of the literature, shared by the benchmarks.
 
 The sets of the book *Semi-Supervised Learning* with 10 and 100 labels on their own
-splits, G50C, PCMAC and USPST with 50 on theirs, pairs of USPS digits, COIL20, USPS and
-MNIST as a whole, and generated sets. Files come from the folder that FEWLABELS_DATA
-names.
+splits, G50C, PCMAC and USPST with 50 on theirs, other numbers of labels on random ones,
+pairs of USPS digits, COIL20, USPS and MNIST as a whole, and generated sets. Files come
+from the folder that FEWLABELS_DATA names.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -33,18 +33,26 @@ GENERATED = {
     "Gaussian2C": lambda: make_gaussian2c(random_state=0),
     "Gaussian4C": lambda: make_gaussian4c(random_state=0),
 }
+BOOK_LABELS = (10, 100)
+OWN_LABELS = 50
+# The first so many rows are what everyone trains on.
+TRAINING_PART = {"USPS": 7291, "MNIST": 60_000}
 N_RANDOM_SPLITS = 10
+N_DRAWN_SPLITS = 12
 
 
 @cache
 def data_of(name, n_labels):
     """Rows, classes, and the labelled rows of every split."""
     if name in BOOK:
-        bunch = load_ssl_book(name, n_labels)
-        return bunch.data, bunch.target, bunch.splits
-    if name in OWN_SPLITS:
+        given = n_labels in BOOK_LABELS
+        bunch = load_ssl_book(name, n_labels if given else BOOK_LABELS[0])
+    elif name in OWN_SPLITS:
+        given = n_labels == OWN_LABELS
         bunch = OWN_SPLITS[name]()
-        return bunch.data, bunch.target, bunch.splits
+    if name in BOOK or name in OWN_SPLITS:
+        y = bunch.target
+        return bunch.data, y, bunch.splits if given else drawn_splits(y, n_labels)
     if name in GENERATED:
         X, y = GENERATED[name]()
         return X, y, random_splits(y, n_labels)
@@ -73,6 +81,19 @@ def random_splits(y, n_labels):
                 [rng.permutation(np.flatnonzero(y == c))[:per_class] for c in classes]
             )
         )
+    return splits
+
+
+def drawn_splits(y, n_labels):
+    """Draw labels whatever their class, but at least two of each, as the book does."""
+    splits = []
+    for seed in range(N_DRAWN_SPLITS):
+        rng = np.random.RandomState(1000 + seed)
+        while True:
+            labeled = rng.permutation(y.size)[:n_labels]
+            if np.min([np.sum(y[labeled] == c) for c in np.unique(y)]) >= 2:
+                break
+        splits.append(labeled)
     return splits
 
 
