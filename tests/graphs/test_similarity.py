@@ -64,7 +64,7 @@ def assert_graph(W, n, dtype):
 @given(X=rows(), weight=st.sampled_from(sorted(OF_DISTANCE)), data=st.data())
 def test_knn_graph_equals_twin(X, weight, data):
     k = data.draw(st.integers(1, len(X) - 1))
-    symmetrize = data.draw(st.sampled_from(["union", "mutual"]))
+    symmetrize = data.draw(st.sampled_from(["union", "mutual", "mean"]))
     search = nearest_neighbors(X, k)
     W = similarity_graph(
         X, n_neighbors=k, symmetrize=symmetrize, weight=weight, **scale_of(weight)
@@ -116,8 +116,10 @@ def test_mutual_is_part_of_union(rng, weight):
     options = {"n_neighbors": 5, "weight": weight, **scale_of(weight, 0.4)}
     union = similarity_graph(X, **options).toarray()
     mutual = similarity_graph(X, symmetrize="mutual", **options).toarray()
+    mean = similarity_graph(X, symmetrize="mean", **options).toarray()
     assert (mutual <= union).all()
     assert 0 < np.count_nonzero(mutual) < np.count_nonzero(union)
+    assert_close(mean, (union + mutual) / 2)
 
 
 def test_copies_are_joined(rng):

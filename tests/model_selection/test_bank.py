@@ -173,12 +173,15 @@ class TestNewRows:
     def test_new_rows_have_the_neighbours_they_would_have_had(self, rows):
         """A row is joined to its nearest ones, and to rows that it is nearest to."""
         distances, indices = nearest_neighbors(rows[1:], n_neighbors=15)
-        graph = GraphVectors(distances, indices, 3, 20, np.random.RandomState(0))
+        graph = GraphVectors(distances, indices, 3, 0.8, 20, np.random.RandomState(0))
         to_first = cdist(rows[:1], rows[1:])[0]
         order = np.argsort(to_first)[:15]
         view = View({"graph": graph}, rows=rows[:1])
         view._cache["neighbors"] = to_first[order][None], order[None]
-        W = similarity_graph(rows, n_neighbors=3, bandwidth=graph._bandwidth).toarray()
+        assert_allclose(graph._bandwidth, 0.8 * distances[:, :3].mean())
+        W = similarity_graph(
+            rows, n_neighbors=3, symmetrize="mean", bandwidth=graph._bandwidth
+        ).toarray()
         w = W[0, 1:].copy()
         w[np.setdiff1d(np.arange(w.size), order)] = 0
         expected = (w / np.sqrt(w.sum() * graph._degrees)) @ graph.train
@@ -209,7 +212,8 @@ class TestAgainstPlainFormulas:
         assert_allclose(matrix(bank, "squared linear"), normalised(square), atol=1e-8)
 
     def test_graph_kernels(self, bank, rows):
-        W = similarity_graph(rows, n_neighbors=5)
+        width = 0.7 * nearest_neighbors(rows, 5)[0].mean()
+        W = similarity_graph(rows, n_neighbors=5, symmetrize="mean", bandwidth=width)
         lam, U = np.linalg.eigh(graph_laplacian(W, "symmetric").toarray())
         c0 = int(np.count_nonzero(lam < 1e-10))
         lam, U = lam[:60], U[:, :60]  # as many as half of the rows

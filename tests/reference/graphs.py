@@ -22,7 +22,7 @@ def neighbors(X, k):
 
 def symmetrized(directed, symmetrize):
     n = len(directed)
-    choose = {"union": max, "mutual": min}[symmetrize]
+    choose = {"union": max, "mutual": min, "mean": lambda a, b: (a + b) / 2}[symmetrize]
     return np.array(
         [[choose(directed[i][j], directed[j][i]) for j in range(n)] for i in range(n)]
     )

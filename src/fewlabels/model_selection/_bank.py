@@ -59,8 +59,9 @@ class BankSettings:
         Numbers of clusters.
     cluster_runs : int
         Runs of k-means for each.
-    graphs : tuple of int
-        Numbers of neighbours.
+    graphs : tuple of (int, float)
+        Numbers of neighbours, and the width of the weights in units of the mean
+        distance to them: the more neighbours, the more the near ones count.
     vectors : tuple of int
         Numbers of leading eigenvectors.
     powers : tuple of int
@@ -94,7 +95,7 @@ class BankSettings:
     square: bool = True
     clusters: tuple[int, ...] = (2, 4, 8, 16, 32)
     cluster_runs: int = 30
-    graphs: tuple[int, ...] = (3, 5, 10)
+    graphs: tuple[tuple[int, float], ...] = ((3, 1.0), (5, 0.7), (10, 0.5))
     vectors: tuple[int, ...] = (2, 3, 5, 10, 20, 50)
     powers: tuple[int, ...] = (1, 2, 4)
     unit_powers: tuple[tuple[int, float], ...] = ((2, 0.1), (4, 0.5))
@@ -115,7 +116,7 @@ BANKS = {
         square=False,
         clusters=(2, 8, 32),
         cluster_runs=10,
-        graphs=(10,),
+        graphs=((10, 0.5),),
         deformations=(),
         rank=0,
         n_vectors=80,
@@ -332,8 +333,8 @@ class KernelBank:
         self, leading: NDArray[Any], reference: NDArray[np.intp]
     ) -> Iterator[tuple[float, BankKernel | None]]:
         given, n = self.settings, self.n_rows
-        sizes = [k for k in given.graphs if k < n / 2]
-        if not sizes:
+        graphs = [(k, width) for k, width in given.graphs if k < n / 2]
+        if not graphs:
             return
         self._n_neighbors = min(_NEIGHBORS, n - 1)
         distances, indices = self._neighbor_search().kneighbors(self._n_neighbors)
@@ -350,10 +351,12 @@ class KernelBank:
             for _, source in bases:
                 F = self.sources[source].train
                 self._moments[source] = (F.T @ F).astype(np.float64) / n
-        for place, k in enumerate(sizes):
-            graph = GraphVectors(distances, indices, k, given.n_vectors, self._rng)
+        for place, (k, width) in enumerate(graphs):
+            graph = GraphVectors(
+                distances, indices, k, width, given.n_vectors, self._rng
+            )
             self.sources[f"graph {k}"] = graph
-            share = 0.45 + 0.4 * place / len(sizes)
+            share = 0.45 + 0.4 * place / len(graphs)
             for kernel in self._filters(graph, k):
                 yield share, kernel
             for base, source in bases:

@@ -376,6 +376,8 @@ class GraphVectors(Source):
         The neighbour search.
     k : int
         Neighbours to use.
+    width : float
+        Of the Gaussian weights, in units of the mean distance to these neighbours.
     n_vectors : int
         At least so many, as far as there are.
     rng : RandomState
@@ -387,12 +389,13 @@ class GraphVectors(Source):
         distances: NDArray[Any],
         indices: NDArray[Any],
         k: int,
+        width: float,
         n_vectors: int,
         rng: Any,
     ) -> None:
         n = distances.shape[0]
         self.n_neighbors = k
-        self._bandwidth = auto_bandwidth(distances[:, :k])
+        self._bandwidth = width * auto_bandwidth(distances[:, :k])
         self._reach = distances[:, k - 1].copy()
         W = graph_from_neighbors(
             distances,
@@ -429,8 +432,8 @@ class GraphVectors(Source):
         d, near = view.neighbors
         w = np.maximum(np.exp(-(d**2) / (2 * self._bandwidth**2)), WEIGHT_FLOOR)
         # Half a weight for every end that counts the other among its neighbours.
-        halves = (d <= self._reach[near]).astype(w.dtype)
-        halves[:, : self.n_neighbors] += 1
+        halves = 0.5 * (d <= self._reach[near]).astype(w.dtype)
+        halves[:, : self.n_neighbors] += 0.5
         w = w * halves
         w = w / np.sqrt(w.sum(axis=1, keepdims=True) * self._degrees[near])
         n = self.train.shape[0]

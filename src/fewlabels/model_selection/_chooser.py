@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -415,10 +416,17 @@ class FewLabelsClassifier(PartialLabelClassifier):
 def _estimate(
     held: NDArray[Any], labelled: Labelled, outputs: NDArray[Any], temperature: float
 ) -> ErrorEstimate:
-    confidence = None
-    if outputs.shape[0]:
-        confidence = float(probabilities(outputs, temperature).max(axis=1).mean())
-    return expected_error(held, labelled, confidence)
+    n = outputs.shape[0]
+    if n == 0:
+        return expected_error(held, labelled, None)
+    confidence = float(probabilities(outputs, temperature).max(axis=1).mean())
+    estimate = expected_error(held, labelled, confidence)
+    # The error that the interval is to hold is one of whole rows.
+    return replace(
+        estimate,
+        low=np.floor(n * estimate.low) / n,
+        high=np.ceil(n * estimate.high) / n,
+    )
 
 
 def _gain(
