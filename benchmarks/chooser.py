@@ -5,6 +5,7 @@
     python benchmarks/chooser.py table        # means beside the figures to match
     python benchmarks/chooser.py run --methods peers --splits 3
     python benchmarks/chooser.py drop         # what each family of kernels buys
+    python benchmarks/chooser.py dense        # what samples and landmarks cost
 
 Every finished split is a line of a CSV file, and a new call goes on where the last one
 stopped. Data come from the folder that FEWLABELS_DATA names; sets that are missing are
@@ -24,8 +25,10 @@ import sys
 import time
 import warnings
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
@@ -33,6 +36,7 @@ from sklearn.svm import SVC
 from tqdm import tqdm
 
 from fewlabels import FewLabelsClassifier, RLSClassifier
+from fewlabels.model_selection._bank import BANKS
 from fewlabels.model_selection._bank_arrays import RowScaling
 from fewlabels.model_selection._choice import FINAL_TEMPERATURES
 from fewlabels.model_selection._scores import log_losses
@@ -105,6 +109,8 @@ FIGURES = {
     ("MNIST", 30): 6.0,
     ("MNIST", 100): 3.3,
 }
+# A bank without samples or landmarks is made up to so many rows.
+DENSE_ROWS = 2500
 # Two classes, any number of labels: how good are probabilities and intervals?
 JUDGED = (*(name for name in BOOK if name != "coil"), "g50c", "pcmac")
 JUDGED_LABELS = (10, 20, 50, 100)
@@ -446,9 +452,46 @@ def drop(path, wanted, sizes, n_splits):
             )
 
 
+def dense(path, wanted, sizes, n_splits):
+    """Errors of the bank, and of one without samples or landmarks, on the same labels.
+
+    That one has all components, half of all eigenvectors of the graphs, and every row
+    (up to 2000) as a landmark of Gaussian and geodesic kernels and for centring.
+    """
+    done = {(line["set"], int(line["n_labels"])) for line in read(path)}
+    for name, n_labels in SETTINGS:
+        if name not in wanted or n_labels not in sizes or (name, n_labels) in done:
+            continue
+        X, y, splits = data_of(name, n_labels)
+        if y.size > DENSE_ROWS:
+            continue
+        everything = dict.fromkeys(
+            ("rank", "n_vectors", "landmarks", "anchors", "n_components"), y.size
+        )
+        line = {"set": name, "n_labels": n_labels, "n_splits": n_splits}
+        for form, more in (("bank", {}), ("dense", everything)):
+            settings = replace(BANKS["default"], **more)
+            with patch.dict(BANKS, default=settings):
+                model = FewLabelsClassifier(random_state=0)
+                model.fit(X, holes(y, splits[0]))
+            errors = []
+            for labeled in splits[:n_splits]:
+                model.refit_labels(holes(y, labeled), judge=False)
+                rows = np.setdiff1d(np.arange(y.size), labeled)
+                errors.append(100 * np.mean(model.transduction_[rows] != y[rows]))
+            line[form] = f"{np.mean(errors):.2f}"
+        print(" | ".join(map(str, line.values())), flush=True)
+        fresh = not path.exists()
+        with path.open("a", newline="") as handle:
+            writer = csv.DictWriter(handle, line, lineterminator="\n")
+            if fresh:
+                writer.writeheader()
+            writer.writerow(line)
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("run", "table", "drop"))
+    parser.add_argument("what", choices=("run", "table", "drop", "dense"))
     names = list(dict.fromkeys(name for name, _ in SETTINGS))
     parser.add_argument("--sets", default=",".join(names))
     parser.add_argument("--labels", default="10,20,30,50,60,100,200")
@@ -466,8 +509,10 @@ def main(arguments=None):
         table(path)
     elif given.what == "table":
         table(path)
-    else:
+    elif given.what == "drop":
         drop(given.out / "chooser_drop.csv", wanted, sizes, given.splits)
+    else:
+        dense(given.out / "chooser_dense.csv", wanted, sizes, given.splits)
 
 
 if __name__ == "__main__":

@@ -355,6 +355,15 @@ class TestChooser:
         chooser.main(call)
         assert lines_of(tmp_path / "chooser_drop.csv") == lines
 
+    def test_a_bank_without_landmarks(self, chooser, tmp_path, capsys):
+        call = ["dense", "--sets", "toy", "--splits", "1", "--out", str(tmp_path)]
+        chooser.main(call)
+        (line,) = lines_of(tmp_path / "chooser_dense.csv")
+        assert capsys.readouterr().out.strip() == " | ".join(line.values())
+        assert max(float(line["bank"]), float(line["dense"])) < 5
+        chooser.main(call)
+        assert lines_of(tmp_path / "chooser_dense.csv") == [line]
+
 
 def test_transfer_benchmark_runs(tmp_path):
     script = SCRIPT.parents[1] / "transfer.py"
