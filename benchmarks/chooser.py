@@ -6,6 +6,7 @@
     python benchmarks/chooser.py run --methods peers --splits 3
     python benchmarks/chooser.py drop         # what each family of kernels buys
     python benchmarks/chooser.py dense        # what samples and landmarks cost
+    python benchmarks/chooser.py cost         # seconds and memory beside one kNN graph
 
 Every finished split is a line of a CSV file, and a new call goes on where the last one
 stopped. Data come from the folder that FEWLABELS_DATA names; sets that are missing are
@@ -21,16 +22,20 @@ unlabelled rows, in percent.
 
 import argparse
 import csv
+import resource
 import sys
 import time
 import warnings
 from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+from sklearn.neighbors import kneighbors_graph
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 from sklearn.svm import SVC
 from tqdm import tqdm
@@ -490,9 +495,69 @@ def dense(path, wanted, sizes, n_splits):
             writer.writerow(line)
 
 
+def one_graph(X, y):
+    """Search ten neighbours of every row: what any method on a graph begins with."""
+    return kneighbors_graph(X, 10)
+
+
+def with_bank(bank):
+    return partial(_fit, bank)
+
+
+def _fit(bank, X, y):
+    return FewLabelsClassifier(bank=bank, random_state=0).fit(X, y)
+
+
+COSTS = {"kNN graph": one_graph, **{f"bank {b}": with_bank(b) for b in BANKS}}
+COST_SETTINGS = [("digit1", 10), ("USPS", 30), ("MNIST", 30)]
+
+
+def measured(job, name, n_labels):
+    """Seconds of a job, and its peak memory above that of the data, in MiB.
+
+    Runs in a process of its own, after a run on few rows that loads compiled code.
+    """
+    X, y, splits = data_of(name, n_labels)
+    labels = holes(y, splits[0])
+    few = np.union1d(splits[0], np.arange(200))
+    job(X[few], labels[few])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.perf_counter()
+    job(X, labels)
+    seconds = time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return seconds, (after - before) / 1024
+
+
+def cost(path, wanted):
+    """Write seconds and memory of every bank, and their ratios to one kNN graph."""
+    lines = []
+    for name, n_labels in COST_SETTINGS:
+        if name not in wanted:
+            continue
+        X, y, _ = data_of(name, n_labels)
+        units = None
+        for what, job in COSTS.items():
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
+                found = fresh.submit(measured, job, name, n_labels).result()
+            units = units or found
+            line = {"set": name, "rows": y.size, "columns": X.shape[1], "what": what}
+            for column, value, unit in zip(
+                ("seconds", "MiB"), found, units, strict=True
+            ):
+                line[column] = f"{value:.3g}"
+                line[f"{column}, ratio"] = f"{value / unit:.2g}"
+            lines.append(line)
+            print(" | ".join(map(str, line.values())), flush=True)
+    with path.open("w", newline="") as handle:
+        writer = csv.DictWriter(handle, lines[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("run", "table", "drop", "dense"))
+    parser.add_argument("what", choices=("run", "table", "drop", "dense", "cost"))
     names = list(dict.fromkeys(name for name, _ in SETTINGS))
     parser.add_argument("--sets", default=",".join(names))
     parser.add_argument("--labels", default="10,20,30,50,60,100,200")
@@ -512,8 +577,10 @@ def main(arguments=None):
         table(path)
     elif given.what == "drop":
         drop(given.out / "chooser_drop.csv", wanted, sizes, given.splits)
-    else:
+    elif given.what == "dense":
         dense(given.out / "chooser_dense.csv", wanted, sizes, given.splits)
+    else:
+        cost(given.out / "chooser_cost.csv", wanted)
 
 
 if __name__ == "__main__":
