@@ -5,9 +5,12 @@
 import csv
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+from fewlabels.datasets import make_moons
 
 PAPERS = Path(__file__).parents[1] / "benchmarks" / "papers"
 SCRIPT = PAPERS / "s2rlsc.py"
@@ -126,8 +129,13 @@ def lapsvm(monkeypatch, tmp_path):
         pytest.skip("the benchmarks are not part of this distribution")
     pytest.importorskip("tqdm")
     spec = importlib.util.spec_from_file_location("lapsvm_benchmark", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    # The script has made its parts importable.
+    parts = {
+        name: importlib.import_module(f"benchmarks.papers.lapsvm_{name}")
+        for name in ("experiment", "tables", "figures", "claims")
+    }
     for name, text in LAPSVM.items():
         (tmp_path / name).write_text(text)
     monkeypatch.setenv("FEWLABELS_PUBLISHED", str(tmp_path))
@@ -135,10 +143,10 @@ def lapsvm(monkeypatch, tmp_path):
     def load(dataset):
         if dataset != "toy":
             raise FileNotFoundError(dataset)
-        return *module.make_moons(200, noise=0.05, random_state=0), None
+        return *make_moons(200, noise=0.05, random_state=0), None
 
-    monkeypatch.setattr(module, "load", load)
-    return module
+    monkeypatch.setattr(parts["experiment"], "load", load)
+    return SimpleNamespace(main=script.main, **parts)
 
 
 class TestLapSVM:
@@ -151,12 +159,12 @@ class TestLapSVM:
         by_name = {}
         for row in raw:
             by_name.setdefault(row["classifier"], []).append(float(row["error_T"]))
-        assert np.mean(by_name[lapsvm.NEWTON]) < 2 < np.mean(by_name["SVM"])
+        assert np.mean(by_name[lapsvm.experiment.NEWTON]) < 2 < np.mean(by_name["SVM"])
         errors = lines_of(out / "lapsvm_errors.csv")
         assert [(row["table"], row["classifier"]) for row in errors] == [
             ("4", "SVM"),
-            ("4", lapsvm.NEWTON),
-            ("7", lapsvm.PCG),
+            ("4", lapsvm.experiment.NEWTON),
+            ("7", lapsvm.experiment.PCG),
         ]
         assert all(row["T published"] and row["T ours"] for row in errors)
         times = lines_of(out / "lapsvm_times.csv")
@@ -171,31 +179,37 @@ class TestLapSVM:
     def test_doubtful_weights_are_selected_by_validation(self, lapsvm, tmp_path):
         lapsvm.main(["select", "--repetitions", "1", "--out", str(tmp_path)])
         (line,) = lines_of(tmp_path / "lapsvm_selection.csv")
-        assert (line["dataset"], line["classifier"]) == ("toy", lapsvm.DUAL)
+        assert (line["dataset"], line["classifier"]) == ("toy", lapsvm.experiment.DUAL)
         chosen = float(line["gamma_A"]), float(line["gamma_I"])
-        weights = lapsvm.parameters_of("toy", lapsvm.selection(tmp_path))[1]
-        assert weights[lapsvm.DUAL, ""] == chosen
+        weights = lapsvm.experiment.parameters_of(
+            "toy", lapsvm.tables.selection(tmp_path)
+        )[1]
+        assert weights[lapsvm.experiment.DUAL, ""] == chosen
         # No other pair of the grid has a smaller error on V.
-        shared, _ = lapsvm.parameters_of("toy")
-        split = lapsvm.Split("toy", (4, 20), shared, 0)
+        shared, _ = lapsvm.experiment.parameters_of("toy")
+        split = lapsvm.experiment.Split("toy", (4, 20), shared, 0)
         errors = [
-            lapsvm.solve(split, lapsvm.DUAL, "", (a, b))["error_V"]
-            for a in lapsvm.GRID
-            for b in lapsvm.GRID
+            lapsvm.experiment.solve(split, lapsvm.experiment.DUAL, "", (a, b))[
+                "error_V"
+            ]
+            for a in lapsvm.tables.GRID
+            for b in lapsvm.tables.GRID
         ]
-        assert lapsvm.solve(split, lapsvm.DUAL, "", chosen)["error_V"] == min(errors)
+        assert lapsvm.experiment.solve(split, lapsvm.experiment.DUAL, "", chosen)[
+            "error_V"
+        ] == min(errors)
 
     def test_blank_parameters_are_filled(self, lapsvm):
-        shared, weights = lapsvm.parameters_of("toy")
+        shared, weights = lapsvm.experiment.parameters_of("toy")
         assert shared == {"sigma": 0.2, "nn": 6, "p": 1}
         assert weights["RLSC", ""] == (1e-3, 0.0)
-        assert weights[lapsvm.DUAL, ""] == (1e-4, 1.0)
+        assert weights[lapsvm.experiment.DUAL, ""] == (1e-4, 1.0)
 
     def test_splits(self, lapsvm):
-        shared, _ = lapsvm.parameters_of("toy")
+        shared, _ = lapsvm.experiment.parameters_of("toy")
         tests = []
         for repetition in range(4):
-            split = lapsvm.Split("toy", (4, 20), shared, repetition)
+            split = lapsvm.experiment.Split("toy", (4, 20), shared, repetition)
             tests.append(split.test)
             parts = np.concatenate([split.rows, split.validation, split.test])
             np.testing.assert_array_equal(np.sort(parts), np.arange(200))
@@ -206,18 +220,18 @@ class TestLapSVM:
         assert all(np.mean(split.y[test]) == 0.5 for test in tests)
 
     def test_agreement(self, lapsvm):
-        lines = list(lapsvm.agreement(seeds=1))
+        lines = list(lapsvm.claims.agreement(seeds=1))
         assert float(lines[0][2]) < 1e-8
         assert all(float(value) < 1e-5 for _, _, value in lines[1:])
 
     def test_the_stand_in_solves_the_same_problem(self, lapsvm):
-        X, y, truth = lapsvm.moons(300, 0)
-        assert np.mean(lapsvm.fit_plain(X, y) != truth) < 0.02
-        assert np.mean(lapsvm.fit_svc(X, y) != truth) < 0.02
+        X, y, truth = lapsvm.claims.moons(300, 0)
+        assert np.mean(lapsvm.claims.fit_plain(X, y) != truth) < 0.02
+        assert np.mean(lapsvm.claims.fit_svc(X, y) != truth) < 0.02
 
     def test_figures_of_the_moons(self, lapsvm):
         pytest.importorskip("matplotlib").use("Agg")
-        for draw in (lapsvm.moons_by_iteration, lapsvm.moons_norms):
+        for draw in (lapsvm.figures.moons_by_iteration, lapsvm.figures.moons_norms):
             name, figure = draw()
             assert name in ("moons", "norms")
             assert len(figure.axes) in (1, 6)

@@ -93,6 +93,23 @@ def test_null_space_and_bound_do_not_mix(solver, largest):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("solver", EIGEN_SOLVERS)
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("component", [path(2), path(5), ring(30)])
+def test_no_copy_is_missed_where_components_are_equal(kind, solver, largest, component):
+    """Every eigenvalue is there for each component, and so is every vector."""
+    W = csr_array(linalg.block_diag(*[component] * 20))
+    graph = spectral(W, kind)
+    whole = linalg.eigvalsh(graph.L.toarray())
+    for k in (5, 15, 20):
+        values, vectors = nonzero_eigenpairs(graph, k, largest=largest, solver=solver)
+        expected = whole[-k:] if largest else whole[20 : 20 + k]
+        assert_allclose(values, expected, atol=1e-9)
+        check_pairs(W, values, vectors, kind)
+        assert np.abs(graph.null.T @ vectors).max() < 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_zeros_alone_need_no_solver(kind):
     """The largest components first, and nothing is asked of ARPACK or LAPACK."""
     W = csr_array(linalg.block_diag(0, ring(3), path(5)))
@@ -108,13 +125,12 @@ def test_choice_of_the_solver(rng):
     many = similarity_graph(rng.standard_normal((1500, 20)), n_neighbors=8)
     graphs = {"shift_invert": few, "lanczos": many}
     for solver, W in graphs.items():
-        graph = spectral(W, "symmetric")
-        assert _chosen("auto", graph, 5, False) == solver
-        assert _chosen("auto", graph, 5, True) == "lanczos"
-        assert _chosen("auto", graph, 400, False) == "dense"  # above a quarter
-        small = spectral(W[:500, :500], "symmetric")
-        assert _chosen("auto", small, 5, False) == "dense"
-        dense = spectral(W.toarray(), "symmetric")
+        L = spectral(W, "symmetric").L
+        assert _chosen("auto", L, 5, False) == solver
+        assert _chosen("auto", L, 5, True) == "lanczos"
+        assert _chosen("auto", L, 400, False) == "dense"  # above a quarter
+        assert _chosen("auto", L[:500, :500], 5, False) == "dense"
+        dense = L.toarray()
         assert _chosen("auto", dense, 5, False) == "lanczos"
         assert _chosen("shift_invert", dense, 5, False) == "dense"
 

@@ -2,11 +2,14 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from scipy import linalg
 
 from fewlabels._loops import bounds as loops
 from fewlabels.partition import (
@@ -20,6 +23,7 @@ from fewlabels.partition import (
     solve_exact,
     tabu_search,
 )
+from fewlabels.partition import _bounds as bounds
 from fewlabels.partition._bounds import Relaxation
 from fewlabels.partition._signs import SignForm, sign_form
 from tests.helpers import assert_close
@@ -184,6 +188,58 @@ def test_branch_and_bound_stops_where_it_is_told(rng):
     assert loose.gap <= 0.2 * loose.objective
     with pytest.raises(ValueError, match="gap must not be negative"):
         branch_and_bound(problem, gap=-1)
+
+
+def test_the_root_keeps_to_the_time_limit(rng, monkeypatch):
+    """What takes long is neither relaxed nor branched when the time is over."""
+    K = np.exp(rng.normal(size=(40, 3)) @ rng.normal(size=(3, 40)))
+    problem = PartitionProblem.from_kernel(K @ K.T, np.zeros(40), balance=0.3)
+
+    def too_late(*args):
+        raise AssertionError("this began after the time limit")
+
+    monkeypatch.setattr(loops, "relax", too_late)
+    monkeypatch.setattr(loops, "bound_node", too_late)
+    result = branch_and_bound(problem, time_limit=0.0)
+    assert result.stop_reason == "time_limit reached"
+    assert_close(result.lower_bound, lower_bound(problem, "spectral"), factor=1e4)
+
+
+def test_the_relaxation_stops_between_rounds(rng, monkeypatch):
+    """The clock shows 1, 2, 3, ...: three rounds begin before 3.5."""
+    form = SignForm(rng.normal(size=(30, 5)), np.zeros(5), 5, 20)
+    whole = Relaxation(form)
+    clock, rounds = itertools.count(1), []
+    relax = loops.relax
+
+    def counted(*args):
+        rounds.append(args[2])
+        return relax(*args)
+
+    monkeypatch.setattr(loops, "relax", counted)
+    monkeypatch.setattr(bounds, "perf_counter", lambda: next(clock))
+    cut = Relaxation(form, deadline=3.5)
+    assert rounds == [0.0, 0.0, 0.0]
+    assert whole.bound < cut.bound < np.inf
+
+
+@pytest.mark.parametrize("factor", [True, False])
+def test_one_decomposition_serves_all_bounds(rng, monkeypatch, factor):
+    X = rng.normal(size=(30, 8))
+    make = PartitionProblem.from_factor if factor else PartitionProblem.from_kernel
+    calls = []
+    eigh = linalg.eigh
+
+    def counted(A, **kwargs):
+        calls.append(A.shape)
+        return eigh(A, **kwargs)
+
+    monkeypatch.setattr(linalg, "eigh", counted)
+    y = np.zeros(30)
+    lower_bound(make(X if factor else X @ X.T, y))
+    assert len(calls) == 1
+    branch_and_bound(make(X if factor else X @ X.T, y), max_nodes=5)
+    assert len(calls) == 2
 
 
 def test_branch_and_bound_can_be_interrupted(rng):

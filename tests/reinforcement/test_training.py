@@ -470,6 +470,59 @@ def test_evaluation_needs_an_agent_that_has_begun():
         evaluate(DQNAgent(), GridWorld("cliff"))
 
 
+class Endless:
+    """Pays 1 for every step and sets no limit; gives up when its patience ends."""
+
+    def __init__(self, patience=200_000):
+        self.patience = patience
+        self.observation_space, self.action_space = DiscreteSpace(1), DiscreteSpace(2)
+        self.n_steps = 0
+
+    def reset(self, *, seed=None):
+        self.n_steps = 0
+        return 0, {}
+
+    def step(self, action):
+        self.n_steps += 1
+        if self.n_steps > self.patience:
+            raise RuntimeError("nobody stopped this episode")
+        return 0, 1.0, False, False, {}
+
+
+class TestEpisodesWithoutEnd:
+    def test_are_cut_with_a_warning(self):
+        env = Endless()
+        agent = QLearningAgent(random_state=0).begin(env)
+        with pytest.warns(UserWarning, match=r"2 of 2 .* after 50 steps.*TimeLimit"):
+            returns = evaluate(agent, env, n_episodes=2, max_steps=50)
+        assert_array_equal(returns, [50, 50])
+
+    def test_are_cut_by_default(self):
+        env = Endless()
+        agent = QLearningAgent(random_state=0).begin(env)
+        with pytest.warns(UserWarning, match="time limit"):
+            returns = evaluate(agent, env, n_episodes=1)
+        assert_array_equal(returns, [100_000])
+
+    def test_none_never_cuts(self):
+        env = Endless(patience=200)
+        agent = QLearningAgent(random_state=0).begin(env)
+        with pytest.raises(RuntimeError, match="nobody stopped"):
+            evaluate(agent, env, n_episodes=1, max_steps=None)
+
+    def test_an_episode_that_ends_at_the_limit_is_whole(self):
+        """Filters turn a warning into an error."""
+        env = GridWorld(["S..", "..."], max_steps=50)
+        agent = QLearningAgent(random_state=0).begin(env)
+        assert evaluate(agent, env, n_episodes=1, max_steps=50).shape == (1,)
+
+    def test_the_limit_is_a_number_of_steps(self):
+        env = Endless()
+        agent = QLearningAgent(random_state=0).begin(env)
+        with pytest.raises(ValueError, match="max_steps must be at least 1"):
+            evaluate(agent, env, max_steps=0)
+
+
 def test_values_that_overflow_are_told():
     env = TabularEnv([[[1.0], [1.0]]], [[1e308, -1e308]], max_steps=100)
     agent = QLearningAgent(gamma=1.0, alpha=1.0, random_state=0)

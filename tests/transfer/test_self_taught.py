@@ -5,8 +5,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import sparse_encode
+from sklearn.exceptions import ConvergenceWarning
 
-from fewlabels.transfer import SelfTaughtClassifier, stack_domains
+from fewlabels.transfer import SelfTaughtClassifier, _self_taught, stack_domains
+from fewlabels.transfer._self_taught import lasso_codes
 
 
 @pytest.fixture
@@ -41,6 +44,39 @@ def test_codes_are_optimal(strokes, alpha):
     assert (~used).any()
     assert_allclose(correlations[used], alpha * np.sign(codes[used]), atol=1e-4)
     assert np.all(np.abs(correlations[~used]) <= alpha + 1e-4)
+
+
+def dependent_atoms():
+    """Ten atoms in about eight dimensions; descent fails for six rows of this draw."""
+    rng = np.random.default_rng(0)
+    D = rng.normal(size=(10, 8)) @ rng.normal(size=(8, 12))
+    D += 1e-2 * rng.normal(size=D.shape)
+    D /= np.linalg.norm(D, axis=1)[:, None]
+    X = rng.normal(size=(30, 10)) @ D
+    return X / np.sqrt((X**2).sum(axis=1).mean()), D
+
+
+def test_codes_are_optimal_where_atoms_are_dependent():
+    X, D = dependent_atoms()
+    with pytest.warns(ConvergenceWarning, match="Objective did not converge"):
+        sparse_encode(X, D, algorithm="lasso_cd", alpha=0.001, max_iter=10_000)
+    codes = lasso_codes(X, D, 0.001)
+    exact = sparse_encode(X, D, algorithm="lasso_lars", alpha=0.001)
+    values, least = (
+        0.5 * ((X - c @ D) ** 2).sum(axis=1) + 0.001 * np.abs(c).sum(axis=1)
+        for c in (codes, exact)
+    )
+    assert np.all(values <= least + 1e-8 * (X**2).sum(axis=1))
+
+
+def test_codes_without_convergence_name_the_remedy(monkeypatch):
+    X, D = dependent_atoms()
+    monkeypatch.setattr(
+        _self_taught, "sparse_encode", lambda X, D, **kwargs: np.zeros((len(X), len(D)))
+    )
+    X[0] = 0.0  # the code of this row is right
+    with pytest.warns(ConvergenceWarning, match=r"29 of 30 .* fewer n_components"):
+        lasso_codes(X, D, 0.01)
 
 
 def test_labels_of_the_source_are_not_used(strokes):

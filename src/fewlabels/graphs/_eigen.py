@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -25,6 +27,9 @@ SYMMETRIC_KINDS = ("unnormalized", "symmetric")
 
 # Up to this many vertices LAPACK is quicker than any iteration.
 DENSE_VERTICES = 600
+# Components are joined up to this many vertices: one small matrix is as quick as many
+# tiny ones are slow.
+SMALL_VERTICES = 100
 # Share of the matrix inside its envelope, after reordering, up to which factors of a
 # sparse matrix stay sparse. Graphs of few dimensions lie near 0.01, others above 0.05.
 # The former need inverse iteration, having no gaps; products are enough for the latter.
@@ -101,7 +106,7 @@ def signed(vectors: NDArray[Any]) -> NDArray[Any]:
 
 # The solvers. Each finds the eigenvectors of the k smallest eigenvalues of A among the
 # vectors orthogonal to `null`; there the eigenvalues lie in [0, 1]. Their order and
-# signs are free. Those by iteration may raise ArpackNoConvergence.
+# signs are free. Those by iteration may raise ArpackError.
 
 
 def _dense(A: Any, null: csr_array, k: int, **unused: Any) -> NDArray[Any]:
@@ -180,21 +185,22 @@ def _envelope(A: Any) -> float:
     return float(np.sum(np.arange(n) - first)) / n**2
 
 
-def _chosen(solver: str, graph: Spectral, k: int, largest: bool) -> str:
-    n, p = graph.null.shape
-    if k == n - p:  # more than ARPACK computes
+def _chosen(solver: str, A: Any, k: int, largest: bool) -> str:
+    """Solver for k eigenvectors of a connected graph besides the constant one."""
+    n = A.shape[0]
+    if k == n - 1:  # more than ARPACK computes
         return "dense"
-    if solver in ("shift_invert", "multilevel") and not issparse(graph.L):
+    if solver in ("shift_invert", "multilevel") and not issparse(A):
         return "dense"
     if solver == "multilevel" and largest:  # no coarser graph knows the rough vectors
         return "lanczos"
     if solver != "auto":
         return solver
-    if n <= DENSE_VERTICES or 4 * k >= n - p:
+    if n <= DENSE_VERTICES or 4 * k >= n - 1:
         return "dense"
-    if largest or not issparse(graph.L):  # products find the high end soon
+    if largest or not issparse(A):  # products find the high end soon
         return "lanczos"
-    return "shift_invert" if _envelope(graph.L) <= THIN_ENVELOPE else "lanczos"
+    return "shift_invert" if _envelope(A) <= THIN_ENVELOPE else "lanczos"
 
 
 def nonzero_eigenpairs(
@@ -222,8 +228,9 @@ def nonzero_eigenpairs(
         coarser graphs, for large sparse ones. "auto" takes the first for small graphs
         and large parts of the spectrum, the third at the low end where the factor is
         sparse too. For dense weights the last two are the first, and at the high end
-        the last is the second. ARPACK starts from one vector and may miss a copy of a
-        multiple eigenvalue.
+        the last is the second. Components are solved one by one, small ones together
+        by LAPACK. ARPACK starts from one vector and may still miss a copy of an
+        eigenvalue that is multiple within a component.
     tol : float, default=0
         Relative accuracy of the eigenvalues; 0 for that of the machine.
     max_iter : int, default=1000
@@ -239,7 +246,7 @@ def nonzero_eigenpairs(
     vectors : ndarray of shape (n_vertices, n_pairs)
         Orthonormal eigenvectors as columns, orthogonal to the null space.
     """
-    L, null = graph.L, graph.null
+    L = graph.L
     n = L.shape[0]
     if n_pairs == 0:
         return np.empty(0), np.empty((n, 0))
@@ -247,32 +254,77 @@ def nonzero_eigenpairs(
     A = L / graph.bound
     if largest:  # the low end of the mirror image
         A = (eye_array(n, format="csr") if issparse(L) else np.eye(n)) - A
-    arpack = {
+    iteration = {
         "tol": tol,
         "max_iter": max_iter,
         "rng": check_random_state(random_state),
     }
-    name = _chosen(solver, graph, n_pairs, largest)
+    # Not all components at once: of an eigenvalue that they share, ARPACK, which starts
+    # from one vector, may miss copies.
+    found: list[tuple[float, Any, NDArray[np.float64]]] = []
+    for vertices, part, null in _components(A, graph):
+        n_part, p = null.shape
+        k = min(n_pairs, n_part - p)
+        if k > 0:
+            name = "dense" if p > 1 else _chosen(solver, part, k, largest)
+            vectors = _solved(name, part, null, k, iteration)
+            quotients = _quotients(part, vectors)
+            found += zip(quotients, repeat(vertices), vectors.T, strict=False)
+    found.sort(key=itemgetter(0))
+    vectors = np.zeros((n, n_pairs))
+    for j, (_, vertices, vector) in enumerate(found[:n_pairs]):
+        vectors[vertices, j] = vector
+    # The solvers see transformed eigenvalues; these are those of L.
+    values = np.maximum(_quotients(L, vectors), 0)
+    order = np.argsort(values, kind="stable")
+    return values[order], signed(vectors[:, order])
+
+
+def _components(
+    A: Any, graph: Spectral
+) -> Iterator[tuple[NDArray[np.intp] | slice, Any, csr_array]]:
+    """Every component, or several small ones: vertices, part of A and null space."""
+    if graph.report.is_connected:
+        yield slice(None), A, graph.null
+        return
+    order = np.argsort(graph.report.labels, kind="stable")
+    A, null = A[order][:, order], graph.null[order]
+    ends = np.append(0, np.cumsum(graph.report.sizes))
+    first, p = 0, graph.report.n_components
+    while first < p:
+        # As many as fit into a small matrix, and one at least.
+        fit = np.searchsorted(ends, ends[first] + SMALL_VERTICES, side="right") - 1
+        last = max(int(fit), first + 1)
+        part = slice(ends[first], ends[last])
+        yield order[part], A[part, part], null[part, first:last]
+        first = last
+
+
+def _quotients(A: Any, vectors: NDArray[Any]) -> NDArray[Any]:
+    """Rayleigh quotients of unit vectors."""
+    return np.einsum("ij,ij->j", vectors, A @ vectors)
+
+
+def _solved(
+    name: str, A: Any, null: csr_array, k: int, iteration: dict[str, Any]
+) -> NDArray[Any]:
+    """Call a solver, or another one where it fails."""
     try:
-        vectors = _SOLVERS[name](A, null, n_pairs, **arpack)
-    except (ArpackNoConvergence, NotConverged) as error:
+        return _SOLVERS[name](A, null, k, **iteration)
+    except (ArpackError, NotConverged) as error:
         # Multilevel factors too; only its own failure leaves that to be tried.
         factored = name == "shift_invert" or (
-            name == "multilevel" and isinstance(error, ArpackNoConvergence)
+            name == "multilevel" and isinstance(error, ArpackError)
         )
-        backup = "shift_invert" if issparse(L) and not factored else "dense"
+        backup = "shift_invert" if issparse(A) and not factored else "dense"
+        max_iter = iteration["max_iter"]
         warnings.warn(
             f"The eigenvectors did not converge in {max_iter} restarts "
             f"({error}); using eigen_solver={backup!r}.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-        arpack["max_iter"] = 100 * max_iter
-        vectors = _SOLVERS[backup](A, null, n_pairs, **arpack)
-    # The solvers see transformed eigenvalues; these are those of L.
-    values = np.maximum(np.einsum("ij,ij->j", vectors, L @ vectors), 0)
-    order = np.argsort(values, kind="stable")
-    return values[order], signed(vectors[:, order])
+        return _SOLVERS[backup](A, null, k, **iteration | {"max_iter": 100 * max_iter})
 
 
 class Eigenpairs(NamedTuple):

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 
@@ -78,10 +79,11 @@ def lower_bound(problem: PartitionProblem, method: str = "best") -> float:
     >>> bool(0.8 * found < bound <= found)
     True
     """
+    # The whole decomposition first: the others find their part of it at hand.
     methods: dict[str, Callable[[PartitionProblem], float]] = {
-        "spectral": _spectral,
-        "truncated": _truncated,
         "dual": _dual,
+        "truncated": _truncated,
+        "spectral": _spectral,
     }
     if method == "best":
         names = [m for m in methods if m != "truncated" or problem.n_classes == 2]
@@ -164,12 +166,11 @@ def _truncated(problem: PartitionProblem) -> float:
 
 
 def _dual(problem: PartitionProblem) -> float:
-    spectral = _spectral(problem)
     if problem.n_classes == 2:
         t = problem.system.spectrum()[1]
         rank = max(int(np.count_nonzero(t > CUT * t.max(initial=0.0))), 1)
         form = sign_form(problem, rank, shift=True)
-        return min(spectral, Relaxation(form.compressed()).bound)
+        return min(_spectral(problem), Relaxation(form.compressed()).bound)
     # The labelled points of a class are one; M = E E' - 1 1' / k has 1 - 1 / k on its
     # diagonal and S = 2 tr(Q M) + (2 / k + k / 2 - 2) 1'Q 1.
     k = problem.n_classes
@@ -181,7 +182,7 @@ def _dual(problem: PartitionProblem) -> float:
     relaxed = Relaxation(form).bound
     share = 2.0 * (1.0 - 1.0 / k)
     rest = (2.0 / k + k / 2.0 - 2.0) * float(total @ total)
-    return min(spectral, share * relaxed + rest)
+    return min(_spectral(problem), share * relaxed + rest)
 
 
 class Relaxation:
@@ -191,6 +192,8 @@ class Relaxation:
     ----------
     form : SignForm
         The form.
+    deadline : float, default=inf
+        Value of ``perf_counter`` after which no further round begins.
 
     Attributes
     ----------
@@ -199,10 +202,11 @@ class Relaxation:
     nu : float
         Weight of the number of positive signs; 0 where it is not bounded.
     bound : float
-        No sum within the bounds, and `rest`, have a larger squared length.
+        No sum within the bounds, and `rest`, have a larger squared length; infinite if
+        the deadline left no time for a round.
     """
 
-    def __init__(self, form: SignForm) -> None:
+    def __init__(self, form: SignForm, deadline: float = np.inf) -> None:
         from fewlabels._loops.bounds import relax, weighted_bound
 
         u, r = form.B.shape
@@ -215,8 +219,10 @@ class Relaxation:
         slack = float(form.upper - form.lower) ** 2
 
         def solve(nu: float, V: Array) -> tuple[float, Array]:
-            least, worse = np.inf, 0
+            least, worse, delta = np.inf, 0, e
             for _ in range(ROUNDS):
+                if perf_counter() > deadline:
+                    break
                 delta = relax(rows, e, nu, V, SWEEPS)
                 bound = weighted_bound(rows, e, nu, slack, delta)
                 worse = worse + 1 if bound > least * (1 - 1e-5) else 0
@@ -230,7 +236,7 @@ class Relaxation:
         if form.bounded and u > 0:
             V = V.copy()
             unit = max(float(delta[1:].mean()), 0.0) / u
-            for nu in unit * SIZE_WEIGHTS:
+            for nu in unit * SIZE_WEIGHTS:  # after the deadline they give no bounds
                 bound, _ = solve(nu, V)
                 if bound < self.bound:
                     self.V, self.nu, self.bound = V.copy(), float(nu), bound

@@ -60,8 +60,9 @@ def branch_and_bound(
     problem : PartitionProblem
         A problem of two classes, with or without labelled points and bounds.
     time_limit : float, default=60.0
-        Seconds after which the best partition so far is returned, or as soon as the
-        local search and the first bound are done; None for no limit.
+        Seconds after which the best partition so far is returned; None for no limit.
+        The eigenvalues of the problem and the local search are computed in any case, as
+        is a round of the first bound that has begun.
     gap : float, default=0.0
         Stop when F is at most this share of F above its lower bound.
     max_nodes : int, default=None
@@ -123,9 +124,9 @@ def branch_and_bound(
     )
     started = perf_counter()
     y = np.where(problem.check_partition(first.y)[problem.free] > 0, 1.0, -1.0)
-    tree = _Tree(form.compressed(), problem, y, gap)
     deadline = np.inf if time_limit is None else clock + time_limit
-    stop_reason = tree.search(deadline, max_nodes, progress)
+    tree = _Tree(form.compressed(), problem, y, gap, deadline)
+    stop_reason = tree.search(max_nodes, progress)
     codes = with_signs(problem, tree.y)
     objective = problem.objective(problem.decode(codes))
     history = np.minimum.accumulate(np.append(tree.history, objective))
@@ -155,13 +156,19 @@ class _Tree:
     """The open nodes, the best signs so far and the bound on all others."""
 
     def __init__(
-        self, form: SignForm, problem: PartitionProblem, y: Array, gap: float
+        self,
+        form: SignForm,
+        problem: PartitionProblem,
+        y: Array,
+        gap: float,
+        deadline: float,
     ) -> None:
         self.form, self.constant, self.gap = form, problem.constant, gap
         self.y, self.value = y, form.value(y) + form.rest
         self.history = [self.constant - self.value]
         self.n_nodes = 0
-        self.root = Relaxation(form)
+        self.deadline = deadline
+        self.root = Relaxation(form, deadline)
         # The bound on all partitions, which is never worse than that of the root.
         self.bound = min(
             self.root.bound, problem.constant - lower_bound(problem, "spectral")
@@ -173,10 +180,12 @@ class _Tree:
         spare = max(self.gap * (self.constant - self.value), 0.0)
         return self.value + spare + RELATIVE_TOL * abs(self.value)
 
-    def search(self, deadline: float, max_nodes: int | None, progress: Progress) -> str:
+    def search(self, max_nodes: int | None, progress: Progress) -> str:
         """Grow the tree until it is closed or a limit is reached; tell which."""
         if self.bound <= self.target:
             return self._closed()
+        if perf_counter() > self.deadline:
+            return "time_limit reached"
         first_gap = self.bound - self.value
         heap: list[_Node] = []
         fixed = np.zeros(self.form.n_free, dtype=np.int8)
@@ -187,7 +196,7 @@ class _Tree:
                 self._add(heap, fixed)
                 while heap and -heap[0].negative_bound > self.target:
                     self.bound = min(self.bound, -heap[0].negative_bound)
-                    if perf_counter() > deadline:
+                    if perf_counter() > self.deadline:
                         return "time_limit reached"
                     if max_nodes is not None and self.n_nodes >= max_nodes:
                         return "max_nodes reached"

@@ -89,6 +89,7 @@ class KernelSystem:
 
     def __init__(self, K: Array, d: Array, lam: float) -> None:
         self.K, self.d, self.lam = K, d, lam
+        self._eigenpairs: tuple[Array, Array] | None = None
 
     by_difference = True
     B = None
@@ -166,21 +167,29 @@ class KernelSystem:
         self, rank: int | None = None, lam: float | None = None
     ) -> tuple[Array, Array]:
         n = self.d.size
-        some = rank is not None and rank + 1 < n
-        w, V = linalg.eigh(
-            self.d[:, None] * self.K * self.d,
-            overwrite_a=True,
-            check_finite=False,
-            driver="evr" if some else "evd",
-            subset_by_index=[n - 1 - (rank or 0), n - 1] if some else None,
-        )
-        w, V = w[::-1], V[:, ::-1]
-        if w[-1] < -1e-8 * np.abs(w).max(initial=0.0):
-            raise ValueError(_NOT_PSD)
+        w, V = self._leading(n if rank is None else min(rank + 1, n))
         w = np.where(w > n * np.finfo(w.dtype).eps * w[0], w, 0.0)
         t = w / (w + (lam or self.lam))
         kept = min(int(np.count_nonzero(t)), n if rank is None else rank)
         return self.d[:, None] * V[:, :kept] * np.sqrt(t[:kept]), t
+
+    def _leading(self, n_pairs: int) -> tuple[Array, Array]:
+        """Largest eigenpairs of D K D, decomposed anew only where more are needed."""
+        if self._eigenpairs is None or self._eigenpairs[0].size < n_pairs:
+            n = self.d.size
+            some = n_pairs < n
+            w, V = linalg.eigh(
+                self.d[:, None] * self.K * self.d,
+                overwrite_a=True,
+                check_finite=False,
+                driver="evr" if some else "evd",
+                subset_by_index=[n - n_pairs, n - 1] if some else None,
+            )
+            if w[0] < -1e-8 * np.abs(w).max(initial=0.0):
+                raise ValueError(_NOT_PSD)
+            self._eigenpairs = w[::-1], V[:, ::-1]
+        w, V = self._eigenpairs
+        return w[:n_pairs], V[:, :n_pairs]
 
 
 class FactorSystem:
@@ -202,6 +211,11 @@ class FactorSystem:
     def _gram(self) -> Array:
         C = self.d[:, None] * self.Z
         return C.T @ C
+
+    @cached_property
+    def _eigenpairs(self) -> tuple[Array, Array]:
+        s, V = linalg.eigh(self._gram, check_finite=False, driver="evd")
+        return np.maximum(s[::-1], 0.0), V[:, ::-1]
 
     @cached_property
     def _cholesky(self) -> Array:
@@ -258,8 +272,7 @@ class FactorSystem:
     def spectrum(
         self, rank: int | None = None, lam: float | None = None
     ) -> tuple[Array, Array]:
-        s, V = linalg.eigh(self._gram, check_finite=False, driver="evd")
-        s, V = np.maximum(s[::-1], 0.0), V[:, ::-1]
+        s, V = self._eigenpairs
         kept = slice(rank)
         total = s + (lam or self.lam)
         B = self.Z @ (V[:, kept] / np.sqrt(total[kept]))

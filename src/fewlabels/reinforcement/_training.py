@@ -5,6 +5,7 @@
 import copy
 import math
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -168,7 +169,12 @@ class TrainingHistory:
 
 
 def evaluate(
-    agent: Agent, env: Any, *, n_episodes: int = 10, seed: int | None = None
+    agent: Agent,
+    env: Any,
+    *,
+    n_episodes: int = 10,
+    seed: int | None = None,
+    max_steps: int | None = 100_000,
 ) -> NDArray[np.float64]:
     """Follow an agent that neither explores nor learns.
 
@@ -182,11 +188,20 @@ def evaluate(
         How many episodes.
     seed : int, default=None
         Seed of the environment; None goes on with its draws.
+    max_steps : int, default=100_000
+        Steps after which an episode is cut, with a warning: without exploration an
+        agent may go round in circles for ever where the environment sets no limit of
+        its own. None never cuts.
 
     Returns
     -------
     returns : ndarray of shape (n_episodes,)
         Sum of the rewards of every episode, not discounted.
+
+    Warns
+    -----
+    UserWarning
+        If an episode was cut.
 
     Examples
     --------
@@ -198,16 +213,32 @@ def evaluate(
     array([-13.])
     """
     agent._check_begun()
+    if max_steps is not None and max_steps < 1:
+        raise ValueError(f"max_steps must be at least 1 or None, got {max_steps}.")
     returns = np.zeros(n_episodes)
+    n_cut = 0
     for k in range(n_episodes):
         observation, info = env.reset(seed=seed if k == 0 else None)
-        ended = False
+        ended, n_steps = False, 0
         while not ended:
+            if n_steps == max_steps:
+                n_cut += 1
+                break
             mask = info.get("action_mask")
             action = agent.act(observation, mask=mask, explore=False)
             observation, reward, terminated, truncated, info = env.step(action)
             returns[k] += reward
+            n_steps += 1
             ended = bool(terminated or truncated)
+    if n_cut:
+        warnings.warn(
+            f"{n_cut} of {n_episodes} evaluated episodes were cut after {max_steps} "
+            "steps, so their returns are not whole. Give the environment a time limit "
+            "(max_steps of fewlabels' own, gymnasium.wrappers.TimeLimit for others), "
+            "or call evaluate with a larger max_steps.",
+            UserWarning,
+            stacklevel=2,
+        )
     return returns
 
 

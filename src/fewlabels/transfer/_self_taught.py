@@ -17,6 +17,71 @@ from fewlabels._models import fitted, outputs_of
 from fewlabels._sklearn import HasMethods, Interval, fit_context
 from fewlabels.transfer._domains import DomainClassifier
 
+# Duality gap of a code, relative to the squared norm of its row: that of sparse_encode.
+GAP_TOL = 1e-8
+
+
+def lasso_codes(
+    X: NDArray[np.float64], D: NDArray[np.float64], alpha: float
+) -> NDArray[np.float64]:
+    r"""Describe rows by few atoms each.
+
+    .. math::
+        c(x) = \arg\min_c \; \tfrac12 \|x - D^\top c\|^2 + \alpha \|c\|_1
+
+    Coordinate descent is quick, but crawls where atoms are nearly dependent: there are
+    more of them than dimensions in the data. Rows that it leaves with a duality gap are
+    solved again by least angle regression, which follows the path of alpha exactly.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows.
+    D : ndarray of shape (n_components, n_features)
+        Atoms.
+    alpha : float
+        Weight of the l1-norm.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples, n_components)
+        The codes.
+    """
+    goal = GAP_TOL * row_norms(X, squared=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap tells
+        codes = sparse_encode(X, D, algorithm="lasso_cd", alpha=alpha, max_iter=10_000)
+        gap = _duality_gap(X, D, alpha, codes)
+        (open_,) = np.nonzero(gap > goal)
+        if open_.size:
+            again = sparse_encode(X[open_], D, algorithm="lasso_lars", alpha=alpha)
+            new_gap = _duality_gap(X[open_], D, alpha, again)
+            better = new_gap < gap[open_]
+            codes[open_[better]], gap[open_[better]] = again[better], new_gap[better]
+    n_left = np.count_nonzero(gap > goal)
+    if n_left:
+        warnings.warn(
+            f"The sparse codes of {n_left} of {X.shape[0]} rows did not converge "
+            f"(duality gap {gap.max():.1e}): atoms are nearly dependent. Take fewer "
+            "n_components or a larger alpha.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return codes
+
+
+def _duality_gap(
+    X: NDArray[Any], D: NDArray[Any], alpha: float, codes: NDArray[Any]
+) -> NDArray[Any]:
+    """By how much, at most, the objective of every row is above its minimum."""
+    residual = X - codes @ D
+    # The residual, shrunk until it is feasible for the dual problem.
+    steepest = np.abs(residual @ D.T).max(axis=1)
+    shrink = alpha / np.maximum(steepest, alpha)
+    squares = row_norms(residual, squared=True)
+    fit = 0.5 * squares * (1 + shrink**2) - shrink * np.einsum("ij,ij->i", residual, X)
+    return fit + alpha * np.abs(codes).sum(axis=1)
+
 
 class SelfTaughtClassifier(DomainClassifier):
     r"""Learn a dictionary from unlabelled rows, then classify by sparse codes.
@@ -175,13 +240,7 @@ class SelfTaughtClassifier(DomainClassifier):
         return (X - self.mean_) / self.scale_
 
     def _codes(self, X: NDArray[Any]) -> NDArray[Any]:
-        codes = sparse_encode(
-            self._scaled(X),
-            self.components_,
-            algorithm="lasso_cd",
-            alpha=self.alpha,
-            max_iter=10_000,
-        )
+        codes = lasso_codes(self._scaled(X), self.components_, self.alpha)
         return codes / self.code_scale_
 
     def _decision(self, X: Any) -> NDArray[Any]:
