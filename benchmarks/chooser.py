@@ -514,20 +514,19 @@ COST_SETTINGS = [("digit1", 10), ("USPS", 30), ("MNIST", 30)]
 
 
 def measured(job, name, n_labels):
-    """Seconds of a job, and its peak memory above that of the data, in MiB.
+    """Seconds of a job, and the peak memory of its process, in MiB.
 
-    Runs in a process of its own, after a run on few rows that loads compiled code.
+    That is a process of its own, with the libraries and the data, in which a run on few
+    rows has loaded compiled code.
     """
     X, y, splits = data_of(name, n_labels)
     labels = holes(y, splits[0])
     few = np.union1d(splits[0], np.arange(200))
     job(X[few], labels[few])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()
     job(X, labels)
     seconds = time.perf_counter() - started
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return seconds, (after - before) / 1024
+    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def cost(path, wanted):
