@@ -545,8 +545,8 @@ def cost(path, wanted):
             for column, value, unit in zip(
                 ("seconds", "MiB"), found, units, strict=True
             ):
-                line[column] = f"{value:.3g}"
-                line[f"{column}, ratio"] = f"{value / unit:.2g}"
+                line[column] = f"{float(f'{value:.3g}'):g}"
+                line[f"{column}, ratio"] = f"{float(f'{value / unit:.2g}'):g}"
             lines.append(line)
             print(" | ".join(map(str, line.values())), flush=True)
     with path.open("w", newline="") as handle:
