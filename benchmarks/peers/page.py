@@ -28,7 +28,10 @@ one thread, and every method a fork of it. Seconds are those of one fit with the
 for all training rows, after a fit to about 80 rows, which loads compiled code. They
 come from a shared machine: read them as orders of magnitude. All lines are in
 `benchmarks/results/peers_*.csv`, with the seconds to import and to warm up, the memory
-of the fit alone, the chosen settings and the warnings.
+of the fit alone, the chosen settings and the warnings. A fit may take two minutes and
+8 GiB; a grid is cut after a limit of its own, 150 seconds here, and grids that were cut
+are named. The automatic classifier and S2RLSC were run after the others, on the same
+cases.
 
 Rows are given as the loaders return them. A cell says so where a method was over its
 limit of time or memory, failed, or its library was missing. HistGradientBoosting asks
