@@ -7,6 +7,7 @@
     python benchmarks/chooser.py drop         # what each family of kernels buys
     python benchmarks/chooser.py dense        # what samples and landmarks cost
     python benchmarks/chooser.py cost         # seconds and memory beside one kNN graph
+    python benchmarks/chooser.py million      # a million rows with the fast bank
 
 Every finished split is a line of a CSV file, and a new call goes on where the last one
 stopped. Data come from the folder that FEWLABELS_DATA names; sets that are missing are
@@ -41,6 +42,7 @@ from sklearn.svm import SVC
 from tqdm import tqdm
 
 from fewlabels import FewLabelsClassifier, RLSClassifier
+from fewlabels.datasets import make_moons
 from fewlabels.model_selection._bank import BANKS
 from fewlabels.model_selection._bank_arrays import RowScaling
 from fewlabels.model_selection._choice import FINAL_TEMPERATURES
@@ -67,6 +69,7 @@ from benchmarks.sets import (
 )
 
 RESULTS = Path(__file__).parent / "results"
+WHAT = ("run", "table", "drop", "dense", "cost", "million")
 BEST = "log_loss_at_best_temperature"
 COLUMNS = (
     "set",
@@ -555,9 +558,31 @@ def cost(path, wanted):
         writer.writerows(lines)
 
 
+def million(n=1_000_000, n_new=10_000):
+    """Fit two moons, turned into 20 dimensions, with ten labels of each."""
+    rng = np.random.default_rng(0)
+    X, y = make_moons(n + n_new, noise=0.1, random_state=0)
+    plane = np.linalg.qr(rng.normal(size=(20, 20)))[0][:2]
+    X = (X @ plane + 0.02 * rng.normal(size=(y.size, 20))).astype(np.float32)
+    X_new, y_new, X, y = X[n:], y[n:], X[:n], y[:n]
+    labels = holes(y, np.concatenate([np.flatnonzero(y == c)[:10] for c in (0, 1)]))
+    started = time.process_time()
+    model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, labels)
+    seconds = time.process_time() - started
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{n} rows: {seconds:.0f} s of processor time, {memory:.1f} GiB")
+    rows = labels == -1
+    for name, answers, truth in (
+        ("supervised", model.baseline_.predict(X)[rows], y[rows]),
+        ("automatic", model.transduction_[rows], y[rows]),
+        ("automatic, new rows", model.predict(X_new), y_new),
+    ):
+        print(f"{name}: {100 * np.mean(answers != truth):.2f} % wrong")
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("run", "table", "drop", "dense", "cost"))
+    parser.add_argument("what", choices=WHAT)
     names = list(dict.fromkeys(name for name, _ in SETTINGS))
     parser.add_argument("--sets", default=",".join(names))
     parser.add_argument("--labels", default="10,20,30,50,60,100,200")
@@ -579,8 +604,10 @@ def main(arguments=None):
         drop(given.out / "chooser_drop.csv", wanted, sizes, given.splits)
     elif given.what == "dense":
         dense(given.out / "chooser_dense.csv", wanted, sizes, given.splits)
-    else:
+    elif given.what == "cost":
         cost(given.out / "chooser_cost.csv", wanted)
+    else:
+        million()
 
 
 if __name__ == "__main__":

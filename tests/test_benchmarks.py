@@ -369,6 +369,12 @@ class TestChooser:
         chooser.main(call)
         assert lines_of(tmp_path / "chooser_drop.csv") == lines
 
+    def test_many_rows(self, chooser, capsys):
+        chooser.million(2000, 500)
+        *_, own, new = capsys.readouterr().out.strip().split("\n")
+        for line in (own, new):
+            assert float(line.split(": ")[1].split()[0]) < 3
+
     def test_a_bank_without_landmarks(self, chooser, tmp_path, capsys):
         call = ["dense", "--sets", "toy", "--splits", "1", "--out", str(tmp_path)]
         chooser.main(call)
