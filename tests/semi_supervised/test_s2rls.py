@@ -262,11 +262,22 @@ def test_single_class(rng, kernel):
     "X",
     [
         np.ones((8, 3)),
+        np.full((8, 3), 0.1),  # whose variance is not quite zero
+        np.full((8, 30), 1e8 + 0.3, dtype=np.float32),
+        (1e3 + np.random.default_rng(0).normal(size=(8, 30))).astype(np.float32),
         np.zeros((8, 3)),
         np.tile([[0.0, 1.0], [1.0, 0.0]], (4, 1)),
         np.random.default_rng(0).normal(size=(8, 50)),
     ],
-    ids=["constant", "zero", "duplicates", "more features than rows"],
+    ids=[
+        "constant",
+        "constant but for rounding",
+        "large constant",
+        "far from zero",
+        "zero",
+        "duplicates",
+        "more features than rows",
+    ],
 )
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.filterwarnings("ignore:The model contradicts its own labelling")

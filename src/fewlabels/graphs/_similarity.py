@@ -288,8 +288,9 @@ def similarity_graph(
       weight between copies finite.
     - "dot" drops edges with a negative product, with a warning.
     - "local_linear" takes the weights of :func:`local_linear_weights`, sets negative
-      ones to zero, scales rows to sum 1 and takes the larger (union) or the smaller
-      (mutual) of the two directions. Edges whose weights were negative are gone.
+      ones to zero, scales rows to sum 1 and takes the larger (union), the smaller
+      (mutual) or the mean of the two directions. Edges whose weights were negative are
+      gone.
 
     References
     ----------

@@ -54,6 +54,14 @@ class KernelRows:
             return float(self.matrix.var(axis=0).sum())
         return float(self.matrix.diagonal().mean() - self.matrix.mean())
 
+    @property
+    def mean_square(self) -> float:
+        """Mean squared length of the rows in feature space."""
+        if self.is_factor:
+            total = np.einsum("ij,ij->", self.matrix, self.matrix, dtype=np.float64)
+            return float(total) / len(self.matrix)
+        return float(self.matrix.diagonal().mean())
+
     def centered(self) -> Self:
         """Return the rows relative to their mean in feature space."""
         means = self.matrix.mean(axis=0)

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import math
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -424,8 +425,8 @@ def _estimate(
     # The error that the interval is to hold is one of whole rows.
     return replace(
         estimate,
-        low=np.floor(n * estimate.low) / n,
-        high=np.ceil(n * estimate.high) / n,
+        low=math.floor(n * estimate.low) / n,
+        high=math.ceil(n * estimate.high) / n,
     )
 
 

@@ -150,8 +150,8 @@ class S2RLSClassifier(_S2RLSBase):
         Keyword parameters for a callable kernel.
     lam : float or "scale", default="scale"
         The regularisation :math:`\lambda`. "scale" is 0.005 times the mean squared
-        distance of the rows from their mean in feature space, so that neither the
-        scale of the rows nor the kernel matters.
+        distance of the rows from their mean in feature space, so that it suits rows of
+        any scale.
     lam_unlabeled : float, default=1.0
         Weight :math:`\lambda_u` of the unlabelled rows.
     balance : float, array-like, dict, None or False, default=None
@@ -690,10 +690,13 @@ def scaled_lam(rows: KernelRows) -> float:
     Returns
     -------
     lam : float
-        A share of their spread in feature space, or of 1 where they are all equal.
+        A share of their spread in feature space, or, where rounding errors are as
+        large, of their mean squared length.
     """
-    spread = rows.spread
-    return LAM_SHARE * (spread if spread > 0 else 1.0)
+    spread, size = rows.spread, rows.mean_square
+    if spread <= 1e3 * np.finfo(rows.matrix.dtype).eps * abs(size):  # all equal
+        spread = size if size > 0 else 1.0
+    return LAM_SHARE * spread
 
 
 def class_shares(balance: Any, labels: Labels) -> NDArray[np.float64] | None:
