@@ -6,9 +6,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._classifier import PartialLabelClassifier, as_decision
 from fewlabels._labels import decide
+from fewlabels._linalg import FLOATS
 from fewlabels.kernels._functions import is_precomputed
 
 __all__ = ["KernelClassifier", "PartialLabelClassifier", "as_decision"]
@@ -20,18 +22,24 @@ class KernelClassifier(PartialLabelClassifier):
     kernel: Any
 
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Compute real outputs, as a subclass defines them.
+        """Compute the real outputs of the model.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+            Rows; for a precomputed kernel their kernel with all training rows.
 
         Returns
         -------
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
             For up to two classes one value per row, positive for `classes_[1]`.
         """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return self._decision(X)
+
+    def _decision(self, X: Any) -> NDArray[Any]:
+        """Compute the outputs of validated rows, as a subclass defines them."""
         raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from fewlabels._labels import (
     UNLABELED,
@@ -418,19 +418,5 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
 
         return error, 1.0 / truth.size
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Compute the real outputs f(x).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For up to two classes one value per row, positive for `classes_[1]`.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+    def _decision(self, X: Any) -> NDArray[Any]:
         return as_decision(self._outputs(X))

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import (
     Labels,
@@ -384,19 +383,5 @@ class LaplacianRLSClassifierCV(KernelClassifier):
             )[0]
         )
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Compute the real outputs of the final model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For up to two classes one value per row, positive for `classes_[1]`.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+    def _decision(self, X: Any) -> NDArray[Any]:
         return self.best_estimator_.decision_function(X)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import (
     UNLABELED,
@@ -457,29 +456,6 @@ class RLSClassifier(KernelClassifier):
             X = X[:, self.labeled_indices_]
         outputs = self.kernel_.product(X, self.X_fit_, self.dual_coef_)
         return as_decision(outputs + self.intercept_)
-
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Compute the real outputs f(x) + b.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For up to two classes one value per row, positive for `classes_[1]`.
-        """
-        check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=FLOATS,
-            reset=False,
-        )
-        return self._decision(X)
 
 
 def _weighted_rows(

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics.pairwise import KERNEL_PARAMS
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import (
     UNLABELED,
@@ -356,21 +355,7 @@ class S2RLSClassifier(_S2RLSBase):
             )
         return np.array([index[c] for c in given])
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Compute the real outputs f(x).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For up to two classes one value per row, positive for `classes_[1]`.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+    def _decision(self, X: Any) -> NDArray[Any]:
         if self.features_ is not None:
             outputs = self.features_.transform(X) @ self.coef_
         elif self.coef_ is not None:
@@ -661,21 +646,7 @@ class S2RLSClassifierCV(_S2RLSBase):
             scores[1, number] = np.sum(np.mean((outputs - truth) ** 2, axis=1))
         return scores
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Compute the real outputs of the final model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For up to two classes one value per row, positive for `classes_[1]`.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+    def _decision(self, X: Any) -> NDArray[Any]:
         return self.best_estimator_.decision_function(X)
 
 
