@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,6 @@ import fewlabels
 
 ROOT = Path(fewlabels.__file__).parent
 TESTS = Path(__file__).parent
-SOURCES = sorted(ROOT.rglob("*.py"))
-TEST_FILES = sorted(TESTS.rglob("*.py"))
 
 # Imports point downwards only: a package may use those on lower floors, and on its own
 # floor nobody but itself. What is not built yet has its floor reserved.
@@ -81,67 +80,101 @@ def imported_modules(tree):
                 yield f"{node.module}.{alias.name}", id(node) in top_level
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
-class TestEverySource:
-    def test_imports_point_downwards(self, path):
+@cache
+def parsed(root):
+    """(name, path, syntax tree) of every file in a folder."""
+    paths = sorted(root.rglob("*.py"))
+    return [(str(p.relative_to(root)), p, ast.parse(p.read_text())) for p in paths]
+
+
+def test_imports_point_downwards():
+    wrong = []
+    for name, path, tree in parsed(ROOT):
         here = package_of(path)
-        if here == "__init__":
-            pytest.skip("the lazy front door names everything and imports nothing")
-        for name, _ in imported_modules(ast.parse(path.read_text())):
-            if not name.startswith("fewlabels."):
-                continue
-            there = name.split(".")[1]
-            if there in (here, "__version__"):
-                continue
-            assert FLOOR_OF[there] < FLOOR_OF[here], f"{here} imports {name}"
-
-    def test_only_one_door_to_private_scikit_learn(self, path):
-        if package_of(path) == "_sklearn":
-            pytest.skip("this is the door")
-        for name, _ in imported_modules(ast.parse(path.read_text())):
-            if name.startswith("sklearn."):
-                private = [part for part in name.split(".") if part.startswith("_")]
-                assert not private, f"{name} must come through fewlabels._sklearn"
-
-    def test_optional_dependencies_are_imported_where_they_are_used(self, path):
-        # The command line is made of click, and loaded by nothing else.
-        allowed = {"click"} if package_of(path) == "cli" else set()
-        for name, at_top in imported_modules(ast.parse(path.read_text())):
-            assert not (at_top and name.split(".")[0] in set(OPTIONAL) - allowed), name
-
-    def test_no_print_and_no_assert(self, path):
-        tree = ast.parse(path.read_text())
-        for node in ast.walk(tree):
-            assert not isinstance(node, ast.Assert), "validate with an exception"
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                assert node.func.id != "print" or package_of(path) == "cli"
-
-    def test_no_global_seed(self, path):
-        assert not re.search(r"np\.random\.seed\(", path.read_text())
-
-
-@pytest.mark.parametrize("path", TEST_FILES, ids=lambda p: str(p.relative_to(TESTS)))
-def test_no_comparison_that_asserts_nothing(path):
-    """A bare `np.allclose(a, b)` line compares and forgets."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if not isinstance(node, ast.Expr):
+        if here == "__init__":  # the lazy door names everything and imports nothing
             continue
-        assert not isinstance(node.value, ast.Compare), f"line {node.lineno}"
-        if isinstance(node.value, ast.Call):
-            function = ast.unparse(node.value.func)
-            assert function.split(".")[-1] not in {
-                "allclose",
-                "array_equal",
-                "isclose",
-            }, f"line {node.lineno}"
+        for imported, _ in imported_modules(tree):
+            if imported.startswith("fewlabels."):
+                there = imported.split(".")[1]
+                if there not in (here, "__version__"):
+                    if FLOOR_OF[there] >= FLOOR_OF[here]:
+                        wrong.append(f"{name} imports {imported}")
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", TEST_FILES, ids=lambda p: str(p.relative_to(TESTS)))
-def test_every_test_asserts_something(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            source = ast.unparse(node)
-            assert re.search(r"\bassert|raises|warns|check", source), node.name
+def test_only_one_door_to_private_scikit_learn():
+    wrong = [
+        f"{name}: {imported} must come through fewlabels._sklearn"
+        for name, path, tree in parsed(ROOT)
+        for imported, _ in imported_modules(tree)
+        if imported.startswith("sklearn.")
+        and any(part.startswith("_") for part in imported.split("."))
+        and package_of(path) != "_sklearn"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_optional_dependencies_are_imported_where_they_are_used():
+    # The command line is made of click, and loaded by nothing else.
+    wrong = [
+        f"{name} imports {imported} at its top"
+        for name, path, tree in parsed(ROOT)
+        for imported, at_top in imported_modules(tree)
+        if at_top
+        and imported.split(".")[0] in OPTIONAL
+        and (package_of(path), imported.split(".")[0]) != ("cli", "click")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_print_and_no_assert():
+    wrong = []
+    for name, path, tree in parsed(ROOT):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assert):
+                wrong.append(f"{name}:{node.lineno} validate with an exception")
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                if node.func.id == "print" and package_of(path) != "cli":
+                    wrong.append(f"{name}:{node.lineno} prints")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_global_seed():
+    wrong = [
+        name for name, path, _ in parsed(ROOT) if "np.random.seed(" in path.read_text()
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_comparison_that_asserts_nothing():
+    """A bare `np.allclose(a, b)` line compares and forgets."""
+    forgetful = {"allclose", "array_equal", "isclose"}
+    wrong = [
+        f"{name}:{node.lineno}"
+        for name, _, tree in parsed(TESTS)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr)
+        and (
+            isinstance(node.value, ast.Compare)
+            or (
+                isinstance(node.value, ast.Call)
+                and ast.unparse(node.value.func).split(".")[-1] in forgetful
+            )
+        )
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_test_asserts_something():
+    wrong = [
+        f"{name}: {node.name}"
+        for name, _, tree in parsed(TESTS)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test_")
+        and not re.search(r"\bassert|raises|warns|check", ast.unparse(node))
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def modules_loaded_by(statement):
@@ -157,12 +190,26 @@ def test_the_front_door_is_lazy():
     assert not loaded & {"numba", "numpy", "scipy", "sklearn", *OPTIONAL}
 
 
-@pytest.mark.parametrize("name", fewlabels._SUBMODULES)
-def test_packages_load_no_optional_dependency(name):
-    # pandas and matplotlib come along with scikit-learn only where it uses them.
-    before = modules_loaded_by("import sklearn.utils, sklearn.metrics")
-    loaded = modules_loaded_by(f"import fewlabels.{name}") - before
-    assert not loaded & {"numba", *OPTIONAL}
+def test_packages_load_no_optional_dependency():
+    # One process loads them all, so that a package answers for what it adds. pandas
+    # and matplotlib come along with scikit-learn only where it uses them.
+    code = """
+import sys, sklearn.utils, sklearn.metrics
+for name in sys.argv[1:]:
+    before = set(sys.modules)
+    __import__("fewlabels." + name)
+    print(name, *sorted({m.split(".")[0] for m in set(sys.modules) - before}))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code, *fewlabels._SUBMODULES],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = {line.split()[0]: line.split()[1:] for line in run.stdout.splitlines()}
+    assert set(loaded) == set(fewlabels._SUBMODULES)
+    wrong = {n: sorted({"numba", *OPTIONAL} & set(m)) for n, m in loaded.items()}
+    assert not any(wrong.values()), wrong
 
 
 def test_every_public_name_is_reachable():

@@ -5,6 +5,7 @@
 import doctest
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -55,47 +56,66 @@ def documented(doc, section="Parameters"):
     ]
 
 
-@pytest.mark.parametrize("name", OBJECTS)
-def test_parameters_are_documented(name):
+@cache
+def docstring(name):
     found = OBJECTS[name]
-    if inspect.isclass(found):
-        doc = ClassDoc(found)
-        if issubclass(found, tuple | Warning) or not documented(doc):
-            # Records document their attributes, abstract classes their methods.
-            assert doc["Summary"]
-            return
-    else:
-        doc = FunctionDoc(found)
-        assert doc["Returns"] or doc["Yields"], "no Returns section"
-    assert documented(doc) == parameters_of(found)
+    return ClassDoc(found) if inspect.isclass(found) else FunctionDoc(found)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_methods_are_documented(name):
-    doc = FunctionDoc(METHODS[name])
-    assert doc["Summary"]
-    if documented(doc) or parameters_of(METHODS[name]):
-        assert documented(doc) == parameters_of(METHODS[name])
+def test_parameters_are_documented():
+    wrong = []
+    for name, found in OBJECTS.items():
+        doc, names = docstring(name), documented(docstring(name))
+        if inspect.isclass(found):
+            if issubclass(found, tuple | Warning) or not names:
+                # Records document their attributes, abstract classes their methods.
+                if not doc["Summary"]:
+                    wrong.append(f"{name}: no summary")
+                continue
+        elif not (doc["Returns"] or doc["Yields"]):
+            wrong.append(f"{name}: no Returns section")
+        if names != parameters_of(found):
+            wrong.append(f"{name}: documents {names}, takes {parameters_of(found)}")
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", OBJECTS)
-def test_there_is_an_example(name):
-    found = OBJECTS[name]
-    doc = ClassDoc(found) if inspect.isclass(found) else FunctionDoc(found)
-    if inspect.isclass(found) and not documented(doc):
-        assert doc["Summary"]  # records and abstract classes: shown where they arise
-    else:
-        assert doc["Examples"], "no Examples section"
+def test_methods_are_documented():
+    wrong = []
+    for name, method in METHODS.items():
+        doc = FunctionDoc(method)
+        if not doc["Summary"]:
+            wrong.append(f"{name}: no summary")
+        if documented(doc) != parameters_of(method):
+            wrong.append(
+                f"{name}: documents {documented(doc)}, takes {parameters_of(method)}"
+            )
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", [n for n, o in OBJECTS.items() if hasattr(o, "fit")])
-def test_constructor_only_assigns(name):
+def test_there_is_an_example():
+    # Records and abstract classes are shown where they arise.
+    wrong = [
+        name
+        for name, found in OBJECTS.items()
+        if not docstring(name)["Examples"]
+        and (documented(docstring(name)) or not inspect.isclass(found))
+    ]
+    assert not wrong, "no Examples section: " + ", ".join(wrong)
+
+
+def test_constructor_only_assigns():
     """Parameters keep the value they were given, as `clone` requires."""
-    parameters = inspect.signature(OBJECTS[name]).parameters
-    marker = {p: object() for p in parameters}
-    estimator = OBJECTS[name](**marker)
-    for parameter, value in marker.items():
-        assert getattr(estimator, parameter) is value
+    wrong = []
+    for name, found in OBJECTS.items():
+        if hasattr(found, "fit"):
+            marker = {p: object() for p in inspect.signature(found).parameters}
+            estimator = found(**marker)
+            wrong += [
+                f"{name}.{parameter}"
+                for parameter, value in marker.items()
+                if getattr(estimator, parameter) is not value
+            ]
+    assert not wrong, "changed by the constructor: " + ", ".join(wrong)
 
 
 def test_the_reference_lists_every_public_name():
@@ -129,20 +149,23 @@ SHOWN_WHERE_RETURNED = {
 }
 
 
-@pytest.mark.parametrize("name", OBJECTS)
-def test_an_example_runs(name):
+def test_an_example_runs():
     """Every name has an example that is run with the tests of ``src``.
 
     That of a record is where it is returned, that of an abstract class is that of a
     class which completes it; warnings and errors are shown where they are raised.
     """
-    found = OBJECTS[name]
-    if examples_that_run(found) or name.split(".")[-1] in SHOWN_WHERE_RETURNED:
-        return
-    assert inspect.isclass(found), "no example that runs"
-    assert issubclass(found, Exception) or any(
-        inspect.isclass(other)
-        and found in other.__mro__[1:]
-        and examples_that_run(other)
-        for other in OBJECTS.values()
-    ), "no example that runs, neither its own nor where it arises"
+    shown = {name: bool(examples_that_run(found)) for name, found in OBJECTS.items()}
+    classes = {name: o for name, o in OBJECTS.items() if inspect.isclass(o)}
+    wrong = [
+        name
+        for name, found in OBJECTS.items()
+        if not shown[name]
+        and name.split(".")[-1] not in SHOWN_WHERE_RETURNED
+        and not (name in classes and issubclass(found, Exception))
+        and not any(
+            shown[other] and found in inspect.getmro(completed)[1:]
+            for other, completed in classes.items()
+        )
+    ]
+    assert not wrong, "no example that runs: " + ", ".join(wrong)
