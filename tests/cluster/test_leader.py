@@ -1,20 +1,15 @@
-"""Clusters by a threshold, and the two rules of the nearest."""
+"""Clusters by a threshold."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
-from fewlabels.cluster import (
-    KNeighborsClassifier,
-    LeaderClustering,
-    NearestCentroid,
-    leaders,
-)
+from fewlabels.cluster import LeaderClustering, leaders
 
 
 def groups(rng):
@@ -79,31 +74,10 @@ def test_precomputed_is_refused():
         LeaderClustering(metric="precomputed").fit(np.zeros((3, 3)))
 
 
-class TestNearest:
-    """The box called kNN is the nearest mean; scikit-learn has both."""
-
-    X = np.array([[0.0, 0.1], [10.0, -0.1], [4.0, 0.1], [5.0, -0.1]])
-    y = np.array([0, 0, 1, 1])
-
-    def test_they_differ(self):
-        """The means are at 5 and at 4.5, but no row is near the first."""
-        query = [[4.8, 0.0], [0.5, 0.0]]
-        neighbour = KNeighborsClassifier(1).fit(self.X, self.y).predict(query)
-        mean = NearestCentroid().fit(self.X, self.y).predict(query)
-        assert_array_equal(neighbour, [1, 0])
-        assert_array_equal(mean, [0, 1])
-
-    def test_the_boundary_is_the_perpendicular_bisector(self, rng):
-        X = rng.normal(size=(20, 3))
-        y = np.arange(20) % 2
-        a, b = X[y == 0].mean(axis=0), X[y == 1].mean(axis=0)
-        model = NearestCentroid().fit(X, y)
-        across = rng.normal(size=(50, 3))
-        across -= np.outer(across @ (b - a), b - a) / ((b - a) @ (b - a))
-        middle = (a + b) / 2 + across
-        assert_array_equal(model.predict(middle - 1e-6 * (b - a)), 0)
-        assert_array_equal(model.predict(middle + 1e-6 * (b - a)), 1)
-        assert_allclose(model.centroids_, [a, b])
+def test_new_rows_follow_the_first_leader_in_reach_not_the_nearest():
+    model = LeaderClustering(threshold=3.0).fit([[0.0], [4.0]])
+    assert_array_equal(model.leaders_, [0, 1])
+    assert_array_equal(model.predict([[2.9], [3.1], [7.0], [7.1]]), [0, 1, 1, -1])
 
 
 def test_equal_rows_are_together_at_threshold_zero(rng):

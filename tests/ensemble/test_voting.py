@@ -137,12 +137,18 @@ def test_unlabelled_rows_and_weights(iris):
     assert_array_equal(a.transduction_[1::2], b.predict(X[1::2]))
 
 
-def test_parameters_of_voters_can_be_searched(iris):
-    X, y = iris
+def test_parameters_of_voters_can_be_searched():
+    """A stump cannot tell three classes apart, two levels can."""
+    X, y = load_iris(return_X_y=True)
+    tree = ("tree", DecisionTreeClassifier(random_state=0))
     search = GridSearchCV(
-        RejectVotingClassifier(VOTERS[1:3]), {"tree__max_depth": [1, 2]}, cv=2
+        RejectVotingClassifier([tree]), {"tree__max_depth": [1, 2]}, cv=2
     ).fit(X, y)
-    assert search.best_params_["tree__max_depth"] in (1, 2)
+    assert search.best_params_ == {"tree__max_depth": 2}
+    assert search.best_estimator_.estimators_[0].get_depth() == 2
+    stump, two_levels = search.cv_results_["mean_test_score"]
+    assert stump < 0.7
+    assert two_levels > 0.9
 
 
 def test_no_y(iris):
