@@ -42,11 +42,11 @@ from sklearn.svm import SVC
 from tqdm import tqdm
 
 from fewlabels import FewLabelsClassifier, RLSClassifier
+from fewlabels.automatic._bank import BANKS
+from fewlabels.automatic._choice import FINAL_TEMPERATURES
+from fewlabels.automatic._scores import log_losses
+from fewlabels.automatic._sources import RowScaling
 from fewlabels.datasets import make_moons
-from fewlabels.model_selection._bank import BANKS
-from fewlabels.model_selection._bank_arrays import RowScaling
-from fewlabels.model_selection._choice import FINAL_TEMPERATURES
-from fewlabels.model_selection._scores import log_losses
 from fewlabels.semi_supervised import (
     GraphRegularizationClassifier,
     HarmonicFunctionClassifier,
@@ -431,9 +431,9 @@ def mean_of(lines, value, form):
 
 def drop(path, wanted, sizes, n_splits):
     """Mean error with every family of kernels left out of the bank in turn."""
-    from fewlabels.model_selection import _chooser
+    from fewlabels.automatic import _classifier
 
-    families = list(_chooser.IN_WORDS)
+    families = list(_classifier.IN_WORDS)
     header = ["set", "n_labels", "n_splits", "all", *families]
     print(" | ".join(header))
     done = {(line["set"], int(line["n_labels"])) for line in read(path)}

@@ -35,7 +35,7 @@ FLOORS = [
         "tensor",
         "transfer",
     },
-    {"model_selection", "plotting"},
+    {"automatic", "model_selection", "plotting"},
     {"active"},
     {"tabular"},
     {"cli"},

@@ -21,6 +21,7 @@ from fewlabels.active import (
     ELMClassifier,
     ELMRegressor,
 )
+from fewlabels.automatic import FewLabelsClassifier, FewLabelsRegressor
 from fewlabels.cluster import (
     ConstrainedSpectralClustering,
     LeaderClustering,
@@ -62,11 +63,7 @@ from fewlabels.feature_selection import (
 )
 from fewlabels.graphs import SimilarityGraphTransformer
 from fewlabels.kernels import NystromFeatures, PivotedCholeskyFeatures
-from fewlabels.model_selection import (
-    FewLabelsClassifier,
-    FewLabelsRegressor,
-    LabeledOnly,
-)
+from fewlabels.model_selection import LabeledOnly
 from fewlabels.optimize import FiniteSumClassifier, FiniteSumRegressor
 from fewlabels.regression import (
     GPSR,

@@ -21,6 +21,7 @@ WIDTHS = (0.1, 1.0, 10.0)  # gamma, as multiples of 1 / (n_features * variance)
 
 MODULES = {
     "fewlabels": (
+        "fewlabels.automatic",
         "fewlabels.cluster",
         "fewlabels.model_selection",
         "fewlabels.partition",

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 _SUBMODULES = (
     "active",
+    "automatic",
     "cluster",
     "datasets",
     "decomposition",
@@ -35,7 +36,8 @@ _SUBMODULES = (
 
 # Names offered at the top level, each with the module it lives in.
 _FLAGSHIPS = {
-    "FewLabelsClassifier": "fewlabels.model_selection",
+    "FewLabelsClassifier": "fewlabels.automatic",
+    "FewLabelsRegressor": "fewlabels.automatic",
     "RLSClustering": "fewlabels.cluster",
     "RLSClassifier": "fewlabels.semi_supervised",
     "S2RLSClassifier": "fewlabels.semi_supervised",

@@ -14,8 +14,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from fewlabels import FewLabelsClassifier
 from fewlabels.active import ActiveLearner, FewLabelsSampling, ensemble_members, margin
+from fewlabels.automatic._engine import RIDGES
 from fewlabels.datasets import hide_labels, make_moons
-from fewlabels.model_selection._engine import RIDGES
 
 
 @pytest.fixture(scope="module")

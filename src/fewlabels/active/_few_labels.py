@@ -12,11 +12,11 @@ from sklearn.utils import check_random_state
 
 from fewlabels.active._base import Pool, QueryStrategy, fit_model
 from fewlabels.active._utilities import downdated, margin, variance_reduction
-from fewlabels.model_selection import FewLabelsClassifier
-from fewlabels.model_selection._bank import KernelBank
-from fewlabels.model_selection._bank_arrays import View
-from fewlabels.model_selection._choice import probabilities
-from fewlabels.model_selection._engine import RIDGES
+from fewlabels.automatic import FewLabelsClassifier
+from fewlabels.automatic._bank import KernelBank
+from fewlabels.automatic._choice import probabilities
+from fewlabels.automatic._engine import RIDGES
+from fewlabels.automatic._sources import View
 
 # Kernels that weigh less than this share of the heaviest are left out.
 NEGLIGIBLE = 0.01
@@ -100,7 +100,7 @@ def ensemble_members(
     order = order[shares[order] > NEGLIGIBLE * shares.max()]
     labeled = model.labeled_indices_
     codes = np.searchsorted(model.classes_, model.transduction_[labeled])
-    labelled = model._labelled(codes, bank.index[labeled])
+    labelled = model._labeled(codes, bank.index[labeled])
     J, Z = bank.index[labeled], bank.index[rows]
     ends = np.concatenate([J, Z[places]])
     seen, n_targets = np.concatenate([J, Z]), labelled.Y.shape[1]

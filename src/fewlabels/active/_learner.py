@@ -21,7 +21,7 @@ from fewlabels._sklearn import HasMethods, Interval, fit_context, safe_indexing
 from fewlabels.active._base import Query, fit_model
 from fewlabels.active._loop import Oracle, QueryLoop, upsampled_rows
 from fewlabels.active._strategies import UncertaintySampling
-from fewlabels.model_selection import FewLabelsClassifier
+from fewlabels.automatic import FewLabelsClassifier
 
 # While it asks, a model that judges itself does so again after so many more labels.
 JUDGED_AGAIN = 1.25
@@ -96,7 +96,7 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
     Notes
     -----
     A model with `refit_labels` is fitted once and then only told the new labels.
-    :class:`~fewlabels.model_selection.FewLabelsClassifier` judges itself, and
+    :class:`~fewlabels.automatic.FewLabelsClassifier` judges itself, and
     calibrates probabilities, in the end and after every 25 % more labels; that takes
     longer than to learn them.
 

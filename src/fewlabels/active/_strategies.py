@@ -35,8 +35,8 @@ from fewlabels.active._utilities import (
     variance_reduction,
     vote_entropy,
 )
+from fewlabels.automatic._sources import row_digests
 from fewlabels.kernels import resolve_kernel
-from fewlabels.model_selection._bank_arrays import row_digests
 
 MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {
     "least_confidence": least_confidence,

@@ -1,14 +1,10 @@
-"""Judge and choose models when labels are few."""
+"""Judge and compare models when labels are few."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from fewlabels.model_selection._choice import ErrorEstimate
-from fewlabels.model_selection._chooser import FewLabelsClassifier
 from fewlabels.model_selection._compare import Comparison, PairedDifference, compare
 from fewlabels.model_selection._curves import LabelCurve, learning_curve_labels
-from fewlabels.model_selection._engine import BankModel
 from fewlabels.model_selection._labeled_only import LabeledOnly
-from fewlabels.model_selection._regressor import FewLabelsRegressor
 from fewlabels.model_selection._scorers import (
     log_evidence_score,
     loo_accuracy_score,
@@ -23,11 +19,7 @@ from fewlabels.model_selection._splitters import (
 from fewlabels.model_selection._validation import cross_validate_labels
 
 __all__ = [
-    "BankModel",
     "Comparison",
-    "ErrorEstimate",
-    "FewLabelsClassifier",
-    "FewLabelsRegressor",
     "LabelCurve",
     "LabelShuffleSplit",
     "LabeledKFold",

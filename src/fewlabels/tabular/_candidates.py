@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fewlabels._labels import signed_targets
-from fewlabels.model_selection import ErrorEstimate, FewLabelsClassifier
-from fewlabels.model_selection._choice import binomial_interval, wrong
-from fewlabels.model_selection._engine import MAX_SCORED
-from fewlabels.model_selection._scores import candidates_of, held_out, ridge_inverses
+from fewlabels.automatic import ErrorEstimate, FewLabelsClassifier
+from fewlabels.automatic._choice import binomial_interval, wrong
+from fewlabels.automatic._engine import MAX_SCORED
+from fewlabels.automatic._scores import candidates_of, held_out, ridge_inverses
 
 IN_SHORT = {
     "linear": "linear",

@@ -15,10 +15,10 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from fewlabels.active import FewLabelsSampling, margin
+from fewlabels.automatic import FewLabelsClassifier
+from fewlabels.automatic._sources import row_digests
 from fewlabels.cluster import NormalizedSpectralClustering
 from fewlabels.graphs import eigengap_n_clusters, similarity_graph
-from fewlabels.model_selection import FewLabelsClassifier
-from fewlabels.model_selection._bank_arrays import row_digests
 from fewlabels.tabular._columns import ColumnDescription
 from fewlabels.tabular._errors import TableError, listed, plural
 from fewlabels.tabular._models import TableModel
@@ -205,7 +205,7 @@ def label_table(
     """Label every row of a table from the rows that have a label.
 
     Columns become features by :class:`TableTransformer`, and
-    :class:`~fewlabels.model_selection.FewLabelsClassifier` learns from all rows.
+    :class:`~fewlabels.automatic.FewLabelsClassifier` learns from all rows.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def label_table(
     text, categorical, numeric : sequence of str, default=()
         Columns whose kind is known; the others are guessed.
     bank : {"auto", "fast", "default", "thorough"}, default="auto"
-        How much to try, see :class:`~fewlabels.model_selection.FewLabelsClassifier`;
+        How much to try, see :class:`~fewlabels.automatic.FewLabelsClassifier`;
         "auto" is "fast" beyond 20,000 rows and "default" else.
     random_state : int or RandomState instance, default=0
         Seed.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fewlabels
-from fewlabels.model_selection import FewLabelsClassifier
+from fewlabels.automatic import FewLabelsClassifier
 from fewlabels.tabular._columns import ColumnDescription
 from fewlabels.tabular._errors import FileError, TableError, listed
 from fewlabels.tabular._files import replacing
@@ -28,23 +28,23 @@ FORMAT = 1
 # What a file may make besides numbers, text and the classes that skops trusts anyway
 # (scikit-learn's estimators and NumPy's types). Nothing here runs code of the file.
 TRUSTED = (
-    "fewlabels.model_selection._bank.BankSettings",
-    "fewlabels.model_selection._bank.KernelBank",
-    "fewlabels.model_selection._bank_arrays.Clusters",
-    "fewlabels.model_selection._bank_arrays.Components",
-    "fewlabels.model_selection._bank_arrays.Geodesics",
-    "fewlabels.model_selection._bank_arrays.GraphVectors",
-    "fewlabels.model_selection._bank_arrays.LinearFeatures",
-    "fewlabels.model_selection._bank_arrays.Nystrom",
-    "fewlabels.model_selection._bank_arrays.RowScaling",
-    "fewlabels.model_selection._bank_arrays.Rows",
-    "fewlabels.model_selection._bank_kernels.ColumnKernel",
-    "fewlabels.model_selection._bank_kernels.FeatureKernel",
-    "fewlabels.model_selection._bank_kernels._ColumnOutputs",
-    "fewlabels.model_selection._bank_kernels._LinearOutputs",
-    "fewlabels.model_selection._choice.ErrorEstimate",
-    "fewlabels.model_selection._chooser.FewLabelsClassifier",
-    "fewlabels.model_selection._engine.BankModel",
+    "fewlabels.automatic._bank.BankSettings",
+    "fewlabels.automatic._bank.KernelBank",
+    "fewlabels.automatic._sources.Clusters",
+    "fewlabels.automatic._sources.Components",
+    "fewlabels.automatic._sources.Geodesics",
+    "fewlabels.automatic._sources.GraphVectors",
+    "fewlabels.automatic._sources.LinearFeatures",
+    "fewlabels.automatic._sources.Nystrom",
+    "fewlabels.automatic._sources.RowScaling",
+    "fewlabels.automatic._sources.Rows",
+    "fewlabels.automatic._kernels.ColumnKernel",
+    "fewlabels.automatic._kernels.FeatureKernel",
+    "fewlabels.automatic._kernels._ColumnOutputs",
+    "fewlabels.automatic._kernels._LinearOutputs",
+    "fewlabels.automatic._choice.ErrorEstimate",
+    "fewlabels.automatic._classifier.FewLabelsClassifier",
+    "fewlabels.automatic._engine.BankModel",
     "fewlabels.tabular._columns.ColumnDescription",
     "fewlabels.tabular._encoders.CategoryEncoder",
     "fewlabels.tabular._encoders.DateEncoder",

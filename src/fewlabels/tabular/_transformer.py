@@ -13,7 +13,7 @@ from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._sklearn import Interval, fit_context
-from fewlabels.model_selection._bank_arrays import RowScaling
+from fewlabels.automatic._sources import RowScaling
 from fewlabels.tabular._columns import ColumnDescription, describe_columns
 from fewlabels.tabular._encoders import (
     CategoryEncoder,
@@ -75,7 +75,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     See Also
     --------
     sklearn.compose.ColumnTransformer : Where you say what becomes of each column.
-    fewlabels.model_selection.FewLabelsClassifier : Behind this, with ``scale="none"``.
+    fewlabels.automatic.FewLabelsClassifier : Behind this, with ``scale="none"``.
 
     Notes
     -----

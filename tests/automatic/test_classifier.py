@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fewlabels import FewLabelsClassifier
+from fewlabels.automatic import _engine
 from fewlabels.datasets import hide_labels, make_moons
-from fewlabels.model_selection import _engine
 
 
 def moons(n=300, n_labeled=10, seed=0):
@@ -146,7 +146,7 @@ class TestRefitting:
 
 
 class TestManyLabels:
-    def test_all_rows_labelled(self):
+    def test_all_rows_labeled(self):
         X, y, _ = moons(200)
         model = FewLabelsClassifier(random_state=0).fit(X, y)
         assert model.score(X, y) > 0.98

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
-from fewlabels.model_selection._bank_arrays import Source, View, squared_distances
+from fewlabels.automatic._sources import Source, View, squared_distances
 
 _BATCH = 4096
 

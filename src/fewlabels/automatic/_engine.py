@@ -13,16 +13,10 @@ from sklearn.utils import check_array
 from fewlabels._labels import decide
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import ProgressLine
-from fewlabels.kernels._functions import budget_bytes
-from fewlabels.model_selection._bank import SUPERVISED, KernelBank, total_outputs
-from fewlabels.model_selection._bank_kernels import (
-    BankKernel,
-    FeatureKernel,
-    Outputs,
-)
-from fewlabels.model_selection._choice import (
+from fewlabels.automatic._bank import SUPERVISED, KernelBank, total_outputs
+from fewlabels.automatic._choice import (
     Choice,
-    Labelled,
+    Labeled,
     Losses,
     Nested,
     Pool,
@@ -30,12 +24,18 @@ from fewlabels.model_selection._choice import (
     held_out_losses,
     nested_outputs,
 )
-from fewlabels.model_selection._scores import (
+from fewlabels.automatic._kernels import (
+    BankKernel,
+    FeatureKernel,
+    Outputs,
+)
+from fewlabels.automatic._scores import (
     Candidates,
     candidates_of,
     ridge_inverses,
     stratified_blocks,
 )
+from fewlabels.kernels._functions import budget_bytes
 from fewlabels.semi_supervised._base import as_decision
 
 RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
@@ -166,7 +166,7 @@ class Scored(NamedTuple):
 
     Attributes
     ----------
-    labelled : Labelled
+    labeled : Labeled
         The rows that were scored, perhaps a sample of all.
     choice : Choice
         Weights of candidates.
@@ -177,7 +177,7 @@ class Scored(NamedTuple):
         it was not judged.
     """
 
-    labelled: Labelled
+    labeled: Labeled
     choice: Choice
     coefs: NDArray[Any]
     nested: Nested | None
@@ -185,7 +185,7 @@ class Scored(NamedTuple):
 
 def score_candidates(
     bank: KernelBank,
-    everything: Labelled,
+    everything: Labeled,
     rng: np.random.RandomState,
     line: ProgressLine,
     *,
@@ -197,7 +197,7 @@ def score_candidates(
     ----------
     bank : KernelBank
         The kernels.
-    everything : Labelled
+    everything : Labeled
         All labelled rows; their groups are numbers of distinct rows.
     rng : RandomState
         Of samples, blocks and bootstrap.
@@ -211,60 +211,60 @@ def score_candidates(
     scored : Scored
         Weights, coefficients and nested outputs.
     """
-    labelled = everything
+    labeled = everything
     if everything.size > MAX_SCORED:
-        labelled = _sampled(everything, MAX_SCORED, rng)
-    kernels, n_labeled = bank.kernels, labelled.size
+        labeled = _sampled(everything, MAX_SCORED, rng)
+    kernels, n_labeled = bank.kernels, labeled.size
     pool = _pool_of(kernels)
-    useful = labelled.says_something and len(kernels) > 0
+    useful = labeled.says_something and len(kernels) > 0
     seed = rng.randint(2**31)  # all candidates meet the same blocks
     bytes_per_kernel = 8 * RIDGES.size * n_labeled**2
     per_chunk = max(1, CHUNK_BYTES // bytes_per_kernel)
     keep_all = judge and bytes_per_kernel * len(kernels) <= NESTED_BYTES
     losses: list[Losses] = []
-    coefs = [np.empty((0, n_labeled, labelled.Y.shape[1]))]
+    coefs = [np.empty((0, n_labeled, labeled.Y.shape[1]))]
     kept: list[NDArray[Any]] = []
     for start in range(0, len(kernels), per_chunk):
-        models = _candidates(bank, kernels[start : start + per_chunk], labelled)
+        models = _candidates(bank, kernels[start : start + per_chunk], labeled)
         coefs.append(models.coefs)
         if useful:
             fresh = np.random.RandomState(seed)
-            losses.append(held_out_losses(models, labelled, fresh))
+            losses.append(held_out_losses(models, labeled, fresh))
         if keep_all:
             kept.append(models.inverses)
         line.update(0.7 + 0.1 * start / len(kernels), "scores")
-    choice = choose(_joined(losses) if useful else None, labelled, pool, rng)
+    choice = choose(_joined(losses) if useful else None, labeled, pool, rng)
     nested = None
     if useful and judge:
         line.update(0.8, "expected error")
         if keep_all:
-            models = candidates_of(np.concatenate(kept), labelled.Y)
+            models = candidates_of(np.concatenate(kept), labeled.Y)
         else:
             chosen = _heaviest(choice, NESTED_BYTES // bytes_per_kernel)
             pool = pool.of_kernels(chosen)
-            models = _candidates(bank, [kernels[k] for k in chosen], labelled)
-        nested = nested_outputs(models, labelled, pool, rng)
+            models = _candidates(bank, [kernels[k] for k in chosen], labeled)
+        nested = nested_outputs(models, labeled, pool, rng)
     line.update(0.95, "outputs")
-    return Scored(labelled, choice, np.concatenate(coefs), nested)
+    return Scored(labeled, choice, np.concatenate(coefs), nested)
 
 
-def _sampled(labelled: Labelled, size: int, rng: np.random.RandomState) -> Labelled:
+def _sampled(labeled: Labeled, size: int, rng: np.random.RandomState) -> Labeled:
     """About so many of the rows, with all classes in their shares."""
-    n_blocks = -(-labelled.size // size)
-    sample = stratified_blocks(labelled.codes, labelled.groups, n_blocks, rng)[0]
-    return labelled.without(np.setdiff1d(np.arange(labelled.size), sample))
+    n_blocks = -(-labeled.size // size)
+    sample = stratified_blocks(labeled.codes, labeled.groups, n_blocks, rng)[0]
+    return labeled.without(np.setdiff1d(np.arange(labeled.size), sample))
 
 
 def _candidates(
-    bank: KernelBank, kernels: list[BankKernel], labelled: Labelled
+    bank: KernelBank, kernels: list[BankKernel], labeled: Labeled
 ) -> Candidates:
     inverses = [
         ridge_inverses(
-            kernel.block(bank.sources, labelled.groups), RIDGES, 1 / labelled.importance
+            kernel.block(bank.sources, labeled.groups), RIDGES, 1 / labeled.importance
         )
         for kernel in kernels
     ]
-    return candidates_of(np.concatenate(inverses), labelled.Y)
+    return candidates_of(np.concatenate(inverses), labeled.Y)
 
 
 def _pool_of(kernels: list[BankKernel]) -> Pool:
@@ -296,7 +296,7 @@ def _heaviest(choice: Choice, n_kept: int) -> NDArray[np.intp]:
 
 def fit_models(
     bank: KernelBank,
-    everything: Labelled,
+    everything: Labeled,
     scored: Scored,
     *,
     classes: NDArray[Any] | None,
@@ -309,7 +309,7 @@ def fit_models(
     ----------
     bank : KernelBank
         The kernels.
-    everything : Labelled
+    everything : Labeled
         All labelled rows.
     scored : Scored
         See :func:`score_candidates`.
@@ -346,7 +346,7 @@ def fit_models(
 
 def _functions(
     bank: KernelBank,
-    everything: Labelled,
+    everything: Labeled,
     scored: Scored,
     weights: NDArray[Any],
     rng: np.random.RandomState,
@@ -357,7 +357,7 @@ def _functions(
     if not shares.any():
         return []
     order = np.argsort(-shares, kind="stable")
-    many = scored.labelled.size < everything.size
+    many = scored.labeled.size < everything.size
     if many:
         order = order[:MANY_LABELS_KERNELS]
     active = order[shares[order] > NEGLIGIBLE * shares.max()]
@@ -377,25 +377,25 @@ def _refitted(
     bank: KernelBank,
     k: int,
     weights: NDArray[Any],
-    labelled: Labelled,
+    labeled: Labeled,
     rng: np.random.RandomState,
 ) -> Outputs:
     """Fit a kernel, at its heaviest ridge, to many labels."""
     kernel, ridge, share = bank.kernels[k], RIDGES[weights.argmax()], weights.sum()
-    if isinstance(kernel, FeatureKernel) and kernel.n_features < labelled.size:
+    if isinstance(kernel, FeatureKernel) and kernel.n_features < labeled.size:
         return kernel.primal_outputs(
             bank.sources,
-            labelled.groups,
-            share * labelled.Y,
+            labeled.groups,
+            share * labeled.Y,
             ridge,
-            1 / labelled.importance,
+            1 / labeled.importance,
         )
-    if labelled.size > MAX_SOLVED:
-        labelled = _sampled(labelled, MAX_SOLVED, rng)
-    A = kernel.block(bank.sources, labelled.groups)
-    A[np.diag_indices_from(A)] += ridge / labelled.importance
-    coef = linalg.solve(A, share * labelled.Y, assume_a="pos", overwrite_a=True)
-    return kernel.outputs(bank.sources, labelled.groups, coef)
+    if labeled.size > MAX_SOLVED:
+        labeled = _sampled(labeled, MAX_SOLVED, rng)
+    A = kernel.block(bank.sources, labeled.groups)
+    A[np.diag_indices_from(A)] += ridge / labeled.importance
+    coef = linalg.solve(A, share * labeled.Y, assume_a="pos", overwrite_a=True)
+    return kernel.outputs(bank.sources, labeled.groups, coef)
 
 
 def _batch(bank: KernelBank, n_labeled: int, memory_budget: float | None) -> int:
@@ -429,7 +429,7 @@ def candidate_table(bank: KernelBank, scored: Scored) -> dict[str, NDArray[Any]]
         "ridge": np.tile(RIDGES, len(kernels)),
     }
     losses = scored.choice.losses
-    v = scored.labelled.importance / scored.labelled.importance.sum()
+    v = scored.labeled.importance / scored.labeled.importance.sum()
     for name, loss in zip(
         ("loo_squared_error", "many_squared_error", "loo_log_loss", "many_log_loss"),
         (None,) * 4 if losses is None else losses,

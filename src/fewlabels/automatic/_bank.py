@@ -15,7 +15,13 @@ from sklearn.utils.extmath import row_norms
 
 from fewlabels._progress import ProgressLine
 from fewlabels._sklearn import Interval, StrOptions
-from fewlabels.model_selection._bank_arrays import (
+from fewlabels.automatic._kernels import (
+    BankKernel,
+    ColumnKernel,
+    FeatureKernel,
+    Outputs,
+)
+from fewlabels.automatic._sources import (
     DIGEST_SIZE,
     Clusters,
     Components,
@@ -30,12 +36,6 @@ from fewlabels.model_selection._bank_arrays import (
     leading_search,
     row_digests,
     squared_distances,
-)
-from fewlabels.model_selection._bank_kernels import (
-    BankKernel,
-    ColumnKernel,
-    FeatureKernel,
-    Outputs,
 )
 
 SUPERVISED = ("linear", "rbf")
@@ -144,7 +144,7 @@ class KernelBank:
     """Several dozen kernels of one set of rows, none of which sees a label.
 
     Equal rows count once. All kernels are on one scale, see
-    :mod:`fewlabels.model_selection._bank_kernels`.
+    :mod:`fewlabels.automatic._kernels`.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_swiss_roll
 
-from fewlabels.model_selection import FewLabelsRegressor
+from fewlabels.automatic import FewLabelsRegressor
 
 
 def roll(n=500, n_known=30, seed=0):

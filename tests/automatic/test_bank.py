@@ -10,15 +10,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from fewlabels.graphs import graph_laplacian, nearest_neighbors, similarity_graph
-from fewlabels.model_selection._bank import BANKS, KernelBank
-from fewlabels.model_selection._bank_arrays import (
+from fewlabels.automatic._bank import BANKS, KernelBank
+from fewlabels.automatic._sources import (
     Components,
     GraphVectors,
     RowScaling,
     View,
     row_digests,
 )
+from fewlabels.graphs import graph_laplacian, nearest_neighbors, similarity_graph
 
 SMALL = replace(BANKS["default"], cluster_runs=5)
 
@@ -305,7 +305,7 @@ def test_sparse_and_dense_rows_make_the_same_kernels(rows):
 
 def test_large_sets_are_sampled(monkeypatch, rows):
     """With fewer anchors than rows kernels are still psd and nearly centred."""
-    from fewlabels.model_selection import _bank
+    from fewlabels.automatic import _bank
 
     monkeypatch.setattr(_bank, "_REFERENCE_ROWS", 80)
     settings = replace(SMALL, anchors=60, rank=40, landmarks=20)

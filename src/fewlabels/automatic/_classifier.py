@@ -23,20 +23,20 @@ from fewlabels._labels import (
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels._sklearn import StrOptions, fit_context
-from fewlabels.model_selection._bank import BANK_CONSTRAINTS, build_bank
-from fewlabels.model_selection._choice import (
+from fewlabels.automatic._bank import BANK_CONSTRAINTS, build_bank
+from fewlabels.automatic._choice import (
     EFFECTIVE,
     FEW,
     NOT_JUDGED,
     ErrorEstimate,
-    Labelled,
+    Labeled,
     best_temperature,
     expected_error,
     paired_interval,
     probabilities,
     wrong,
 )
-from fewlabels.model_selection._engine import (
+from fewlabels.automatic._engine import (
     Scored,
     candidate_table,
     fit_models,
@@ -247,11 +247,11 @@ class FewLabelsClassifier(PartialLabelClassifier):
         rows = labels.labeled
         self.classes_ = labels.classes
         self.labeled_indices_ = rows
-        labelled = self._labelled(labels.codes[rows], self._bank.index[rows])
-        scored = score_candidates(self._bank, labelled, rng, line, judge=judge)
+        labeled = self._labeled(labels.codes[rows], self._bank.index[rows])
+        scored = score_candidates(self._bank, labeled, rng, line, judge=judge)
         self._model, self.baseline_ = fit_models(
             self._bank,
-            labelled,
+            labeled,
             scored,
             classes=self.classes_,
             memory_budget=self.memory_budget,
@@ -267,7 +267,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
             self.gain_ = ErrorEstimate(np.nan, -1.0, 1.0, NOT_JUDGED)
         line.update(1.0)
 
-    def _labelled(self, codes: NDArray[np.intp], groups: NDArray[np.intp]) -> Labelled:
+    def _labeled(self, codes: NDArray[np.intp], groups: NDArray[np.intp]) -> Labeled:
         n_classes = self.classes_.size
         weights = compute_class_weight(
             self.class_weight, classes=self.classes_, y=self.classes_[codes]
@@ -279,7 +279,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
             )
         importance = weights[codes] / weights[codes].mean()
         Y = signed_targets(codes, n_classes)
-        return Labelled(Y, codes, groups, importance, codes.size <= FEW)
+        return Labeled(Y, codes, groups, importance, codes.size <= FEW)
 
     def _keep_answers(self, labels: Labels) -> None:
         """Labels for all rows."""
@@ -293,18 +293,18 @@ class FewLabelsClassifier(PartialLabelClassifier):
         unlabeled = self._bank.index[labels.codes == UNLABELED]
         own = self._model.training_outputs[unlabeled]
         supervised = self.baseline_.training_outputs[unlabeled]
-        labelled, nested = scored.labelled, scored.nested
-        nothing = np.full(labelled.Y.shape, np.nan)
+        labeled, nested = scored.labeled, scored.nested
+        nothing = np.full(labeled.Y.shape, np.nan)
         held, held_baseline = (nothing, nothing) if nested is None else nested
-        self.temperature_ = best_temperature(held, labelled)
-        self.expected_error_ = _estimate(held, labelled, own, self.temperature_)
+        self.temperature_ = best_temperature(held, labeled)
+        self.expected_error_ = _estimate(held, labeled, own, self.temperature_)
         self.baseline_error_ = _estimate(
             held_baseline,
-            labelled,
+            labeled,
             supervised,
-            best_temperature(held_baseline, labelled),
+            best_temperature(held_baseline, labeled),
         )
-        self.gain_ = _gain(held, held_baseline, labelled, self.expected_error_)
+        self.gain_ = _gain(held, held_baseline, labeled, self.expected_error_)
 
     def _outputs(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
@@ -415,13 +415,13 @@ class FewLabelsClassifier(PartialLabelClassifier):
 
 
 def _estimate(
-    held: NDArray[Any], labelled: Labelled, outputs: NDArray[Any], temperature: float
+    held: NDArray[Any], labeled: Labeled, outputs: NDArray[Any], temperature: float
 ) -> ErrorEstimate:
     n = outputs.shape[0]
     if n == 0:
-        return expected_error(held, labelled, None)
+        return expected_error(held, labeled, None)
     confidence = float(probabilities(outputs, temperature).max(axis=1).mean())
-    estimate = expected_error(held, labelled, confidence)
+    estimate = expected_error(held, labeled, confidence)
     # The error that the interval is to hold is one of whole rows.
     return replace(
         estimate,
@@ -433,16 +433,16 @@ def _estimate(
 def _gain(
     held: NDArray[Any],
     held_baseline: NDArray[Any],
-    labelled: Labelled,
+    labeled: Labeled,
     own: ErrorEstimate,
 ) -> ErrorEstimate:
     if not own.is_known or not np.isfinite(held_baseline).all():
         return ErrorEstimate(np.nan, -1.0, 1.0, own.note or "there is no baseline")
-    ours = wrong(held, labelled.codes)
-    theirs = wrong(held_baseline, labelled.codes)
-    v = labelled.importance / labelled.importance.sum()
+    ours = wrong(held, labeled.codes)
+    theirs = wrong(held_baseline, labeled.codes)
+    v = labeled.importance / labeled.importance.sum()
     lost, won = float(v @ (ours & ~theirs)), float(v @ (theirs & ~ours))
-    low, high = paired_interval(won, lost, EFFECTIVE * labelled.size)
+    low, high = paired_interval(won, lost, EFFECTIVE * labeled.size)
     return ErrorEstimate(won - lost, low, high)
 
 

@@ -1,7 +1,7 @@
 """The choice among candidates, and how good it will be: all on the labelled rows.
 
 Everything here is algebra on l x l matrices and knows neither rows nor kernels, only
-the inverses of :mod:`fewlabels.model_selection._scores`.
+the inverses of :mod:`fewlabels.automatic._scores`.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from scipy.stats import beta, chi2, norm
 
-from fewlabels.model_selection._scores import (
+from fewlabels.automatic._scores import (
     Candidates,
     class_outputs,
     held_out,
@@ -23,7 +23,7 @@ from fewlabels.model_selection._scores import (
     stratified_blocks,
     without,
 )
-from fewlabels.model_selection._weights import (
+from fewlabels.automatic._weights import (
     bootstrap_draws,
     decayed_weights,
     rank_sums,
@@ -59,7 +59,7 @@ NOT_JUDGED = "refit_labels was asked not to judge (judge=False)"
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """The labelled rows of a problem, without the rows.
 
     Attributes
@@ -105,7 +105,7 @@ class Labelled:
         counts = self.class_counts
         return counts.size > 1 and bool(counts.max() > 1)
 
-    def without(self, block: NDArray[np.intp]) -> "Labelled":
+    def without(self, block: NDArray[np.intp]) -> "Labeled":
         """Take some rows away."""
         rest = np.setdiff1d(np.arange(self.size), block)
         return replace(
@@ -125,13 +125,13 @@ class Losses(NamedTuple):
     single_log: NDArray[Any] | None
     many_log: NDArray[Any] | None
 
-    def used(self, labelled: Labelled) -> list[NDArray[Any]]:
+    def used(self, labeled: Labeled) -> list[NDArray[Any]]:
         """Those that rank candidates: with many labels and classes, log-loss only."""
         squared = [self.single_squared, self.many_squared]
         if self.single_log is None or self.many_log is None:
             return squared
         logs = [self.single_log, self.many_log]
-        return squared + logs if labelled.few else logs
+        return squared + logs if labeled.few else logs
 
 
 class Choice(NamedTuple):
@@ -190,7 +190,7 @@ class Pool(NamedTuple):
 
 
 def held_out_losses(
-    models: Candidates, labelled: Labelled, rng: np.random.RandomState
+    models: Candidates, labeled: Labeled, rng: np.random.RandomState
 ) -> Losses:
     """Losses of every candidate: each row left out, and many rows left out at once.
 
@@ -200,7 +200,7 @@ def held_out_losses(
     ----------
     models : Candidates
         The models.
-    labelled : Labelled
+    labeled : Labeled
         The rows.
     rng : RandomState
         Of the blocks.
@@ -210,19 +210,19 @@ def held_out_losses(
     losses : Losses
         Averaged over repetitions.
     """
-    Y, codes, groups = labelled.Y, labelled.codes, labelled.groups
+    Y, codes, groups = labeled.Y, labeled.codes, labeled.groups
     singles = [np.flatnonzero(groups == g) for g in np.unique(groups)]
-    repeats, n_blocks = (N_HALVES, 2) if labelled.few else (N_FIFTHS, 5)
+    repeats, n_blocks = (N_HALVES, 2) if labeled.few else (N_FIFTHS, 5)
     single = held_out(models, Y, singles)
-    grid = TEMPERATURES_FEW if labelled.few else TEMPERATURES
+    grid = TEMPERATURES_FEW if labeled.few else TEMPERATURES
     squared, logs = [], []
     for _ in range(repeats):
         blocks = stratified_blocks(codes, groups, n_blocks, rng)
         many = held_out(models, Y, blocks)
         squared.append(squared_losses(many, Y))
-        if not labelled.regression:
+        if not labeled.regression:
             logs.append(log_losses(many, codes, grid))
-    single_log = None if labelled.regression else log_losses(single, codes, grid)
+    single_log = None if labeled.regression else log_losses(single, codes, grid)
     return Losses(
         squared_losses(single, Y),
         np.mean(squared, axis=0),
@@ -232,7 +232,7 @@ def held_out_losses(
 
 
 def choose(
-    losses: Losses | None, labelled: Labelled, pool: Pool, rng: np.random.RandomState
+    losses: Losses | None, labeled: Labeled, pool: Pool, rng: np.random.RandomState
 ) -> Choice:
     """Weigh candidates by their losses.
 
@@ -244,7 +244,7 @@ def choose(
     ----------
     losses : Losses or None
         See :func:`held_out_losses`.
-    labelled : Labelled
+    labeled : Labeled
         The rows.
     pool : Pool
         The candidates.
@@ -261,28 +261,28 @@ def choose(
         known = np.flatnonzero(pool.supervised)
         baseline = known[pool.n_ridges - 1] if known.size else -1
         return Choice(pool.fixed, int(baseline), None)
-    used = losses.used(labelled)
-    draws = bootstrap_draws(N_DRAWS, labelled.size, rng) * labelled.importance
-    decay = 0.7 if labelled.few else 0.75
+    used = losses.used(labeled)
+    draws = bootstrap_draws(N_DRAWS, labeled.size, rng) * labeled.importance
+    decay = 0.7 if labeled.few else 0.75
     sums = rank_sums(used, draws)
-    if not labelled.few:
+    if not labeled.few:
         sums += SMOOTHNESS * len(used) * sums.shape[1] * pool.decades_below
     weights = decayed_weights(sums, pool.n_ridges, decay)
     held = None
-    if not labelled.few and losses.many_log is not None:
-        means = losses.many_log @ labelled.importance
+    if not labeled.few and losses.many_log is not None:
+        means = losses.many_log @ labeled.importance
         best = means.argmin(axis=1)
         held = losses.many_log[np.arange(best.size), best]
-        weights = stacked_weights(np.exp(-held), weights, labelled.importance)
+        weights = stacked_weights(np.exp(-held), weights, labeled.importance)
     baseline = -1
     if pool.supervised.any():
-        plain = rank_sums(used, labelled.importance[None])[0]
+        plain = rank_sums(used, labeled.importance[None])[0]
         baseline = int(np.where(pool.supervised, plain, np.inf).argmin())
-        if not labelled.few:
+        if not labeled.few:
             share = INSURANCE
             if held is not None:
                 excess = held[baseline] + np.log(weights @ np.exp(-held))
-                share *= _plausibility(excess, labelled.importance)
+                share *= _plausibility(excess, labeled.importance)
             weights = (1 - share) * weights
             weights[baseline] += share
     return Choice(weights, baseline, losses)
@@ -321,13 +321,13 @@ class Nested(NamedTuple):
 
 
 def outer_blocks(
-    labelled: Labelled, rng: np.random.RandomState
+    labeled: Labeled, rng: np.random.RandomState
 ) -> list[NDArray[np.intp]]:
     """Blocks for judging the whole procedure.
 
     Parameters
     ----------
-    labelled : Labelled
+    labeled : Labeled
         The rows.
     rng : RandomState
         Of the blocks.
@@ -338,15 +338,15 @@ def outer_blocks(
         Single rows for few labels, twentieths else; with many classes, one row of
         every class.
     """
-    n_groups = np.unique(labelled.groups).size
-    n_blocks = n_groups if labelled.size <= FEW else min(N_OUTER, n_groups)
-    if not labelled.regression and labelled.class_counts.size >= MANY_CLASSES:
-        n_blocks = min(n_blocks, int(labelled.class_counts.max()))
-    return stratified_blocks(labelled.codes, labelled.groups, max(2, n_blocks), rng)
+    n_groups = np.unique(labeled.groups).size
+    n_blocks = n_groups if labeled.size <= FEW else min(N_OUTER, n_groups)
+    if not labeled.regression and labeled.class_counts.size >= MANY_CLASSES:
+        n_blocks = min(n_blocks, int(labeled.class_counts.max()))
+    return stratified_blocks(labeled.codes, labeled.groups, max(2, n_blocks), rng)
 
 
 def nested_outputs(
-    models: Candidates, labelled: Labelled, pool: Pool, rng: np.random.RandomState
+    models: Candidates, labeled: Labeled, pool: Pool, rng: np.random.RandomState
 ) -> Nested:
     """Leave blocks out and repeat scoring, weighting and averaging on the rest.
 
@@ -354,7 +354,7 @@ def nested_outputs(
     ----------
     models : Candidates
         Models of all labelled rows.
-    labelled : Labelled
+    labeled : Labeled
         The rows.
     pool : Pool
         The candidates.
@@ -366,23 +366,23 @@ def nested_outputs(
     nested : Nested
         Held-out outputs.
     """
-    outputs = np.full(labelled.Y.shape, np.nan)
-    baseline = np.full(labelled.Y.shape, np.nan)
-    for block in outer_blocks(labelled, rng):
-        rest = labelled.without(block)
+    outputs = np.full(labeled.Y.shape, np.nan)
+    baseline = np.full(labeled.Y.shape, np.nan)
+    for block in outer_blocks(labeled, rng):
+        rest = labeled.without(block)
         losses = None
         if rest.says_something:
-            inner = without(models, block, labelled.Y)
+            inner = without(models, block, labeled.Y)
             losses = held_out_losses(inner, rest, rng)
         choice = choose(losses, rest, pool, rng)
-        answers = held_out(models, labelled.Y, [block])[:, block]
+        answers = held_out(models, labeled.Y, [block])[:, block]
         outputs[block] = np.tensordot(choice.weights, answers, axes=1)
         if choice.baseline >= 0:
             baseline[block] = answers[choice.baseline]
     return Nested(outputs, baseline)
 
 
-def best_temperature(outputs: NDArray[Any], labelled: Labelled) -> float:
+def best_temperature(outputs: NDArray[Any], labeled: Labeled) -> float:
     r"""Temperature T of softmax(T f) by held-out log-loss, drawn towards 3.
 
     .. math:: \min_T \sum_i -\log p_i(T) + \log^2 (T / 3)
@@ -391,7 +391,7 @@ def best_temperature(outputs: NDArray[Any], labelled: Labelled) -> float:
     ----------
     outputs : ndarray of shape (l, n_targets)
         Held-out outputs; NaN where there are none.
-    labelled : Labelled
+    labeled : Labeled
         The rows.
 
     Returns
@@ -402,8 +402,8 @@ def best_temperature(outputs: NDArray[Any], labelled: Labelled) -> float:
     known = np.isfinite(outputs).all(axis=1)
     if not known.any():
         return USUAL_TEMPERATURE
-    losses = log_losses(outputs[known], labelled.codes[known], FINAL_TEMPERATURES)
-    total = losses @ labelled.importance[known]
+    losses = log_losses(outputs[known], labeled.codes[known], FINAL_TEMPERATURES)
+    total = losses @ labeled.importance[known]
     total += np.log(FINAL_TEMPERATURES / USUAL_TEMPERATURE) ** 2
     return float(FINAL_TEMPERATURES[total.argmin()])
 
@@ -445,7 +445,7 @@ class ErrorEstimate:
 
     Examples
     --------
-    >>> from fewlabels.model_selection import ErrorEstimate
+    >>> from fewlabels.automatic import ErrorEstimate
     >>> print(ErrorEstimate(0.1, 0.05, 0.18))
     10.0 % (5.0 to 18.0 %)
     >>> print(ErrorEstimate(float("nan"), 0.0, 1.0, "one label in a class"))
@@ -521,7 +521,7 @@ def paired_interval(
 
 
 def root_mean_square(
-    outputs: NDArray[Any], labelled: Labelled, unit: float
+    outputs: NDArray[Any], labeled: Labeled, unit: float
 ) -> ErrorEstimate:
     """Error of a regression on held-out rows.
 
@@ -529,7 +529,7 @@ def root_mean_square(
     ----------
     outputs : ndarray of shape (l, 1)
         Nested held-out outputs.
-    labelled : Labelled
+    labeled : Labeled
         The rows.
     unit : float
         What a target of one stands for.
@@ -544,8 +544,8 @@ def root_mean_square(
         return ErrorEstimate(
             np.nan, 0.0, np.inf, "there are not two different labelled rows", False
         )
-    square = unit**2 * float(np.mean((outputs - labelled.Y) ** 2))
-    n_rows = max(1.0, EFFECTIVE * labelled.size)
+    square = unit**2 * float(np.mean((outputs - labeled.Y) ** 2))
+    n_rows = max(1.0, EFFECTIVE * labeled.size)
     tail = (1 - LEVEL) / 2
     low, high = (n_rows * square / chi2.ppf(q, n_rows) for q in (1 - tail, tail))
     return ErrorEstimate(
@@ -572,7 +572,7 @@ def wrong(outputs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def expected_error(
-    outputs: NDArray[Any], labelled: Labelled, confidence: float | None
+    outputs: NDArray[Any], labeled: Labeled, confidence: float | None
 ) -> ErrorEstimate:
     """Combine the error on held-out rows with the confidence on unlabelled ones.
 
@@ -580,7 +580,7 @@ def expected_error(
     ----------
     outputs : ndarray of shape (l, n_targets)
         Nested held-out outputs.
-    labelled : Labelled
+    labeled : Labeled
         The rows.
     confidence : float or None
         Mean largest probability on unlabelled rows; None if there are none.
@@ -590,22 +590,20 @@ def expected_error(
     estimate : ErrorEstimate
         The mean of both, with an interval for the effective number of labels.
     """
-    counts = labelled.class_counts
+    counts = labeled.class_counts
     if counts.size < 2:
         return ErrorEstimate(np.nan, 0.0, 1.0, "the labels are of a single class")
     if counts.min() < 2:
         return ErrorEstimate(
             np.nan, 0.0, 1.0, "a class has a single label, label a second row of each"
         )
-    held = float(
-        np.average(wrong(outputs, labelled.codes), weights=labelled.importance)
-    )
+    held = float(np.average(wrong(outputs, labeled.codes), weights=labeled.importance))
     share = held if confidence is None else 0.5 * (held + 1 - confidence)
-    n_rows = EFFECTIVE * labelled.size
+    n_rows = EFFECTIVE * labeled.size
     # Doubt alone is no evidence of errors: without any, the error may be zero.
     low = binomial_interval(min(held, share), n_rows)[0]
     high = binomial_interval(share, n_rows)[1]
     note = ""
-    if counts.size >= MANY_CLASSES and labelled.size < 10 * counts.size:
+    if counts.size >= MANY_CLASSES and labeled.size < 10 * counts.size:
         note = "an upper guess, as few labels per class leave less to learn from"
     return ErrorEstimate(share, low, high, note)

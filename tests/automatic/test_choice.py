@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest
 
-from fewlabels.model_selection import _choice as choice
-from fewlabels.model_selection._scores import candidates_of, ridge_inverses
+from fewlabels.automatic import _choice as choice
+from fewlabels.automatic._scores import candidates_of, ridge_inverses
 
 RIDGES = np.array([0.01, 1.0])
 
@@ -21,7 +21,7 @@ def problem(rng, n_labeled, n_classes=2, few=True):
     noise = rng.normal(size=(n_labeled, 4))
     kernels = [Z @ Z.T / Z.shape[1] + 1 for Z in (useful, noise, useful**2)]
     columns = np.arange(n_classes) if n_classes > 2 else np.array([1])
-    labelled = choice.Labelled(
+    labeled = choice.Labeled(
         Y=np.where(codes[:, None] == columns, 1.0, -1.0),
         codes=codes,
         groups=np.arange(n_labeled),
@@ -30,7 +30,7 @@ def problem(rng, n_labeled, n_classes=2, few=True):
     )
     supervised = np.repeat([True, False, True], 2)
     pool = choice.Pool(RIDGES, supervised, np.full(6, 1 / 6))
-    return kernels, labelled, pool
+    return kernels, labeled, pool
 
 
 def models_of(kernels, Y, rows):
@@ -43,16 +43,16 @@ def models_of(kernels, Y, rows):
 )
 def test_nested_outputs_equal_the_whole_procedure_again(rng, n_labeled, n_classes, few):
     """Everything is fitted again without the block: kernels, scores, weights."""
-    kernels, labelled, pool = problem(rng, n_labeled, n_classes, few)
+    kernels, labeled, pool = problem(rng, n_labeled, n_classes, few)
     everything = np.arange(n_labeled)
-    models = models_of(kernels, labelled.Y, everything)
-    nested = choice.nested_outputs(models, labelled, pool, np.random.RandomState(0))
+    models = models_of(kernels, labeled.Y, everything)
+    nested = choice.nested_outputs(models, labeled, pool, np.random.RandomState(0))
 
     same = np.random.RandomState(0)
-    for block in choice.outer_blocks(labelled, same):
+    for block in choice.outer_blocks(labeled, same):
         rest = np.setdiff1d(everything, block)
-        part = labelled.without(block)
-        again = models_of(kernels, labelled.Y, rest)
+        part = labeled.without(block)
+        again = models_of(kernels, labeled.Y, rest)
         chosen = choice.choose(
             choice.held_out_losses(again, part, same), part, pool, same
         )
@@ -69,10 +69,10 @@ def test_nested_outputs_equal_the_whole_procedure_again(rng, n_labeled, n_classe
 
 class TestChoose:
     def test_the_useful_kernel_wins(self, rng):
-        kernels, labelled, pool = problem(rng, 40, few=False)
-        models = models_of(kernels, labelled.Y, np.arange(40))
-        losses = choice.held_out_losses(models, labelled, np.random.RandomState(0))
-        chosen = choice.choose(losses, labelled, pool, np.random.RandomState(0))
+        kernels, labeled, pool = problem(rng, 40, few=False)
+        models = models_of(kernels, labeled.Y, np.arange(40))
+        losses = choice.held_out_losses(models, labeled, np.random.RandomState(0))
+        chosen = choice.choose(losses, labeled, pool, np.random.RandomState(0))
         assert_allclose(chosen.weights.sum(), 1)
         shares = chosen.weights.reshape(3, 2).sum(axis=1)
         assert shares.argmax() == 0
@@ -81,71 +81,71 @@ class TestChoose:
 
     def test_insurance_falls_with_the_evidence_against_it(self, rng):
         """A supervised kernel of noise is all but left out, an equal one is not."""
-        kernels, labelled, pool = problem(rng, 40, few=False)
+        kernels, labeled, pool = problem(rng, 40, few=False)
         pool = pool._replace(supervised=np.repeat([False, True, False], 2))
-        models = models_of(kernels, labelled.Y, np.arange(40))
-        losses = choice.held_out_losses(models, labelled, np.random.RandomState(0))
-        chosen = choice.choose(losses, labelled, pool, np.random.RandomState(0))
+        models = models_of(kernels, labeled.Y, np.arange(40))
+        losses = choice.held_out_losses(models, labeled, np.random.RandomState(0))
+        chosen = choice.choose(losses, labeled, pool, np.random.RandomState(0))
         best = losses.many_log.mean(axis=2).argmin(axis=1)
         held = losses.many_log[np.arange(6), best]
         worse = held[chosen.baseline] - held[0]
         t = worse.mean() / (worse.std(ddof=1) / np.sqrt(40))
         assert t > 3
-        assert 0 < choice._plausibility(worse, labelled.importance) < np.exp(-1.49)
-        assert choice._plausibility(-worse, labelled.importance) == 1
-        assert choice._plausibility(np.zeros(40), labelled.importance) == 1
+        assert 0 < choice._plausibility(worse, labeled.importance) < np.exp(-1.49)
+        assert choice._plausibility(-worse, labeled.importance) == 1
+        assert choice._plausibility(np.zeros(40), labeled.importance) == 1
         assert_allclose(
-            choice._plausibility(worse, labelled.importance),
+            choice._plausibility(worse, labeled.importance),
             np.exp(-t / choice.INSURANCE_DECAY),
         )
 
     def test_few_labels_pay_no_insurance(self, rng):
-        kernels, labelled, pool = problem(rng, 10)
+        kernels, labeled, pool = problem(rng, 10)
         pool = pool._replace(supervised=np.repeat([False, True, False], 2))
-        models = models_of(kernels, labelled.Y, np.arange(10))
-        losses = choice.held_out_losses(models, labelled, np.random.RandomState(0))
-        few = choice.choose(losses, labelled, pool, np.random.RandomState(0))
+        models = models_of(kernels, labeled.Y, np.arange(10))
+        losses = choice.held_out_losses(models, labeled, np.random.RandomState(0))
+        few = choice.choose(losses, labeled, pool, np.random.RandomState(0))
         assert few.weights[few.baseline] < choice.INSURANCE * 3
         assert few.baseline in (2, 3)
 
     def test_without_evidence_the_fixed_weights(self, rng):
-        _, labelled, pool = problem(rng, 10)
-        chosen = choice.choose(None, labelled, pool, np.random.RandomState(0))
+        _, labeled, pool = problem(rng, 10)
+        chosen = choice.choose(None, labeled, pool, np.random.RandomState(0))
         assert_array_equal(chosen.weights, pool.fixed)
         assert pool.supervised[chosen.baseline]
 
     def test_of_equals_the_smoother(self, rng):
         """The smallest ridge is best by a hair, and the largest is taken."""
-        _, labelled, _ = problem(rng, 40, few=False)
+        _, labeled, _ = problem(rng, 40, few=False)
         ridges = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
         pool = choice.Pool(ridges, np.zeros(330, dtype=bool), np.full(330, 1 / 330))
         means = np.add.outer(np.arange(66), 1e-6 * np.arange(5)).ravel()
         log = np.broadcast_to(means[:, None, None], (330, 10, 40))
         losses = choice.Losses(log[:, 0], log[:, 0], log, log)
-        chosen = choice.choose(losses, labelled, pool, np.random.RandomState(0))
+        chosen = choice.choose(losses, labeled, pool, np.random.RandomState(0))
         table = chosen.weights.reshape(66, 5)
         assert_allclose(table[:, -1].sum(), 1)
-        few = replace(labelled, few=True)
+        few = replace(labeled, few=True)
         chosen = choice.choose(losses, few, pool, np.random.RandomState(0))
         assert_allclose(chosen.weights.reshape(66, 5)[:, 0].sum(), 1)
 
 
 class TestBlocks:
     def test_single_rows_for_few_labels(self, rng):
-        _, labelled, _ = problem(rng, 12)
-        blocks = choice.outer_blocks(labelled, np.random.RandomState(0))
+        _, labeled, _ = problem(rng, 12)
+        blocks = choice.outer_blocks(labeled, np.random.RandomState(0))
         assert [len(b) for b in blocks] == [1] * 12
 
     def test_twentieths_for_more(self, rng):
-        _, labelled, _ = problem(rng, 60, few=False)
-        assert len(choice.outer_blocks(labelled, np.random.RandomState(0))) == 20
+        _, labeled, _ = problem(rng, 60, few=False)
+        assert len(choice.outer_blocks(labeled, np.random.RandomState(0))) == 20
 
     def test_one_row_of_each_of_many_classes(self, rng):
-        _, labelled, _ = problem(rng, 18, n_classes=6)
-        blocks = choice.outer_blocks(labelled, np.random.RandomState(0))
+        _, labeled, _ = problem(rng, 18, n_classes=6)
+        blocks = choice.outer_blocks(labeled, np.random.RandomState(0))
         assert len(blocks) == 3
         for block in blocks:
-            assert_array_equal(np.sort(labelled.codes[block]), np.arange(6))
+            assert_array_equal(np.sort(labeled.codes[block]), np.arange(6))
 
 
 class TestErrors:
@@ -164,33 +164,33 @@ class TestErrors:
         assert_allclose(choice.paired_interval(0.1, 0.3, 100), [-high, -low])
 
     def test_half_held_out_error_half_doubt(self, rng):
-        _, labelled, _ = problem(rng, 40, few=False)
-        outputs = labelled.Y.copy()
+        _, labeled, _ = problem(rng, 40, few=False)
+        outputs = labeled.Y.copy()
         outputs[:8] *= -1  # a fifth is wrong
-        estimate = choice.expected_error(outputs, labelled, confidence=0.9)
+        estimate = choice.expected_error(outputs, labeled, confidence=0.9)
         assert_allclose(estimate.value, 0.5 * (0.2 + 0.1))
-        assert_allclose(choice.expected_error(outputs, labelled, None).value, 0.2)
-        no_error = choice.expected_error(labelled.Y, labelled, confidence=0.9)
+        assert_allclose(choice.expected_error(outputs, labeled, None).value, 0.2)
+        no_error = choice.expected_error(labeled.Y, labeled, confidence=0.9)
         assert no_error.low == 0
         assert no_error.value > 0
 
     def test_temperature_follows_the_evidence(self, rng):
-        _, labelled, _ = problem(rng, 100, few=False)
-        sure = choice.best_temperature(labelled.Y, labelled)
-        noise = choice.best_temperature(rng.normal(size=(100, 1)), labelled)
-        nothing = choice.best_temperature(np.full((100, 1), np.nan), labelled)
+        _, labeled, _ = problem(rng, 100, few=False)
+        sure = choice.best_temperature(labeled.Y, labeled)
+        noise = choice.best_temperature(rng.normal(size=(100, 1)), labeled)
+        nothing = choice.best_temperature(np.full((100, 1), np.nan), labeled)
         assert noise < nothing == choice.USUAL_TEMPERATURE < sure
 
     def test_temperature_is_the_best(self, rng):
         """Against a fine grid of the penalised log-loss, written out."""
-        _, labelled, _ = problem(rng, 50, few=False)
-        outputs = 0.5 * labelled.Y + rng.normal(size=(50, 1))
+        _, labeled, _ = problem(rng, 50, few=False)
+        outputs = 0.5 * labeled.Y + rng.normal(size=(50, 1))
         T = np.geomspace(0.25, 256, 4001)
-        margins = (outputs * labelled.Y)[:, 0]
+        margins = (outputs * labeled.Y)[:, 0]
         penalised = np.logaddexp(0, -2 * T[:, None] * margins).sum(axis=1)
         penalised += np.log(T / 3) ** 2
         best = T[penalised.argmin()]
-        found = choice.best_temperature(outputs, labelled)
+        found = choice.best_temperature(outputs, labeled)
         assert abs(np.log2(found / best)) <= 0.13  # half a step of the grid
 
     def test_probabilities_are_never_certain(self):

@@ -15,15 +15,15 @@ from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels._sklearn import fit_context
-from fewlabels.model_selection._bank import BANK_CONSTRAINTS, build_bank
-from fewlabels.model_selection._choice import (
+from fewlabels.automatic._bank import BANK_CONSTRAINTS, build_bank
+from fewlabels.automatic._choice import (
     FEW,
     NOT_JUDGED,
     ErrorEstimate,
-    Labelled,
+    Labeled,
     root_mean_square,
 )
-from fewlabels.model_selection._engine import (
+from fewlabels.automatic._engine import (
     candidate_table,
     fit_models,
     score_candidates,
@@ -82,7 +82,7 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import make_swiss_roll
-    >>> from fewlabels.model_selection import FewLabelsRegressor
+    >>> from fewlabels import FewLabelsRegressor
     >>> X, t = make_swiss_roll(400, noise=0.1, random_state=0)
     >>> y = np.where(np.arange(400) < 30, t, np.nan)  # NaN = unknown
     >>> model = FewLabelsRegressor(random_state=0).fit(X, y)
@@ -176,7 +176,7 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
         # On the scale of the kernels, whose mean diagonal is one.
         self._mean = float(known.mean())
         self._unit = float(known.std()) or 1.0
-        labelled = Labelled(
+        labeled = Labeled(
             Y=((known - self._mean) / self._unit)[:, None],
             codes=np.zeros(rows.size, dtype=np.intp),
             groups=self._bank.index[rows],
@@ -184,10 +184,10 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
             few=rows.size <= FEW,
             regression=True,
         )
-        scored = score_candidates(self._bank, labelled, rng, line, judge=judge)
+        scored = score_candidates(self._bank, labeled, rng, line, judge=judge)
         self._model, self.baseline_ = fit_models(
             self._bank,
-            labelled,
+            labeled,
             scored,
             classes=None,
             memory_budget=self.memory_budget,
@@ -197,11 +197,11 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
             model.rescale(self._unit, self._mean)
         self.candidates_ = candidate_table(self._bank, scored)
         if judge:
-            nothing = np.full(scored.labelled.Y.shape, np.nan)
+            nothing = np.full(scored.labeled.Y.shape, np.nan)
             held, held_baseline = scored.nested or (nothing, nothing)
-            self.expected_error_ = root_mean_square(held, scored.labelled, self._unit)
+            self.expected_error_ = root_mean_square(held, scored.labeled, self._unit)
             self.baseline_error_ = root_mean_square(
-                held_baseline, scored.labelled, self._unit
+                held_baseline, scored.labeled, self._unit
             )
         else:
             unknown = ErrorEstimate(np.nan, 0.0, np.inf, NOT_JUDGED, percent=False)

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
-from fewlabels.model_selection import _scores as scores
-from fewlabels.model_selection import _weights as weights
+from fewlabels.automatic import _scores as scores
+from fewlabels.automatic import _weights as weights
 
 RIDGES = np.array([1e-3, 0.1, 10.0])
 

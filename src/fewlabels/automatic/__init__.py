@@ -1,0 +1,10 @@
+"""Learn from a few labels without choosing a method."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from fewlabels.automatic._choice import ErrorEstimate
+from fewlabels.automatic._classifier import FewLabelsClassifier
+from fewlabels.automatic._engine import BankModel
+from fewlabels.automatic._regressor import FewLabelsRegressor
+
+__all__ = ["BankModel", "ErrorEstimate", "FewLabelsClassifier", "FewLabelsRegressor"]
