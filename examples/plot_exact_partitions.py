@@ -40,7 +40,7 @@ print([count_zonotope_vertices(len(X), rank) for rank in (2, 5)])
 models = {
     "linear": RLSClustering(kernel="linear", lam=0.1, solver="exact"),
     "polynomial, degree 2": RLSClustering(
-        kernel="poly", degree=2, gamma=1.0, lam=0.1, solver="exact"
+        kernel="poly", kernel_params={"degree": 2}, gamma=1.0, lam=0.1, solver="exact"
     ),
     "Gaussian": RLSClustering(
         kernel="rbf", gamma=4.0, lam=0.03, solver="branch_and_bound"

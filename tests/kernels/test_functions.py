@@ -213,6 +213,20 @@ def test_gamma_of_constant_rows(gamma):
         ({"kernel": "poly", "gamma": "median"}, "width of the 'rbf' kernel"),
         ({"kernel": "rbf", "gamma": -1.0}, "gamma must be a non-negative number"),
         ({"kernel": "rbf", "gamma": np.nan}, "gamma must be a non-negative number"),
+        (
+            {"kernel": "rbf", "kernel_params": {"degree": 2}},
+            "kernel_params holds 'degree', which kernel='rbf' does not take",
+        ),
+        (
+            {"kernel": "poly", "kernel_params": {"gamma": 2}},
+            "kernel_params holds 'gamma', .* use coef0, degree",
+        ),
+        (
+            {"kernel": "poly", "kernel_params": {"degree": -1}},
+            "degree in kernel_params must be a number",
+        ),
+        ({"kernel": Matern(), "kernel_params": {"nu": 1}}, "it takes none"),
+        ({"kernel": Kernel("rbf"), "kernel_params": {"gamma": 1}}, "it takes none"),
     ],
 )
 def test_errors(args, message):
@@ -225,17 +239,22 @@ def test_errors(args, message):
     [
         ("linear", {"gamma": 0.5}, "gamma=0.5 is ignored: kernel='linear'"),
         ("precomputed", {"gamma": None}, "gamma=None is ignored"),
-        ("rbf", {"degree": 2}, "degree=2 is ignored"),
-        ("rbf", {"coef0": 0}, "coef0=0 is ignored"),
-        ("rbf", {"kernel_params": {"power": 2}}, "kernel_params is ignored"),
         (overlap, {"gamma": 0.5}, "gamma=0.5 is ignored"),
-        (Matern(), {"kernel_params": {"nu": 1}}, "kernel_params is ignored"),
         (Kernel("rbf", {"gamma": 1.0}), {"gamma": 0.5}, "gamma=0.5 is ignored"),
     ],
 )
 def test_ignored_parameters_are_named(kernel, params, message):
     with pytest.warns(IgnoredParameterWarning, match=message):
         resolve_kernel(np.ones((3, 2)), kernel, **params)
+
+
+def test_kernel_params_reach_named_kernels(rng):
+    X = rng.normal(size=(5, 3))
+    kernel = resolve_kernel(
+        X, "poly", gamma=0.5, kernel_params={"degree": 2, "coef0": 0}
+    )
+    assert_close(kernel(X), (0.5 * X @ X.T) ** 2)
+    assert_close(resolve_kernel(X, "poly", gamma=0.5)(X), (0.5 * X @ X.T + 1) ** 3)
 
 
 def test_a_resolved_kernel_stays_as_it_is():

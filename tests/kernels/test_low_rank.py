@@ -305,7 +305,11 @@ def test_leverage_of_low_rank_kernels(kernel, global_dtype):
 def test_leverage_needs_a_psd_kernel(rng):
     with pytest.raises(ValueError, match="needs a positive semidefinite kernel"):
         NystromFeatures(
-            20, kernel="sigmoid", gamma=1.0, coef0=-1, landmarks="leverage"
+            20,
+            kernel="sigmoid",
+            gamma=1.0,
+            kernel_params={"coef0": -1},
+            landmarks="leverage",
         ).fit(rng.normal(size=(60, 3)))
 
 

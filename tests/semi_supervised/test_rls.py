@@ -104,7 +104,11 @@ def test_indefinite_kernels_predict_what_was_fitted(rng):
     y = (X[:, 0] > 0).astype(int)
     with pytest.warns(UserWarning, match="not positive semidefinite"):
         model = RLSClassifier(
-            kernel="sigmoid", gamma=1.0, coef0=0, lam=1e-3, fit_intercept=False
+            kernel="sigmoid",
+            gamma=1.0,
+            kernel_params={"coef0": 0},
+            lam=1e-3,
+            fit_intercept=False,
         ).fit(X, y)
     e, U = np.linalg.eigh(model.kernel_(X))
     psd = (U * np.maximum(e, 0)) @ U.T

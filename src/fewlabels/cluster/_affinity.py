@@ -30,7 +30,7 @@ AFFINITY_CONSTRAINTS: dict[str, list[Any]] = {
     "weight": WEIGHT_CONSTRAINTS["weight"],
     "bandwidth": WEIGHT_CONSTRAINTS["bandwidth"],
     "neighbors": SEARCH_CONSTRAINTS["neighbors"],
-    **{name: KERNEL_CONSTRAINTS[name] for name in ("gamma", "degree", "coef0")},
+    "gamma": KERNEL_CONSTRAINTS["gamma"],
     "kernel_params": KERNEL_CONSTRAINTS["kernel_params"],
     "random_state": ["random_state"],
     "n_jobs": [Integral, None],
@@ -46,8 +46,6 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
     bandwidth: Any
     neighbors: Any
     gamma: Any
-    degree: float
-    coef0: float
     kernel_params: dict[str, Any] | None
     n_jobs: int | None
 
@@ -96,8 +94,6 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
             X,
             self.affinity,
             gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
             kernel_params=self.kernel_params,
         )
         self._fit_X = X

@@ -497,10 +497,6 @@ class ConstrainedSpectralClustering(GraphClusterer):
         Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
         Of a kernel.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
         Keyword parameters of a callable kernel.
     n_init : int, default=10
@@ -584,8 +580,6 @@ class ConstrainedSpectralClustering(GraphClusterer):
         bandwidth: float | str = "auto",
         neighbors: Any = "exact",
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         n_init: int = 10,
         random_state: Any = None,
@@ -601,8 +595,6 @@ class ConstrainedSpectralClustering(GraphClusterer):
         self.bandwidth = bandwidth
         self.neighbors = neighbors
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.n_init = n_init
         self.random_state = random_state

@@ -548,10 +548,6 @@ class RecursiveNormalizedCut(GraphClusterer):
         Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
         Of a kernel.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
         Keyword parameters of a callable kernel.
     eigen_solver : str, default="auto"
@@ -625,8 +621,6 @@ class RecursiveNormalizedCut(GraphClusterer):
         bandwidth: float | str = "auto",
         neighbors: Any = "exact",
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         eigen_solver: str = "auto",
         random_state: Any = None,
@@ -642,8 +636,6 @@ class RecursiveNormalizedCut(GraphClusterer):
         self.bandwidth = bandwidth
         self.neighbors = neighbors
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.eigen_solver = eigen_solver
         self.random_state = random_state

@@ -213,12 +213,9 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
         all training rows (of which only the columns at the landmarks are read).
     gamma : float, {"scale", "median", "range"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
     n_init : int, default=10
         Runs of k-means; the best counts.
     random_state : int, RandomState instance or None, default=None
@@ -298,8 +295,6 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
         method: str = "bipartite",
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         n_init: int = 10,
         random_state: Any = None,
@@ -310,8 +305,6 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
         self.method = method
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.n_init = n_init
         self.random_state = random_state
@@ -356,8 +349,6 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
             X,
             self.kernel,
             gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
             kernel_params=self.kernel_params,
         )
         if self.kernel_.is_precomputed and X.shape[0] != X.shape[1]:

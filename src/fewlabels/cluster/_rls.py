@@ -48,12 +48,9 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         features than rows), and with `n_components`, nothing of size n x n is needed.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
     lam : float, default=1.0
         The regularisation :math:`\lambda`. If it is too small, every partition is
         fitted well; if it is large, the objective is that of kernel k-means with
@@ -172,8 +169,6 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         *,
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         lam: float = 1.0,
         centering: bool = True,
@@ -192,8 +187,6 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         self.n_clusters = n_clusters
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.lam = lam
         self.centering = centering
@@ -239,8 +232,6 @@ class RLSClustering(ClusterMixin, BaseEstimator):
             n_components=self.n_components,
             random_state=rng,
             gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
             kernel_params=self.kernel_params,
         )
         self.kernel_, self.features_ = rows.kernel, rows.features

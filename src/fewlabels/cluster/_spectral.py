@@ -293,10 +293,6 @@ class NormalizedSpectralClustering(GraphClusterer):
         Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
         Of a kernel.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
         Keyword parameters of a callable kernel.
     assign_labels : {"kmeans", "discretize"}, default="kmeans"
@@ -392,8 +388,6 @@ class NormalizedSpectralClustering(GraphClusterer):
         bandwidth: float | str = "auto",
         neighbors: Any = "exact",
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         assign_labels: str = "kmeans",
         n_init: int = 10,
@@ -410,8 +404,6 @@ class NormalizedSpectralClustering(GraphClusterer):
         self.bandwidth = bandwidth
         self.neighbors = neighbors
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.assign_labels = assign_labels
         self.n_init = n_init

@@ -138,12 +138,9 @@ class KernelCCA(TwoViewTransformer):
         come close to 1.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         Of `kernel`, see :func:`fewlabels.kernels.resolve_kernel`.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
 
     Attributes
     ----------
@@ -204,8 +201,6 @@ class KernelCCA(TwoViewTransformer):
         kernel_y: str | Callable[..., Any] | None = None,
         kappa: float = 1.0,
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
     ) -> None:
         self.n_components = n_components
@@ -213,8 +208,6 @@ class KernelCCA(TwoViewTransformer):
         self.kernel_y = kernel_y
         self.kappa = kappa
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -267,8 +260,6 @@ class KernelCCA(TwoViewTransformer):
             X,
             self.kernel,
             gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
             kernel_params=self.kernel_params,
         )
 
@@ -377,12 +368,9 @@ class OneLabelTwoView(KernelCCA):
         Regularisation.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         Of `kernel`.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
 
     Attributes
     ----------
@@ -432,8 +420,6 @@ class OneLabelTwoView(KernelCCA):
         kernel_y: str | Callable[..., Any] | None = None,
         kappa: float = 1.0,
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(
@@ -442,8 +428,6 @@ class OneLabelTwoView(KernelCCA):
             kernel_y=kernel_y,
             kappa=kappa,
             gamma=gamma,
-            degree=degree,
-            coef0=coef0,
             kernel_params=kernel_params,
         )
         self.n_confident = n_confident

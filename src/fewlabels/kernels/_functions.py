@@ -21,6 +21,7 @@ from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms
 
 from fewlabels._linalg import FLOATS
+from fewlabels._params import check_params, is_default
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels._widths import (
@@ -40,8 +41,6 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
         Interval(Real, 0.0, None, closed="left"),
         None,
     ],
-    "degree": [Interval(Real, 0, None, closed="left")],
-    "coef0": [Interval(Real, None, None, closed="neither")],
     "kernel_params": [dict, None],
 }
 
@@ -279,29 +278,27 @@ _GAMMA_RULES: dict[str, Callable[[Any], float]] = {
 }
 
 
-def _warn_about_ignored(
-    kernel: Any,
-    gamma: float | str | None,
-    degree: float,
-    coef0: float,
-    kernel_params: Mapping[str, Any] | None,
-    shown: Any = None,
-) -> None:
-    """Name what differs from its default although the kernel does not use it."""
-    named = isinstance(kernel, str | GPKernel)
-    used = KERNEL_PARAMS.get(kernel, ()) if isinstance(kernel, str) else ()
-    kernel = kernel if shown is None else shown
-    if gamma != "scale" and "gamma" not in used:
+def _named_params(
+    kernel: str, gamma: Any, given: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Parameters of a named kernel, of which `gamma` has a name of its own."""
+    used = set(KERNEL_PARAMS.get(kernel, ()))
+    if "gamma" not in used:
+        _warn_about_gamma(gamma, kernel)
+    params = check_params(
+        "kernel_params", given, used - {"gamma"}, f"kernel={kernel!r}"
+    )
+    for name, value in params.items():
+        low = 0 if name == "degree" else -np.inf
+        if not (isinstance(value, Real) and low <= value < np.inf):
+            raise ValueError(f"{name} in kernel_params must be a number, got {value}.")
+    return {"gamma": gamma, **params} if "gamma" in used else params
+
+
+def _warn_about_gamma(gamma: Any, kernel: Any) -> None:
+    """Say that the kernel has no use for the gamma given."""
+    if not is_default(resolve_kernel, "gamma", gamma):
         warn_ignored(f"gamma={gamma!r}", f"kernel={kernel!r} does not use it")
-    if degree != 3 and "degree" not in used:
-        warn_ignored(f"degree={degree!r}", f"kernel={kernel!r} does not use it")
-    if coef0 != 1 and "coef0" not in used:
-        warn_ignored(f"coef0={coef0!r}", f"kernel={kernel!r} does not use it")
-    if kernel_params and named:
-        warn_ignored(
-            "kernel_params",
-            f"kernel={kernel!r} does not use them, they are for callables",
-        )
 
 
 def _check_gp_kernel(kernel: GPKernel, X: Any) -> None:
@@ -323,8 +320,6 @@ def resolve_kernel(
     kernel: Any = "rbf",
     *,
     gamma: float | str | None = "scale",
-    degree: float = 3,
-    coef0: float = 1,
     kernel_params: Mapping[str, Any] | None = None,
 ) -> Kernel:
     r"""Fix the parameters of a kernel, those that depend on the data included.
@@ -343,12 +338,9 @@ def resolve_kernel(
         - "range": :math:`1 / (2 s^2)` with :func:`range_width`, "rbf" only;
         - "local": :math:`1 / (2 \sigma^2)` with :func:`local_width`, "rbf" only;
         - None: 1 / n_features.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` (3 unless given) of "poly", `coef0`
+        (1 unless given) of "poly" and "sigmoid", or the keywords of a callable.
 
     Returns
     -------
@@ -368,22 +360,27 @@ def resolve_kernel(
     >>> resolve_kernel(X, "rbf", gamma="range").params["gamma"]  # s = 3
     0.055...
     """
-    if isinstance(kernel, Kernel):
-        # It comes with its parameters: any other one would be ignored.
-        _warn_about_ignored(PRECOMPUTED, gamma, degree, coef0, kernel_params, kernel)
-        return kernel
     known = {*PAIRWISE_KERNEL_FUNCTIONS, PRECOMPUTED}
     if isinstance(kernel, str) and kernel not in known:
         names = ", ".join(sorted(known))
         raise ValueError(f"kernel={kernel!r} is unknown; use one of {names}.")
-    _warn_about_ignored(kernel, gamma, degree, coef0, kernel_params)
-    if isinstance(kernel, GPKernel):
-        _check_gp_kernel(kernel, X)
-        return Kernel(kernel)
     if not isinstance(kernel, str):
+        _warn_about_gamma(gamma, kernel)
+        if isinstance(kernel, Kernel | GPKernel):  # they come with their parameters
+            check_params("kernel_params", kernel_params, (), f"kernel={kernel!r}")
+        if isinstance(kernel, GPKernel):
+            _check_gp_kernel(kernel, X)
+        if isinstance(kernel, Kernel):
+            return kernel
         return Kernel(kernel, dict(kernel_params or {}))
-    if kernel == PRECOMPUTED:
-        return Kernel(kernel)
+    params = _named_params(kernel, gamma, kernel_params)
+    if "gamma" in params:
+        params["gamma"] = _gamma_number(X, kernel, gamma)
+    return Kernel(kernel, params)
+
+
+def _gamma_number(X: Any, kernel: str, gamma: Any) -> float | None:
+    """Compute a gamma that is given as a rule, and check one that is a number."""
     if isinstance(gamma, str):
         if gamma not in _GAMMA_RULES:
             names = ", ".join(repr(name) for name in _GAMMA_RULES)
@@ -396,7 +393,7 @@ def resolve_kernel(
                 f"'scale' for kernel={kernel!r}."
             )
         X = check_array(X, accept_sparse="csr", dtype=FLOATS)
-        gamma = _GAMMA_RULES[gamma](X)
-    elif gamma is not None and not 0 <= gamma < np.inf:
+        return _GAMMA_RULES[gamma](X)
+    if gamma is not None and not 0 <= gamma < np.inf:
         raise ValueError(f"gamma must be a non-negative number, got {gamma}.")
-    return Kernel(kernel, {"gamma": gamma, "degree": degree, "coef0": coef0})
+    return gamma

@@ -309,8 +309,6 @@ class _LowRankFeatures(
 
     kernel: Any
     gamma: Any
-    degree: float
-    coef0: float
     kernel_params: dict[str, Any] | None
     landmarks_: Any
 
@@ -324,8 +322,6 @@ class _LowRankFeatures(
             X,
             self.kernel,
             gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
             kernel_params=self.kernel_params,
         )
 
@@ -399,12 +395,9 @@ class NystromFeatures(_LowRankFeatures):
         See :func:`resolve_kernel`; "precomputed" included.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`resolve_kernel`.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
     landmarks : {"uniform", "kmeans", "leverage"}, default="uniform"
         Rows drawn uniformly, centres of k-means, or rows drawn by approximate ridge
         leverage scores.
@@ -467,8 +460,6 @@ class NystromFeatures(_LowRankFeatures):
         *,
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         landmarks: str = "uniform",
         rank: int | None = None,
@@ -478,8 +469,6 @@ class NystromFeatures(_LowRankFeatures):
         self.n_components = n_components
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.landmarks = landmarks
         self.rank = rank
@@ -540,12 +529,9 @@ class PivotedCholeskyFeatures(_LowRankFeatures):
         See :func:`resolve_kernel`; "precomputed" included.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`resolve_kernel`.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
 
     Attributes
     ----------
@@ -596,16 +582,12 @@ class PivotedCholeskyFeatures(_LowRankFeatures):
         tol: float = 1e-6,
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
     ) -> None:
         self.max_rank = max_rank
         self.tol = tol
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
 
     def fit(self, X: Any, y: Any = None) -> Self:

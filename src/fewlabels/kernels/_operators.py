@@ -204,13 +204,15 @@ class TiledGram(GramOperator):
         The rows; float32 stays float32.
     kernel : str, callable or Kernel, default="rbf"
         See :func:`resolve_kernel`; "precomputed" makes no sense here.
+    gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
+        See :func:`resolve_kernel`.
+    kernel_params : dict, default=None
+        Further parameters of the kernel, see :func:`resolve_kernel`.
     memory_budget : float, default=None
         MiB that the tiles of all threads may take together; scikit-learn's
         `working_memory` when None. Vectors of length n_samples come on top.
     n_jobs : int, default=None
         Number of threads. None means 1, -1 all cores.
-    **kernel_params : dict
-        `gamma`, `degree`, `coef0` and `kernel_params` of :func:`resolve_kernel`.
 
     Attributes
     ----------
@@ -239,12 +241,15 @@ class TiledGram(GramOperator):
         X: Any,
         kernel: Any = "rbf",
         *,
+        gamma: float | str | None = "scale",
+        kernel_params: dict[str, Any] | None = None,
         memory_budget: float | None = None,
         n_jobs: int | None = None,
-        **kernel_params: Any,
     ) -> None:
         X = check_array(X, accept_sparse="csr", dtype=FLOATS)
-        self.kernel: Kernel = resolve_kernel(X, kernel, **kernel_params)
+        self.kernel: Kernel = resolve_kernel(
+            X, kernel, gamma=gamma, kernel_params=kernel_params
+        )
         if self.kernel.is_precomputed:
             raise ValueError(
                 "kernel='precomputed' is a matrix already: use DenseGram(K)."
@@ -512,10 +517,11 @@ def gram_operator(
     X: Any,
     kernel: Any = "rbf",
     *,
+    gamma: float | str | None = "scale",
+    kernel_params: dict[str, Any] | None = None,
     representation: str = "auto",
     memory_budget: float | None = None,
     n_jobs: int | None = None,
-    **kernel_params: Any,
 ) -> GramOperator:
     """Make the Gram operator of a kernel on the rows of X.
 
@@ -525,6 +531,10 @@ def gram_operator(
         The rows; the matrix itself when `kernel` is "precomputed".
     kernel : str, callable or Kernel, default="rbf"
         See :func:`resolve_kernel`.
+    gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
+        See :func:`resolve_kernel`.
+    kernel_params : dict, default=None
+        Further parameters of the kernel, see :func:`resolve_kernel`.
     representation : {"auto", "dense", "tiled"}, default="auto"
         "auto" holds the matrix if it fits in the memory budget and recomputes it in
         tiles otherwise. For a low-rank operator hand the features of
@@ -534,8 +544,6 @@ def gram_operator(
         MiB for the matrix or the tiles; scikit-learn's `working_memory` when None.
     n_jobs : int, default=None
         Threads of the tiled operator.
-    **kernel_params : dict
-        `gamma`, `degree`, `coef0` and `kernel_params` of :func:`resolve_kernel`.
 
     Returns
     -------
@@ -558,7 +566,7 @@ def gram_operator(
             "'tiled'."
         )
     X = check_array(X, accept_sparse="csr", dtype=FLOATS)
-    resolved = resolve_kernel(X, kernel, **kernel_params)
+    resolved = resolve_kernel(X, kernel, gamma=gamma, kernel_params=kernel_params)
     if resolved.is_precomputed:
         if representation == "tiled":
             raise ValueError(

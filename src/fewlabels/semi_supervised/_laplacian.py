@@ -50,12 +50,9 @@ class LaplacianSVC(LaplacianClassifier):
     gamma : float, {"local", "scale", "median", "range"} or None, default="local"
         See :func:`fewlabels.kernels.resolve_kernel`. "local" is "scale" for kernels
         other than "rbf".
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
     gamma_A : float, default=1e-6
         Weight :math:`\gamma_A` of the norm.
     gamma_I : float, default=0.1
@@ -193,8 +190,6 @@ class LaplacianSVC(LaplacianClassifier):
         *,
         kernel: Any = "rbf",
         gamma: float | str | None = "local",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         gamma_A: float = 1e-6,
         gamma_I: float = 0.1,
@@ -217,8 +212,6 @@ class LaplacianSVC(LaplacianClassifier):
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.gamma_A = gamma_A
         self.gamma_I = gamma_I
@@ -304,12 +297,9 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     gamma : float, {"local", "scale", "median", "range"} or None, default="local"
         See :func:`fewlabels.kernels.resolve_kernel`. "local" is "scale" for kernels
         other than "rbf".
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
     gamma_A : float, default=1e-6
         Weight :math:`\gamma_A` of the norm.
     gamma_I : float, default=0.1
@@ -450,8 +440,6 @@ class LaplacianRLSClassifier(LaplacianClassifier):
         *,
         kernel: Any = "rbf",
         gamma: float | str | None = "local",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         gamma_A: float = 1e-6,
         gamma_I: float = 0.1,
@@ -474,8 +462,6 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.gamma_A = gamma_A
         self.gamma_I = gamma_I
@@ -562,12 +548,9 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
     gamma : float, {"local", "scale", "median", "range"} or None, default="local"
         See :func:`fewlabels.kernels.resolve_kernel`. "local" is "scale" for kernels
         other than "rbf".
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
     gamma_A : float, default=1e-6
         Weight :math:`\gamma_A` of the norm.
     gamma_I : float, default=0.01
@@ -706,8 +689,6 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
         *,
         kernel: Any = "rbf",
         gamma: float | str | None = "local",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         gamma_A: float = 1e-6,
         gamma_I: float = 0.01,
@@ -730,8 +711,6 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.gamma_A = gamma_A
         self.gamma_I = gamma_I

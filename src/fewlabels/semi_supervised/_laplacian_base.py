@@ -118,8 +118,6 @@ class LaplacianEstimator(BaseEstimator):
     # The public parameters, as the subclasses declare them.
     kernel: Any
     gamma: Any
-    degree: float
-    coef0: float
     kernel_params: dict[str, Any] | None
     gamma_A: float
     gamma_I: float
@@ -236,8 +234,6 @@ class LaplacianEstimator(BaseEstimator):
             X,
             self.kernel,
             gamma=usual_gamma(self.kernel, self.gamma),
-            degree=self.degree,
-            coef0=self.coef0,
             kernel_params=self.kernel_params,
         )
         laplacian = self._set_graph(X, labeled, graph)

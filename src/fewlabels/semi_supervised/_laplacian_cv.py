@@ -78,12 +78,9 @@ class LaplacianRLSClassifierCV(KernelClassifier):
     gammas : array-like or None, default=None
         Values of `gamma` to try: numbers or rules. None tries {1/2, 1, 2} times
         :func:`fewlabels.kernels.local_width` for "rbf", and "scale" for other kernels.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
     gammas_A : array-like or None, default=None
         Values of `gamma_A` to try; 1e-8, 1e-6, 1e-4 and 1e-2 when None.
     gammas_I : array-like or None, default=None
@@ -174,8 +171,6 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         *,
         kernel: Any = "rbf",
         gammas: Any = None,
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         gammas_A: Any = None,
         gammas_I: Any = None,
@@ -191,8 +186,6 @@ class LaplacianRLSClassifierCV(KernelClassifier):
     ) -> None:
         self.kernel = kernel
         self.gammas = gammas
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.gammas_A = gammas_A
         self.gammas_I = gammas_I
@@ -251,8 +244,6 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         self.classes_ = labels.classes
         self.best_estimator_ = LaplacianRLSClassifier(
             kernel=self.kernel,
-            degree=self.degree,
-            coef0=self.coef0,
             kernel_params=self.kernel_params,
             scaling=self.scaling,
             laplacian=self.laplacian,
@@ -332,8 +323,6 @@ class LaplacianRLSClassifierCV(KernelClassifier):
             X,
             self.kernel,
             gamma=gamma,
-            degree=self.degree,
-            coef0=self.coef0,
             kernel_params=self.kernel_params,
         )
         gram = precise_gram(X, kernel)

@@ -260,12 +260,9 @@ class RLSClassifier(KernelClassifier):
         kernel matrix between rows and all training rows, unlabelled ones included.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`; rules look at labelled rows only.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
     fit_intercept : bool, default=True
         Whether to add the bias b. The papers on S2RLSC do without.
 
@@ -338,16 +335,12 @@ class RLSClassifier(KernelClassifier):
         *,
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         fit_intercept: bool = True,
     ) -> None:
         self.lam = lam
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.fit_intercept = fit_intercept
 
@@ -381,8 +374,6 @@ class RLSClassifier(KernelClassifier):
             self.X_fit_,
             self.kernel,
             gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
             kernel_params=self.kernel_params,
         )
         K = self._labeled_block(X)

@@ -60,8 +60,6 @@ class _S2RLSBase(KernelClassifier):
     """What the classifier and its cross-validated form share."""
 
     kernel: Any
-    degree: float
-    coef0: float
     kernel_params: dict[str, Any] | None
     n_components: int | None
     balance_tol: float | None
@@ -73,8 +71,6 @@ class _S2RLSBase(KernelClassifier):
             n_components=self.n_components,
             random_state=rng,
             gamma=gamma,
-            degree=self.degree,
-            coef0=self.coef0,
             kernel_params=self.kernel_params,
         )
 
@@ -141,12 +137,9 @@ class S2RLSClassifier(_S2RLSBase):
         features than rows), and with `n_components`, nothing of size n x n is needed.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
     lam : float or "scale", default="scale"
         The regularisation :math:`\lambda`. "scale" is 0.005 times the mean squared
         distance of the rows from their mean in feature space, so that it suits rows of
@@ -245,8 +238,6 @@ class S2RLSClassifier(_S2RLSBase):
         *,
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         lam: float | str = "scale",
         lam_unlabeled: float = 1.0,
@@ -261,8 +252,6 @@ class S2RLSClassifier(_S2RLSBase):
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.lam = lam
         self.lam_unlabeled = lam_unlabeled
@@ -381,12 +370,9 @@ class S2RLSClassifierCV(_S2RLSBase):
     gammas : array-like or None, default=None
         Values of `gamma` to try for the "rbf" kernel: numbers or rules. None tries the
         widths {0.1, 0.5, 1, 5, 10} times :func:`fewlabels.kernels.range_width`.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
     lams : array-like or None, default=None
         Values of `lam` to try; None means 2^-10, ..., 2^10.
     lams_unlabeled : array-like, default=(0.1, 1.0)
@@ -469,8 +455,6 @@ class S2RLSClassifierCV(_S2RLSBase):
         *,
         kernel: Any = "rbf",
         gammas: Any = None,
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         lams: Any = None,
         lams_unlabeled: Any = (0.1, 1.0),
@@ -487,8 +471,6 @@ class S2RLSClassifierCV(_S2RLSBase):
     ) -> None:
         self.kernel = kernel
         self.gammas = gammas
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
         self.lams = lams
         self.lams_unlabeled = lams_unlabeled
@@ -557,8 +539,6 @@ class S2RLSClassifierCV(_S2RLSBase):
         self.classes_ = labels.classes
         self.best_estimator_ = S2RLSClassifier(
             kernel=self.kernel,
-            degree=self.degree,
-            coef0=self.coef0,
             kernel_params=self.kernel_params,
             balance=self.balance,
             balance_tol=self.balance_tol,

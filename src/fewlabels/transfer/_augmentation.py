@@ -272,10 +272,9 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
         See :func:`fewlabels.kernels.resolve_kernel`; for both domains.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`; rules look at each domain alone.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
+    kernel_params : dict, default=None
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
 
     Attributes
     ----------
@@ -332,7 +331,7 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
         **{
             name: constraint
             for name, constraint in KERNEL_CONSTRAINTS.items()
-            if name in ("gamma", "degree", "coef0")
+            if name in ("gamma", "kernel_params")
         },
         "kernel": [
             StrOptions({"linear", "rbf", "poly", "polynomial", "laplacian", "cosine"}),
@@ -349,15 +348,13 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
         lam: float = 1.0,
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
     ) -> None:
         self.C = C
         self.lam = lam
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+        self.kernel_params = kernel_params
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -409,8 +406,7 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
             )
         params: dict[str, Any] = {
             "gamma": self.gamma,
-            "degree": self.degree,
-            "coef0": self.coef0,
+            "kernel_params": self.kernel_params,
         }
         self.kernel_ = resolve_kernel(self.X_fit_, self.kernel, **params)
         X_source = X_source[source_rows]

@@ -117,12 +117,9 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
         kernel matrix between rows and all training rows.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
     kernel_params : dict, default=None
-        Keyword parameters for a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
 
     Attributes
     ----------
@@ -175,16 +172,12 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
         mu: float = 1.0,
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
-        degree: float = 3,
-        coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
     ) -> None:
         self.n_components = n_components
         self.mu = mu
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.kernel_params = kernel_params
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -215,8 +208,6 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
             self.X_fit_,
             self.kernel,
             gamma=self.gamma,
-            degree=self.degree,
-            coef0=self.coef0,
             kernel_params=self.kernel_params,
         )
         if self.X_fit_ is None and X.shape[0] != X.shape[1]:

@@ -41,8 +41,7 @@ def mmd_squared(
     *,
     kernel: Any = "rbf",
     gamma: float | str | None = "scale",
-    degree: float = 3,
-    coef0: float = 1,
+    kernel_params: dict[str, Any] | None = None,
 ) -> float:
     r"""Compute the squared maximum mean discrepancy of two samples.
 
@@ -62,10 +61,9 @@ def mmd_squared(
         See :func:`fewlabels.kernels.resolve_kernel`.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`; rules look at all rows.
-    degree : float, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial and the sigmoid kernel.
+    kernel_params : dict, default=None
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
 
     Returns
     -------
@@ -95,7 +93,7 @@ def mmd_squared(
         if sparse.issparse(X_source) or sparse.issparse(X_target)
         else np.vstack([X_source, X_target])
     )
-    k = resolve_kernel(both, kernel, gamma=gamma, degree=degree, coef0=coef0)
+    k = resolve_kernel(both, kernel, gamma=gamma, kernel_params=kernel_params)
     e = mean_difference(np.arange(both.shape[0]) < X_source.shape[0])[:, None]
     return max(float((e.T @ k.product(both, both, e)).item()), 0.0)
 
