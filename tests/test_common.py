@@ -261,11 +261,14 @@ ESTIMATORS = [
     (LabeledOnly(LogisticRegression()), MINUS_ONE_IS_UNLABELLED),
     (LabeledOnly(Ridge()), {}),
     (LaplacianSVC(), MINUS_ONE_IS_UNLABELLED),
-    (LaplacianSVC(solver="newton"), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianSVC(solver="dense"), MINUS_ONE_IS_UNLABELLED),
     (LaplacianSVC(solver="pcg"), MINUS_ONE_IS_UNLABELLED),
     (LaplacianSVC(solver="dual"), MINUS_ONE_IS_UNLABELLED),
     (
-        LaplacianSVC(laplacian="symmetric", laplacian_power=2, fit_intercept=False),
+        LaplacianSVC(
+            graph_params={"laplacian": "symmetric", "laplacian_power": 2},
+            fit_intercept=False,
+        ),
         MINUS_ONE_IS_UNLABELLED,
     ),
     (
@@ -273,10 +276,13 @@ ESTIMATORS = [
         {**MINUS_ONE_IS_UNLABELLED, **NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
     ),
     (LaplacianRLSClassifier(), MINUS_ONE_IS_UNLABELLED),
-    (LaplacianRLSClassifier(solver="direct"), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianRLSClassifier(solver="dense"), MINUS_ONE_IS_UNLABELLED),
     (LaplacianRLSClassifierCV(), MINUS_ONE_IS_UNLABELLED),
     (LaplacianRLSRegressor(), {}),
-    (LaplacianRLSRegressor(solver="direct", laplacian="symmetric"), {}),
+    (
+        LaplacianRLSRegressor(solver="dense", graph_params={"laplacian": "symmetric"}),
+        {},
+    ),
     (
         LogitBoostClassifier(n_estimators=10, random_state=0),
         {**MINUS_ONE_IS_UNLABELLED, **EQUALLY_GOOD_STUMPS},

@@ -201,7 +201,7 @@ def _boosting():
 _SPREAD = points(kernel=["knn"], n_neighbors=NEIGHBORS, rows=ROWS) + points(
     kernel=["rbf"], width=WIDTHS, rows=ROWS
 )
-_MANIFOLD = points(gamma_I=(0.01, 0.1, 1.0, 10.0), n_neighbors=(5, 10), rows=ROWS)
+_MANIFOLD = points(graph_alpha=(0.01, 0.1, 1.0, 10.0), n_neighbors=(5, 10), rows=ROWS)
 
 LABELS = {
     "FewLabelsClassifier": Method(

@@ -3,22 +3,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from fewlabels._sklearn import validate_parameter_constraints
 
 
 def check_params(
-    name: str, given: Mapping[str, Any] | None, known: Iterable[str], owner: str
+    name: str,
+    given: Mapping[str, Any] | None,
+    constraints: Mapping[str, list[Any]],
+    owner: str,
 ) -> dict[str, Any]:
-    """Copy a dictionary of parameters, after refusing names that `owner` lacks."""
+    """Copy a dictionary of parameters, all of them names and values that `owner` takes.
+
+    `constraints` are scikit-learn's, as in `_parameter_constraints`.
+    """
     params = dict(given or {})
-    known = sorted(known)
-    unknown = [repr(key) for key in params if key not in known]
+    unknown = [repr(key) for key in params if key not in constraints]
     if unknown:
-        remedy = f"use {', '.join(known)}" if known else "it takes none"
+        known = ", ".join(sorted(constraints))
+        remedy = f"use {known}" if known else "it takes none"
         raise ValueError(
             f"{name} holds {', '.join(unknown)}, which {owner} does not take: {remedy}."
         )
+    validate_parameter_constraints(dict(constraints), params, caller_name=name)
     return params
 
 

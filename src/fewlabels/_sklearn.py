@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
     StrOptions,
+    validate_parameter_constraints,
     validate_params,
 )
 from sklearn.utils.metaestimators import _safe_split as safe_split
@@ -29,5 +30,6 @@ __all__ = [
     "num_samples",
     "safe_indexing",
     "safe_split",
+    "validate_parameter_constraints",
     "validate_params",
 ]

@@ -223,7 +223,7 @@ def test_gamma_of_constant_rows(gamma):
         ),
         (
             {"kernel": "poly", "kernel_params": {"degree": -1}},
-            "degree in kernel_params must be a number",
+            "'degree' parameter of kernel_params must be",
         ),
         ({"kernel": Matern(), "kernel_params": {"nu": 1}}, "it takes none"),
         ({"kernel": Kernel("rbf"), "kernel_params": {"gamma": 1}}, "it takes none"),

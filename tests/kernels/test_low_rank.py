@@ -208,7 +208,7 @@ def test_pivoted_cholesky_against_the_slow_twin(n, rank, copies, seed):
 
 def test_pivoted_cholesky_is_that_of_lapack(rng):
     K = rbf_kernel(rng.normal(size=(80, 2)), gamma=2.0)
-    result = pivoted_cholesky(DenseGram(K), max_rank=20, tol=0)
+    result = pivoted_cholesky(DenseGram(K), n_components=20, tol=0)
     factor, pivots, _, _ = lapack.dpstrf(K, lower=1)
     assert_array_equal(result.pivots, pivots[:20] - 1)
     lower = np.tril(factor)[:, :20]
@@ -245,7 +245,7 @@ def test_more_pivots_than_one_block(rng):
 
 def test_max_rank_before_the_tolerance_is_a_warning(rng):
     X = rng.normal(size=(50, 5))
-    with pytest.warns(ConvergenceWarning, match="max_rank=3 was reached"):
+    with pytest.warns(ConvergenceWarning, match="n_components=3 was reached"):
         PivotedCholeskyFeatures(3, gamma=1.0).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -282,7 +282,7 @@ def test_float32_reaches_what_it_promises(n):
 
 
 @pytest.mark.parametrize(
-    ("params", "message"), [({"max_rank": 0}, "max_rank"), ({"tol": -1}, "tol")]
+    ("params", "message"), [({"n_components": 0}, "n_components"), ({"tol": -1}, "tol")]
 )
 def test_bad_limits(params, message):
     with pytest.raises(ValueError, match=message):

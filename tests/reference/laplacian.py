@@ -7,11 +7,11 @@ from scipy import optimize
 from scipy.stats import multivariate_normal
 
 
-def objective(K, L, labeled, Y, loss, alpha, b, gamma_A, gamma_I):
+def objective(K, L, labeled, Y, loss, coef, b, alpha, graph_alpha):
     """One half of losses, norm and graph term, column by column."""
     values = []
     for k in range(Y.shape[1]):
-        f = K @ alpha[:, k] + b[k]
+        f = K @ coef[:, k] + b[k]
         total = 0.0
         for i, y in zip(labeled, Y[:, k], strict=True):
             if loss == "squared":
@@ -20,17 +20,17 @@ def objective(K, L, labeled, Y, loss, alpha, b, gamma_A, gamma_I):
                 short = max(1.0 - y * f[i], 0.0)
                 total += short if loss == "hinge" else short**2
         g = f - b[k] if loss == "hinge" else f
-        total += gamma_A * alpha[:, k] @ K @ alpha[:, k] + gamma_I * g @ L @ g
+        total += alpha * coef[:, k] @ K @ coef[:, k] + graph_alpha * g @ L @ g
         values.append(0.5 * total)
     return np.array(values)
 
 
-def deformed_kernel(K, L, gamma_A, gamma_I):
-    """(K^-1 gamma_A + gamma_I L)^-1, by inverting."""
-    return np.linalg.inv(gamma_A * np.linalg.inv(K) + gamma_I * L)
+def deformed_kernel(K, L, alpha, graph_alpha):
+    """(K^-1 alpha + graph_alpha L)^-1, by inverting."""
+    return np.linalg.inv(alpha * np.linalg.inv(K) + graph_alpha * L)
 
 
-def squared_by_normal_equations(K, L, labeled, Y, bias, gamma_A, gamma_I):
+def squared_by_normal_equations(K, L, labeled, Y, bias, alpha, graph_alpha):
     """Outputs on all rows for the squared loss, in (alpha, b) by least squares."""
     n = len(K)
     columns = np.column_stack([K, np.ones(n)]) if bias else K
@@ -38,7 +38,7 @@ def squared_by_normal_equations(K, L, labeled, Y, bias, gamma_A, gamma_I):
     E[labeled, labeled] = 1.0
     ambient = np.zeros((columns.shape[1],) * 2)
     ambient[:n, :n] = K
-    A = columns.T @ (E + gamma_I * L) @ columns + gamma_A * ambient
+    A = columns.T @ (E + graph_alpha * L) @ columns + alpha * ambient
     full = np.zeros((n, Y.shape[1]))
     full[labeled] = Y
     z = np.linalg.lstsq(A, columns.T @ full, rcond=1e-13)[0]

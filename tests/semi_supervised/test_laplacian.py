@@ -32,11 +32,11 @@ from fewlabels.semi_supervised import (
 from fewlabels.semi_supervised import _laplacian_base as module
 
 SOLVERS = [
-    (LaplacianSVC, "newton"),
+    (LaplacianSVC, "dense"),
     (LaplacianSVC, "dual"),
     (LaplacianSVC, "pcg"),
     (LaplacianSVC, "low_rank"),
-    (LaplacianRLSClassifier, "direct"),
+    (LaplacianRLSClassifier, "dense"),
     (LaplacianRLSClassifier, "pcg"),
     (LaplacianRLSClassifier, "low_rank"),
 ]
@@ -98,12 +98,12 @@ class TestSolvers:
     def test_primal_solvers_agree(self, blobs, laplacian, fit_intercept, scaling):
         X, _, y = blobs
         for estimator, exact in (
-            (LaplacianSVC, "newton"),
-            (LaplacianRLSClassifier, "direct"),
+            (LaplacianSVC, "dense"),
+            (LaplacianRLSClassifier, "dense"),
         ):
             model = estimator(
-                gamma_A=0.01,
-                laplacian=laplacian,
+                alpha=0.01,
+                graph_params={"laplacian": laplacian},
                 fit_intercept=fit_intercept,
                 scaling=scaling,
             )
@@ -111,8 +111,11 @@ class TestSolvers:
                 clone(model).set_params(**p).fit(X, y).objective_
                 for p in (
                     {"solver": exact},
-                    {"solver": "low_rank", "rank_tol": 1e-13},
-                    {"solver": "pcg", "stopping": "gradient", "tol": 1e-8},
+                    {"solver": "low_rank", "solver_params": {"rank_tol": 1e-13}},
+                    {
+                        "solver": "pcg",
+                        "solver_params": {"stopping": "gradient", "tol": 1e-8},
+                    },
                 )
             ]
             assert_allclose(objectives[1:], objectives[0], rtol=1e-8)
@@ -120,7 +123,7 @@ class TestSolvers:
     def test_objective_is_the_formula(self, blobs):
         X, _, y = blobs
         for scaling in ("scale-free", "paper"):
-            model = LaplacianSVC(solver="newton", scaling=scaling).fit(X, y)
+            model = LaplacianSVC(solver="dense", scaling=scaling).fit(X, y)
             m, n = model.labeled_indices_.size, len(X)
             K = rbf_kernel(X, gamma=model.kernel_.params["gamma"])
             L = np.diag(model.graph_.sum(axis=0)) - model.graph_.toarray()
@@ -133,8 +136,8 @@ class TestSolvers:
             mean, unit = (1 / m, n * energy) if scaling == "scale-free" else (1, 1)
             expected = 0.5 * (
                 mean * losses
-                + model.gamma_A * norm
-                + model.gamma_I / unit * np.sum(f * (L @ f))
+                + model.alpha * norm
+                + model.graph_alpha / unit * np.sum(f * (L @ f))
             )
             assert_allclose(model.objective_, expected, rtol=1e-6)
             assert_allclose(model.history_["objective"][-1].sum(), expected, rtol=1e-6)
@@ -160,7 +163,9 @@ class TestSolvers:
         X, truth = make_moons(400, noise=0.05, random_state=0)
         y = hide_labels(truth, per_class=1, random_state=0)
         auto = LaplacianSVC().fit(X, y)
-        tiled = LaplacianSVC(solver="pcg", memory_budget=0.5).fit(X, y)
+        tiled = LaplacianSVC(solver="pcg", solver_params={"memory_budget": 0.5}).fit(
+            X, y
+        )
         assert np.mean(auto.transduction_ != truth) == 0
         assert np.mean(tiled.transduction_ != truth) < 0.02
 
@@ -168,10 +173,10 @@ class TestSolvers:
         X, _, y = blobs
         y = np.where(y >= 2, 1, y)
         model = LaplacianSVC(
-            solver="dual", gamma=0.5, gamma_A=0.05, gamma_I=0, scaling="paper"
+            solver="dual", gamma=0.5, alpha=0.05, graph_alpha=0, scaling="paper"
         ).fit(X, y)
         known = y >= 0
-        # sum of hinges + gamma_A |f|^2 is C = 1 / (2 gamma_A).
+        # sum of hinges + alpha |f|^2 is C = 1 / (2 alpha).
         svm = SVC(C=10.0, gamma=0.5, tol=1e-8).fit(X[known], y[known])
         assert_allclose(model.decision_function(X), svm.decision_function(X), atol=1e-5)
 
@@ -181,26 +186,30 @@ class TestSolvers:
         known = y >= 0
         ridge = KernelRidge(alpha=0.1 * known.sum(), kernel="rbf", gamma=0.5)
         ridge.fit(X[known], 2.0 * y[known] - 1)
-        for solver in ("direct", "low_rank"):
+        for solver in ("dense", "low_rank"):
             model = LaplacianRLSClassifier(
-                gamma=0.5, gamma_A=0.1, gamma_I=0, fit_intercept=False, solver=solver
+                gamma=0.5, alpha=0.1, graph_alpha=0, fit_intercept=False, solver=solver
             ).fit(X, y)
             assert_allclose(model.decision_function(X), ridge.predict(X), atol=1e-4)
         supervised = RLSClassifier(lam=0.1, gamma=0.5).fit(X, y)
         model = LaplacianRLSClassifier(
-            gamma=0.5, gamma_A=0.1, gamma_I=0, solver="direct"
+            gamma=0.5, alpha=0.1, graph_alpha=0, solver="dense"
         ).fit(X, y)
         assert_allclose(model.decision_function(X), supervised.decision_function(X))
         assert_allclose(model.loo_outputs_, supervised.loo_outputs_)
         assert model.graph_ is None
 
     @pytest.mark.parametrize("scaling", ["scale-free", "paper"])
-    @pytest.mark.parametrize("solver", ["direct", "low_rank"])
+    @pytest.mark.parametrize("solver", ["dense", "low_rank"])
     def test_leave_one_out_is_refitting(self, blobs, scaling, solver):
         X, _, y = blobs
-        exact = {"rank_tol": 1e-13} if solver == "low_rank" else {}
+        exact = {"rank_tol": 1e-13} if solver == "low_rank" else None
         model = LaplacianRLSClassifier(
-            scaling=scaling, solver=solver, gamma_A=1e-3, gamma_I=0.01, **exact
+            scaling=scaling,
+            solver=solver,
+            alpha=1e-3,
+            graph_alpha=0.01,
+            solver_params=exact,
         )
         loo = clone(model).fit(X, y).loo_outputs_
         for position, i in enumerate(np.flatnonzero(y >= 0)[:4]):
@@ -229,21 +238,20 @@ class TestSolvers:
         descent = LaplacianSVC(solver="pcg").fit(X, y)
         assert descent.stop_reason_ == "stability"
         assert descent.history_["gradient"].shape == (descent.n_iter_ + 1, 4)
-        newton = LaplacianSVC(solver="newton").fit(X, y)
+        newton = LaplacianSVC(solver="dense").fit(X, y)
         assert newton.history_["n_errors"].shape == (newton.n_iter_ + 1, 4)
         assert newton.stop_reason_ == "the error set repeats"
         assert LaplacianSVC(solver="dual").fit(X, y).n_iter_ > 0
 
-    @pytest.mark.parametrize("solver", ["pcg", "newton", "low_rank"])
+    @pytest.mark.parametrize("solver", ["pcg", "dense", "low_rank"])
     def test_warm_start(self, blobs, solver):
         X, _, y = blobs
-        if solver == "pcg":
-            exact = {"stopping": "objective", "tol": 1e-9}
-        else:
-            exact = {}
-        model = LaplacianSVC(solver=solver, warm_start=True, gamma_A=1e-3, **exact)
+        exact = {"stopping": "objective", "tol": 1e-9} if solver == "pcg" else {}
+        model = LaplacianSVC(
+            solver=solver, warm_start=True, alpha=1e-3, solver_params=exact
+        )
         model.fit(X, y)
-        model.gamma_A = 1.1e-3
+        model.alpha = 1.1e-3
         warm = model.fit(X, y)
         cold = clone(model).fit(X, y)
         assert_allclose(warm.objective_, cold.objective_, rtol=1e-5)
@@ -286,8 +294,8 @@ class TestInputs:
         "model",
         [
             LaplacianSVC(),
-            LaplacianSVC(solver="pcg", memory_budget=0.01),
-            LaplacianRLSClassifier(solver="direct"),
+            LaplacianSVC(solver="pcg", solver_params={"memory_budget": 0.01}),
+            LaplacianRLSClassifier(solver="dense"),
             LaplacianRLSClassifierCV(),
         ],
         ids=str,
@@ -310,7 +318,7 @@ class TestInputs:
             warnings.simplefilter("error")
             model = LaplacianSVC(kernel="linear").fit(X, y, graph=make(W))
         assert (model.graph_ != sparse.csr_array(W)).nnz == 0
-        path = LaplacianRLSRegressor(gamma_I=10.0, gamma=1e4, gamma_A=1e-9)
+        path = LaplacianRLSRegressor(graph_alpha=10.0, gamma=1e4, alpha=1e-9)
         line = np.eye(5, k=1) + np.eye(5, k=-1)
         rows = np.arange(5.0)[:, None] ** 2
         path.fit(rows, [0, np.nan, np.nan, np.nan, 4], graph=make(line))
@@ -342,7 +350,7 @@ class TestInputs:
 
     def test_float32(self, moons):
         X, truth, y = moons
-        for solver in ("auto", "pcg", "newton"):
+        for solver in ("auto", "pcg", "dense"):
             model = LaplacianSVC(solver=solver).fit(X.astype(np.float32), y)
             assert np.mean(model.transduction_ != truth) < 0.02
 
@@ -363,7 +371,7 @@ class TestInputs:
 
     def test_works_in_a_grid_search(self, blobs):
         X, truth, _ = blobs
-        search = GridSearchCV(LaplacianSVC(), {"gamma_I": [0.01, 0.1]}, cv=3)
+        search = GridSearchCV(LaplacianSVC(), {"graph_alpha": [0.01, 0.1]}, cv=3)
         assert search.fit(X, truth).best_score_ > 0.95
 
     @given(
@@ -371,7 +379,7 @@ class TestInputs:
             ["copies", "constant", "one label per class", "one class"]
         ),
         estimator=st.sampled_from([LaplacianSVC, LaplacianRLSClassifier]),
-        solver=st.sampled_from(["auto", "pcg", "exact"]),
+        solver=st.sampled_from(["auto", "pcg", "dense"]),
         seed=st.integers(0, 30),
     )
     def test_degenerate_rows(self, case, estimator, solver, seed):
@@ -386,8 +394,6 @@ class TestInputs:
             y[3:] = -1
         if case == "one class":
             y = np.where(y >= 0, "a", None)
-        if solver == "exact":
-            solver = "newton" if estimator is LaplacianSVC else "direct"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # disconnected, single class
             model = estimator(solver=solver).fit(X, y)
@@ -401,11 +407,6 @@ class TestWarnings:
     @pytest.mark.parametrize(
         ("params", "message"),
         [
-            ({"solver": "newton", "stopping": "gradient"}, "stopping='gradient' is"),
-            ({"solver": "newton", "tol": 0.1}, "tol=0.1 is ignored"),
-            ({"solver": "dual", "check_every": 3}, "check_every=3 is ignored"),
-            ({"solver": "pcg", "rank_tol": 0.1}, "rank_tol=0.1 is ignored"),
-            ({"solver": "dual", "max_rank": 3}, "max_rank=3 is ignored"),
             ({"solver": "dual", "warm_start": True}, "warm_start=True is ignored"),
             ({"kernel": "linear", "gamma": 0.5}, "gamma=0.5 is ignored"),
         ],
@@ -414,6 +415,37 @@ class TestWarnings:
         X, _, y = moons
         with pytest.warns(IgnoredParameterWarning, match=message):
             LaplacianSVC(**params).fit(X, y)
+
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            (
+                {"solver": "dense", "solver_params": {"tol": 0.1}},
+                "solver_params holds 'tol', which solver='dense' does not take: it",
+            ),
+            (
+                {"solver": "pcg", "solver_params": {"rank_tol": 0.1}},
+                "'rank_tol', .*use check_every, memory_budget, stopping, tol",
+            ),
+            (
+                {"solver": "pcg", "solver_params": {"check_every": 0}},
+                "'check_every' parameter of solver_params must be an int",
+            ),
+            ({"solver_params": {"stopping": "soon"}}, "'stopping' parameter of solver"),
+            ({"graph_params": {"n_neighbors": 3}}, "graph_params holds 'n_neighbors'"),
+            ({"graph_params": {"weight": "none"}}, "'weight' parameter of graph_param"),
+            ({"kernel_params": {"degree": 3}}, "kernel_params holds 'degree', which k"),
+        ],
+    )
+    def test_parameters_of_others(self, moons, params, message):
+        X, _, y = moons
+        with pytest.raises(ValueError, match=message):
+            LaplacianSVC(**params).fit(X, y)
+
+    def test_a_precomputed_kernel_has_its_distances(self):
+        model = LaplacianSVC(kernel="precomputed", graph_params={"metric": "cosine"})
+        with pytest.raises(ValueError, match="graph_params holds 'metric'"):
+            model.fit(np.eye(4), [0, 1, -1, -1])
 
     def test_a_start_for_what_has_a_closed_form(self, moons):
         X, _, y = moons
@@ -425,10 +457,10 @@ class TestWarnings:
         graph = similarity_graph(X)
         with pytest.warns(IgnoredParameterWarning, match="n_neighbors=5"):
             LaplacianSVC(n_neighbors=5).fit(X, y, graph=graph)
-        with pytest.warns(IgnoredParameterWarning, match="weight='binary'"):
-            LaplacianSVC(weight="binary").fit(X, y, graph=graph)
-        with pytest.warns(IgnoredParameterWarning, match="gamma_I=0 leaves"):
-            LaplacianSVC(gamma_I=0).fit(X, y, graph=graph)
+        with pytest.warns(IgnoredParameterWarning, match="'weight' in graph_params"):
+            LaplacianSVC(graph_params={"weight": "binary"}).fit(X, y, graph=graph)
+        with pytest.warns(IgnoredParameterWarning, match="graph_alpha=0 leaves"):
+            LaplacianSVC(graph_alpha=0).fit(X, y, graph=graph)
         with pytest.warns(IgnoredParameterWarning, match="a graph was given"):
             LaplacianRLSClassifierCV(n_neighbors=[5]).fit(X, y, graph=graph)
 
@@ -438,7 +470,7 @@ class TestWarnings:
         with pytest.warns(IgnoredParameterWarning, match="X_val is ignored"):
             LaplacianSVC().fit(X, y, **val)
         with pytest.warns(IgnoredParameterWarning, match="X_val is ignored"):
-            LaplacianSVC(solver="newton").fit(X, y, **val)
+            LaplacianSVC(solver="dense").fit(X, y, **val)
 
     def test_iterations_that_do_not_suffice(self, moons):
         X, _, y = moons
@@ -458,14 +490,16 @@ class TestValidation:
         labels[y < 0] = None
         y_val = names[:40].copy()
         y_val[:5] = None  # rows without a label do not count
-        model = LaplacianSVC(kernel=kernel, solver="pcg", stopping=stopping)
+        model = LaplacianSVC(
+            kernel=kernel, solver="pcg", solver_params={"stopping": stopping}
+        )
         model.fit(X, labels, X_val=X[:40], y_val=y_val)
         assert model.stop_reason_ == stopping
         assert model.score(X, names) > 0.95
 
     def test_half_of_it(self, moons):
         X, truth, y = moons
-        model = LaplacianSVC(solver="pcg", stopping="validation")
+        model = LaplacianSVC(solver="pcg", solver_params={"stopping": "validation"})
         with pytest.raises(ValueError, match="belong together"):
             model.fit(X, y, X_val=X)
         with pytest.raises(ValueError, match="y_val has 3 entries but X_val has 4"):
@@ -479,7 +513,10 @@ class TestValidation:
         X = rng.normal(size=(80, 2))
         y = np.where(np.arange(80) < 30, X[:, 0], np.nan)
         model = LaplacianRLSRegressor(
-            gamma=0.1, gamma_A=1e-3, solver="pcg", stopping="validation", check_every=3
+            gamma=0.1,
+            alpha=1e-3,
+            solver="pcg",
+            solver_params={"stopping": "validation", "check_every": 3},
         )
         model.fit(X, y, X_val=X[30:], y_val=X[30:, 0])
         assert model.stop_reason_ == "validation"
@@ -495,11 +532,13 @@ class TestRegressor:
         y[::24] = turn[::24]
         return X, turn, y
 
-    @pytest.mark.parametrize("solver", ["auto", "direct", "low_rank", "pcg"])
+    @pytest.mark.parametrize("solver", ["auto", "dense", "low_rank", "pcg"])
     def test_few_targets_along_a_spiral(self, spiral, solver):
         X, turn, y = spiral
-        params = {"tol": 1e-4, "max_iter": 5000} if solver == "pcg" else {}
-        model = LaplacianRLSRegressor(solver=solver, **params).fit(X, y)
+        model = LaplacianRLSRegressor(solver=solver)
+        if solver == "pcg":
+            model.set_params(max_iter=5000, solver_params={"tol": 1e-4})
+        model.fit(X, y)
         assert model.score(X, turn) > 0.98
         known = ~np.isnan(y)
         ridge = KernelRidge(alpha=1e-3, kernel="rbf", gamma=0.1)
@@ -544,7 +583,7 @@ class TestRegressor:
 
     def test_leave_one_out_is_refitting(self, spiral):
         X, _, y = spiral
-        model = LaplacianRLSRegressor(solver="direct").fit(X, y)
+        model = LaplacianRLSRegressor(solver="dense").fit(X, y)
         i = 48
         hidden = y.copy()
         hidden[i] = np.nan
@@ -567,24 +606,28 @@ class TestSearch:
         X, _, y = blobs
         grid = {
             "gammas": [0.5, 2.0],
-            "gammas_A": [1e-3, 1e-1],
-            "gammas_I": [0.0, 0.1],
+            "alphas": [1e-3, 1e-1],
+            "graph_alphas": [0.0, 0.1],
             "n_neighbors": [5, 8],
             "laplacian_powers": [1, 2],
         }
-        exact = {"rank_tol": 1e-12, "laplacian": "symmetric"}
+        exact = {
+            "solver_params": {"rank_tol": 1e-12},
+            "graph_params": {"laplacian": "symmetric", "weight": "inverse_distance"},
+        }
         for scaling in ("scale-free", "paper"):
             model = LaplacianRLSClassifierCV(**grid, scaling=scaling, **exact)
             model.fit(X, y)
             table = model.cv_results_
             assert len(table["gamma"]) == 32
             for row in range(0, 32, 5):
-                names = list(table)[:5]
+                values = {name: table[name][row] for name in list(table)[:5]}
+                power = values.pop("laplacian_power")
                 single = LaplacianRLSClassifier(
-                    **{name: table[name][row] for name in names},
+                    **values,
                     scaling=scaling,
-                    solver="direct",
-                    laplacian="symmetric",
+                    solver="dense",
+                    graph_params={**exact["graph_params"], "laplacian_power": power},
                 ).fit(X, y)
                 signs = np.where(y[y >= 0][:, None] == np.arange(4), 1, -1)
                 squared = np.mean((single.loo_outputs_ - signs) ** 2)
@@ -625,5 +668,8 @@ class TestSearch:
 
     def test_nothing_to_try(self, blobs):
         X, _, y = blobs
-        with pytest.raises(ValueError, match="gammas_I holds no value"):
-            LaplacianRLSClassifierCV(gammas_I=[]).fit(X, y)
+        with pytest.raises(ValueError, match="graph_alphas holds no value"):
+            LaplacianRLSClassifierCV(graph_alphas=[]).fit(X, y)
+        single = LaplacianRLSClassifierCV(graph_params={"laplacian_power": 2})
+        with pytest.raises(ValueError, match="use laplacian_powers"):
+            single.fit(X, y)

@@ -57,8 +57,8 @@ def make_problem(
 
 def definition(problem, solution, gammas):
     """The objective by the slow twin, from coefficients and bias."""
-    alpha = np.zeros((problem.n_samples, solution.dual_coef.shape[1]))
-    alpha[solution.support] = solution.dual_coef
+    coef = np.zeros((problem.n_samples, solution.dual_coef.shape[1]))
+    coef[solution.support] = solution.dual_coef
     L = np.zeros((problem.n_samples,) * 2)
     if problem.laplacian is not None:
         L = problem.laplacian.toarray()
@@ -68,7 +68,7 @@ def definition(problem, solution, gammas):
         problem.labeled,
         problem.targets,
         problem.loss,
-        alpha,
+        coef,
         solution.intercept,
         *gammas,
     )
@@ -78,12 +78,12 @@ class TestAgreement:
     @kinds
     @biases
     @smooth_losses
-    @pytest.mark.parametrize("gamma_I", [0.0, 0.3])
+    @pytest.mark.parametrize("graph_alpha", [0.0, 0.3])
     def test_all_solvers_reach_one_objective(
-        self, rng, loss, bias, kind, power, gamma_I
+        self, rng, loss, bias, kind, power, graph_alpha
     ):
         problem = make_problem(rng, loss=loss, bias=bias, kind=kind, power=power)
-        gammas = (0.05, gamma_I)
+        gammas = (0.05, graph_alpha)
         solutions = [
             laplacian_dense(problem, *gammas),
             laplacian_low_rank(problem, *gammas, rank_tol=1e-13),
@@ -212,11 +212,11 @@ class TestOptimality:
         assert_allclose(best, solution.objective, rtol=1e-6)
         for size in (1e-3, 1e-1):
             for _ in range(20):
-                alpha = solution.dual_coef + size * rng.normal(
+                coef = solution.dual_coef + size * rng.normal(
                     size=solution.dual_coef.shape
                 )
                 b = solution.intercept + bias * size * rng.normal(size=3)
-                assert (problem.objective(alpha, b, *GAMMAS) > best - 1e-8).all()
+                assert (problem.objective(coef, b, *GAMMAS) > best - 1e-8).all()
 
     def test_the_deformed_kernel(self, rng):
         problem = make_problem(rng, bias=False)
@@ -453,7 +453,7 @@ class TestStopping:
             *GAMMAS,
             stopping="validation",
             check_every=2,
-            validation=(lambda alpha, b: next(errors), 0.1),
+            validation=(lambda coef, b: next(errors), 0.1),
         )
         assert solution.n_iter == 8  # the fourth check is the first without progress
         assert solution.stop_reason == "validation"
@@ -466,7 +466,7 @@ class TestStopping:
             *GAMMAS,
             stopping="validation",
             check_every=1,
-            validation=(lambda alpha, b: next(errors), 0.1),
+            validation=(lambda coef, b: next(errors), 0.1),
         )
         assert solution.n_iter == 4
 
@@ -479,7 +479,7 @@ class TestStopping:
             *GAMMAS,
             stopping="mixed",
             check_every=2,
-            validation=(lambda alpha, b: next(errors), 0.5 / alone.n_iter),
+            validation=(lambda coef, b: next(errors), 0.5 / alone.n_iter),
         )
         assert mixed.n_iter > alone.n_iter
         assert mixed.stop_reason == "mixed"
@@ -615,9 +615,9 @@ class TestProblem:
     )
     def test_bad_weights(self, solve):
         problem = LaplacianProblem(DenseGram(np.eye(2)), None, [0], [[1.0]])
-        with pytest.raises(ValueError, match="gamma_A must be positive"):
+        with pytest.raises(ValueError, match="alpha must be positive"):
             solve(problem, 0.0, 1.0)
-        with pytest.raises(ValueError, match="gamma_I must not be negative"):
+        with pytest.raises(ValueError, match="graph_alpha must not be negative"):
             solve(problem, 1.0, -1.0)
 
     def test_the_hinge_is_not_for_descent(self):
@@ -640,12 +640,12 @@ class TestProblem:
     def test_a_rank_that_does_not_suffice(self, rng):
         problem = make_problem(rng)
         with pytest.warns(ConvergenceWarning, match="rank 5 leaves out"):
-            solution = laplacian_low_rank(problem, *GAMMAS, max_rank=5)
+            solution = laplacian_low_rank(problem, *GAMMAS, n_components=5)
         assert solution.support.size == 5
 
     def test_one_factor_serves_all_weights(self, rng):
         problem = make_problem(rng, kind="symmetric")
-        factor = laplacian_factor(problem, rank_tol=1e-10, max_rank=None)
+        factor = laplacian_factor(problem, rank_tol=1e-10, n_components=None)
         for gammas in ((1e-3, 1.0), (1.0, 0.0), (0.1, 0.1)):
             shared = laplacian_low_rank(problem, *gammas, factor=factor)
             alone = laplacian_low_rank(problem, *gammas, rank_tol=1e-10)

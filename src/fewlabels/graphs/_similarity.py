@@ -93,7 +93,7 @@ SYMMETRIZE: dict[str, Callable[[csr_array], csr_array]] = {
     "mean": lambda W: (W + W.T) * W.dtype.type(0.5),
 }
 
-_CONSTRAINTS: dict[str, list[Any]] = {
+GRAPH_CONSTRAINTS: dict[str, list[Any]] = {
     "kind": [StrOptions(set(KINDS))],
     "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     "symmetrize": [StrOptions(set(SYMMETRIZE))],
@@ -198,7 +198,7 @@ def _check_finite(lengths: NDArray[Any]) -> None:
 
 
 @validate_params(
-    {"X": ["array-like", "sparse matrix"], **_CONSTRAINTS},
+    {"X": ["array-like", "sparse matrix"], **GRAPH_CONSTRAINTS},
     prefer_skip_nested_validation=True,
 )
 def similarity_graph(
@@ -369,7 +369,7 @@ def _check_search(
         "distances": ["array-like"],
         "indices": ["array-like"],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "symmetrize": _CONSTRAINTS["symmetrize"],
+        "symmetrize": GRAPH_CONSTRAINTS["symmetrize"],
         **WEIGHT_CONSTRAINTS,
     },
     prefer_skip_nested_validation=True,
@@ -510,7 +510,7 @@ class SimilarityGraphTransformer(
     array([[0., 0., 0., 1.]])
     """
 
-    _parameter_constraints: dict[str, list[Any]] = _CONSTRAINTS
+    _parameter_constraints: dict[str, list[Any]] = GRAPH_CONSTRAINTS
 
     def __init__(
         self,

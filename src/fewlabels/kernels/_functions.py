@@ -43,6 +43,11 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     ],
     "kernel_params": [dict, None],
 }
+# What named kernels find in `kernel_params`.
+_NAMED_CONSTRAINTS: dict[str, list[Any]] = {
+    "degree": [Interval(Real, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+}
 
 
 def _squared_norms(X: Any, **unused: Any) -> NDArray[Any]:
@@ -282,17 +287,13 @@ def _named_params(
     kernel: str, gamma: Any, given: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """Parameters of a named kernel, of which `gamma` has a name of its own."""
-    used = set(KERNEL_PARAMS.get(kernel, ()))
-    if "gamma" not in used:
-        _warn_about_gamma(gamma, kernel)
-    params = check_params(
-        "kernel_params", given, used - {"gamma"}, f"kernel={kernel!r}"
-    )
-    for name, value in params.items():
-        low = 0 if name == "degree" else -np.inf
-        if not (isinstance(value, Real) and low <= value < np.inf):
-            raise ValueError(f"{name} in kernel_params must be a number, got {value}.")
-    return {"gamma": gamma, **params} if "gamma" in used else params
+    used = KERNEL_PARAMS.get(kernel, ())
+    own = {name: c for name, c in _NAMED_CONSTRAINTS.items() if name in used}
+    params = check_params("kernel_params", given, own, f"kernel={kernel!r}")
+    if "gamma" in used:
+        return {"gamma": gamma, **params}
+    _warn_about_gamma(gamma, kernel)
+    return params
 
 
 def _warn_about_gamma(gamma: Any, kernel: Any) -> None:
@@ -367,7 +368,7 @@ def resolve_kernel(
     if not isinstance(kernel, str):
         _warn_about_gamma(gamma, kernel)
         if isinstance(kernel, Kernel | GPKernel):  # they come with their parameters
-            check_params("kernel_params", kernel_params, (), f"kernel={kernel!r}")
+            check_params("kernel_params", kernel_params, {}, f"kernel={kernel!r}")
         if isinstance(kernel, GPKernel):
             _check_gp_kernel(kernel, X)
         if isinstance(kernel, Kernel):

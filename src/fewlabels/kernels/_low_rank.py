@@ -52,8 +52,8 @@ class PivotedCholesky:
     residual : float
         Share of the trace of K that the factor leaves out.
     converged : bool
-        Whether `residual` reached the tolerance. Otherwise `max_rank` was reached, or
-        only rounding errors were left to choose from.
+        Whether `residual` reached the tolerance. Otherwise `n_components` was
+        reached, or only rounding errors were left to choose from.
     """
 
     factor: NDArray[Any]
@@ -63,7 +63,7 @@ class PivotedCholesky:
 
 
 def pivoted_cholesky(
-    gram: GramOperator, *, max_rank: int | None = None, tol: float = 1e-6
+    gram: GramOperator, *, n_components: int | None = None, tol: float = 1e-6
 ) -> PivotedCholesky:
     r"""Factor a psd matrix greedily until little of its trace is left.
 
@@ -78,7 +78,7 @@ def pivoted_cholesky(
     ----------
     gram : GramOperator
         The matrix; :class:`TiledGram` computes columns on demand.
-    max_rank : int, default=None
+    n_components : int, default=None
         Largest rank; n_samples when None. Memory is taken as the rank grows.
     tol : float, default=1e-6
         Share of the trace that may be left out; 0 goes on until only rounding errors
@@ -109,12 +109,12 @@ def pivoted_cholesky(
             f"gram must be a Gram operator, got {type(gram).__name__}: wrap a matrix "
             "as DenseGram(K)."
         )
-    if max_rank is not None and max_rank < 1:
-        raise ValueError(f"max_rank must be at least 1, got {max_rank}.")
+    if n_components is not None and n_components < 1:
+        raise ValueError(f"n_components must be at least 1, got {n_components}.")
     if not tol >= 0:
         raise ValueError(f"tol must not be negative, got {tol}.")
     n = gram.shape[0]
-    limit = n if max_rank is None else min(max_rank, n)
+    limit = n if n_components is None else min(n_components, n)
     residual = gram.diagonal().astype(np.float64)
     trace = residual.sum()
     # Below this a diagonal entry is the rounding error of earlier subtractions.
@@ -521,7 +521,7 @@ class PivotedCholeskyFeatures(_LowRankFeatures):
 
     Parameters
     ----------
-    max_rank : int, default=None
+    n_components : int, default=None
         Largest number of features; n_samples when None.
     tol : float, default=1e-6
         Share of the trace of K that may be left out.
@@ -551,7 +551,7 @@ class PivotedCholeskyFeatures(_LowRankFeatures):
     Warns
     -----
     ConvergenceWarning
-        If `max_rank` was reached before the tolerance.
+        If `n_components` was reached before the tolerance.
 
     See Also
     --------
@@ -571,20 +571,20 @@ class PivotedCholeskyFeatures(_LowRankFeatures):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
-        "max_rank": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, 1, closed="left")],
     }
 
     def __init__(
         self,
-        max_rank: int | None = None,
+        n_components: int | None = None,
         *,
         tol: float = 1e-6,
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
         kernel_params: dict[str, Any] | None = None,
     ) -> None:
-        self.max_rank = max_rank
+        self.n_components = n_components
         self.tol = tol
         self.kernel = kernel
         self.gamma = gamma
@@ -628,12 +628,12 @@ class PivotedCholeskyFeatures(_LowRankFeatures):
         self.kernel_ = self._resolve_kernel(X)
         precomputed = self.kernel_.is_precomputed
         gram = DenseGram(X) if precomputed else TiledGram(X, self.kernel_)
-        result = pivoted_cholesky(gram, max_rank=self.max_rank, tol=self.tol)
+        result = pivoted_cholesky(gram, n_components=self.n_components, tol=self.tol)
         if not result.converged:
             rank = result.pivots.size
             why = (
-                f"max_rank={self.max_rank} was reached: raise it, or raise tol"
-                if rank == self.max_rank
+                f"n_components={self.n_components} was reached: raise it, or raise tol"
+                if rank == self.n_components
                 else f"rounding errors of {X.dtype} set an end: raise tol"
             )
             warnings.warn(

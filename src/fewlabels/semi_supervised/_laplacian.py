@@ -23,7 +23,7 @@ from fewlabels.semi_supervised._laplacian_base import (
     LaplacianEstimator,
     Validation,
 )
-from fewlabels.semi_supervised._laplacian_pcg import NORMS, STOPPING
+from fewlabels.semi_supervised._laplacian_pcg import NORMS
 
 
 class LaplacianSVC(LaplacianClassifier):
@@ -53,9 +53,9 @@ class LaplacianSVC(LaplacianClassifier):
     kernel_params : dict, default=None
         Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
         of a callable.
-    gamma_A : float, default=1e-6
+    alpha : float, default=1e-6
         Weight :math:`\gamma_A` of the norm.
-    gamma_I : float, default=0.1
+    graph_alpha : float, default=0.1
         Weight :math:`\gamma_I` of the graph; 0 makes learning supervised.
     scaling : {"scale-free", "paper"}, default="scale-free"
         Whether the loss is averaged and the graph term measured in units of the data,
@@ -63,41 +63,39 @@ class LaplacianSVC(LaplacianClassifier):
         are plain sums (l = 1 and n e = 1 in the formula), as in the paper.
     n_neighbors : int, default=10
         Neighbours per row in the graph, cut to n_samples - 1.
-    weight : str or callable, default="heat"
-        Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
-    laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
-        Kind of the graph Laplacian. The symmetric one is that of the paper; it pulls f
-        to zero where the graph is fine, since constants are not smooth for it.
-    laplacian_power : int, default=1
-        The exponent p.
-    solver : {"auto", "newton", "pcg", "dual", "low_rank"}, default="auto"
-        - "newton": exact, one dense n x n system;
+    graph_params : dict, default=None
+        How the graph is built: `symmetrize`, `weight`, `bandwidth`, `threshold`,
+        `metric`, `metric_params` and `neighbors` of
+        :func:`fewlabels.graphs.similarity_graph`. And what is made of it:
+
+        - `laplacian`: "unnormalized" (default), or "symmetric" as in the paper, which
+          pulls f to zero where the graph is fine, since constants are not smooth for
+          it;
+        - `laplacian_power`: the exponent p, 1 unless given.
+    solver : {"auto", "dense", "pcg", "dual", "low_rank"}, default="auto"
+        - "dense": exact, one dense n x n system;
         - "pcg": conjugate gradients on products with the kernel matrix, stopped early;
         - "dual": the original L1 hinge loss, by a dense n x n system and
           :class:`sklearn.svm.SVC` on the deformed kernel; its bias is free;
         - "low_rank": exact for a kernel of low rank, never n x n;
         - "auto": "low_rank" where the pivots of the kernel decay fast, else "pcg".
-    stopping : str, default="auto"
-        When the solver "pcg" stops: "stability", "validation", "mixed", "gradient",
-        "preconditioned_gradient", "mixed_product" or "objective", see
-        :func:`laplacian_pcg`. "auto" is "stability".
-    tol : float, default=None
-        Threshold of that rule; None takes its own.
-    check_every : int, default=None
-        Iterations between two checks of the decisions; sqrt(n) / 2 when None.
+    solver_params : dict, default=None
+        Further parameters of the solver; those of both for "auto":
+
+        - "pcg": `stopping`, one of "stability" (default), "validation", "mixed",
+          "gradient", "preconditioned_gradient", "mixed_product" or "objective"; `tol`
+          and `check_every`, see :func:`laplacian_pcg`; `memory_budget`, the MiB up to
+          which it holds the kernel matrix, beyond which products recompute it tile by
+          tile (scikit-learn's `working_memory` unless given);
+        - "low_rank": `rank_tol`, the share of the trace of the kernel matrix that may
+          be left out (1e-6 unless given); `n_components`, the largest rank (no limit
+          unless given, 500 for "auto").
     max_iter : int, default=1000
         Most iterations.
     fit_intercept : bool, default=True
         Whether to add the bias b.
-    rank_tol : float, default=1e-6
-        Share of the trace of the kernel matrix that "low_rank" may leave out.
-    max_rank : int, default=None
-        Largest rank; None sets no limit for "low_rank", and 500 for "auto".
     warm_start : bool, default=False
         Start from the solution of the last `fit`, along a path of parameters.
-    memory_budget : float, default=None
-        MiB up to which "pcg" holds the kernel matrix; beyond, products recompute it
-        tile by tile. scikit-learn's `working_memory` when None.
     n_jobs : int, default=None
         Threads of the neighbour search and of tiled products.
 
@@ -122,7 +120,7 @@ class LaplacianSVC(LaplacianClassifier):
     history_ : dict of ndarray
         Per iteration (rows) and one-vs-rest problem (columns): "objective" and, for
         "pcg", the norms "gradient", "preconditioned_gradient", "mixed_product" and the
-        "line_search_steps", for "newton" and "low_rank" the number of
+        "line_search_steps", for "dense" and "low_rank" the number of
         rows short of the margin, "n_errors"; and "n_steps", the Newton steps of every
         problem.
     dual_coef_ : ndarray of shape (n_support, n_targets)
@@ -134,7 +132,7 @@ class LaplacianSVC(LaplacianClassifier):
     X_fit_ : {ndarray, sparse matrix} of shape (n_support, n_features) or None
         Those rows; None for a precomputed kernel.
     graph_ : csr_array of shape (n_samples, n_samples) or None
-        The graph; None if `gamma_I` is 0.
+        The graph; None if `graph_alpha` is 0.
     energy_ : float
         The graph energy e; 1 with ``scaling="paper"``.
     kernel_ : Kernel
@@ -181,56 +179,8 @@ class LaplacianSVC(LaplacianClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LAPLACIAN_CONSTRAINTS,
-        "solver": [StrOptions({"auto", "newton", "pcg", "dual", "low_rank"})],
-        "stopping": [StrOptions({"auto", *STOPPING})],
+        "solver": [StrOptions({"auto", "dense", "pcg", "dual", "low_rank"})],
     }
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | str | None = "local",
-        kernel_params: dict[str, Any] | None = None,
-        gamma_A: float = 1e-6,
-        gamma_I: float = 0.1,
-        scaling: str = "scale-free",
-        n_neighbors: int = 10,
-        weight: Any = "heat",
-        laplacian: str = "unnormalized",
-        laplacian_power: int = 1,
-        solver: str = "auto",
-        stopping: str = "auto",
-        tol: float | None = None,
-        check_every: int | None = None,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        rank_tol: float = 1e-6,
-        max_rank: int | None = None,
-        warm_start: bool = False,
-        memory_budget: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.kernel_params = kernel_params
-        self.gamma_A = gamma_A
-        self.gamma_I = gamma_I
-        self.scaling = scaling
-        self.n_neighbors = n_neighbors
-        self.weight = weight
-        self.laplacian = laplacian
-        self.laplacian_power = laplacian_power
-        self.solver = solver
-        self.stopping = stopping
-        self.tol = tol
-        self.check_every = check_every
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.rank_tol = rank_tol
-        self.max_rank = max_rank
-        self.warm_start = warm_start
-        self.memory_budget = memory_budget
-        self.n_jobs = n_jobs
 
     def _loss(self) -> str:
         return "hinge" if self.solver == "dual" else "squared_hinge"
@@ -258,8 +208,8 @@ class LaplacianSVC(LaplacianClassifier):
             Symmetric weights of shape (n_samples, n_samples); None builds a neighbour
             graph from `X`, or from the distances that a precomputed kernel implies.
         X_val : {array-like, sparse matrix} of shape (n_val, n_features), default=None
-            Validation rows for ``stopping="validation"`` and "mixed"; for a
-            precomputed kernel their kernel with all training rows.
+            Validation rows for the rules "validation" and "mixed" of `solver_params`;
+            for a precomputed kernel their kernel with all training rows.
         y_val : array-like of shape (n_val,), default=None
             Their labels.
 
@@ -300,9 +250,9 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     kernel_params : dict, default=None
         Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
         of a callable.
-    gamma_A : float, default=1e-6
+    alpha : float, default=1e-6
         Weight :math:`\gamma_A` of the norm.
-    gamma_I : float, default=0.1
+    graph_alpha : float, default=0.1
         Weight :math:`\gamma_I` of the graph; 0 makes learning supervised.
     scaling : {"scale-free", "paper"}, default="scale-free"
         Whether the loss is averaged and the graph term measured in units of the data,
@@ -310,39 +260,37 @@ class LaplacianRLSClassifier(LaplacianClassifier):
         are plain sums (l = 1 and n e = 1 in the formula), as in the paper.
     n_neighbors : int, default=10
         Neighbours per row in the graph, cut to n_samples - 1.
-    weight : str or callable, default="heat"
-        Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
-    laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
-        Kind of the graph Laplacian. The symmetric one is that of the paper; it pulls f
-        to zero where the graph is fine, since constants are not smooth for it.
-    laplacian_power : int, default=1
-        The exponent p.
-    solver : {"auto", "direct", "pcg", "low_rank"}, default="auto"
-        - "direct": exact, one dense n x n system;
+    graph_params : dict, default=None
+        How the graph is built: `symmetrize`, `weight`, `bandwidth`, `threshold`,
+        `metric`, `metric_params` and `neighbors` of
+        :func:`fewlabels.graphs.similarity_graph`. And what is made of it:
+
+        - `laplacian`: "unnormalized" (default), or "symmetric" as in the paper, which
+          pulls f to zero where the graph is fine, since constants are not smooth for
+          it;
+        - `laplacian_power`: the exponent p, 1 unless given.
+    solver : {"auto", "dense", "pcg", "low_rank"}, default="auto"
+        - "dense": exact, one dense n x n system;
         - "pcg": conjugate gradients on products with the kernel matrix, stopped early;
         - "low_rank": exact for a kernel of low rank, never n x n;
         - "auto": "low_rank" where the pivots of the kernel decay fast, else "pcg".
-    stopping : str, default="auto"
-        When the solver "pcg" stops: "stability", "validation", "mixed", "gradient",
-        "preconditioned_gradient", "mixed_product" or "objective", see
-        :func:`laplacian_pcg`. "auto" is "stability".
-    tol : float, default=None
-        Threshold of that rule; None takes its own.
-    check_every : int, default=None
-        Iterations between two checks of the decisions; sqrt(n) / 2 when None.
+    solver_params : dict, default=None
+        Further parameters of the solver; those of both for "auto":
+
+        - "pcg": `stopping`, one of "stability" (default), "validation", "mixed",
+          "gradient", "preconditioned_gradient", "mixed_product" or "objective"; `tol`
+          and `check_every`, see :func:`laplacian_pcg`; `memory_budget`, the MiB up to
+          which it holds the kernel matrix, beyond which products recompute it tile by
+          tile (scikit-learn's `working_memory` unless given);
+        - "low_rank": `rank_tol`, the share of the trace of the kernel matrix that may
+          be left out (1e-6 unless given); `n_components`, the largest rank (no limit
+          unless given, 500 for "auto").
     max_iter : int, default=1000
         Most iterations.
     fit_intercept : bool, default=True
         Whether to add the bias b.
-    rank_tol : float, default=1e-6
-        Share of the trace of the kernel matrix that "low_rank" may leave out.
-    max_rank : int, default=None
-        Largest rank; None sets no limit for "low_rank", and 500 for "auto".
     warm_start : bool, default=False
         Start from the solution of the last `fit`, along a path of parameters.
-    memory_budget : float, default=None
-        MiB up to which "pcg" holds the kernel matrix; beyond, products recompute it
-        tile by tile. scikit-learn's `working_memory` when None.
     n_jobs : int, default=None
         Threads of the neighbour search and of tiled products.
 
@@ -383,7 +331,7 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     X_fit_ : {ndarray, sparse matrix} of shape (n_support, n_features) or None
         Those rows; None for a precomputed kernel.
     graph_ : csr_array of shape (n_samples, n_samples) or None
-        The graph; None if `gamma_I` is 0.
+        The graph; None if `graph_alpha` is 0.
     energy_ : float
         The graph energy e; 1 with ``scaling="paper"``.
     kernel_ : Kernel
@@ -431,56 +379,8 @@ class LaplacianRLSClassifier(LaplacianClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LAPLACIAN_CONSTRAINTS,
-        "solver": [StrOptions({"auto", "direct", "pcg", "low_rank"})],
-        "stopping": [StrOptions({"auto", *STOPPING})],
+        "solver": [StrOptions({"auto", "dense", "pcg", "low_rank"})],
     }
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | str | None = "local",
-        kernel_params: dict[str, Any] | None = None,
-        gamma_A: float = 1e-6,
-        gamma_I: float = 0.1,
-        scaling: str = "scale-free",
-        n_neighbors: int = 10,
-        weight: Any = "heat",
-        laplacian: str = "unnormalized",
-        laplacian_power: int = 1,
-        solver: str = "auto",
-        stopping: str = "auto",
-        tol: float | None = None,
-        check_every: int | None = None,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        rank_tol: float = 1e-6,
-        max_rank: int | None = None,
-        warm_start: bool = False,
-        memory_budget: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.kernel_params = kernel_params
-        self.gamma_A = gamma_A
-        self.gamma_I = gamma_I
-        self.scaling = scaling
-        self.n_neighbors = n_neighbors
-        self.weight = weight
-        self.laplacian = laplacian
-        self.laplacian_power = laplacian_power
-        self.solver = solver
-        self.stopping = stopping
-        self.tol = tol
-        self.check_every = check_every
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.rank_tol = rank_tol
-        self.max_rank = max_rank
-        self.warm_start = warm_start
-        self.memory_budget = memory_budget
-        self.n_jobs = n_jobs
 
     def _loss(self) -> str:
         return "squared"
@@ -508,8 +408,8 @@ class LaplacianRLSClassifier(LaplacianClassifier):
             Symmetric weights of shape (n_samples, n_samples); None builds a neighbour
             graph from `X`, or from the distances that a precomputed kernel implies.
         X_val : {array-like, sparse matrix} of shape (n_val, n_features), default=None
-            Validation rows for ``stopping="validation"`` and "mixed"; for a
-            precomputed kernel their kernel with all training rows.
+            Validation rows for the rules "validation" and "mixed" of `solver_params`;
+            for a precomputed kernel their kernel with all training rows.
         y_val : array-like of shape (n_val,), default=None
             Their labels.
 
@@ -551,9 +451,9 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
     kernel_params : dict, default=None
         Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
         of a callable.
-    gamma_A : float, default=1e-6
+    alpha : float, default=1e-6
         Weight :math:`\gamma_A` of the norm.
-    gamma_I : float, default=0.01
+    graph_alpha : float, default=0.01
         Weight :math:`\gamma_I` of the graph; 0 makes learning supervised.
     scaling : {"scale-free", "paper"}, default="scale-free"
         Whether the loss is averaged and the graph term measured in units of the data,
@@ -561,39 +461,37 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
         are plain sums (l = 1 and n e = 1 in the formula), as in the paper.
     n_neighbors : int, default=10
         Neighbours per row in the graph, cut to n_samples - 1.
-    weight : str or callable, default="heat"
-        Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
-    laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
-        Kind of the graph Laplacian. The symmetric one is that of the paper; it pulls f
-        to zero where the graph is fine, since constants are not smooth for it.
-    laplacian_power : int, default=1
-        The exponent p.
-    solver : {"auto", "direct", "pcg", "low_rank"}, default="auto"
-        - "direct": exact, one dense n x n system;
+    graph_params : dict, default=None
+        How the graph is built: `symmetrize`, `weight`, `bandwidth`, `threshold`,
+        `metric`, `metric_params` and `neighbors` of
+        :func:`fewlabels.graphs.similarity_graph`. And what is made of it:
+
+        - `laplacian`: "unnormalized" (default), or "symmetric" as in the paper, which
+          pulls f to zero where the graph is fine, since constants are not smooth for
+          it;
+        - `laplacian_power`: the exponent p, 1 unless given.
+    solver : {"auto", "dense", "pcg", "low_rank"}, default="auto"
+        - "dense": exact, one dense n x n system;
         - "pcg": conjugate gradients on products with the kernel matrix, stopped early;
         - "low_rank": exact for a kernel of low rank, never n x n;
         - "auto": "low_rank" where the pivots of the kernel decay fast, else "pcg".
-    stopping : str, default="auto"
-        When the solver "pcg" stops: "validation", "gradient",
-        "preconditioned_gradient", "mixed_product" or "objective", see
-        :func:`laplacian_pcg`. "auto" is "gradient".
-    tol : float, default=None
-        Threshold of that rule; None takes its own.
-    check_every : int, default=None
-        Iterations between two checks of the decisions; sqrt(n) / 2 when None.
+    solver_params : dict, default=None
+        Further parameters of the solver; those of both for "auto":
+
+        - "pcg": `stopping`, one of "gradient" (default), "validation",
+          "preconditioned_gradient", "mixed_product" or "objective"; `tol` and
+          `check_every`, see :func:`laplacian_pcg`; `memory_budget`, the MiB up to which
+          it holds the kernel matrix, beyond which products recompute it tile by tile
+          (scikit-learn's `working_memory` unless given);
+        - "low_rank": `rank_tol`, the share of the trace of the kernel matrix that may
+          be left out (1e-6 unless given); `n_components`, the largest rank (no limit
+          unless given, 500 for "auto").
     max_iter : int, default=1000
         Most iterations.
     fit_intercept : bool, default=True
         Whether to add the bias b.
-    rank_tol : float, default=1e-6
-        Share of the trace of the kernel matrix that "low_rank" may leave out.
-    max_rank : int, default=None
-        Largest rank; None sets no limit for "low_rank", and 500 for "auto".
     warm_start : bool, default=False
         Start from the solution of the last `fit`, along a path of parameters.
-    memory_budget : float, default=None
-        MiB up to which "pcg" holds the kernel matrix; beyond, products recompute it
-        tile by tile. scikit-learn's `working_memory` when None.
     n_jobs : int, default=None
         Threads of the neighbour search and of tiled products.
 
@@ -632,7 +530,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
     X_fit_ : {ndarray, sparse matrix} of shape (n_support, n_features) or None
         Those rows; None for a precomputed kernel.
     graph_ : csr_array of shape (n_samples, n_samples) or None
-        The graph; None if `gamma_I` is 0.
+        The graph; None if `graph_alpha` is 0.
     energy_ : float
         The graph energy e; 1 with ``scaling="paper"``.
     kernel_ : Kernel
@@ -679,10 +577,10 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LAPLACIAN_CONSTRAINTS,
-        "solver": [StrOptions({"auto", "direct", "pcg", "low_rank"})],
-        "stopping": [StrOptions({"auto", "validation", "objective", *NORMS})],
+        "solver": [StrOptions({"auto", "dense", "pcg", "low_rank"})],
     }
     _default_stopping = "gradient"
+    _stopping = ("validation", "objective", *NORMS)
 
     def __init__(
         self,
@@ -690,45 +588,31 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
         kernel: Any = "rbf",
         gamma: float | str | None = "local",
         kernel_params: dict[str, Any] | None = None,
-        gamma_A: float = 1e-6,
-        gamma_I: float = 0.01,
+        alpha: float = 1e-6,
+        graph_alpha: float = 0.01,
         scaling: str = "scale-free",
         n_neighbors: int = 10,
-        weight: Any = "heat",
-        laplacian: str = "unnormalized",
-        laplacian_power: int = 1,
+        graph_params: dict[str, Any] | None = None,
         solver: str = "auto",
-        stopping: str = "auto",
-        tol: float | None = None,
-        check_every: int | None = None,
+        solver_params: dict[str, Any] | None = None,
         max_iter: int = 1000,
         fit_intercept: bool = True,
-        rank_tol: float = 1e-6,
-        max_rank: int | None = None,
         warm_start: bool = False,
-        memory_budget: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.kernel_params = kernel_params
-        self.gamma_A = gamma_A
-        self.gamma_I = gamma_I
+        self.alpha = alpha
+        self.graph_alpha = graph_alpha
         self.scaling = scaling
         self.n_neighbors = n_neighbors
-        self.weight = weight
-        self.laplacian = laplacian
-        self.laplacian_power = laplacian_power
+        self.graph_params = graph_params
         self.solver = solver
-        self.stopping = stopping
-        self.tol = tol
-        self.check_every = check_every
+        self.solver_params = solver_params
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
-        self.rank_tol = rank_tol
-        self.max_rank = max_rank
         self.warm_start = warm_start
-        self.memory_budget = memory_budget
         self.n_jobs = n_jobs
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -753,8 +637,8 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
             Symmetric weights of shape (n_samples, n_samples); None builds a neighbour
             graph from `X`, or from the distances that a precomputed kernel implies.
         X_val : {array-like, sparse matrix} of shape (n_val, n_features), default=None
-            Validation rows for ``stopping="validation"`` and "mixed"; for a
-            precomputed kernel their kernel with all training rows.
+            Validation rows for the rules "validation" and "mixed" of `solver_params`;
+            for a precomputed kernel their kernel with all training rows.
         y_val : array-like of shape (n_val,), default=None
             Their targets.
 
@@ -793,8 +677,8 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
         known = ~np.isnan(truth)
         truth, rows = truth[known], X_val[known]
 
-        def error(alpha: NDArray[Any], b: NDArray[Any]) -> float:
-            outputs = self.kernel_.product(rows, X, alpha) + b
+        def error(coef: NDArray[Any], b: NDArray[Any]) -> float:
+            outputs = self.kernel_.product(rows, X, coef) + b
             return float(np.mean((outputs[:, 0] - truth) ** 2))
 
         return error, 1e-3 * float(truth.var())

@@ -24,11 +24,12 @@ from fewlabels._labels import (
     validate_partially_labeled,
 )
 from fewlabels._linalg import FLOATS
+from fewlabels._params import check_params, default_of, is_default
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs import graph_laplacian, laplacian_power, warn_unreached
 from fewlabels.graphs._laplacian import LaplacianPower
-from fewlabels.graphs._weights import WEIGHT_CONSTRAINTS
+from fewlabels.graphs._similarity import GRAPH_CONSTRAINTS
 from fewlabels.kernels import GramOperator, Kernel, gram_operator, resolve_kernel
 from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
 from fewlabels.semi_supervised._base import KernelClassifier, as_decision
@@ -36,9 +37,10 @@ from fewlabels.semi_supervised._laplacian_deformed import (
     LowRankFactor,
     factored,
     laplacian_dense,
+    laplacian_factor,
     laplacian_low_rank,
 )
-from fewlabels.semi_supervised._laplacian_pcg import laplacian_pcg
+from fewlabels.semi_supervised._laplacian_pcg import STOPPING, laplacian_pcg
 from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
     LaplacianSolution,
@@ -63,31 +65,70 @@ Validation = tuple[Callable[..., float], float]
 # Kinds of Laplacian that are symmetric, hence penalties.
 _LAPLACIANS = {"unnormalized", "symmetric"}
 
-# Parameters, with their defaults, that a single solver uses.
-_ONLY_FOR: dict[str, dict[str, Any]] = {
-    "pcg": {"stopping": "auto", "check_every": None, "tol": None},
-    "low_rank": {"rank_tol": 1e-6, "max_rank": None},
+_POSITIVE = Interval(Integral, 1, None, closed="left")
+
+# What `graph_params` may hold: how the graph is built, and what is made of it.
+BUILD_CONSTRAINTS: dict[str, list[Any]] = {
+    name: constraint
+    for name, constraint in GRAPH_CONSTRAINTS.items()
+    if name not in ("kind", "radius", "n_neighbors", "n_jobs")
+}
+LAPLACIAN_KIND_CONSTRAINTS: dict[str, list[Any]] = {
+    "laplacian": [StrOptions(_LAPLACIANS)],
+    "laplacian_power": [_POSITIVE],
+}
+
+# What `solver_params` may hold, by solver.
+LOW_RANK_CONSTRAINTS: dict[str, list[Any]] = {
+    "rank_tol": [Interval(Real, 0, 1, closed="left")],
+    "n_components": [_POSITIVE, None],
+}
+_PCG_CONSTRAINTS: dict[str, list[Any]] = {
+    "stopping": [StrOptions(set(STOPPING))],
+    "tol": [Interval(Real, 0, None, closed="left"), None],
+    "check_every": [_POSITIVE, None],
+    "memory_budget": [Interval(Real, 0, None, closed="neither"), None],
+}
+SOLVER_CONSTRAINTS: dict[str, dict[str, list[Any]]] = {
+    "auto": {**_PCG_CONSTRAINTS, **LOW_RANK_CONSTRAINTS},
+    "pcg": _PCG_CONSTRAINTS,
+    "low_rank": LOW_RANK_CONSTRAINTS,
+    "dense": {},
+    "dual": {},
 }
 
 LAPLACIAN_CONSTRAINTS: dict[str, list[Any]] = {
     **KERNEL_CONSTRAINTS,
-    "gamma_A": [Interval(Real, 0, None, closed="neither")],
-    "gamma_I": [Interval(Real, 0, None, closed="left")],
+    "alpha": [Interval(Real, 0, None, closed="neither")],
+    "graph_alpha": [Interval(Real, 0, None, closed="left")],
     "scaling": [StrOptions({"scale-free", "paper"})],
-    "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-    "weight": WEIGHT_CONSTRAINTS["weight"],
-    "laplacian": [StrOptions(_LAPLACIANS)],
-    "laplacian_power": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left"), None],
-    "check_every": [Interval(Integral, 1, None, closed="left"), None],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "n_neighbors": [_POSITIVE],
+    "graph_params": [dict, None],
+    "solver_params": [dict, None],
+    "max_iter": [_POSITIVE],
     "fit_intercept": ["boolean"],
-    "rank_tol": [Interval(Real, 0, 1, closed="left")],
-    "max_rank": [Interval(Integral, 1, None, closed="left"), None],
     "warm_start": ["boolean"],
-    "memory_budget": [Interval(Real, 0, None, closed="neither"), None],
     "n_jobs": [Integral, None],
 }
+
+
+def split_graph_params(
+    graph_params: dict[str, Any] | None, *, precomputed: bool = False
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Check `graph_params`, and part how to build a graph from what to make of it."""
+    build = dict(BUILD_CONSTRAINTS)
+    owner = "the graph of the rows"
+    if precomputed:  # the kernel determines the distances
+        build = {name: c for name, c in build.items() if "metric" not in name}
+        owner = "the graph of a precomputed kernel"
+    params = check_params(
+        "graph_params", graph_params, {**build, **LAPLACIAN_KIND_CONSTRAINTS}, owner
+    )
+    kind = {
+        name: params.pop(name, default)
+        for name, default in (("laplacian", "unnormalized"), ("laplacian_power", 1))
+    }
+    return params, kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,60 +160,58 @@ class LaplacianEstimator(BaseEstimator):
     kernel: Any
     gamma: Any
     kernel_params: dict[str, Any] | None
-    gamma_A: float
-    gamma_I: float
+    alpha: float
+    graph_alpha: float
     scaling: str
     n_neighbors: int
-    weight: Any
-    laplacian: str
-    laplacian_power: int
+    graph_params: dict[str, Any] | None
     solver: str
-    stopping: str
-    tol: float | None
-    check_every: int | None
+    solver_params: dict[str, Any] | None
     max_iter: int
     fit_intercept: bool
-    rank_tol: float
-    max_rank: int | None
     warm_start: bool
-    memory_budget: float | None
     n_jobs: int | None
 
-    # What stopping="auto" stands for.
+    # When "pcg" stops, unless `solver_params` says so.
     _default_stopping: ClassVar[str]
+    # Rules of "pcg" that make sense.
+    _stopping: ClassVar[tuple[str, ...]] = STOPPING
+
+    def _options(self) -> dict[str, Any]:
+        """Check `solver_params`: what the solver asked for takes, and nothing else."""
+        known = dict(SOLVER_CONSTRAINTS[self.solver])
+        if "stopping" in known:
+            known["stopping"] = [StrOptions(set(self._stopping))]
+        return check_params(
+            "solver_params", self.solver_params, known, f"solver={self.solver!r}"
+        )
 
     def _warn_about_ignored(self, graph: Any, has_validation: bool) -> None:
         """Name what was given although it has no effect beside the others."""
-        if graph is not None and self.gamma_I == 0:
-            warn_ignored("graph", "gamma_I=0 leaves no graph term")
-        if graph is not None and self.n_neighbors != 10:
-            warn_ignored(f"n_neighbors={self.n_neighbors}", "a graph was given")
-        if graph is not None and self.weight != "heat":
-            warn_ignored(f"weight={self.weight!r}", "a graph was given")
-        reason = f"solver={self.solver!r} does not use it"
-        for solver, defaults in _ONLY_FOR.items():
-            if self.solver in ("auto", solver):
-                continue
-            for name, default in defaults.items():
-                if getattr(self, name) != default:
-                    warn_ignored(f"{name}={getattr(self, name)!r}", reason)
+        if graph is not None and self.graph_alpha == 0:
+            warn_ignored("graph", "graph_alpha=0 leaves no graph term")
+        if graph is not None:
+            if not is_default(type(self), "n_neighbors", self.n_neighbors):
+                warn_ignored(f"n_neighbors={self.n_neighbors}", "a graph was given")
+            for name in self._build:
+                warn_ignored(f"{name!r} in graph_params", "a graph was given")
         if has_validation and self.solver not in ("auto", "pcg"):
-            warn_ignored("X_val", reason)
+            warn_ignored("X_val", f"solver={self.solver!r} does not use it")
 
     def _set_graph(
         self, X: Any, labeled: NDArray[np.intp], graph: Any
     ) -> LaplacianPower | None:
         """Build or check the graph, keep it and its energy, and make the penalty."""
         self.graph_, self.energy_ = None, 1.0
-        if self.gamma_I == 0:
+        if self.graph_alpha == 0:
             return None
         if graph is None:
             graph = build_graph(
                 X,
                 precomputed=self.kernel_.is_precomputed,
                 n_neighbors=self.n_neighbors,
-                weight=self.weight,
                 n_jobs=self.n_jobs,
+                **self._build,
             )
         elif np.shape(graph) != (X.shape[0], X.shape[0]):
             raise ValueError(
@@ -182,7 +221,8 @@ class LaplacianEstimator(BaseEstimator):
         graph = sparse.csr_array(graph, dtype=np.float64)
         warn_unreached(graph, labeled, estimator=self)
         laplacian = laplacian_power(
-            graph_laplacian(graph, self.laplacian), self.laplacian_power
+            graph_laplacian(graph, self._kind["laplacian"]),
+            self._kind["laplacian_power"],
         )
         self.graph_ = graph
         if self.scaling == "scale-free":
@@ -191,27 +231,28 @@ class LaplacianEstimator(BaseEstimator):
         return laplacian
 
     def _weights(self, n_samples: int, n_labeled: int) -> tuple[float, float]:
-        """gamma_A and gamma_I of the problem whose losses are summed."""
+        """Weights of the problem whose losses are summed."""
         if self.scaling == "paper":
-            return self.gamma_A, self.gamma_I
+            return self.alpha, self.graph_alpha
         return (
-            n_labeled * self.gamma_A,
-            n_labeled * self.gamma_I / (n_samples * self.energy_),
+            n_labeled * self.alpha,
+            n_labeled * self.graph_alpha / (n_samples * self.energy_),
         )
 
     def _choose_solver(
-        self, task: "LaplacianTask"
+        self, task: "LaplacianTask", options: dict[str, Any]
     ) -> tuple[str, str, LowRankFactor | None]:
         """Tell kernels of low rank from others by the decay of the pivots."""
         if self.solver != "auto":
             return self.solver, "as asked for", None
-        limit = AUTO_RANK if self.max_rank is None else self.max_rank
+        rank_tol = options.get("rank_tol", default_of(laplacian_factor, "rank_tol"))
+        limit = options.get("n_components") or AUTO_RANK
         problem = task.problem(precise_gram(task.X, self.kernel_))
-        found = factored(problem.gram, rank_tol=self.rank_tol, max_rank=limit)
+        found = factored(problem.gram, rank_tol=rank_tol, n_components=limit)
         rank = found.pivots.size
         why = (
             f"{rank} pivots leave {found.residual:.2g} of the trace of the kernel "
-            f"(rank_tol={self.rank_tol:g})"
+            f"(rank_tol={rank_tol:g})"
         )
         if found.converged or rank < limit:
             return "low_rank", f"low rank: {why}", LowRankFactor(problem, found)
@@ -229,6 +270,10 @@ class LaplacianEstimator(BaseEstimator):
         """Kernel, graph, one solver, and the attributes that all estimators have."""
         if is_precomputed(self.kernel):
             check_square_kernel(X)
+        options = self._options()
+        self._build, self._kind = split_graph_params(
+            self.graph_params, precomputed=is_precomputed(self.kernel)
+        )
         self._warn_about_ignored(graph, validation is not None)
         self.kernel_: Kernel = resolve_kernel(
             X,
@@ -239,9 +284,14 @@ class LaplacianEstimator(BaseEstimator):
         laplacian = self._set_graph(X, labeled, graph)
         task = LaplacianTask(X, laplacian, labeled, targets, loss, self.fit_intercept)
         weights = self._weights(X.shape[0], labeled.size)
-        self.solver_, self.solver_reason_, factor = self._choose_solver(task)
+        self.solver_, self.solver_reason_, factor = self._choose_solver(task, options)
+        options = {
+            name: value
+            for name, value in options.items()
+            if name in SOLVER_CONSTRAINTS[self.solver_]
+        }
         if self.solver_ == "pcg":
-            solution = self._solve_pcg(task, weights, validation)
+            solution = self._solve_pcg(task, weights, validation, options)
         else:
             if validation is not None and self.solver == "auto":
                 warn_ignored("X_val", f"solver={self.solver_!r} was chosen")
@@ -249,7 +299,7 @@ class LaplacianEstimator(BaseEstimator):
                 warn_ignored(
                     "warm_start=True", f"solver={self.solver_!r} has no use for it"
                 )
-            solution = self._solve_exactly(task, weights, factor)
+            solution = self._solve_exactly(task, weights, factor, options)
         self._keep(X, solution, labeled.size)
         return solution
 
@@ -258,21 +308,18 @@ class LaplacianEstimator(BaseEstimator):
         task: "LaplacianTask",
         weights: tuple[float, float],
         validation: Validation | None,
+        options: dict[str, Any],
     ) -> LaplacianSolution:
         X = dense_rows(task.X) if self.kernel_.is_precomputed else task.X
-        gram = gram_operator(
-            X, self.kernel_, memory_budget=self.memory_budget, n_jobs=self.n_jobs
-        )
-        given = self.stopping != "auto"
+        budget = options.pop("memory_budget", None)
+        gram = gram_operator(X, self.kernel_, memory_budget=budget, n_jobs=self.n_jobs)
         return laplacian_pcg(
             task.problem(gram),
             *weights,
-            stopping=self.stopping if given else self._default_stopping,
-            tol=self.tol,
-            check_every=self.check_every,
             max_iter=self.max_iter,
             start=self._started(task),
             validation=validation,
+            **{"stopping": self._default_stopping, **options},
         )
 
     def _solve_exactly(
@@ -280,6 +327,7 @@ class LaplacianEstimator(BaseEstimator):
         task: "LaplacianTask",
         weights: tuple[float, float],
         factor: LowRankFactor | None,
+        options: dict[str, Any],
     ) -> LaplacianSolution:
         common: dict[str, Any] = {
             "start": self._started_labels(task),
@@ -293,9 +341,7 @@ class LaplacianEstimator(BaseEstimator):
                 task.problem(precise_gram(task.X, self.kernel_)),
                 *weights,
                 factor=factor,
-                rank_tol=self.rank_tol,
-                max_rank=self.max_rank,
-                **common,
+                **{**options, **common},
             )
         X = dense_rows(task.X) if self.kernel_.is_precomputed else task.X
         gram = gram_operator(X, self.kernel_, representation="dense")
@@ -323,9 +369,9 @@ class LaplacianEstimator(BaseEstimator):
             return None
         if self._fit_outputs.shape != shape:
             return None
-        alpha = np.zeros(shape)
-        alpha[self.support_] = self.dual_coef_
-        return alpha, self.intercept_
+        coef = np.zeros(shape)
+        coef[self.support_] = self.dual_coef_
+        return coef, self.intercept_
 
     def _started_labels(self, task: "LaplacianTask") -> NDArray[Any] | None:
         """Take the outputs of the last fit on the labelled rows."""
@@ -366,6 +412,39 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
     """What the two classifiers share: classes, transduction, decisions."""
 
     _default_stopping = "stability"
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str | None = "local",
+        kernel_params: dict[str, Any] | None = None,
+        alpha: float = 1e-6,
+        graph_alpha: float = 0.1,
+        scaling: str = "scale-free",
+        n_neighbors: int = 10,
+        graph_params: dict[str, Any] | None = None,
+        solver: str = "auto",
+        solver_params: dict[str, Any] | None = None,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.kernel_params = kernel_params
+        self.alpha = alpha
+        self.graph_alpha = graph_alpha
+        self.scaling = scaling
+        self.n_neighbors = n_neighbors
+        self.graph_params = graph_params
+        self.solver = solver
+        self.solver_params = solver_params
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
 
     def _loss(self) -> str:
         raise NotImplementedError
@@ -408,8 +487,8 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
             raise ValueError("y_val has no labelled row: pass some true labels.")
         truth, rows = label_array(y_val)[known], X_val[known]
 
-        def error(alpha: NDArray[Any], b: NDArray[Any]) -> float:
-            outputs = self.kernel_.product(rows, X, alpha) + b
+        def error(coef: NDArray[Any], b: NDArray[Any]) -> float:
+            outputs = self.kernel_.product(rows, X, coef) + b
             return float(np.mean(decide(as_decision(outputs), labels.classes) != truth))
 
         return error, 1.0 / truth.size

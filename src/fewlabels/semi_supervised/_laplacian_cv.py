@@ -4,7 +4,7 @@
 
 from collections.abc import Iterator
 from itertools import product
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +19,8 @@ from fewlabels._labels import (
     validate_partially_labeled,
 )
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._params import check_params, default_of
+from fewlabels._sklearn import StrOptions, fit_context
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs import (
     graph_from_neighbors,
@@ -36,7 +37,11 @@ from fewlabels.kernels import (
 from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
 from fewlabels.semi_supervised._base import KernelClassifier, as_decision
 from fewlabels.semi_supervised._laplacian import LaplacianRLSClassifier
-from fewlabels.semi_supervised._laplacian_base import LAPLACIAN_CONSTRAINTS
+from fewlabels.semi_supervised._laplacian_base import (
+    LAPLACIAN_CONSTRAINTS,
+    LOW_RANK_CONSTRAINTS,
+    split_graph_params,
+)
 from fewlabels.semi_supervised._laplacian_deformed import (
     LowRankFactor,
     laplacian_factor,
@@ -56,8 +61,11 @@ from fewlabels.semi_supervised._laplacian_rows import (
 
 # Widths tried, as multiples of the local one, and weights in the scale-free form.
 _WIDTHS = (0.5, 1.0, 2.0)
-_GAMMAS_A = (1e-8, 1e-6, 1e-4, 1e-2)
-_GAMMAS_I = (1e-3, 1e-2, 1e-1, 1.0)
+_ALPHAS = (1e-8, 1e-6, 1e-4, 1e-2)
+_GRAPH_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0)
+
+# Largest rank of the kernel while searching.
+_MOST_COMPONENTS = 1000
 
 # Columns of the table of results that judge a combination, and whether more is better.
 _SCORES = {"accuracy": 1.0, "squared_error": -1.0, "log_evidence": 1.0}
@@ -81,18 +89,18 @@ class LaplacianRLSClassifierCV(KernelClassifier):
     kernel_params : dict, default=None
         Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
         of a callable.
-    gammas_A : array-like or None, default=None
-        Values of `gamma_A` to try; 1e-8, 1e-6, 1e-4 and 1e-2 when None.
-    gammas_I : array-like or None, default=None
-        Values of `gamma_I` to try; 1e-3, 1e-2, 0.1 and 1 when None.
+    alphas : array-like or None, default=None
+        Values of `alpha` to try; 1e-8, 1e-6, 1e-4 and 1e-2 when None.
+    graph_alphas : array-like or None, default=None
+        Values of `graph_alpha` to try; 1e-3, 1e-2, 0.1 and 1 when None.
     scaling : {"scale-free", "paper"}, default="scale-free"
         What these weights mean, see :class:`LaplacianRLSClassifier`.
     n_neighbors : array-like of int, default=(10,)
         Numbers of neighbours to try, cut to n_samples - 1.
-    laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
-        Kind of the graph Laplacian.
     laplacian_powers : array-like of int, default=(1,)
-        Exponents to try.
+        Exponents of the Laplacian to try.
+    graph_params : dict, default=None
+        As of :class:`LaplacianRLSClassifier`, without `laplacian_power`.
     scoring : {"accuracy", "squared_error", "log_evidence"}, default="accuracy"
         What decides: the accuracy of the leave-one-out outputs (of equals, the one
         with the least squared error), their squared error, or the evidence. A class
@@ -100,21 +108,23 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         labels "log_evidence" says more.
     fit_intercept : bool, default=True
         Whether to add a bias.
-    rank_tol : float, default=1e-6
-        Share of the trace of the kernel matrix that its factor may leave out.
-    max_rank : int, default=1000
-        Largest rank of that factor while searching; the final model has none.
+    solver_params : dict, default=None
+        `rank_tol`, the share of the trace of the kernel matrix that its factor may
+        leave out (1e-6 unless given), and `n_components`, the largest rank of that
+        factor while searching (1,000 unless given); the final model has no limit.
     n_jobs : int, default=None
         Threads of the neighbour search.
 
     Attributes
     ----------
     best_params_ : dict
-        The chosen `gamma`, `n_neighbors`, `laplacian_power`, `gamma_A` and `gamma_I`.
+        The chosen `gamma`, `n_neighbors`, `alpha`, `graph_alpha` and `graph_params`,
+        the last with the exponent of the Laplacian.
     best_score_ : float
         Their score; optimistic, being a maximum.
     cv_results_ : dict of ndarray
-        One entry per combination: the five parameters, "accuracy", "squared_error" and
+        One entry per combination: "gamma", "n_neighbors", "laplacian_power", "alpha",
+        "graph_alpha", and what they score: "accuracy", "squared_error" and
         "log_evidence".
     best_estimator_ : LaplacianRLSClassifier
         The final model.
@@ -147,22 +157,21 @@ class LaplacianRLSClassifierCV(KernelClassifier):
     >>> bool(model.score(X, y_true) > 0.98)
     True
     >>> sorted(model.best_params_)
-    ['gamma', 'gamma_A', 'gamma_I', 'laplacian_power', 'n_neighbors']
+    ['alpha', 'gamma', 'graph_alpha', 'graph_params', 'n_neighbors']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: c for name, c in KERNEL_CONSTRAINTS.items() if name != "gamma"},
         "gammas": ["array-like", None],
-        "gammas_A": ["array-like", None],
-        "gammas_I": ["array-like", None],
+        "alphas": ["array-like", None],
+        "graph_alphas": ["array-like", None],
         "scaling": LAPLACIAN_CONSTRAINTS["scaling"],
         "n_neighbors": ["array-like"],
-        "laplacian": LAPLACIAN_CONSTRAINTS["laplacian"],
         "laplacian_powers": ["array-like"],
+        "graph_params": [dict, None],
         "scoring": [StrOptions(set(_SCORES))],
         "fit_intercept": ["boolean"],
-        "rank_tol": [Interval(Real, 0, 1, closed="left")],
-        "max_rank": [Interval(Integral, 1, None, closed="left")],
+        "solver_params": [dict, None],
         "n_jobs": [Integral, None],
     }
 
@@ -172,31 +181,29 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         kernel: Any = "rbf",
         gammas: Any = None,
         kernel_params: dict[str, Any] | None = None,
-        gammas_A: Any = None,
-        gammas_I: Any = None,
+        alphas: Any = None,
+        graph_alphas: Any = None,
         scaling: str = "scale-free",
         n_neighbors: Any = (10,),
-        laplacian: str = "unnormalized",
         laplacian_powers: Any = (1,),
+        graph_params: dict[str, Any] | None = None,
         scoring: str = "accuracy",
         fit_intercept: bool = True,
-        rank_tol: float = 1e-6,
-        max_rank: int = 1000,
+        solver_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
         self.gammas = gammas
         self.kernel_params = kernel_params
-        self.gammas_A = gammas_A
-        self.gammas_I = gammas_I
+        self.alphas = alphas
+        self.graph_alphas = graph_alphas
         self.scaling = scaling
         self.n_neighbors = n_neighbors
-        self.laplacian = laplacian
         self.laplacian_powers = laplacian_powers
+        self.graph_params = graph_params
         self.scoring = scoring
         self.fit_intercept = fit_intercept
-        self.rank_tol = rank_tol
-        self.max_rank = max_rank
+        self.solver_params = solver_params
         self.n_jobs = n_jobs
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -224,11 +231,23 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         )
         if is_precomputed(self.kernel):
             check_square_kernel(X)
+        self._build, self._kind = split_graph_params(
+            self.graph_params, precomputed=is_precomputed(self.kernel)
+        )
+        if "laplacian_power" in (self.graph_params or {}):
+            raise ValueError("laplacian_power in graph_params: use laplacian_powers.")
+        options = check_params(
+            "solver_params", self.solver_params, LOW_RANK_CONSTRAINTS, "the search"
+        )
+        self._factor_options = {"n_components": _MOST_COMPONENTS, **options}
         grid = self._grid(X)
         if graph is not None:
-            if grid["n_neighbors"] != [10]:
+            single = list(default_of(type(self), "n_neighbors"))
+            if grid["n_neighbors"] != single:
                 warn_ignored("n_neighbors", "a graph was given")
-            grid["n_neighbors"] = [10]
+            for name in self._build:
+                warn_ignored(f"{name!r} in graph_params", "a graph was given")
+            grid["n_neighbors"] = single
         graphs = dict(self._graphs(X, labels.labeled, grid, graph))
         scores = np.concatenate(
             [self._scores(X, labels, gamma, graphs, grid) for gamma in grid["gamma"]]
@@ -239,18 +258,25 @@ class LaplacianRLSClassifierCV(KernelClassifier):
             **{name: scores[:, column] for column, name in enumerate(_SCORES)},
         }
         best = self._best()
-        self.best_params_ = dict(zip(grid, table[best], strict=True))
+        chosen = dict(zip(grid, table[best], strict=True))
+        power = {"laplacian_power": chosen.pop("laplacian_power")}
+        self.best_params_ = {
+            **chosen,
+            "graph_params": {**(self.graph_params or {}), **power},
+        }
         self.best_score_ = float(self.cv_results_[self.scoring][best])
         self.classes_ = labels.classes
+        final = dict(self.best_params_)
+        if graph is not None:
+            final["graph_params"] = {**self._kind, **power}
         self.best_estimator_ = LaplacianRLSClassifier(
             kernel=self.kernel,
             kernel_params=self.kernel_params,
             scaling=self.scaling,
-            laplacian=self.laplacian,
             fit_intercept=self.fit_intercept,
-            rank_tol=self.rank_tol,
+            solver_params={k: v for k, v in options.items() if k == "rank_tol"},
             n_jobs=self.n_jobs,
-            **self.best_params_,
+            **final,
         ).fit(X, y, graph=graph)
         self.transduction_ = self.best_estimator_.transduction_
         return self
@@ -269,15 +295,17 @@ class LaplacianRLSClassifierCV(KernelClassifier):
             "gammas": gammas,
             "n_neighbors": list(self.n_neighbors),
             "laplacian_powers": list(self.laplacian_powers),
-            "gammas_A": list(_GAMMAS_A if self.gammas_A is None else self.gammas_A),
-            "gammas_I": list(_GAMMAS_I if self.gammas_I is None else self.gammas_I),
+            "alphas": list(_ALPHAS if self.alphas is None else self.alphas),
+            "graph_alphas": list(
+                _GRAPH_ALPHAS if self.graph_alphas is None else self.graph_alphas
+            ),
         }
         for name, values in as_given.items():
             if not values:
                 raise ValueError(
                     f"{name} holds no value to try: give a list with at least one."
                 )
-        names = ("gamma", "n_neighbors", "laplacian_power", "gamma_A", "gamma_I")
+        names = ("gamma", "n_neighbors", "laplacian_power", "alpha", "graph_alpha")
         return dict(zip(names, as_given.values(), strict=True))
 
     def _graphs(
@@ -290,17 +318,28 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         """Yield the graph of every number of neighbours, from one search."""
         n = X.shape[0]
         if graph is None and n > 1:
-            rows, metric = X, "euclidean"
+            weighting = dict(self._build)
+            search = {
+                name: weighting.pop(name)
+                for name in ("metric", "metric_params", "neighbors")
+                if name in weighting
+            }
+            rows = X
             if is_precomputed(self.kernel):
-                rows, metric = kernel_distances(dense_rows(X)), "precomputed"
+                rows, search["metric"] = kernel_distances(dense_rows(X)), "precomputed"
             most = min(max(grid["n_neighbors"]), n - 1)
-            found = nearest_neighbors(rows, most, metric=metric, n_jobs=self.n_jobs)
+            found = nearest_neighbors(rows, most, n_jobs=self.n_jobs, **search)
         for k in grid["n_neighbors"]:
             W = graph
             if graph is None:
                 W = sparse.csr_array((1, 1))
                 if n > 1:
-                    W = graph_from_neighbors(*found, n_neighbors=min(k, n - 1))
+                    W = graph_from_neighbors(
+                        *found,
+                        n_neighbors=min(k, n - 1),
+                        X=None if is_precomputed(self.kernel) else X,
+                        **weighting,
+                    )
             elif np.shape(graph) != (n, n):
                 raise ValueError(
                     f"graph must hold one weight per pair of the {n} rows of X, got "
@@ -329,22 +368,24 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         n, labeled = X.shape[0], labels.labeled
         Y = signed_targets(labels.codes[labeled], labels.classes.size)
         bare = LaplacianProblem(gram, None, labeled, Y, "squared", self.fit_intercept)
-        pivots = laplacian_factor(bare, rank_tol=self.rank_tol, max_rank=self.max_rank)
+        pivots = laplacian_factor(bare, **self._factor_options)
         energy_of = kernel_energy if kernel.is_precomputed else graph_energy
         paper = self.scaling == "paper"
         scores = []
         for k, power in product(grid["n_neighbors"], grid["laplacian_power"]):
-            L = laplacian_power(graph_laplacian(graphs[k], self.laplacian), power)
+            L = laplacian_power(
+                graph_laplacian(graphs[k], self._kind["laplacian"]), power
+            )
             problem = LaplacianProblem(
                 gram, L, labeled, Y, "squared", self.fit_intercept
             )
             factor = LowRankFactor(problem, pivots.source)
             unit = 1.0 if paper else labeled.size / (n * energy_of(X, L))
-            for gamma_A, gamma_I in product(grid["gamma_A"], grid["gamma_I"]):
+            for alpha, graph_alpha in product(grid["alpha"], grid["graph_alpha"]):
                 deformed = factor.deform(
                     labeled,
-                    gamma_A if paper else labeled.size * gamma_A,
-                    gamma_I * unit,
+                    alpha if paper else labeled.size * alpha,
+                    graph_alpha * unit,
                 )
                 found = least_squares_in_labels(
                     deformed.H,

@@ -69,21 +69,21 @@ class DeformedKernel:
     support: NDArray[np.intp]
 
 
-def _check_weights(gamma_A: float, gamma_I: float) -> None:
-    if not 0 < gamma_A < np.inf:
-        raise ValueError(f"gamma_A must be positive, got {gamma_A}.")
-    if not 0 <= gamma_I < np.inf:
-        raise ValueError(f"gamma_I must not be negative, got {gamma_I}.")
+def _check_weights(alpha: float, graph_alpha: float) -> None:
+    if not 0 < alpha < np.inf:
+        raise ValueError(f"alpha must be positive, got {alpha}.")
+    if not 0 <= graph_alpha < np.inf:
+        raise ValueError(f"graph_alpha must not be negative, got {graph_alpha}.")
 
 
-def _bias_is_free(problem: LaplacianProblem, gamma_I: float) -> bool:
+def _bias_is_free(problem: LaplacianProblem, graph_alpha: float) -> bool:
     """Whether the bias is in no term but the loss."""
-    smooth = problem.rough_constants is None or gamma_I == 0
+    smooth = problem.rough_constants is None or graph_alpha == 0
     return problem.fit_intercept and (smooth or problem.loss == "hinge")
 
 
 def deform_dense(
-    problem: LaplacianProblem, gamma_A: float, gamma_I: float
+    problem: LaplacianProblem, alpha: float, graph_alpha: float
 ) -> DeformedKernel:
     r"""Deform the kernel through one dense n x n system.
 
@@ -94,9 +94,9 @@ def deform_dense(
     ----------
     problem : LaplacianProblem
         The problem.
-    gamma_A : float
+    alpha : float
         Weight of the norm.
-    gamma_I : float
+    graph_alpha : float
         Weight of the graph term.
 
     Returns
@@ -104,21 +104,21 @@ def deform_dense(
     deformed : DeformedKernel
         With coefficients for all rows.
     """
-    _check_weights(gamma_A, gamma_I)
+    _check_weights(alpha, graph_alpha)
     n, labeled = problem.n_samples, problem.labeled
-    free = _bias_is_free(problem, gamma_I)
+    free = _bias_is_free(problem, graph_alpha)
     penalised = problem.fit_intercept and not free
     K = problem.gram.toarray().astype(np.float64, copy=False)
     rhs = np.zeros((n, labeled.size + penalised))
     rhs[labeled, np.arange(labeled.size)] = 1.0
     if penalised and problem.rough_constants is not None:
-        rhs[:, -1] = gamma_I * problem.rough_constants
-    if problem.laplacian is None or gamma_I == 0:
-        B = rhs / gamma_A
+        rhs[:, -1] = graph_alpha * problem.rough_constants
+    if problem.laplacian is None or graph_alpha == 0:
+        B = rhs / alpha
     else:
         G = np.ascontiguousarray(problem.laplacian @ K)
-        G *= gamma_I
-        G.flat[:: n + 1] += gamma_A
+        G *= graph_alpha
+        G.flat[:: n + 1] += alpha
         # The transpose is in the order that LAPACK wants: no copy of n x n is made.
         factor = linalg.lu_factor(G.T, overwrite_a=True, check_finite=False)
         B = linalg.lu_solve(factor, rhs, trans=1, overwrite_b=True, check_finite=False)
@@ -132,7 +132,7 @@ def deform_dense(
         H=0.5 * (H + H.T),
         free_bias=free,
         expand=lambda c: (coefficients @ c, bias @ c),
-        outputs=lambda alpha, b: K @ alpha + b,
+        outputs=lambda coef, b: K @ coef + b,
         support=np.arange(n),
     )
 
@@ -192,7 +192,7 @@ class LowRankFactor:
         return np.maximum(e, 0.0), Q
 
     def deform(
-        self, labeled: NDArray[np.intp], gamma_A: float, gamma_I: float
+        self, labeled: NDArray[np.intp], alpha: float, graph_alpha: float
     ) -> DeformedKernel:
         """Deform the kernel for one pair of weights.
 
@@ -200,9 +200,9 @@ class LowRankFactor:
         ----------
         labeled : ndarray of shape (n_labeled,)
             The labelled rows.
-        gamma_A : float
+        alpha : float
             Weight of the norm.
-        gamma_I : float
+        graph_alpha : float
             Weight of the graph term.
 
         Returns
@@ -210,32 +210,32 @@ class LowRankFactor:
         deformed : DeformedKernel
             With coefficients for the pivots.
         """
-        _check_weights(gamma_A, gamma_I)
+        _check_weights(alpha, graph_alpha)
         e, Q = self._spectrum
-        penalised = self.rough_constants is not None and gamma_I > 0
+        penalised = self.rough_constants is not None and graph_alpha > 0
         shift = self._shift if penalised else 0.0 * self._shift
         T = (self.Z[labeled] - shift) @ Q
-        scale = 1.0 / (gamma_A + gamma_I * e)
+        scale = 1.0 / (alpha + graph_alpha * e)
         H = (T * scale) @ T.T
         if penalised:
-            H += 1.0 / (gamma_I * self.roughness)
+            H += 1.0 / (graph_alpha * self.roughness)
 
         def expand(c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
             w = Q @ (scale[:, None] * (T.T @ c))
             b = np.zeros(c.shape[1])
             if penalised:
-                b = c.sum(axis=0) / (gamma_I * self.roughness) - shift @ w
+                b = c.sum(axis=0) / (graph_alpha * self.roughness) - shift @ w
             # Features of new rows are k(x, pivots) times the inverse of the triangle.
-            alpha = linalg.solve_triangular(
+            coef = linalg.solve_triangular(
                 self._pivot_rows, w, lower=True, trans=1, check_finite=False
             )
-            return alpha, b
+            return coef, b
 
         return DeformedKernel(
             H=0.5 * (H + H.T),
             free_bias=self.fit_intercept and not penalised,
             expand=expand,
-            outputs=lambda alpha, b: self.Z @ (self._pivot_rows.T @ alpha) + b,
+            outputs=lambda coef, b: self.Z @ (self._pivot_rows.T @ coef) + b,
             support=self.pivots,
         )
 
@@ -263,7 +263,7 @@ def newton_in_labels(
     free_bias: bool,
     *,
     start: NDArray[np.bool_] | None = None,
-    max_iter: int = 100,
+    max_iter: int = 1000,
 ) -> tuple[NDArray[Any], float, NDArray[Any], bool]:
     r"""Newton's method for the squared hinge loss on the labelled rows.
 
@@ -285,7 +285,7 @@ def newton_in_labels(
         Whether there is a bias b.
     start : ndarray of bool of shape (n_labeled,), default=None
         First error set; all rows when None, which is that of f = 0.
-    max_iter : int, default=100
+    max_iter : int, default=1000
         Most steps.
 
     Returns
@@ -534,7 +534,7 @@ def _warn_if_indefinite(H: NDArray[Any]) -> None:
         warnings.warn(
             f"The deformed kernel is not positive semidefinite (smallest eigenvalue "
             f"{e[0]:.2g}, largest {e[-1]:.2g}), so this is no minimum: use another "
-            "kernel, or raise gamma_A if the kernel is a good one.",
+            "kernel, or raise alpha if the kernel is a good one.",
             UserWarning,
             stacklevel=4,
         )
@@ -559,15 +559,15 @@ def _solve_deformed(
             ConvergenceWarning,
             stacklevel=3,
         )
-    alpha, bias = deformed.expand(found.c)
+    coef, bias = deformed.expand(found.c)
     bias = bias + found.b
-    outputs = deformed.outputs(alpha, bias)
+    outputs = deformed.outputs(coef, bias)
     objective = 0.5 * (
         problem.losses(outputs) + np.sum(found.c * (deformed.H @ found.c), axis=0)
     )
     history = {"objective": objective[None], **(found.history or {})}
     return LaplacianSolution(
-        dual_coef=alpha,
+        dual_coef=coef,
         support=deformed.support,
         intercept=bias,
         outputs=outputs,
@@ -583,11 +583,11 @@ def _solve_deformed(
 
 def laplacian_dense(
     problem: LaplacianProblem,
-    gamma_A: float,
-    gamma_I: float,
+    alpha: float,
+    graph_alpha: float,
     *,
     start: NDArray[Any] | None = None,
-    max_iter: int = 100,
+    max_iter: int = 1000,
     loo_ridge: float = 1.0,
 ) -> LaplacianSolution:
     r"""Solve manifold regularisation exactly, with a dense n x n system.
@@ -600,14 +600,14 @@ def laplacian_dense(
     ----------
     problem : LaplacianProblem
         The problem, with any of the losses.
-    gamma_A : float
+    alpha : float
         Weight of the norm, positive.
-    gamma_I : float
+    graph_alpha : float
         Weight of the graph term, not negative.
     start : ndarray of shape (n_labeled, n_targets), default=None
         Outputs of another solution on the labelled rows, from which Newton's method
         takes its first error set.
-    max_iter : int, default=100
+    max_iter : int, default=1000
         Most Newton steps.
     loo_ridge : float, default=1.0
         Squared loss: ridge of the problems with one target less, where 1 is that of
@@ -639,7 +639,7 @@ def laplacian_dense(
     >>> laplacian_dense(problem, 0.1, 0.0).outputs[:, 0].round(3)
     array([ 0.833, -0.833])
     """
-    deformed = deform_dense(problem, gamma_A, gamma_I)
+    deformed = deform_dense(problem, alpha, graph_alpha)
     return _solve_deformed(
         deformed, problem, start=start, max_iter=max_iter, loo_ridge=loo_ridge
     )
@@ -647,14 +647,14 @@ def laplacian_dense(
 
 def laplacian_low_rank(
     problem: LaplacianProblem,
-    gamma_A: float,
-    gamma_I: float,
+    alpha: float,
+    graph_alpha: float,
     *,
     factor: LowRankFactor | None = None,
     rank_tol: float = 1e-6,
-    max_rank: int | None = None,
+    n_components: int | None = None,
     start: NDArray[Any] | None = None,
-    max_iter: int = 100,
+    max_iter: int = 1000,
     loo_ridge: float = 1.0,
 ) -> LaplacianSolution:
     r"""Solve manifold regularisation with a kernel of low rank.
@@ -667,19 +667,19 @@ def laplacian_low_rank(
     ----------
     problem : LaplacianProblem
         The problem, with any of the losses.
-    gamma_A : float
+    alpha : float
         Weight of the norm, positive.
-    gamma_I : float
+    graph_alpha : float
         Weight of the graph term, not negative.
     factor : LowRankFactor, default=None
         What an earlier call with the same rows and graph has computed.
     rank_tol : float, default=1e-6
         Share of the trace of K that the factor may leave out.
-    max_rank : int, default=None
+    n_components : int, default=None
         Largest rank; n_samples when None.
     start : ndarray of shape (n_labeled, n_targets), default=None
         As in :func:`laplacian_dense`.
-    max_iter : int, default=100
+    max_iter : int, default=1000
         Most Newton steps.
     loo_ridge : float, default=1.0
         As in :func:`laplacian_dense`.
@@ -692,7 +692,7 @@ def laplacian_low_rank(
     Warns
     -----
     ConvergenceWarning
-        If `max_rank` was reached before the tolerance.
+        If `n_components` was reached before the tolerance.
 
     See Also
     --------
@@ -714,15 +714,15 @@ def laplacian_low_rank(
     True
     """
     if factor is None:
-        factor = laplacian_factor(problem, rank_tol=rank_tol, max_rank=max_rank)
-    deformed = factor.deform(problem.labeled, gamma_A, gamma_I)
+        factor = laplacian_factor(problem, rank_tol=rank_tol, n_components=n_components)
+    deformed = factor.deform(problem.labeled, alpha, graph_alpha)
     return _solve_deformed(
         deformed, problem, start=start, max_iter=max_iter, loo_ridge=loo_ridge
     )
 
 
 def factored(
-    gram: GramOperator, *, rank_tol: float, max_rank: int | None
+    gram: GramOperator, *, rank_tol: float, n_components: int | None
 ) -> PivotedCholesky:
     """Pivoted Cholesky factor to a tolerance that the precision of the kernel allows.
 
@@ -732,7 +732,7 @@ def factored(
         The kernel matrix.
     rank_tol : float
         Share of the trace that may be left out; at least some rounding errors are.
-    max_rank : int or None
+    n_components : int or None
         Largest rank.
 
     Returns
@@ -742,11 +742,14 @@ def factored(
     """
     # Pivots that are rounding errors would be divided by their square roots.
     tol = max(rank_tol, 100 * float(np.finfo(gram.dtype).eps))
-    return pivoted_cholesky(gram, max_rank=max_rank, tol=tol)
+    return pivoted_cholesky(gram, n_components=n_components, tol=tol)
 
 
 def laplacian_factor(
-    problem: LaplacianProblem, *, rank_tol: float = 1e-6, max_rank: int | None = None
+    problem: LaplacianProblem,
+    *,
+    rank_tol: float = 1e-6,
+    n_components: int | None = None,
 ) -> LowRankFactor:
     """Factor the kernel of a problem, once for many weights.
 
@@ -756,7 +759,7 @@ def laplacian_factor(
         The problem; targets do not matter.
     rank_tol : float, default=1e-6
         Share of the trace of the kernel matrix that may be left out.
-    max_rank : int, default=None
+    n_components : int, default=None
         Largest rank; n_samples when None.
 
     Returns
@@ -767,7 +770,7 @@ def laplacian_factor(
     Warns
     -----
     ConvergenceWarning
-        If `max_rank` was reached before the tolerance.
+        If `n_components` was reached before the tolerance.
 
     Examples
     --------
@@ -786,11 +789,11 @@ def laplacian_factor(
     >>> [round(float(solution.objective[0]), 2) for solution in path]
     [0.14, 0.61, 0.94]
     """
-    result = factored(problem.gram, rank_tol=rank_tol, max_rank=max_rank)
+    result = factored(problem.gram, rank_tol=rank_tol, n_components=n_components)
     if not result.converged:
         remedy = (
-            "raise max_rank or rank_tol, or use solver='pcg'"
-            if result.pivots.size == max_rank
+            "raise n_components or rank_tol, or use solver='pcg'"
+            if result.pivots.size == n_components
             else "only rounding errors are left; raise rank_tol"
         )
         warnings.warn(

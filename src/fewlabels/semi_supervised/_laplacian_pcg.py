@@ -223,8 +223,8 @@ def _make_rule(
 
 def laplacian_pcg(
     problem: LaplacianProblem,
-    gamma_A: float,
-    gamma_I: float,
+    alpha: float,
+    graph_alpha: float,
     *,
     stopping: str = "stability",
     tol: float | None = None,
@@ -246,9 +246,9 @@ def laplacian_pcg(
     ----------
     problem : LaplacianProblem
         The problem, with loss "squared_hinge" or "squared".
-    gamma_A : float
+    alpha : float
         Weight of the norm, positive.
-    gamma_I : float
+    graph_alpha : float
         Weight of the graph term, not negative.
     stopping : str, default="stability"
         When to stop:
@@ -305,13 +305,13 @@ def laplacian_pcg(
     >>> solution.outputs[:, 0].round(3)
     array([ 0.833, -0.833])
     """
-    _check_weights(gamma_A, gamma_I)
+    _check_weights(alpha, graph_alpha)
     if problem.loss == "hinge":
         raise ValueError("loss='hinge' is not smooth: use laplacian_dense.")
     n, k = problem.n_samples, problem.targets.shape[1]
     every = int(np.ceil(np.sqrt(n) / 2)) if check_every is None else check_every
     rule = _make_rule(stopping, problem, tol, every, validation)
-    descent = _Descent(problem, gamma_A, gamma_I, start)
+    descent = _Descent(problem, alpha, graph_alpha, start)
     state = descent.state
     rule.begin(state)
     record: dict[str, list[NDArray[Any]]] = {x: [v] for x, v in state.norms.items()}
@@ -363,12 +363,12 @@ class _Descent:
     def __init__(
         self,
         problem: LaplacianProblem,
-        gamma_A: float,
-        gamma_I: float,
+        alpha: float,
+        graph_alpha: float,
         start: tuple[NDArray[Any], NDArray[Any]] | None,
     ) -> None:
         self.problem = problem
-        self.gamma_A, self.gamma_I = gamma_A, gamma_I
+        self.alpha, self.graph_alpha = alpha, graph_alpha
         self.labeled, self.Y = problem.labeled, problem.targets
         n, k = problem.n_samples, self.Y.shape[1]
         state = self.state = State()
@@ -378,13 +378,13 @@ class _Descent:
         self.Ka, self.Lf = np.zeros((n, k)), np.zeros((n, k))
         self.stretch = 0.0
         if start is not None:
-            alpha, bias = start
-            if alpha.shape != (n, k) or bias.shape != (k,):
+            coef, bias = start
+            if coef.shape != (n, k) or bias.shape != (k,):
                 raise ValueError(
-                    f"start must have shapes {(n, k)} and {(k,)}, got {alpha.shape} "
+                    f"start must have shapes {(n, k)} and {(k,)}, got {coef.shape} "
                     f"and {bias.shape}."
                 )
-            state.dual_coef = alpha.astype(np.float64)
+            state.dual_coef = coef.astype(np.float64)
             if problem.fit_intercept:
                 state.intercept = bias.astype(np.float64)
             self.refresh()
@@ -403,8 +403,8 @@ class _Descent:
         state = self.state
         return 0.5 * (
             self.problem.losses(state.outputs)
-            + self.gamma_A * np.sum(state.dual_coef * self.Ka, axis=0)
-            + self.gamma_I * np.sum(state.outputs * self.Lf, axis=0)
+            + self.alpha * np.sum(state.dual_coef * self.Ka, axis=0)
+            + self.graph_alpha * np.sum(state.outputs * self.Lf, axis=0)
         )
 
     def _gradient(self) -> None:
@@ -413,11 +413,11 @@ class _Descent:
         residual = f - self.Y
         if self.problem.loss == "squared_hinge":
             residual[self.Y * f >= 1.0] = 0.0
-        self.g_hat = self.gamma_A * state.dual_coef + self.gamma_I * self.Lf
+        self.g_hat = self.alpha * state.dual_coef + self.graph_alpha * self.Lf
         self.g_hat[self.labeled] += residual
         self.g_b = np.zeros(self.Y.shape[1])
         if self.problem.fit_intercept:
-            self.g_b = residual.sum(axis=0) + self.gamma_I * self.Lf.sum(axis=0)
+            self.g_b = residual.sum(axis=0) + self.graph_alpha * self.Lf.sum(axis=0)
         self.Kg = kernel_product(self.problem.gram, self.g_hat)
         product = np.sum(self.g_hat * self.Kg, axis=0)
         squares = np.sum(self.g_hat**2, axis=0)
@@ -441,10 +441,10 @@ class _Descent:
         problem, state = self.problem, self.state
         f_d = self.Kd + self.d_b
         Lf_d = problem.smoothed(f_d)
-        slope = self.gamma_A * np.sum(state.dual_coef * self.Kd, axis=0)
-        slope += self.gamma_I * np.sum(state.outputs * Lf_d, axis=0)
-        curvature = self.gamma_A * np.sum(self.d * self.Kd, axis=0)
-        curvature += self.gamma_I * np.sum(f_d * Lf_d, axis=0)
+        slope = self.alpha * np.sum(state.dual_coef * self.Kd, axis=0)
+        slope += self.graph_alpha * np.sum(state.outputs * Lf_d, axis=0)
+        curvature = self.alpha * np.sum(self.d * self.Kd, axis=0)
+        curvature += self.graph_alpha * np.sum(f_d * Lf_d, axis=0)
         f, v = state.outputs[self.labeled], f_d[self.labeled]
         hinge = problem.loss == "squared_hinge"
         if hinge:

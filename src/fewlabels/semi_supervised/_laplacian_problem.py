@@ -181,20 +181,20 @@ class LaplacianProblem:
         self,
         dual_coef: ArrayLike,
         intercept: ArrayLike,
-        gamma_A: float,
-        gamma_I: float,
+        alpha: float,
+        graph_alpha: float,
     ) -> NDArray[Any]:
         """Evaluate the objective of coefficients, from its definition.
 
         Parameters
         ----------
         dual_coef : array-like of shape (n_samples, n_targets)
-            The coefficients alpha.
+            The coefficients.
         intercept : array-like of shape (n_targets,)
             The bias b.
-        gamma_A : float
+        alpha : float
             Weight of the norm.
-        gamma_I : float
+        graph_alpha : float
             Weight of the graph term.
 
         Returns
@@ -202,14 +202,14 @@ class LaplacianProblem:
         objective : ndarray of shape (n_targets,)
             One value per column.
         """
-        alpha = np.asarray(dual_coef, dtype=np.float64)
-        centred = kernel_product(self.gram, alpha)
+        coef = np.asarray(dual_coef, dtype=np.float64)
+        centred = kernel_product(self.gram, coef)
         outputs = centred + np.asarray(intercept, dtype=np.float64)
         rough = centred if self.loss == "hinge" else outputs
         return 0.5 * (
             self.losses(outputs)
-            + gamma_A * np.sum(alpha * centred, axis=0)
-            + gamma_I * np.sum(rough * self.smoothed(rough), axis=0)
+            + alpha * np.sum(coef * centred, axis=0)
+            + graph_alpha * np.sum(rough * self.smoothed(rough), axis=0)
         )
 
 

@@ -107,8 +107,8 @@ def build_graph(
     *,
     precomputed: bool,
     n_neighbors: int,
-    weight: Any = "heat",
     n_jobs: int | None = None,
+    **params: Any,
 ) -> Any:
     """Neighbour graph of rows, or of the rows behind a kernel matrix.
 
@@ -120,10 +120,10 @@ def build_graph(
         Whether `X` is a kernel matrix.
     n_neighbors : int
         Neighbours per row, cut to n_samples - 1.
-    weight : str or callable, default="heat"
-        See :func:`fewlabels.graphs.similarity_graph`.
     n_jobs : int, default=None
         Of the search.
+    **params : dict
+        Others of :func:`fewlabels.graphs.similarity_graph`.
 
     Returns
     -------
@@ -133,14 +133,9 @@ def build_graph(
     n = X.shape[0]
     if n == 1:
         return sparse.csr_array((1, 1))
-    metric = "euclidean"
     if precomputed:
-        X, metric = kernel_distances(dense_rows(X)), "precomputed"
+        X, params = kernel_distances(dense_rows(X)), {**params, "metric": "precomputed"}
     graph = similarity_graph(
-        X,
-        n_neighbors=min(n_neighbors, n - 1),
-        weight=weight,
-        metric=metric,
-        n_jobs=n_jobs,
+        X, n_neighbors=min(n_neighbors, n - 1), n_jobs=n_jobs, **params
     )
     return graph.astype(np.float64)

@@ -258,7 +258,7 @@ def cp_ridge(
 def cp_group_sparse(
     X: NDArray[Any],
     y: NDArray[Any],
-    max_rank: int,
+    n_components: int,
     *,
     alpha: float = 1.0,
     prune_tol: float = 1e-3,
@@ -284,7 +284,7 @@ def cp_group_sparse(
         Tensors.
     y : ndarray of shape (n_samples,)
         Targets.
-    max_rank : int
+    n_components : int
         Components to begin with; cut to what can matter for one or two modes.
     alpha : float, default=1.0
         Price of the components.
@@ -322,11 +322,11 @@ def cp_group_sparse(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 6, 7))
     >>> y = 3 * X[:, 2, 4] - 2 * X[:, 5, 1]
-    >>> cp_group_sparse(X, y, max_rank=6).factors[0].shape
+    >>> cp_group_sparse(X, y, n_components=6).factors[0].shape
     (6, 2)
     """
     data = _prepare(X, y)
-    rank = _useful_rank(max_rank, data.mean.shape)
+    rank = _useful_rank(n_components, data.mean.shape)
 
     def descend(factors: Factors) -> CPSolution:
         objectives: list[float] = []
@@ -567,7 +567,7 @@ class CPGroupSparseRegressor(_CPRegressor):
 
     Parameters
     ----------
-    max_rank : int, default=5
+    n_components : int, default=5
         Number R of outer products to begin with.
     alpha : float, default=1.0
         Price of the components; the larger, the lower the rank.
@@ -641,14 +641,14 @@ class CPGroupSparseRegressor(_CPRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_CPRegressor._parameter_constraints,
-        "max_rank": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "prune_tol": [Interval(Real, 0, 1, closed="left")],
     }
 
     def __init__(
         self,
-        max_rank: int = 5,
+        n_components: int = 5,
         *,
         alpha: float = 1.0,
         prune_tol: float = 1e-3,
@@ -658,7 +658,7 @@ class CPGroupSparseRegressor(_CPRegressor):
         tol: float = 1e-5,
         random_state: Any = None,
     ) -> None:
-        self.max_rank = max_rank
+        self.n_components = n_components
         self.alpha = alpha
         self.prune_tol = prune_tol
         self.shape = shape
@@ -671,7 +671,7 @@ class CPGroupSparseRegressor(_CPRegressor):
         return cp_group_sparse(
             X,
             y,
-            self.max_rank,
+            self.n_components,
             alpha=self.alpha,
             prune_tol=self.prune_tol,
             n_init=self.n_init,
