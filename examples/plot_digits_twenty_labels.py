@@ -2,11 +2,9 @@
 Twenty labels for 1,797 digits
 ==============================
 
-Twenty of scikit-learn's 1,797 handwritten digits have a label, two per class; the rest
-have none. A supervised classifier learns from the twenty alone. The semi-supervised one
-also sees how the unlabelled rows lie: it is the same classifier, with a kernel that the
-neighbourhood graph of all rows has deformed, so that it prefers functions that change
-little between neighbours.
+Two of each of scikit-learn's handwritten digits have a label, 20 of 1,797 rows. A
+supervised classifier learns from those twenty alone. `FewLabelsClassifier` also looks
+at where the other 1,777 rows lie: which are neighbours, and which form clusters.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -25,90 +23,72 @@ from fewlabels.datasets import hide_labels
 X, y_true = load_digits(return_X_y=True)
 y = hide_labels(y_true, per_class=2, random_state=0)
 unlabeled = y == -1
-print(f"{len(y)} rows, {np.sum(~unlabeled)} labels, {X.shape[1]} features")
+print(f"{len(y)} rows, {np.sum(~unlabeled)} of them with a label")
 
 # %%
-# Supervised
-# ----------
-# Regularised least squares ignores the unlabelled rows, and chooses its regularisation
-# by leaving out one label at a time.
-from fewlabels.semi_supervised import RLSClassifier
+# One call
+# --------
+# There is no method to choose and no parameter to set. `baseline_` is the best
+# supervised model from the same labels, so that you can see what the unlabelled rows
+# were worth.
+from fewlabels import FewLabelsClassifier
 
-supervised = RLSClassifier().fit(X, y)
-
-# %%
-# Semi-supervised
-# ---------------
-# With the Laplacian :math:`L` of a neighbourhood graph, the kernel
-# :math:`(K^{-1} + \rho L)^{-1} = (I + \rho K L)^{-1} K` belongs to the penalty
-# :math:`\|f\|_K^2 + \rho f^\top L f`. None of this needs a label.
-from scipy import linalg
-
-from fewlabels.graphs import graph_laplacian, similarity_graph, warn_unreached
-from fewlabels.kernels import resolve_kernel
-
-graph = similarity_graph(X, n_neighbors=10)
-warn_unreached(graph, ~unlabeled)
-L = graph_laplacian(graph)
-K = resolve_kernel(X, "rbf", gamma="scale")(X)
-K_deformed = linalg.solve(np.eye(len(X)) + 100 * (L @ K).T, K)
-K_deformed = (K_deformed + K_deformed.T) / 2  # symmetric up to rounding errors
-
-semi_supervised = RLSClassifier(kernel="precomputed").fit(K_deformed, y)
+model = FewLabelsClassifier(random_state=0).fit(X, y)
+answers = {
+    "the 20 labels alone": model.baseline_.predict(X),
+    "FewLabelsClassifier": model.transduction_,
+}
+print(model.explain())
 
 # %%
-# Side by side
-# ------------
-# One draw of twenty labels may be lucky, so here are ten, each with both errors on the
-# rows without a label.
-
-
-def error(model):
-    """Share of unlabelled rows that get a wrong label, in percent."""
-    return 100 * np.mean((model.transduction_ != y_true)[model_holes])
-
-
-print("draw   supervised   semi-supervised")
+# Ten draws
+# ---------
+# One draw of twenty labels may be lucky, so here are ten. What was learned about the
+# rows stays; only the labels change, which `refit_labels` does in a moment.
+print("\nError on the rows without a label")
+print("draw   20 labels alone   FewLabelsClassifier")
 errors = []
 for draw in range(10):
     y_draw = hide_labels(y_true, per_class=2, random_state=draw)
-    model_holes = y_draw == -1
-    row = [
-        error(RLSClassifier().fit(X, y_draw)),
-        error(RLSClassifier(kernel="precomputed").fit(K_deformed, y_draw)),
-    ]
-    errors.append(row)
-    print(f"{draw:4d} {row[0]:10.1f} % {row[1]:14.1f} %")
-mean = np.mean(errors, axis=0)
-print(f"mean {mean[0]:10.1f} % {mean[1]:14.1f} %")
+    hidden = y_draw == -1
+    redrawn = model.refit_labels(y_draw, judge=False)
+    alone = np.mean((redrawn.baseline_.predict(X) != y_true)[hidden])
+    automatic = np.mean((redrawn.transduction_ != y_true)[hidden])
+    errors.append([alone, automatic])
+    print(f"{draw:4d} {100 * alone:15.1f} % {100 * automatic:19.1f} %")
+alone, automatic = np.mean(errors, axis=0)
+print(f"mean {100 * alone:15.1f} % {100 * automatic:19.1f} %")
 
 # %%
 # A picture
 # ---------
-# Every dot is a digit, placed by t-SNE (which sees no label either); rings are the
-# twenty labelled ones, dark crosses the mistakes of the first draw.
+# Every dot is a digit, placed by t-SNE (which sees no label either) and coloured by
+# its true class.
 import matplotlib.pyplot as plt
 from sklearn.manifold import TSNE
 
 position = TSNE(init="pca", max_iter=500, random_state=0).fit_transform(X)
-figure, axes = plt.subplots(1, 2, figsize=(12, 6), layout="constrained")
-for ax, model, name in [
-    (axes[0], supervised, "supervised: the 20 labels alone"),
-    (axes[1], semi_supervised, "semi-supervised: and the other 1,777 rows"),
-]:
-    wrong = unlabeled & (model.transduction_ != y_true)
+figure, axes = plt.subplots(1, 2, figsize=(11, 6), layout="constrained")
+for ax, (name, labels) in zip(axes, answers.items(), strict=True):
+    wrong = unlabeled & (labels != y_true)
     ax.scatter(*position.T, c=y_true, cmap="tab10", s=10, alpha=0.6, linewidths=0)
-    ax.scatter(*position[wrong].T, c="black", marker="x", s=24, linewidths=1)
-    ax.scatter(
+    mistakes = ax.scatter(*position[wrong].T, c="black", marker="x", s=24, linewidths=1)
+    rings = ax.scatter(
         *position[~unlabeled].T, facecolors="none", edgecolors="black", s=110, lw=1.8
     )
-    ax.set_title(f"{name}\n{100 * wrong.sum() / unlabeled.sum():.1f} % wrong")
-    ax.set_xticks([])
-    ax.set_yticks([])
-for digit in range(10):
-    x_mid, y_mid = np.median(position[y_true == digit], axis=0)
-    for ax in axes:
-        ax.text(x_mid, y_mid, digit, fontsize=17, weight="bold", ha="center")
+    ax.set_title(f"{name}: {100 * wrong.sum() / unlabeled.sum():.1f} % wrong")
+    ax.set_axis_off()
+    for digit in range(10):
+        middle = np.median(position[y_true == digit], axis=0)
+        ax.text(*middle, digit, fontsize=17, weight="bold", ha="center")
+dot = plt.Line2D([], [], marker="o", linestyle="none", color="tab:gray", markersize=4)
+figure.legend(
+    [rings, dot, mistakes],
+    ["has a label (20)", "has none; colour: true digit", "labelled wrongly"],
+    loc="outside lower center",
+    ncols=3,
+    frameon=False,
+)
 
 if len(sys.argv) > 1:  # `make demo` names a file
     figure.savefig(sys.argv[1], dpi=110)
