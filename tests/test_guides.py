@@ -4,12 +4,16 @@
 
 import doctest
 import re
+import sys
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import fewlabels
+from fewlabels.cli import commands
 
 DOCS = Path(__file__).parents[1] / "docs"
 GUIDES = sorted(path for path in DOCS.glob("*.md") if ">>>" in path.read_text())
@@ -44,6 +48,73 @@ def test_the_first_example():
     assert f"# {model.score(X, y_true):.2f}\n" in code
     alone = np.mean(model.baseline_.predict(X) == y_true)
     assert f"alone: {alone:.2f} right" in code
+
+
+@pytest.fixture
+def networks(monkeypatch):
+    """Stand-ins for packages that download networks: embeddings by the letters."""
+
+    class SentenceTransformer:
+        def __init__(self, name):
+            assert name in {"all-MiniLM-L6-v2", "clip-ViT-B-32"}
+
+        def encode(self, items):
+            if isinstance(items[0], str):
+                letters = "abcdefghijklmnopqrstuvwxyz"
+                return np.array(
+                    [[text.lower().count(a) for a in letters] for text in items]
+                )
+            return np.array([np.asarray(image, float).mean((0, 1)) for image in items])
+
+    def load_dataset(name, split):
+        assert (name, split) == ("ag_news", "test")
+        words = ["goal match team", "bank shares profit"]
+        texts = [f"{words[row % 2]} {chr(97 + row % 7)}" for row in range(60)]
+        return {"text": texts, "label": [row % 2 for row in range(60)]}
+
+    for name, member in [
+        ("sentence_transformers", SentenceTransformer),
+        ("datasets", load_dataset),
+    ]:
+        module = types.ModuleType(name)
+        setattr(module, member.__name__, member)
+        monkeypatch.setitem(sys.modules, name, module)
+
+
+def test_embeddings(networks, tmp_path, monkeypatch, capsys):
+    """The blocks for texts, images and data sets run, save for the network."""
+    page = DOCS / "embeddings.md"
+    if not page.exists():
+        pytest.skip("the documentation is not part of this distribution")
+    monkeypatch.chdir(tmp_path)
+    for name, red in [("cat/1", 255), ("dog/1", 0), ("2", 250), ("3", 5), ("4", 240)]:
+        path = tmp_path / "photos" / f"{name}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (4, 4), (red, 0, 255 - red)).save(path)
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.M)
+    whole = [block for block in blocks if ">>>" not in block and "import " in block]
+    texts, images, news = whole[1:]  # the first shows the call alone
+    names = {}
+    exec(texts, names)
+    assert names["model"].transduction_.tolist()[0] == "delivery"
+    exec(whole[0], names)
+    exec(images, names)
+    assert names["model"].transduction_.tolist() == ["cat", "dog", "cat", "cat", "dog"]
+    assert "cat" in capsys.readouterr().out
+    exec(news, names)
+    assert "wrong: 0.0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_commands_exist(path):
+    """Commands and options of the command line that a page shows are there."""
+    text = path.read_text()
+    shown = re.findall(r"^```console\n(.*?)^```", text, re.DOTALL | re.M)
+    shown += re.findall(r"^    (fewlabels .*)$", text, re.M)
+    for name, options in re.findall(r"fewlabels ([a-z]+)([^|>\n]*)", "\n".join(shown)):
+        command = commands.commands[name]
+        known = {option for given in command.params for option in given.opts}
+        assert set(re.findall(r" (--?[a-z]+)", options)) <= known, (name, options)
 
 
 def page_text(path):
