@@ -43,7 +43,7 @@ from fewlabels.cluster import RLSClustering
 from fewlabels.partition import PartitionProblem, solve_exact
 
 model = RLSClustering(kernel="linear", lam=0.1).fit(Z)
-print(f"{model.solver_}: F = {model.objective_:.4f}, gap {model.gap_}")
+print(f"{model.solver_}: F = {model.objective_:.4f}, gap {model.gap_:.0e}")
 print(f"clusters of {np.bincount(model.labels_)} rows")
 
 problem = PartitionProblem.from_factor(Z, np.zeros(len(Z)), lam=0.1)

@@ -37,7 +37,10 @@ def assert_valid(problem, result, gap=None):
     assert np.all(np.diff(result.history) <= 1e-12)
     assert_close(result.history[-1], result.objective, scale=1)
     assert set(result.seconds) == {"prepare", "start", "search"}
-    assert result.gap == gap
+    if gap is None:
+        assert result.gap is None
+    else:  # rounding errors, and directions closer than 1e-9, are never excluded
+        assert gap <= result.gap <= gap + 1e-7
 
 
 @pytest.mark.parametrize("name", SOLVERS)

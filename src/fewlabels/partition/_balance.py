@@ -121,9 +121,9 @@ def size_bounds(
     upper = np.ceil((shares + tol) * n_free - fuzz).astype(np.intp) - 1
     lower = np.clip(np.minimum(lower, nearest), min_size, n_free)
     upper = np.clip(np.maximum(upper, nearest), 0, n_free)
-    if n_classes == 2:  # each size determines the other
-        lower[0], upper[0] = n_free - upper[1], n_free - lower[1]
-    return SizeBounds(lower, upper)
+    # What the other classes need, and what they can take, bounds a class as well.
+    least, most = n_free - (upper.sum() - upper), n_free - (lower.sum() - lower)
+    return SizeBounds(np.maximum(lower, least), np.minimum(upper, most))
 
 
 def nearest_sizes(shares: NDArray[np.float64], n_free: int) -> NDArray[np.intp]:

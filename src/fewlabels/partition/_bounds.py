@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.partition._exact import affordable_rank, longest_sum, sizes_matter
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
-from fewlabels.partition._signs import SignForm, sign_form, whole_factor
+from fewlabels.partition._signs import SignForm, rounding, sign_form, whole_factor
 from fewlabels.partition._systems import Array
 
 # Unit vectors of the relaxation have at most this many coordinates.
@@ -52,8 +52,8 @@ def lower_bound(problem: PartitionProblem, method: str = "best") -> float:
     Returns
     -------
     bound : float
-        No admissible partition has a smaller F, up to rounding errors beyond those that
-        a bad ratio of the kernel's largest eigenvalue to lam lets expect.
+        No admissible partition has a smaller F. What rounding errors may be at the
+        kernel's largest eigenvalue over lam is subtracted.
 
     See Also
     --------
@@ -95,24 +95,6 @@ def lower_bound(problem: PartitionProblem, method: str = "best") -> float:
         )
     largest = min(methods[name](problem) for name in names)
     return max(problem.constant - largest - rounding(problem), 0.0)
-
-
-def rounding(problem: PartitionProblem) -> float:
-    """Return what rounding errors may make of F.
-
-    Parameters
-    ----------
-    problem : PartitionProblem
-        The problem.
-
-    Returns
-    -------
-    error : float
-        It grows with the largest eigenvalue of the kernel over lam.
-    """
-    t = float(problem.system.spectrum(1)[1].max(initial=0.0))
-    eps = float(np.finfo(np.float64).eps)
-    return problem.constant * problem.codes.size * eps / max(1.0 - t, eps)
 
 
 def certify(

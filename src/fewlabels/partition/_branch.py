@@ -11,15 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._progress import Progress, ProgressLine
-from fewlabels.partition._bounds import Relaxation, lower_bound, rounding
+from fewlabels.partition._bounds import Relaxation, lower_bound
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._search import local_search
-from fewlabels.partition._signs import SignForm, sign_form, with_signs
+from fewlabels.partition._signs import SignForm, rounding, sign_form, with_signs
 from fewlabels.partition._systems import Array
 
 # Bounds that exceed the best value by less than this share of it are rounding errors.
-RELATIVE_TOL = 1e-10
+RELATIVE_TOL = 4e-12
+
+# A proof tells F from its lower bound to this many digits; where rounding errors leave
+# more room than that, nothing is proven.
+PROVEN_TOL = 1e-6
+PROVEN = "optimum proven"
+UNDECIDED = "nothing better beyond rounding errors: scale the rows or raise lam"
 
 # Rounds and sweeps of the relaxation at every node but the first.
 NODE_ROUNDS = 4
@@ -83,7 +89,9 @@ def branch_and_bound(
     result : PartitionResult
         The best partition, with `lower_bound` and `gap`; `n_trials` counts nodes and
         `history` holds F of every partition that was the best for a while. After an
-        interrupt from the keyboard the same, as far as the search came.
+        interrupt from the keyboard the same, as far as the search came. `stop_reason`
+        is "optimum proven" only where `gap` is below a millionth of F: with a tiny
+        `lam`, rounding errors hide which partition is best, and it says so.
 
     See Also
     --------
@@ -130,6 +138,10 @@ def branch_and_bound(
     codes = with_signs(problem, tree.y)
     objective = problem.objective(problem.decode(codes))
     history = np.minimum.accumulate(np.append(tree.history, objective))
+    bound = problem.constant - tree.bound - rounding(problem)
+    bound = min(max(bound, 0.0), objective)
+    if stop_reason == PROVEN and objective - bound > PROVEN_TOL * objective:
+        stop_reason = UNDECIDED
     return PartitionResult(
         y=problem.decode(codes),
         objective=objective,
@@ -146,9 +158,7 @@ def branch_and_bound(
         },
         stop_reason=stop_reason,
         representation="factor",
-        lower_bound=min(
-            max(problem.constant - tree.bound - rounding(problem), 0.0), objective
-        ),
+        lower_bound=bound,
     )
 
 
@@ -221,7 +231,7 @@ class _Tree:
 
     def _closed(self) -> str:
         self.bound = min(self.bound, self.target)
-        return "optimum proven" if self.gap == 0 else "gap reached"
+        return PROVEN if self.gap == 0 else "gap reached"
 
     @property
     def _symmetric(self) -> bool:

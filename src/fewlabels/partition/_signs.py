@@ -179,6 +179,24 @@ def whole_factor(problem: PartitionProblem) -> Array:
     return system.spectrum()[0]
 
 
+def rounding(problem: PartitionProblem) -> float:
+    """Return what rounding errors may make of F.
+
+    Parameters
+    ----------
+    problem : PartitionProblem
+        The problem.
+
+    Returns
+    -------
+    error : float
+        It grows with the largest eigenvalue of the kernel over lam.
+    """
+    t = float(problem.system.spectrum(1)[1].max(initial=0.0))
+    eps = float(np.finfo(np.float64).eps)
+    return problem.constant * problem.codes.size * eps / max(1.0 - t, eps)
+
+
 def with_signs(problem: PartitionProblem, y: Array) -> NDArray[np.intp]:
     """Classes of all points, where the free ones have the signs y.
 
