@@ -2,8 +2,8 @@
 Which rows to label next
 ========================
 
-Labels cost, so the question is for which rows to pay. A query strategy looks at the
-model and at the unlabelled rows and says which labels would help most.
+Labels cost money, so which rows are worth it? A query strategy looks at the model and
+at the unlabelled rows and says which labels would help most.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -54,14 +54,14 @@ for ax, (name, strategy) in zip(axes, strategies.items(), strict=True):
 plt.show()
 
 # %%
-# Stars are the labels at the start, figures the rows asked about in round 1 and 2.
+# Stars are the labels at the start, numbers the rows asked about in rounds 1 and 2.
 #
 # What it saves
 # -------------
 # ``learning_curve_labels`` compares strategies with random sampling: the same labels at
 # the start, the same rows to test on. Here logistic regression learns digits. The
 # dashed line is what random sampling reaches in the end, and triangles show how many
-# labels the others need for the same. Not every strategy helps: rows of middle
+# labels the others need to get there. Not every strategy helps: rows of middle
 # certainty are mostly rows that the model knows already.
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression

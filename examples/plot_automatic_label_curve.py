@@ -1,6 +1,6 @@
 """
-What the automatic classifier expects of itself
-===============================================
+How honest is the expected error?
+=================================
 
 ``FewLabelsClassifier`` estimates its own error from the labels it has, with an
 interval. Here the truth is known: its error and that of the supervised baseline for 20
@@ -65,8 +65,8 @@ print(f"The interval held the true error in {held} of {len(rows)} draws.")
 # %%
 # A picture
 # ---------
-# Bars are the intervals, one per draw, hollow dots what was expected, full dots what
-# was true.
+# Bars are the intervals, one per draw; hollow dots are the expected errors and full
+# dots the true ones.
 import matplotlib.pyplot as plt
 
 figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")

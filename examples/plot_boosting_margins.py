@@ -1,11 +1,11 @@
 """
-Boosting goes on when nothing is wrong any more
-===============================================
+Boosting continues when nothing is wrong any more
+=================================================
 
-Boosting fits one weak classifier after another, each to what the sum of the others
-leaves open. On clean training rows the error soon is zero, and the error on new rows
-does not rise afterwards: the rounds that follow widen the *margins*. With wrong labels
-among the training rows it does rise, as they are learnt by heart.
+Boosting fits one weak classifier after another, each to what the sum of the others gets
+wrong. On clean training rows the error is soon zero, and the error on new rows does not
+rise afterwards: the rounds that follow widen the *margins*. With wrong labels among the
+training rows it does rise, as they are learnt by heart.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -13,7 +13,7 @@ among the training rows it does rise, as they are learnt by heart.
 # %%
 # The data
 # --------
-# Ten features, two classes inside and outside of a sphere: no single feature says much,
+# Ten features, two classes inside and outside a sphere: no single feature says much,
 # but a sum of trees with two leaves can say it all.
 import numpy as np
 

@@ -2,7 +2,7 @@
 Along the cliff, or away from it
 ================================
 
-A walker goes from one corner of a grid to another one along a cliff. Every step costs
+A walker goes from one corner of a grid to another along a cliff. Every step costs
 1, a fall costs 100 and leads back to the start. Q-learning and Sarsa explore 10 % of
 the time. Q-learning learns what would be best without exploration, the way along the
 edge, and falls. Sarsa learns what is best with it, a detour.
@@ -13,7 +13,7 @@ edge, and falls. Sarsa learns what is best with it, a detour.
 # %%
 # The best way
 # ------------
-# The map is known here, so that value iteration tells the best way.
+# The map is known here, so value iteration finds the best way.
 from fewlabels.reinforcement import GridWorld, value_iteration
 
 env = GridWorld("cliff")

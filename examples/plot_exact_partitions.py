@@ -16,7 +16,7 @@ Igel,
 # %%
 # The points
 # ----------
-# Two half moons; nobody tells the methods which point is on which.
+# Two half moons; the methods are not told which point is on which.
 import numpy as np
 
 from fewlabels.datasets import make_moons

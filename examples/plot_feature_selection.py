@@ -35,8 +35,9 @@ from fewlabels.feature_selection import (
     fisher_score,
 )
 
-# A pixel that is the same in all labelled digits of two classes could part them
-# perfectly, or so the score says: infinite. A little noise in all pixels prevents that.
+# The score of a pixel that is constant within each of two classes, and differs between
+# them, is infinite, as if it could separate them perfectly. A little noise in all
+# pixels prevents that.
 noise = 0.1 * np.random.default_rng(0).normal(size=X.shape)
 scores = fisher_score(X + noise, y)
 similarity = FeatureSimilaritySelector(k=5, measure="correlation").fit(X)

@@ -90,7 +90,7 @@ plt.show()
 # %%
 # What a stopping rule sees
 # -------------------------
-# The gradient goes on falling long after the last decision changed.
+# The gradient keeps falling long after the last decision has changed.
 wrong = []
 solution = descend(
     60,

@@ -2,10 +2,10 @@
 What labels buy, and what unlabelled rows buy
 =============================================
 
-Before asking for more labels it helps to know what they would bring, and how much of
-that the unlabelled rows bring for nothing. Three classifiers learn digits from 10 to
-160 labels: one that also sees how the unlabelled rows lie, and two that see the
-labelled ones alone.
+Before asking for more labels it helps to know what they would gain, and how much of
+that the unlabelled rows give for free. Three classifiers learn digits from 10 to 160
+labels: one that also sees how the unlabelled rows lie, and two that see the labelled
+ones alone.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -14,9 +14,9 @@ labelled ones alone.
 # Error against labels
 # --------------------
 # In every repetition a third of the digits is set aside to test on, a few others keep
-# their label, and the rest lose it. ``LabeledOnly`` lets a supervised classifier of
-# scikit-learn, which knows no unlabelled rows, take part. In the picture below, bands
-# are one standard error of the mean over repetitions.
+# their label, and the rest lose it. ``LabeledOnly`` lets a supervised classifier from
+# scikit-learn, which cannot handle unlabelled rows, take part. In the picture below,
+# bands are one standard error of the mean over repetitions.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression

@@ -2,20 +2,20 @@
 Why the best of many noisy values is too good
 =============================================
 
-Q-learning believes in the greatest of its own values. With noise, the greatest is great
-by luck, and belief in luck is passed on from state to state. Double Q-learning lets one
-table choose and another one judge. Two small processes from the literature show what
-that changes, and that it has a price.
+Q-learning trusts the largest of its own values. With noise, the largest value is often
+large by luck, and that optimism is passed on from state to state. Double Q-learning
+lets one table choose and another judge. Two small processes from the literature show
+what that changes, and that it has a price.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 # %%
-# The greatest of several means
-# -----------------------------
-# Ten variables of mean 0, of which 20 samples each are known. The greatest sample mean
-# is far from 0 on average. If one half of the samples chooses the variable and the
-# other one estimates its mean, the error is 0 on average.
+# The largest of several means
+# ----------------------------
+# Ten variables of mean 0, of which 20 samples each are known. The largest sample mean
+# is far from 0 on average. If half of the samples choose the variable and the other
+# half estimate its mean, the error is 0 on average.
 import numpy as np
 
 from fewlabels.reinforcement import double_estimator, single_estimator
@@ -100,9 +100,9 @@ for name, (Agent, more) in agents.items():
 # ---------
 # Bands are 95 % confidence intervals of the means over runs. With a small c, the
 # weighted rule is Q-learning with half of the data for each table; with a large one it
-# is close to double Q-learning. Double Q-learning believes too little instead of too
-# much: here that does less harm. On the right, agents whose values are too great also
-# needed many more steps for the same number of episodes.
+# is close to double Q-learning. Double Q-learning is too pessimistic rather than too
+# optimistic, which does less harm here. On the right, agents whose values are too large
+# also needed many more steps for the same number of episodes.
 import matplotlib.pyplot as plt
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")

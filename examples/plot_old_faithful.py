@@ -2,7 +2,7 @@
 Old Faithful, clustered exactly
 ===============================
 
-272 eruptions of a geyser: how long each took, and how long the next one was waited for.
+272 eruptions of a geyser: how long each lasted, and how long it was until the next one.
 There are :math:`2^{271}` ways to make two clusters of them. The linear kernel has rank
 2 here, so that the best way is one of 544 at most, and is found and proven in less time
 than a run of k-means takes.

@@ -69,5 +69,5 @@ for ax, (n_restarts, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# A lower objective is what the search is for, and a fit of the labels to the rows is
-# all that the objective knows. That the best fit is also right is a matter of the data.
+# The search looks for a lower objective, and the objective measures nothing but how
+# well labels and rows fit. Whether the best fit is also right depends on the data.

@@ -4,7 +4,7 @@ A background behind moving things
 
 The frames of a camera that does not move are nearly the same picture again and again:
 as rows of a matrix they have low rank, also where the light changes. What moves covers
-few pixels of each frame, but covers them completely: gross errors, at places unknown.
+few pixels of each frame, but covers them completely: gross errors, in unknown places.
 Robust PCA takes the two apart.
 """
 

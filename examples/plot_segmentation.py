@@ -2,9 +2,10 @@
 An image cut into its parts
 ===========================
 
-The pixels of an image are the vertices of a graph, whose edges join near pixels of like
-intensity. Where the normalised cut between two sides is small, the image is cut in two,
-and so are the parts, again and again. How many parts there are need not be known.
+The pixels of an image are the vertices of a graph, whose edges join nearby pixels of
+similar intensity. Where the normalised cut between two sides is small, the image is cut
+in two, and so are the parts, again and again. How many parts there are need not be
+known.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause

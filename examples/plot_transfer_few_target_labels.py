@@ -2,9 +2,9 @@
 Labels from elsewhere: few in the target
 ========================================
 
-Many labels of a source, and a few of the target. Some rows of the source follow another
-rule, and boosting finds out which; or every domain has a rule of its own, and the rules
-have something in common.
+Many labels of a source, and a few of the target. Either some rows of the source follow
+another rule, and boosting finds out which; or every domain has its own rule, and the
+rules have something in common.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause

@@ -53,7 +53,7 @@ print(f"squared discrepancy there: {mmd_squared(Z[:200], Z[200:]):.4f}")
 # A picture
 # ---------
 # Left the rows, with the border that the source alone suggests. Right the transfer
-# component: the domains lie upon each other, and so do the classes.
+# component: the domains overlap, and so do their classes.
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")

@@ -61,8 +61,8 @@ scores = {
 # %%
 # Heterogeneous feature augmentation
 # ----------------------------------
-# It takes the source by its own names. What its solution can use of the source is
-# little, see the guide: it is near to a support vector machine on the target.
+# It takes the source by its own names. Its solution can use little of the source, as
+# the guide explains: it is close to a support vector machine on the target.
 from sklearn.svm import SVC
 
 hfa = HeterogeneousFeatureAugmentation(C=10.0)
