@@ -1,7 +1,7 @@
 # Two commands do everything, from a machine that has Python >= 3.11 and make:
 #
 #     make demo    label digits and a table of wines, with a picture and a report
-#     make test    run all tests
+#     make test    run the tests
 #
 # Each makes the virtual environment .venv and installs what it needs, with uv where
 # that is installed and with venv and pip otherwise.
@@ -23,10 +23,11 @@ MAKE_VENV = $(PYTHON) -m venv $(VENV)
 INSTALL = $(BIN)/python -m pip install --quiet
 endif
 
-.PHONY: help demo test lint docs links bench peers dist clean
+.PHONY: help demo test test-slow lint docs links bench peers dist clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 7
+	@echo "    make test-slow  run the tests that cost much and seldom find anything"
 	@echo "    make lint    check style, spelling and types"
 	@echo "    make docs    build the documentation into docs/_build/html"
 	@echo "    make links   check the links of the documentation, those outside included"
@@ -50,8 +51,22 @@ demo: $(VENV)/installed-cli
 	MPLBACKEND=Agg $(BIN)/python examples/plot_digits_twenty_labels.py demo/digits.png
 	$(BIN)/fewlabels demo --output demo/wines --force
 
-test: $(VENV)/installed-test
+# The loops are compiled once, by the examples that need them and on two cores, before
+# the workers of the tests ask for them; the result lies beside them on disk.
+LOOPS = $(wildcard src/fewlabels/_loops/*.py)
+COMPILE = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 0 --quiet
+$(VENV)/compiled: $(LOOPS) $(VENV)/installed-test
+	@echo "Compiling loops"
+	@$(COMPILE) src/fewlabels/partition >/dev/null & \
+	$(COMPILE) $(patsubst %,src/fewlabels/%,regression reinforcement optimize decomposition \
+		graphs cluster semi_supervised) >/dev/null; wait
+	@touch $@
+
+test: $(VENV)/compiled
 	$(BIN)/python -m pytest --numprocesses auto --quiet $(PYTEST_ARGS)
+
+test-slow: $(VENV)/compiled
+	$(BIN)/python -m pytest --numprocesses auto --quiet -m slow $(PYTEST_ARGS)
 
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check

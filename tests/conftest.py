@@ -14,6 +14,12 @@ settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("FEWLABELS_HYPOTHESIS", "default"))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes():
+    """One thread for each worker: those of several would wait for one another."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
 def _seeds():
     """Seeds of `global_random_seed`: 42, or FEWLABELS_TESTS_SEEDS such as "0-99"."""
     first, _, last = os.environ.get("FEWLABELS_TESTS_SEEDS", "42").partition("-")

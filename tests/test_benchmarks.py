@@ -46,6 +46,7 @@ def lines_of(path):
         return list(csv.DictReader(handle))
 
 
+@pytest.mark.slow
 def test_tables_run_and_resume(s2rlsc, tmp_path):
     out = tmp_path / "results"
     s2rlsc.main(["tables", "--repetitions", "1", "--out", str(out)])
@@ -229,6 +230,7 @@ class TestLapSVM:
         assert np.mean(lapsvm.claims.fit_plain(X, y) != truth) < 0.02
         assert np.mean(lapsvm.claims.fit_svc(X, y) != truth) < 0.02
 
+    @pytest.mark.slow
     def test_figures_of_the_moons(self, lapsvm):
         pytest.importorskip("matplotlib").use("Agg")
         for draw in (lapsvm.figures.moons_by_iteration, lapsvm.figures.moons_norms):
@@ -237,6 +239,7 @@ class TestLapSVM:
             assert len(figure.axes) in (1, 6)
 
 
+@pytest.mark.slow
 def test_spectral_benchmark_runs():
     script = SCRIPT.parents[1] / "spectral.py"
     if not script.exists():
@@ -348,6 +351,7 @@ class TestChooser:
         monkeypatch.setattr(module, "data_of", lambda name, n_labels: (X, y, splits))
         return module
 
+    @pytest.mark.slow
     def test_run_resumes_and_prints_a_table(self, chooser, tmp_path, capsys):
         call = ["run", "--out", str(tmp_path), "--methods", "automatic,new_rows"]
         chooser.main(call)
@@ -359,6 +363,7 @@ class TestChooser:
         chooser.main(call)
         assert lines_of(tmp_path / "chooser_splits.csv") == lines
 
+    @pytest.mark.slow
     def test_families_are_dropped_one_by_one(self, chooser, tmp_path, capsys):
         call = ["drop", "--sets", "toy", "--splits", "1", "--out", str(tmp_path)]
         chooser.main(call)
@@ -369,12 +374,14 @@ class TestChooser:
         chooser.main(call)
         assert lines_of(tmp_path / "chooser_drop.csv") == lines
 
+    @pytest.mark.slow
     def test_many_rows(self, chooser, capsys):
         chooser.million(2000, 500)
         *_, own, new = capsys.readouterr().out.strip().split("\n")
         for line in (own, new):
             assert float(line.split(": ")[1].split()[0]) < 3
 
+    @pytest.mark.slow
     def test_a_bank_without_landmarks(self, chooser, tmp_path, capsys):
         call = ["dense", "--sets", "toy", "--splits", "1", "--out", str(tmp_path)]
         chooser.main(call)
@@ -385,6 +392,7 @@ class TestChooser:
         assert lines_of(tmp_path / "chooser_dense.csv") == [line]
 
 
+@pytest.mark.slow
 def test_transfer_benchmark_runs(tmp_path):
     script = SCRIPT.parents[1] / "transfer.py"
     if not script.exists():
@@ -416,12 +424,14 @@ class TestReinforcement:
         spec.loader.exec_module(module)
         return module
 
+    @pytest.mark.slow
     def test_the_bias_and_the_speed(self, module):
         rows = {row["agent"]: list(row.values()) for row in module.bias(20)}
         mean = {name: float(row[2].split()[0]) for name, row in rows.items()}
         assert mean["double Q-learning"] < mean["Q-learning"]
         assert len(module.speed(20_000)) == 4
 
+    @pytest.mark.slow
     def test_cartpole_gets_better(self, module):
         """Not solved in so few episodes, but far from the 20 of random behaviour."""
         pytest.importorskip("gymnasium")
@@ -436,6 +446,7 @@ class TestReinforcement:
         assert float(row["20 episodes without exploration"].split()[0]) > 100
 
 
+@pytest.mark.slow
 def test_active_benchmark_runs_and_resumes(monkeypatch, tmp_path, capsys):
     path = SCRIPT.parents[1] / "active.py"
     if not path.exists():
@@ -467,6 +478,7 @@ def test_active_benchmark_runs_and_resumes(monkeypatch, tmp_path, capsys):
     assert (tmp_path / "active.png").exists()
 
 
+@pytest.mark.slow
 def test_tables_beside_what_is_done_by_hand():
     path = SCRIPT.parents[1] / "tables.py"
     if not path.exists():
@@ -497,6 +509,7 @@ class TestPeers:
         spec.loader.exec_module(module)
         return module
 
+    @pytest.mark.slow
     def test_run_resumes_and_writes_a_page(self, peers, tmp_path):
         page = tmp_path / "peers.md"
         call = ["labels", "page", "--sets", "moons", "--splits", "1"]
@@ -518,6 +531,7 @@ class TestPeers:
         peers.main(call)
         assert path.read_text() == text
 
+    @pytest.mark.slow
     def test_what_is_missing_says_so_and_is_run_again(self, peers, tmp_path):
         line = {"status": "not installed: graphlearning"}
         assert not peers.is_final(line)

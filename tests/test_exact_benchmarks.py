@@ -39,6 +39,7 @@ def lines_of(path):
         return list(csv.DictReader(handle))
 
 
+@pytest.mark.slow
 def test_instances_are_of_all_kinds(exact):
     problems = [exact.instance(number)[2] for number in range(200)]
     assert {p.system.B.shape[1] for p in problems} == {1, 2, 3, 4, 5}
@@ -47,6 +48,7 @@ def test_instances_are_of_all_kinds(exact):
     assert max(p.codes.size for p in problems) == 14
 
 
+@pytest.mark.slow
 def test_solvers_agree_with_exhaustive_search(exact):
     lines = exact.agreement(10)
     assert [line[2] for line in lines[:3]] == ["10 of 10"] * 3
@@ -73,6 +75,7 @@ def test_accuracy_matches_clusters_and_classes(exact):
     assert exact.accuracy(y, np.zeros(5, int)) == pytest.approx(0.6)
 
 
+@pytest.mark.slow
 def test_clustering_tables(exact, monkeypatch, tmp_path):
     monkeypatch.setattr(exact, "DRAWS", 1)
     exact.main(["clustering", "--only", "Gaussian2C, 2", "--out", str(tmp_path)])

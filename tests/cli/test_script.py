@@ -50,6 +50,7 @@ def test_a_pipe(command):
     assert b"60 rows, 12 labels of 2 classes" in run.stderr
 
 
+@pytest.mark.slow
 def test_a_pipe_that_closes(command):
     process = subprocess.Popen(
         [*command, "label", "-", "-t", "kind", "--marker", "?", "--bank", "fast"],
@@ -63,6 +64,7 @@ def test_a_pipe_that_closes(command):
     assert process.returncode in (0, 1)
 
 
+@pytest.mark.slow
 def test_exit_codes(command, tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"x,kind\n1,\n2,\n")
@@ -119,6 +121,7 @@ def test_help_is_quick(command):
     assert not loaded & {"numpy", "scipy", "sklearn", "pandas", "pyarrow"}
 
 
+@pytest.mark.slow
 def test_the_demo(command, tmp_path):
     started = perf_counter()
     run = subprocess.run(

@@ -163,6 +163,7 @@ class TestEveryAgent:
             clone(agent).get_state()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed(tmp_path):
     """SIGKILL in the middle of writing and learning, then the same end."""
     path = tmp_path / "run.npz"
