@@ -41,7 +41,7 @@ _FLAGSHIPS = {
     "RLSClustering": "fewlabels.cluster",
     "RLSClassifier": "fewlabels.semi_supervised",
     "S2RLSClassifier": "fewlabels.semi_supervised",
-    "hide_labels": "fewlabels.datasets",
+    "hide_labels": "fewlabels._holes",
     "unlabeled_mask": "fewlabels._labels",
 }
 

@@ -425,3 +425,13 @@ def decide(decision: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
         (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(1)
     )
     return classes[winner]
+
+
+def by_first_row(labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Return numbers by the first row of every cluster; empty ones come last."""
+    order = np.unique(labels, return_index=True)[1]
+    first = np.full(labels.max() + 1, labels.size)
+    first[labels[order]] = order
+    number = np.empty(first.size, dtype=np.intp)
+    number[np.argsort(first, kind="stable")] = np.arange(first.size)
+    return number[labels]

@@ -11,6 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy.sparse import csr_array, issparse
 from threadpoolctl import threadpool_limits
 
 # The types in which rows are kept; anything else becomes float64.
@@ -170,6 +171,46 @@ def inverse_square_root(
     keep = int(np.count_nonzero(w > spectral_cutoff(w, tol, A.dtype)))
     keep = keep if rank is None else min(keep, rank)
     return (U[:, :keep] / np.sqrt(w[:keep])).astype(A.dtype, copy=False)
+
+
+def signs(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Signs that make the entry of largest size of every column positive."""
+    largest = np.argmax(np.abs(vectors), axis=0)
+    return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1, 1)
+
+
+def signed(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Eigenvectors, which have no sign of their own, with the signs of `signs`."""
+    return vectors * signs(vectors)
+
+
+def is_symmetric(A: Any) -> bool:
+    """Whether every entry equals its mirror image, up to rounding of its own size."""
+    return equal_entries(A, mirrored(A))
+
+
+def mirrored(A: Any) -> Any:
+    """Transpose, in compressed rows if it is sparse."""
+    return A.T.tocsr() if issparse(A) else A.T
+
+
+def equal_entries(A: Any, B: Any) -> bool:
+    """Whether two arrays are equal up to rounding of each entry."""
+    if issparse(A) and same_pattern(A, B):
+        A, B = A.data, B.data
+    tolerance = np.sqrt(np.finfo(A.dtype).eps)
+    excess = abs(A - B) > tolerance * (abs(A) + abs(B))
+    return not (excess.nnz if issparse(excess) else excess.any())
+
+
+def same_pattern(A: csr_array, B: csr_array) -> bool:
+    """Whether two sparse arrays store the same places in the same order."""
+    return (
+        A.has_canonical_format
+        and B.has_canonical_format
+        and np.array_equal(A.indptr, B.indptr)
+        and np.array_equal(A.indices, B.indices)
+    )
 
 
 def conjugate_gradients(

@@ -11,8 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KernelCenterer, StandardScaler
 
+from fewlabels._labels import by_first_row
 from fewlabels.cluster import RLSClustering
-from fewlabels.cluster._rls import _by_first_row
 from fewlabels.datasets import make_moons
 from fewlabels.exceptions import IgnoredParameterWarning
 from fewlabels.partition import PartitionProblem
@@ -187,8 +187,8 @@ def test_given_start_and_pipeline(blobs):
 
 
 def test_numbers_of_clusters():
-    assert_array_equal(_by_first_row(np.array([2, 2, 0, 2, 1])), [0, 0, 1, 0, 2])
-    assert_array_equal(_by_first_row(np.array([1, 1])), [0, 0])
+    assert_array_equal(by_first_row(np.array([2, 2, 0, 2, 1])), [0, 0, 1, 0, 2])
+    assert_array_equal(by_first_row(np.array([1, 1])), [0, 0])
 
 
 def test_small_wide_rows_do_not_take_forever(rng):

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels.decomposition import RobustPCA, robust_pca
 from fewlabels.decomposition._robust_pca import _LeadingTriplets
-from fewlabels.optimize._penalties import soft_threshold
+from fewlabels.optimize import soft_threshold
 
 
 def planted(rng, m, n, rank, share, size=10.0):

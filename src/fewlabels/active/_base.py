@@ -18,11 +18,11 @@ from sklearn.semi_supervised import (
 )
 from sklearn.utils.validation import indexable
 
+from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import unlabeled_mask, with_holes
 from fewlabels._sklearn import safe_indexing
 from fewlabels.active._utilities import select_batch
 from fewlabels.model_selection import LabeledOnly
-from fewlabels.semi_supervised._base import PartialLabelClassifier
 
 MAX_SEED = np.iinfo(np.int32).max
 

@@ -10,16 +10,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._classifier import accepts_sparse
 from fewlabels._labels import (
     encode_labels,
 )
 from fewlabels._linalg import FLOATS
+from fewlabels._rows import view_columns
 from fewlabels._sklearn import HasMethods, fit_context
 from fewlabels.active._base import Query, fit_model
 from fewlabels.active._loop import Oracle, QueryLoop, upsampled_rows
 from fewlabels.active._utilities import middle_certainty, select_batch
-from fewlabels.semi_supervised._co_training import view_columns
-from fewlabels.semi_supervised._wrappers import accepts_sparse
 
 
 class CoActiveLearner(QueryLoop):

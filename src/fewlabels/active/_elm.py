@@ -15,6 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._classifier import PartialLabelClassifier, as_decision
 from fewlabels._labels import (
     UNLABELED,
     Labels,
@@ -24,7 +25,6 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context
-from fewlabels.semi_supervised._base import PartialLabelClassifier, as_decision
 
 ACTIVATIONS: dict[str, Any] = {
     "sigmoid": expit,

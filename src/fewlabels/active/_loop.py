@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import (
     UNLABELED,
     encode_labels,
@@ -21,7 +22,6 @@ from fewlabels._labels import (
 from fewlabels._sklearn import Interval
 from fewlabels.active._base import Query
 from fewlabels.active._strategies import ClusterCoverage
-from fewlabels.semi_supervised._base import PartialLabelClassifier
 
 Oracle = Callable[[NDArray[np.intp]], Any]
 

@@ -12,6 +12,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._classifier import PartialLabelClassifier, as_decision
 from fewlabels._labels import (
     UNLABELED,
     Labels,
@@ -42,7 +43,6 @@ from fewlabels.automatic._engine import (
     fit_models,
     score_candidates,
 )
-from fewlabels.semi_supervised._base import PartialLabelClassifier, as_decision
 
 IN_WORDS = {
     "linear": "a linear function",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils import check_array
 
+from fewlabels._classifier import as_decision
 from fewlabels._labels import decide
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import ProgressLine
@@ -36,7 +37,6 @@ from fewlabels.automatic._scores import (
     stratified_blocks,
 )
 from fewlabels.kernels._functions import budget_bytes
-from fewlabels.semi_supervised._base import as_decision
 
 RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
 # Families averaged where held-out rows say nothing, and their ridge.

@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
-from fewlabels.graphs import SimilarityGraphTransformer
-from fewlabels.graphs._neighbors import SEARCH_CONSTRAINTS
-from fewlabels.graphs._weights import WEIGHT_CONSTRAINTS
-from fewlabels.kernels import resolve_kernel
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS
+from fewlabels.graphs import (
+    SEARCH_CONSTRAINTS,
+    WEIGHT_CONSTRAINTS,
+    SimilarityGraphTransformer,
+)
+from fewlabels.kernels import KERNEL_CONSTRAINTS, resolve_kernel
 
 AFFINITY_CONSTRAINTS: dict[str, list[Any]] = {
     "affinity": [

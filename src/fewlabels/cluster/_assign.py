@@ -11,8 +11,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
 
+from fewlabels._labels import by_first_row
 from fewlabels._sklearn import discretize
-from fewlabels.cluster._rls import _by_first_row
 from fewlabels.exceptions import DisconnectedGraphWarning
 from fewlabels.graphs import ConnectivityReport
 
@@ -102,9 +102,9 @@ def assign_rows(
     if n_clusters == 1:
         labels = np.zeros(rows.shape[0], dtype=np.intp)
     elif method == "kmeans":
-        labels = _by_first_row(_by_kmeans(rows, n_clusters, n_init, rng))
+        labels = by_first_row(_by_kmeans(rows, n_clusters, n_init, rng))
     else:
-        labels = _by_first_row(_by_rotation(rows, n_clusters, n_init, rng))
+        labels = by_first_row(_by_rotation(rows, n_clusters, n_init, rng))
     sizes = np.bincount(labels)
     centers = np.stack(
         [np.bincount(labels, column) / sizes for column in rows.T], axis=1

@@ -15,7 +15,8 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_random_state
 
-from fewlabels._labels import encode_labels
+from fewlabels._labels import by_first_row, encode_labels
+from fewlabels._linalg import is_symmetric, signed
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.cluster._affinity import (
     AFFINITY_CONSTRAINTS,
@@ -24,12 +25,9 @@ from fewlabels.cluster._affinity import (
     row_sums,
 )
 from fewlabels.cluster._assign import assign_rows, nearest_center, warn_unjoined
-from fewlabels.cluster._rls import _by_first_row
 from fewlabels.cluster._spectral import _divided
 from fewlabels.exceptions import DisconnectedGraphWarning
-from fewlabels.graphs import connectivity, graph_laplacian
-from fewlabels.graphs._eigen import signed
-from fewlabels.graphs._laplacian import _is_symmetric, check_weights
+from fewlabels.graphs import check_weights, connectivity, graph_laplacian
 
 # Share of the volume that joins the components of a graph that is not connected.
 BRIDGE = 1e-6
@@ -170,7 +168,7 @@ def _check_constraints(Q: Any, n: int) -> csr_array:
             f"constraints has shape {Q.shape}, but there are {n} rows: pass a matrix "
             f"of shape {(n, n)}, see constraint_matrix."
         )
-    if not _is_symmetric(Q):
+    if not is_symmetric(Q):
         raise ValueError(
             "constraints is not symmetric: say the same of a pair in both orders."
         )
@@ -656,7 +654,7 @@ class ConstrainedSpectralClustering(GraphClusterer):
         self.beta_, self.beta_max_ = relaxation.beta, relaxation.beta_max
         self.embedding_ = self._rows(relaxation.vectors)
         if self.n_clusters == 2:
-            self.labels_ = _by_first_row((self.embedding_[:, 0] > 0).astype(np.intp))
+            self.labels_ = by_first_row((self.embedding_[:, 0] > 0).astype(np.intp))
             self._flipped = bool(self.embedding_[0, 0] > 0)
         else:
             self.labels_, self._centers = assign_rows(

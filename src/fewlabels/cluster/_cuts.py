@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 from sklearn.utils import check_random_state
 
+from fewlabels._labels import by_first_row
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.cluster._affinity import (
     AFFINITY_CONSTRAINTS,
@@ -20,14 +21,12 @@ from fewlabels.cluster._affinity import (
     row_sums,
 )
 from fewlabels.cluster._assign import warn_unjoined
-from fewlabels.cluster._rls import _by_first_row
-from fewlabels.graphs import connectivity
-from fewlabels.graphs._eigen import (
+from fewlabels.graphs import (
     EIGEN_SOLVERS,
+    check_weights,
+    connectivity,
     laplacian_eigenpairs,
-    random_walk_vectors,
 )
-from fewlabels.graphs._laplacian import check_weights
 
 # Bins of the histogram by which the stability of a cut is judged.
 STABILITY_BINS = 12
@@ -373,15 +372,15 @@ def minimum_normalized_cut(
     if not pairs.report.is_connected:
         sides = (pairs.report.labels > 0).astype(np.intp)
         vector = sides.astype(np.float64)
-        return NormalizedCut(_by_first_row(sides), 0.0, 0.0, vector, 0.0)
-    vector = random_walk_vectors(pairs)[:, 1]
+        return NormalizedCut(by_first_row(sides), 0.0, 0.0, vector, 0.0)
+    vector = pairs.random_walk_vectors()[:, 1]
     order, values = threshold_cuts(W, vector)
     best = int(np.argmin(values))
     sides = np.ones(n, dtype=np.intp)
     sides[order[: best + 1]] = 0
     counts = np.histogram(vector, bins=STABILITY_BINS)[0]
     return NormalizedCut(
-        _by_first_row(sides),
+        by_first_row(sides),
         float(values[best]),
         min(float(pairs.values[1]), float(values[best])),  # but for rounding
         vector,
@@ -508,7 +507,7 @@ def recursive_normalized_cut(
         if n_parts < limit:
             consider(part, sides[0])
             consider(n_parts - 1, sides[1])
-    return _by_first_row(labels), splits
+    return by_first_row(labels), splits
 
 
 class RecursiveNormalizedCut(GraphClusterer):

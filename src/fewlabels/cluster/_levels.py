@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn.utils import check_array
 
-from fewlabels.cluster._rls import _by_first_row
+from fewlabels._labels import by_first_row
 
 METHODS = ("single", "complete", "average")
 
@@ -98,7 +98,7 @@ def hierarchical_levels(
     # The last of each run of equal heights stands for the level.
     last = np.append(np.diff(heights) > slack, True)
     tops = heights[last]
-    labels = [_by_first_row(fcluster(merges, h, criterion="distance")) for h in tops]
+    labels = [by_first_row(fcluster(merges, h, criterion="distance")) for h in tops]
     if tops[0] > slack:
         return HierarchicalLevels(
             np.append(0.0, tops), np.vstack([singles, *labels]).astype(np.intp)

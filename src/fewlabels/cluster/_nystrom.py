@@ -16,14 +16,16 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fewlabels._linalg import FLOATS
+from fewlabels._linalg import FLOATS, signs
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.cluster._assign import assign_rows, nearest_center, warn_unjoined
 from fewlabels.exceptions import warn_ignored
-from fewlabels.graphs._eigen import signs
-from fewlabels.kernels import resolve_kernel
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
-from fewlabels.kernels._nystrom import nystrom_from_columns
+from fewlabels.kernels import (
+    KERNEL_CONSTRAINTS,
+    is_precomputed,
+    nystrom_from_columns,
+    resolve_kernel,
+)
 
 # Affinities computed at once, 2 MiB: what stays in the cache of a core.
 BLOCK = 2**18

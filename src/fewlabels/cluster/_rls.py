@@ -11,13 +11,12 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._labels import by_first_row
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.exceptions import warn_ignored
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
-from fewlabels.kernels._rows import represent_rows
-from fewlabels.partition import PartitionProblem, solve
-from fewlabels.partition._solve import HEURISTICS, SOLVERS
+from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, represent_rows
+from fewlabels.partition import HEURISTICS, SOLVERS, PartitionProblem, solve
 
 
 class RLSClustering(ClusterMixin, BaseEstimator):
@@ -275,7 +274,7 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         self.lower_bound_, self.gap_ = result.lower_bound, result.gap
         started = not isinstance(self.start, str) and result.solver in HEURISTICS
         named = self.balance is not None or started
-        self.labels_ = result.y if named else _by_first_row(result.y)
+        self.labels_ = result.y if named else by_first_row(result.y)
         model, self.intercept_ = rows.uncentered_model(problem.model(self.labels_))
         self.coef_ = model if rows.is_factor else None
         self.dual_coef_ = None if rows.is_factor else model
@@ -335,13 +334,3 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         tags.input_tags.sparse = True
         return tags
-
-
-def _by_first_row(labels: NDArray[Any]) -> NDArray[np.intp]:
-    """Return numbers by the first row of every cluster; empty ones come last."""
-    order = np.unique(labels, return_index=True)[1]
-    first = np.full(labels.max() + 1, labels.size)
-    first[labels[order]] = order
-    number = np.empty(first.size, dtype=np.intp)
-    number[np.argsort(first, kind="stable")] = np.arange(first.size)
-    return number[labels]

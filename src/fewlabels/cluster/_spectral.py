@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_random_state
 
+from fewlabels._linalg import is_symmetric, signed
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.cluster._affinity import (
     AFFINITY_CONSTRAINTS,
@@ -30,15 +31,7 @@ from fewlabels.cluster._assign import (
     warn_components,
     warn_unjoined,
 )
-from fewlabels.graphs import ConnectivityReport
-from fewlabels.graphs._eigen import (
-    DENSE_VERTICES,
-    EIGEN_SOLVERS,
-    laplacian_eigenpairs,
-    random_walk_vectors,
-    signed,
-)
-from fewlabels.graphs._laplacian import _is_symmetric
+from fewlabels.graphs import EIGEN_SOLVERS, ConnectivityReport, laplacian_eigenpairs
 
 NORMS = ("symmetric", "random_walk", "affinity", None)
 
@@ -64,6 +57,10 @@ class SpectralRelaxation:
     vectors: NDArray[np.float64]
     degrees: NDArray[np.float64]
     connectivity: ConnectivityReport | None
+
+
+# Up to this many vertices LAPACK is quicker than any iteration.
+DENSE_VERTICES = 600
 
 
 def _affinity_eigenpairs(
@@ -188,7 +185,7 @@ def spectral_relaxation(
     rng = check_random_state(random_state)
     if norm == "affinity":
         W = check_array(W, accept_sparse="csr", dtype=np.float64, input_name="W")
-        if W.shape[0] != W.shape[1] or not _is_symmetric(W):
+        if W.shape[0] != W.shape[1] or not is_symmetric(W):
             raise ValueError(
                 f"W must be square and symmetric, got shape {W.shape}: symmetrise it."
             )
@@ -202,7 +199,7 @@ def spectral_relaxation(
         tol=_eigen_tol(eigen_solver, eigen_tol),
         random_state=rng,
     )
-    vectors = random_walk_vectors(pairs) if norm == "random_walk" else pairs.vectors
+    vectors = pairs.random_walk_vectors() if norm == "random_walk" else pairs.vectors
     return SpectralRelaxation(pairs.values, vectors, pairs.degrees, pairs.report)
 
 

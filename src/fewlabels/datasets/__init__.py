@@ -10,8 +10,8 @@ files that the user provides (none are shipped) or from OpenML, and
 
 from sklearn.datasets import make_moons
 
+from fewlabels._holes import hide_labels
 from fewlabels.datasets._generators import make_clock, make_gaussian2c, make_gaussian4c
-from fewlabels.datasets._holes import hide_labels
 from fewlabels.datasets._loaders import (
     load_coil20,
     load_facemit,

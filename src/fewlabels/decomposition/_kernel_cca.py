@@ -21,8 +21,7 @@ from fewlabels.decomposition._cca import (
     pad_pairs,
     pairs_from_factors,
 )
-from fewlabels.kernels import Kernel, resolve_kernel
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
+from fewlabels.kernels import KERNEL_CONSTRAINTS, Kernel, is_precomputed, resolve_kernel
 
 
 def _eigen_factor(

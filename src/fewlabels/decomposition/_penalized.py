@@ -17,7 +17,7 @@ from sklearn.utils import check_array
 
 from fewlabels._sklearn import Interval, fit_context, validate_params
 from fewlabels.decomposition._cca import TwoViewTransformer
-from fewlabels.optimize._penalties import soft_threshold
+from fewlabels.optimize import soft_threshold
 
 # Up to this size all singular values are found faster than the first one alone.
 SMALL = 200

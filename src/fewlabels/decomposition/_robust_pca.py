@@ -21,7 +21,7 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_params
-from fewlabels.optimize._penalties import soft_threshold
+from fewlabels.optimize import soft_threshold
 
 SVD_SOLVERS = ("auto", "full", "partial")
 

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._linalg import FLOATS, thin_svd
 from fewlabels._sklearn import Interval, fit_context
-from fewlabels.optimize._penalties import soft_threshold
+from fewlabels.optimize import soft_threshold
 
 # Tolerance of one elastic net, relative to the squared norm of its target. Looser ones
 # would let the objective of the alternation rise.

@@ -12,14 +12,20 @@ from fewlabels.graphs._connectivity import (
     connectivity,
     warn_unreached,
 )
+from fewlabels.graphs._eigen import EIGEN_SOLVERS, Eigenpairs, laplacian_eigenpairs
 from fewlabels.graphs._filters import (
     GraphFilter,
     graph_kernel,
     graph_kernel_operator,
 )
 from fewlabels.graphs._image import image_graph
-from fewlabels.graphs._laplacian import graph_laplacian, laplacian_power
-from fewlabels.graphs._neighbors import nearest_neighbors
+from fewlabels.graphs._laplacian import (
+    LaplacianPower,
+    check_weights,
+    graph_laplacian,
+    laplacian_power,
+)
+from fewlabels.graphs._neighbors import SEARCH_CONSTRAINTS, nearest_neighbors
 from fewlabels.graphs._signals import (
     boundary_volume,
     edge_derivative,
@@ -29,6 +35,7 @@ from fewlabels.graphs._signals import (
     p_dirichlet,
 )
 from fewlabels.graphs._similarity import (
+    GRAPH_CONSTRAINTS,
     SimilarityGraphTransformer,
     graph_from_neighbors,
     similarity_graph,
@@ -42,15 +49,26 @@ from fewlabels.graphs._spectrum import (
     graph_mca,
     graph_pca,
 )
-from fewlabels.graphs._weights import auto_bandwidth, local_linear_weights
+from fewlabels.graphs._weights import (
+    WEIGHT_CONSTRAINTS,
+    auto_bandwidth,
+    local_linear_weights,
+)
 
 __all__ = [
+    "EIGEN_SOLVERS",
+    "GRAPH_CONSTRAINTS",
+    "SEARCH_CONSTRAINTS",
+    "WEIGHT_CONSTRAINTS",
     "ConnectivityReport",
+    "Eigenpairs",
     "GraphFilter",
     "GraphFourierTransform",
+    "LaplacianPower",
     "SimilarityGraphTransformer",
     "auto_bandwidth",
     "boundary_volume",
+    "check_weights",
     "connectivity",
     "edge_derivative",
     "eigengap_n_clusters",
@@ -66,6 +84,7 @@ __all__ = [
     "graph_tikhonov",
     "image_graph",
     "l1_graph",
+    "laplacian_eigenpairs",
     "laplacian_eigenvectors",
     "laplacian_power",
     "local_linear_weights",

@@ -17,6 +17,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from fewlabels._linalg import signed
 from fewlabels.graphs._connectivity import ConnectivityReport, connectivity
 from fewlabels.graphs._eigen_parts import deflated, shifted_factor
 from fewlabels.graphs._laplacian import LAPLACIANS, check_weights
@@ -91,17 +92,6 @@ def _bound(W: Any, degrees: NDArray[Any], kind: str) -> float:
         return 2 * float(degrees.max())
     edges = W.tocoo()  # Anderson and Morley: the largest d_i + d_j of an edge
     return float((degrees[edges.row] + degrees[edges.col]).max(initial=0.0))
-
-
-def signs(vectors: NDArray[Any]) -> NDArray[Any]:
-    """Signs that make the entry of largest size of every column positive."""
-    largest = np.argmax(np.abs(vectors), axis=0)
-    return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1, 1)
-
-
-def signed(vectors: NDArray[Any]) -> NDArray[Any]:
-    """Eigenvectors, which have no sign of their own, with the signs of `signs`."""
-    return vectors * signs(vectors)
 
 
 # The solvers. Each finds the eigenvectors of the k smallest eigenvalues of A among the
@@ -215,36 +205,9 @@ def nonzero_eigenpairs(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Eigenpairs at one end of the spectrum without its zeros, in increasing order.
 
-    Parameters
-    ----------
-    graph : Spectral
-        The Laplacian.
-    n_pairs : int
-        Number of eigenpairs, at most that of the eigenvalues that are not 0.
-    largest : bool, default=False
-        The high end of the spectrum, not the low one.
-    solver : {"auto", "dense", "lanczos", "shift_invert", "multilevel"}, default="auto"
-        LAPACK, ARPACK with products, ARPACK with a sparse factor, or a hierarchy of
-        coarser graphs, for large sparse ones. "auto" takes the first for small graphs
-        and large parts of the spectrum, the third at the low end where the factor is
-        sparse too. For dense weights the last two are the first, and at the high end
-        the last is the second. Components are solved one by one, small ones together
-        by LAPACK. ARPACK starts from one vector and may still miss a copy of an
-        eigenvalue that is multiple within a component.
-    tol : float, default=0
-        Relative accuracy of the eigenvalues; 0 for that of the machine.
-    max_iter : int, default=1000
-        Restarts of ARPACK, or corrections of "multilevel", after which a factorisation
-        helps out, with a warning.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the first vector of ARPACK.
-
-    Returns
-    -------
-    values : ndarray of shape (n_pairs,)
-        Eigenvalues.
-    vectors : ndarray of shape (n_vertices, n_pairs)
-        Orthonormal eigenvectors as columns, orthogonal to the null space.
+    `n_pairs` is at most the number of eigenvalues that are not 0, `largest` asks for
+    the high end, where "multilevel" is "lanczos". For the rest see
+    :func:`laplacian_eigenpairs`.
     """
     L = graph.L
     n = L.shape[0]
@@ -328,12 +291,28 @@ def _solved(
 
 
 class Eigenpairs(NamedTuple):
-    """Eigenpairs of a graph Laplacian, smallest first, and the graph's components."""
+    """Eigenpairs of a graph Laplacian, smallest first, and the graph's components.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_pairs,)
+        Eigenvalues, in increasing order.
+    vectors : ndarray of shape (n_vertices, n_pairs)
+        Orthonormal eigenvectors as columns.
+    degrees : ndarray of shape (n_vertices,)
+        Degrees of the vertices.
+    report : ConnectivityReport
+        Components of the graph.
+    """
 
     values: NDArray[np.float64]
     vectors: NDArray[np.float64]
     degrees: NDArray[np.float64]
     report: ConnectivityReport
+
+    def random_walk_vectors(self) -> NDArray[np.float64]:
+        r"""Turn eigenvectors u of L_sym into those of L_rw, :math:`D^{-1/2} u`."""
+        return self.vectors / _roots(self.degrees)[:, None]
 
 
 def lowest(graph: Spectral, n_pairs: int, **solver: Any) -> Eigenpairs:
@@ -376,14 +355,38 @@ def laplacian_eigenpairs(
         components, all of eigenvalue 0.
     kind : {"symmetric", "unnormalized"}, default="symmetric"
         Which Laplacian.
-    solver, tol, max_iter, random_state
-        See :func:`nonzero_eigenpairs`.
+    solver : {"auto", "dense", "lanczos", "shift_invert", "multilevel"}, default="auto"
+        LAPACK, ARPACK with products, ARPACK with a sparse factor, or a hierarchy of
+        coarser graphs, for large sparse ones. "auto" takes the first for small graphs
+        and large parts of the spectrum, the third where the factor is sparse too. For
+        dense weights the last two are the first. Components are solved one by one,
+        small ones together by LAPACK. ARPACK starts from one vector and may still miss
+        a copy of an eigenvalue that is multiple within a component.
+    tol : float, default=1e-9
+        Relative accuracy of the eigenvalues; 0 for that of the machine.
+    max_iter : int, default=1000
+        Restarts of ARPACK, or corrections of "multilevel", after which a factorisation
+        helps out, with a warning.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the first vector of ARPACK.
 
     Returns
     -------
     pairs : Eigenpairs
         Eigenvalues in increasing order, orthonormal eigenvectors as columns, degrees
         and components.
+
+    See Also
+    --------
+    laplacian_eigenvectors : Many eigenvectors of a large graph, by filters.
+
+    Examples
+    --------
+    >>> from fewlabels.graphs import laplacian_eigenpairs
+    >>> path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    >>> pairs = laplacian_eigenpairs(path, 2, kind="unnormalized")
+    >>> pairs.values.round(6)
+    array([0., 1.])
     """
     return lowest(
         spectral(W, kind),
@@ -393,8 +396,3 @@ def laplacian_eigenpairs(
         max_iter=max_iter,
         random_state=random_state,
     )
-
-
-def random_walk_vectors(pairs: Eigenpairs) -> NDArray[Any]:
-    r"""Turn eigenvectors u of L_sym into those of L_rw, :math:`D^{-1/2} u`."""
-    return pairs.vectors / _roots(pairs.degrees)[:, None]

@@ -13,7 +13,13 @@ from scipy.sparse.csgraph import laplacian
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import check_array
 
-from fewlabels._linalg import FLOATS
+from fewlabels._linalg import (
+    FLOATS,
+    equal_entries,
+    is_symmetric,
+    mirrored,
+    same_pattern,
+)
 
 
 def _largest(A: Any) -> float:
@@ -28,45 +34,40 @@ def _check_square(A: Any, name: str) -> Any:
     return csr_array(A) if issparse(A) else A
 
 
-def _is_symmetric(A: Any) -> bool:
-    """Whether every entry equals its mirror image, up to rounding of its own size."""
-    return _equal_entries(A, _mirrored(A))
-
-
-def _mirrored(A: Any) -> Any:
-    """Transpose, in compressed rows if it is sparse."""
-    return A.T.tocsr() if issparse(A) else A.T
-
-
-def _equal_entries(A: Any, B: Any) -> bool:
-    """Whether two arrays are equal up to rounding of each entry."""
-    if issparse(A) and _same_pattern(A, B):
-        A, B = A.data, B.data
-    tolerance = np.sqrt(np.finfo(A.dtype).eps)
-    excess = abs(A - B) > tolerance * (abs(A) + abs(B))
-    return not (excess.nnz if issparse(excess) else excess.any())
-
-
-def _same_pattern(A: csr_array, B: csr_array) -> bool:
-    """Whether two sparse arrays store the same places in the same order."""
-    return (
-        A.has_canonical_format
-        and B.has_canonical_format
-        and np.array_equal(A.indptr, B.indptr)
-        and np.array_equal(A.indices, B.indices)
-    )
-
-
 def check_weights(W: Any) -> Any:
-    """Symmetric, non-negative weights without diagonal, in arrays of their own."""
+    """Check the weights of a graph, and copy them without their diagonal.
+
+    Parameters
+    ----------
+    W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        Symmetric, non-negative weights, both up to rounding.
+
+    Returns
+    -------
+    W : csr_array or ndarray of shape (n_vertices, n_vertices)
+        Exactly symmetric and non-negative weights in arrays of their own, zero on the
+        diagonal, float32 where `W` is, else float64.
+
+    Raises
+    ------
+    ValueError
+        If `W` is not square, not symmetric or holds negative weights.
+
+    Examples
+    --------
+    >>> from fewlabels.graphs import check_weights
+    >>> check_weights([[2, 1], [1, 0]])
+    array([[0., 1.],
+           [1., 0.]])
+    """
     W = _check_square(W, "W").copy()
     if issparse(W):
         W.sum_duplicates()
     if W.diagonal().any():
         W = W - (diags_array(W.diagonal()) if issparse(W) else np.diag(W.diagonal()))
         W = csr_array(W) if issparse(W) else W
-    mirrored = _mirrored(W)
-    if not _equal_entries(W, mirrored):
+    mirror = mirrored(W)
+    if not equal_entries(W, mirror):
         raise ValueError(
             "W is not symmetric, so it has no graph Laplacian: symmetrise it, for "
             "instance by the larger of W and W.T."
@@ -77,10 +78,10 @@ def check_weights(W: Any) -> Any:
             f"W holds negative weights (down to {lowest:.3g}): pass similarities, "
             "which are not negative."
         )
-    if issparse(W) and _same_pattern(W, mirrored):
-        W.data = 0.5 * (W.data + mirrored.data)  # no-op but for rounding
+    if issparse(W) and same_pattern(W, mirror):
+        W.data = 0.5 * (W.data + mirror.data)  # no-op but for rounding
     else:
-        W = 0.5 * (W + mirrored)
+        W = 0.5 * (W + mirror)
     if lowest < 0:
         return W.maximum(0) if issparse(W) else np.maximum(W, 0)
     return W
@@ -268,7 +269,7 @@ class LaplacianPower(LinearOperator):
         value : float or ndarray of shape (n_functions,)
             The quadratic form of each function.
         """
-        if not _is_symmetric(self.L):
+        if not is_symmetric(self.L):
             raise ValueError(
                 "The quadratic form needs a symmetric Laplacian: use "
                 "kind='unnormalized' or kind='symmetric'."

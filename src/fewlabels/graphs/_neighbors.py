@@ -16,10 +16,10 @@ from sklearn.base import clone
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
-from fewlabels._linalg import FLOATS
+from fewlabels._rows import check_range, check_rows, is_euclidean
 from fewlabels._sklearn import HasMethods, Interval, StrOptions, validate_params
 
 # `neighbors="auto"` searches exactly up to this many rows (seconds, on two cores) and
@@ -373,23 +373,6 @@ class GraphSearch(NeighborSearch):
         )
 
 
-def is_euclidean(metric: Any, metric_params: dict[str, Any] | None) -> bool:
-    """Whether the distance is the length of the difference."""
-    return metric in ("euclidean", "l2") or (
-        metric == "minkowski" and metric_params in (None, {}, {"p": 2})
-    )
-
-
-def _check_range(X: Any) -> None:
-    """Raise where squared distances overflow: the searches would go wrong silently."""
-    limit = np.sqrt(np.finfo(X.dtype).max / X.shape[1]) / 2
-    if max(X.max(), -X.min()) > limit:
-        raise ValueError(
-            f"X holds values beyond {limit:.1e}, whose squared distances overflow "
-            f"{X.dtype}: scale X to a moderate range."
-        )
-
-
 def _has_faiss() -> bool:
     return importlib.util.find_spec("faiss") is not None
 
@@ -410,7 +393,7 @@ def make_search(
         return GraphSearch(X)
     euclidean = is_euclidean(metric, metric_params)
     if euclidean:
-        _check_range(X)
+        check_range(X)
     fits = euclidean and not issparse(X)
     if neighbors == "auto":
         approximate = (
@@ -430,11 +413,6 @@ def make_search(
             "X: use neighbors='exact'."
         )
     return ApproximateSearch(X)
-
-
-def check_rows(X: Any) -> Any:
-    """Validate rows, dense or CSR, in float32 or float64."""
-    return check_array(X, accept_sparse="csr", dtype=FLOATS)
 
 
 def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:

@@ -18,13 +18,13 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._linalg import FLOATS
+from fewlabels._rows import check_rows
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_params
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs._neighbors import (
     SEARCH_CONSTRAINTS,
     NeighborSearch,
     check_n_neighbors,
-    check_rows,
     make_search,
     neighbor_graph,
 )

@@ -20,7 +20,6 @@ from fewlabels.graphs._eigen import (
     SYMMETRIC_KINDS,
     lowest,
     nonzero_eigenpairs,
-    random_walk_vectors,
     spectral,
 )
 
@@ -516,6 +515,6 @@ def graph_kmeans(
             )
         pairs = lowest(graph, K, solver=eigen_solver)
     symmetric = kind == "symmetric"
-    vectors = (random_walk_vectors(pairs) if symmetric else pairs.vectors)[:, :K]
+    vectors = (pairs.random_walk_vectors() if symmetric else pairs.vectors)[:, :K]
     model = KMeans(vectors.shape[1], n_init=10, random_state=random_state)
     return model.fit_predict(vectors).astype(np.intp)

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
+from fewlabels._rows import check_rows
 from fewlabels._sklearn import Interval, StrOptions, validate_params
 from fewlabels.graphs._neighbors import (
     SEARCH_CONSTRAINTS,
     check_n_neighbors,
-    check_rows,
     gather_batches,
     make_search,
     neighbor_graph,

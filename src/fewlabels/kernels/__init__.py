@@ -2,7 +2,12 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from fewlabels.kernels._functions import Kernel, resolve_kernel
+from fewlabels.kernels._functions import (
+    KERNEL_CONSTRAINTS,
+    Kernel,
+    is_precomputed,
+    resolve_kernel,
+)
 from fewlabels.kernels._low_rank import (
     NystromFeatures,
     PivotedCholesky,
@@ -10,7 +15,11 @@ from fewlabels.kernels._low_rank import (
     pivoted_cholesky,
     ridge_leverage_scores,
 )
-from fewlabels.kernels._nystrom import NystromEigen, nystrom_approximation
+from fewlabels.kernels._nystrom import (
+    NystromEigen,
+    nystrom_approximation,
+    nystrom_from_columns,
+)
 from fewlabels.kernels._operators import (
     CenteredGram,
     DenseGram,
@@ -19,6 +28,7 @@ from fewlabels.kernels._operators import (
     TiledGram,
     gram_operator,
 )
+from fewlabels.kernels._rows import KernelRows, represent_rows
 from fewlabels.kernels._widths import (
     gamma_from_width,
     local_width,
@@ -28,10 +38,12 @@ from fewlabels.kernels._widths import (
 )
 
 __all__ = [
+    "KERNEL_CONSTRAINTS",
     "CenteredGram",
     "DenseGram",
     "GramOperator",
     "Kernel",
+    "KernelRows",
     "LowRankGram",
     "NystromEigen",
     "NystromFeatures",
@@ -40,11 +52,14 @@ __all__ = [
     "TiledGram",
     "gamma_from_width",
     "gram_operator",
+    "is_precomputed",
     "local_width",
     "median_width",
     "nystrom_approximation",
+    "nystrom_from_columns",
     "pivoted_cholesky",
     "range_width",
+    "represent_rows",
     "resolve_kernel",
     "ridge_leverage_scores",
     "width_from_gamma",

@@ -234,6 +234,12 @@ def is_precomputed(kernel: Any) -> bool:
     -------
     precomputed : bool
         True if rows are rows of a kernel matrix.
+
+    Examples
+    --------
+    >>> from fewlabels.kernels import is_precomputed
+    >>> is_precomputed("rbf"), is_precomputed("precomputed")
+    (False, True)
     """
     if isinstance(kernel, Kernel):
         return kernel.is_precomputed

@@ -80,6 +80,18 @@ def nystrom_from_columns(
     -------
     approximation : NystromEigen
         The eigensystem.
+
+    See Also
+    --------
+    nystrom_approximation : The same from a matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import nystrom_from_columns
+    >>> K = np.ones((4, 4))
+    >>> bool(np.allclose(nystrom_from_columns(K[:, [2]], np.array([2])).toarray(), K))
+    True
     """
     n, n_columns = C.shape
     block = C[indices].astype(np.float64)

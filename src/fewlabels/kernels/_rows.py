@@ -125,6 +125,14 @@ def represent_rows(
     -------
     rows : KernelRows
         The rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.kernels import represent_rows
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> represent_rows(X, "linear").is_factor, represent_rows(X, "rbf").is_factor
+    (True, False)
     """
     if n_components is not None:
         features = NystromFeatures(

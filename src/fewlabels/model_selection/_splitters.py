@@ -21,6 +21,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import indexable
 
+from fewlabels._holes import hide_labels
 from fewlabels._labels import (
     UNLABELED,
     encode_labels,
@@ -28,7 +29,6 @@ from fewlabels._labels import (
     unlabeled_mask,
 )
 from fewlabels._sklearn import safe_indexing
-from fewlabels.datasets import hide_labels
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -223,7 +223,7 @@ class LabeledKFold(LabelSplitter):
     In a search, `y` stays as it is:
 
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from fewlabels._holes import hide_labels, make_moons
     >>> from fewlabels.semi_supervised import RLSClassifier
     >>> X, y_true = make_moons(200, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=20, random_state=0)
@@ -537,7 +537,7 @@ class TrainOnAll(LabelSplitter):
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from fewlabels._holes import hide_labels, make_moons
     >>> from fewlabels.model_selection import TrainOnAll, loo_neg_squared_error
     >>> from fewlabels.semi_supervised import RLSClassifier
     >>> X, y_true = make_moons(200, noise=0.1, random_state=0)

@@ -51,7 +51,12 @@ from fewlabels.optimize._majorize import (
     quadratic_majorizer,
     sparse_generalized_eigenvector,
 )
-from fewlabels.optimize._penalties import ElasticNetPenalty, L1Penalty, L2Penalty
+from fewlabels.optimize._penalties import (
+    ElasticNetPenalty,
+    L1Penalty,
+    L2Penalty,
+    soft_threshold,
+)
 from fewlabels.optimize._problems import (
     CompositeProblem,
     FiniteSumProblem,
@@ -103,6 +108,7 @@ __all__ = [
     "sag_minimize",
     "saga_minimize",
     "sgd_minimize",
+    "soft_threshold",
     "sparse_generalized_eigenvector",
     "svrg_minimize",
     "total_variation",

@@ -22,6 +22,13 @@ def soft_threshold(v: NDArray[Any], t: float | NDArray[Any]) -> NDArray[Any]:
     -------
     shrunk : ndarray
         The sign of v times the larger of abs(v) - t and 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.optimize import soft_threshold
+    >>> soft_threshold(np.array([-3.0, 0.5, 2.0]), 1.0)
+    array([-2.,  0.,  1.])
     """
     # Exact where v is beyond the threshold, and exactly zero within.
     return v - np.clip(v, -t, t)

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from fewlabels.partition._balance import check_balance
 from fewlabels.partition._bounds import certify, lower_bound
 from fewlabels.partition._branch import branch_and_bound
 from fewlabels.partition._exact import (
@@ -12,13 +13,16 @@ from fewlabels.partition._exact import (
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._search import evolve, local_search, tabu_search
-from fewlabels.partition._solve import solve
+from fewlabels.partition._solve import HEURISTICS, SOLVERS, solve
 
 __all__ = [
+    "HEURISTICS",
+    "SOLVERS",
     "PartitionProblem",
     "PartitionResult",
     "branch_and_bound",
     "certify",
+    "check_balance",
     "count_zonotope_vertices",
     "enumerate_zonotope_vertices",
     "evolve",

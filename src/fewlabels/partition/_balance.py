@@ -42,6 +42,12 @@ def check_balance(balance: ArrayLike, n_classes: int) -> NDArray[np.float64]:
     -------
     shares : ndarray of shape (n_classes,)
         The shares.
+
+    Examples
+    --------
+    >>> from fewlabels.partition import check_balance
+    >>> check_balance(0.25, 2)
+    array([0.75, 0.25])
     """
     shares = np.asarray(balance, dtype=np.float64)
     if shares.ndim == 0:

@@ -4,16 +4,16 @@
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fewlabels._classifier import PartialLabelClassifier, as_decision
-from fewlabels._labels import decide
+from fewlabels._classifier import PartialLabelClassifier
+from fewlabels._labels import Labels, decide
 from fewlabels._linalg import FLOATS
-from fewlabels.kernels._functions import is_precomputed
-
-__all__ = ["KernelClassifier", "PartialLabelClassifier", "as_decision"]
+from fewlabels.kernels import is_precomputed
+from fewlabels.partition import check_balance
 
 
 class KernelClassifier(PartialLabelClassifier):
@@ -63,3 +63,39 @@ class KernelClassifier(PartialLabelClassifier):
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         tags.input_tags.sparse = True
         return tags
+
+
+def class_shares(balance: Any, labels: Labels) -> NDArray[np.float64] | None:
+    """Shares of the classes among the unlabelled rows, in the order of the classes.
+
+    Parameters
+    ----------
+    balance : float, array-like, dict, None or False
+        See :class:`S2RLSClassifier`.
+    labels : Labels
+        The labels, from which None estimates the shares.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_classes,) or None
+        The shares; None for no bounds.
+    """
+    k = labels.classes.size
+    if isinstance(balance, bool | np.bool_):
+        if balance:
+            raise ValueError("balance=True is unknown; use None, False or shares.")
+        return None
+    if balance is None or k == 1:
+        counts = np.bincount(labels.codes[labels.labeled], minlength=k)
+        return counts / counts.sum()
+    if hasattr(balance, "to_dict"):  # a pandas Series: its index names the classes
+        balance = balance.to_dict()
+    if isinstance(balance, dict):
+        classes = labels.classes.tolist()
+        if set(balance) != set(classes):
+            raise ValueError(
+                f"balance names the classes {sorted(balance, key=str)}, but the labels "
+                f"hold {classes}: give the share of every class."
+            )
+        balance = [balance[c] for c in classes]
+    return check_balance(balance, k)

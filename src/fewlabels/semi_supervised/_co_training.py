@@ -2,7 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -16,12 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Tags, check_random_state, resample
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._classifier import PartialLabelClassifier, accepts_sparse, fitted
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
 from fewlabels._linalg import FLOATS
-from fewlabels._models import fitted
+from fewlabels._rows import view_columns
 from fewlabels._sklearn import HasMethods, Interval, StrOptions, fit_context
-from fewlabels.semi_supervised._base import PartialLabelClassifier
-from fewlabels.semi_supervised._wrappers import accepts_sparse
 
 MAX_SEED = np.iinfo(np.int32).max
 
@@ -36,55 +34,6 @@ def _probabilities(model: Any, X: Any, n_classes: int) -> NDArray[np.float64]:
     P = np.zeros((X.shape[0], n_classes))
     P[:, model.classes_] = model.predict_proba(X)
     return P
-
-
-def view_columns(
-    views: Any, n_features: int, names: Sequence[str] | NDArray[Any] = ()
-) -> list[NDArray[np.intp]]:
-    """Column indices of two views.
-
-    Parameters
-    ----------
-    views : pair of column selections or None
-        Lists of indices or of names, boolean masks or slices; None for the two halves.
-    n_features : int
-        Number of columns.
-    names : sequence of str, default=()
-        Their names.
-
-    Returns
-    -------
-    columns : list of two ndarrays
-        The indices.
-    """
-    every = np.arange(n_features)
-    if views is None:
-        return np.array_split(every, 2)
-    if len(views) != 2:
-        raise ValueError(
-            f"views must be a pair of column selections, got {len(views)}."
-        )
-    places = {name: i for i, name in enumerate(names)}
-    columns = []
-    for view in views:
-        if isinstance(view, Sequence) and any(isinstance(v, str) for v in view):
-            unknown = [v for v in view if v not in places]
-            if unknown:
-                raise ValueError(
-                    f"views names the columns {unknown}, which X does not have."
-                )
-            view = [places[v] for v in view]
-        try:
-            selected = every[view if isinstance(view, slice) else np.asarray(view)]
-        except IndexError as error:
-            raise ValueError(
-                f"views selects columns that X does not have ({error}): X has "
-                f"{n_features}."
-            ) from error
-        if selected.size == 0:
-            raise ValueError("views holds an empty selection of columns.")
-        columns.append(selected)
-    return columns
 
 
 class _Committee(PartialLabelClassifier):

@@ -21,14 +21,16 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import Labels
 from fewlabels._linalg import FLOATS, conjugate_gradients
 from fewlabels._sklearn import HasMethods, Interval, StrOptions
 from fewlabels.exceptions import DisconnectedGraphWarning, warn_ignored
-from fewlabels.graphs import SimilarityGraphTransformer
-from fewlabels.graphs._laplacian import check_weights
-from fewlabels.graphs._weights import WEIGHT_CONSTRAINTS
-from fewlabels.semi_supervised._base import PartialLabelClassifier
+from fewlabels.graphs import (
+    WEIGHT_CONSTRAINTS,
+    SimilarityGraphTransformer,
+    check_weights,
+)
 
 # Rows up to which a direct solve is always cheap enough.
 DIRECT_ROWS = 5000

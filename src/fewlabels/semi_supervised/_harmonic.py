@@ -21,6 +21,7 @@ from fewlabels._labels import (
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.graphs import connectivity, warn_unreached
+from fewlabels.semi_supervised._base import class_shares
 from fewlabels.semi_supervised._graph_base import (
     DEFAULT_NEIGHBORS,
     GRAPH_CONSTRAINTS,
@@ -33,7 +34,6 @@ from fewlabels.semi_supervised._graph_base import (
     one_hot,
     solve_grounded,
 )
-from fewlabels.semi_supervised._s2rls import class_shares
 
 SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
     "solver": [StrOptions({"auto", "direct", "cg"})],

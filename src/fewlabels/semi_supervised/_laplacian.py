@@ -10,13 +10,13 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._classifier import as_decision
 from fewlabels._labels import (
     encode_targets,
     validate_partial_targets,
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import StrOptions, fit_context
-from fewlabels.semi_supervised._base import as_decision
 from fewlabels.semi_supervised._laplacian_base import (
     LAPLACIAN_CONSTRAINTS,
     LaplacianClassifier,

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from fewlabels._classifier import as_decision
 from fewlabels._labels import (
     UNLABELED,
     Labels,
@@ -27,12 +28,22 @@ from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params, default_of, is_default
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
-from fewlabels.graphs import graph_laplacian, laplacian_power, warn_unreached
-from fewlabels.graphs._laplacian import LaplacianPower
-from fewlabels.graphs._similarity import GRAPH_CONSTRAINTS
-from fewlabels.kernels import GramOperator, Kernel, gram_operator, resolve_kernel
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
-from fewlabels.semi_supervised._base import KernelClassifier, as_decision
+from fewlabels.graphs import (
+    GRAPH_CONSTRAINTS,
+    LaplacianPower,
+    graph_laplacian,
+    laplacian_power,
+    warn_unreached,
+)
+from fewlabels.kernels import (
+    KERNEL_CONSTRAINTS,
+    GramOperator,
+    Kernel,
+    gram_operator,
+    is_precomputed,
+    resolve_kernel,
+)
+from fewlabels.semi_supervised._base import KernelClassifier
 from fewlabels.semi_supervised._laplacian_deformed import (
     LowRankFactor,
     factored,

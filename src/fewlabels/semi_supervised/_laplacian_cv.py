@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS
 
+from fewlabels._classifier import as_decision
 from fewlabels._labels import (
     Labels,
     decide,
@@ -30,12 +31,13 @@ from fewlabels.graphs import (
     warn_unreached,
 )
 from fewlabels.kernels import (
+    KERNEL_CONSTRAINTS,
     gamma_from_width,
+    is_precomputed,
     local_width,
     resolve_kernel,
 )
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
-from fewlabels.semi_supervised._base import KernelClassifier, as_decision
+from fewlabels.semi_supervised._base import KernelClassifier
 from fewlabels.semi_supervised._laplacian import LaplacianRLSClassifier
 from fewlabels.semi_supervised._laplacian_base import (
     LAPLACIAN_CONSTRAINTS,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from fewlabels._result import SolverResult
-from fewlabels.graphs._laplacian import LaplacianPower
+from fewlabels.graphs import LaplacianPower
 from fewlabels.kernels import GramOperator
 
 LOSSES = ("squared_hinge", "squared", "hinge")

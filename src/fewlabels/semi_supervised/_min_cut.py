@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import validate_partially_labeled
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import fit_context
 from fewlabels.graphs import warn_unreached
-from fewlabels.semi_supervised._base import PartialLabelClassifier
 from fewlabels.semi_supervised._graph_base import (
     DEFAULT_NEIGHBORS,
     GRAPH_CONSTRAINTS,

@@ -11,9 +11,9 @@ from scipy.special import log_softmax
 from sklearn.neighbors import KernelDensity
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
 from fewlabels._sklearn import Interval, StrOptions, fit_context
-from fewlabels.semi_supervised._base import PartialLabelClassifier
 
 
 class KernelNaiveBayes(PartialLabelClassifier):

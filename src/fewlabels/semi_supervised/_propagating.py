@@ -19,11 +19,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import validate_partially_labeled
 from fewlabels._linalg import FLOATS
+from fewlabels._rows import check_range, check_rows, is_euclidean
 from fewlabels._sklearn import StrOptions, fit_context
-from fewlabels.graphs._neighbors import _check_range, check_rows, is_euclidean
-from fewlabels.semi_supervised._base import PartialLabelClassifier
 
 # Features up to which a tree of boxes leaves most of the rows aside.
 TREE_FEATURES = 10
@@ -101,7 +101,7 @@ def minimum_spanning_forest(
         )
     fits = is_euclidean(metric, metric_params) and not issparse(X)
     if is_euclidean(metric, metric_params):
-        _check_range(X)
+        check_range(X)
     if algorithm == "auto":
         algorithm = "tree" if fits and X.shape[1] <= TREE_FEATURES else "prim"
     if algorithm not in ("tree", "prim"):

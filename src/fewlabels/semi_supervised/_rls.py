@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 
+from fewlabels._classifier import as_decision
 from fewlabels._labels import (
     UNLABELED,
     decide,
@@ -25,9 +26,8 @@ from fewlabels._sklearn import (
     check_sample_weight,
     fit_context,
 )
-from fewlabels.kernels import resolve_kernel
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
-from fewlabels.semi_supervised._base import KernelClassifier, as_decision
+from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, resolve_kernel
+from fewlabels.semi_supervised._base import KernelClassifier
 
 # The grid of the papers.
 LAM_GRID = 2.0 ** np.arange(-10, 11)

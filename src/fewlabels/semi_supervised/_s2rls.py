@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics.pairwise import KERNEL_PARAMS
 from sklearn.utils import check_random_state
 
+from fewlabels._classifier import as_decision
 from fewlabels._labels import (
     UNLABELED,
     Labels,
@@ -23,13 +24,15 @@ from fewlabels._labels import (
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.exceptions import warn_ignored
-from fewlabels.kernels import gamma_from_width, range_width
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS
-from fewlabels.kernels._rows import KernelRows, represent_rows
-from fewlabels.partition import PartitionProblem, solve
-from fewlabels.partition._balance import check_balance
-from fewlabels.partition._solve import SOLVERS
-from fewlabels.semi_supervised._base import KernelClassifier, as_decision
+from fewlabels.kernels import (
+    KERNEL_CONSTRAINTS,
+    KernelRows,
+    gamma_from_width,
+    range_width,
+    represent_rows,
+)
+from fewlabels.partition import SOLVERS, PartitionProblem, solve
+from fewlabels.semi_supervised._base import KernelClassifier, class_shares
 from fewlabels.semi_supervised._rls import LAM_GRID
 
 _CONSTRAINTS: dict[str, list[Any]] = {
@@ -648,39 +651,3 @@ def scaled_lam(rows: KernelRows) -> float:
     if spread <= 1e3 * np.finfo(rows.matrix.dtype).eps * abs(size):  # all equal
         spread = size if size > 0 else 1.0
     return LAM_SHARE * spread
-
-
-def class_shares(balance: Any, labels: Labels) -> NDArray[np.float64] | None:
-    """Shares of the classes among the unlabelled rows, in the order of the classes.
-
-    Parameters
-    ----------
-    balance : float, array-like, dict, None or False
-        See :class:`S2RLSClassifier`.
-    labels : Labels
-        The labels, from which None estimates the shares.
-
-    Returns
-    -------
-    shares : ndarray of shape (n_classes,) or None
-        The shares; None for no bounds.
-    """
-    k = labels.classes.size
-    if isinstance(balance, bool | np.bool_):
-        if balance:
-            raise ValueError("balance=True is unknown; use None, False or shares.")
-        return None
-    if balance is None or k == 1:
-        counts = np.bincount(labels.codes[labels.labeled], minlength=k)
-        return counts / counts.sum()
-    if hasattr(balance, "to_dict"):  # a pandas Series: its index names the classes
-        balance = balance.to_dict()
-    if isinstance(balance, dict):
-        classes = labels.classes.tolist()
-        if set(balance) != set(classes):
-            raise ValueError(
-                f"balance names the classes {sorted(balance, key=str)}, but the labels "
-                f"hold {classes}: give the share of every class."
-            )
-        balance = [balance[c] for c in classes]
-    return check_balance(balance, k)

@@ -12,24 +12,14 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.dummy import DummyClassifier
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._classifier import PartialLabelClassifier, accepts_sparse, fitted
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
 from fewlabels._linalg import FLOATS
-from fewlabels._models import fitted
 from fewlabels._sklearn import HasMethods, fit_context
-from fewlabels.semi_supervised._base import PartialLabelClassifier
-
-
-def accepts_sparse(*estimators: Any) -> bool:
-    """Whether all of the estimators that are given take sparse rows."""
-    return all(
-        get_tags(estimator).input_tags.sparse
-        for estimator in estimators
-        if estimator is not None
-    )
 
 
 def _predicts(method: str) -> Any:

@@ -23,8 +23,7 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context
-from fewlabels.kernels import resolve_kernel
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS
+from fewlabels.kernels import KERNEL_CONSTRAINTS, resolve_kernel
 from fewlabels.transfer._domains import (
     DomainClassifier,
     DomainTransformer,

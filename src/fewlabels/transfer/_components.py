@@ -12,10 +12,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._linalg import signed
 from fewlabels._sklearn import Interval, fit_context
-from fewlabels.graphs._eigen import signed
-from fewlabels.kernels import resolve_kernel
-from fewlabels.kernels._functions import KERNEL_CONSTRAINTS, is_precomputed
+from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, resolve_kernel
 from fewlabels.transfer._discrepancy import mean_difference
 from fewlabels.transfer._domains import DomainTransformer
 

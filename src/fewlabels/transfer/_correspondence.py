@@ -15,8 +15,8 @@ from sklearn.utils import Tags
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._linalg import signed
 from fewlabels._sklearn import Interval, StrOptions, fit_context
-from fewlabels.graphs._eigen import signed
 from fewlabels.transfer._domains import DomainTransformer
 from fewlabels.transfer._structure import fit_huber
 

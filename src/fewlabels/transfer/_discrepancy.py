@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 from sklearn.utils import check_array
 
+from fewlabels._linalg import signed
 from fewlabels.graphs import nearest_neighbors
-from fewlabels.graphs._eigen import signed
 from fewlabels.kernels import resolve_kernel
 from fewlabels.transfer._domains import check_sample_domain
 

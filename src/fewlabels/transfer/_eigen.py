@@ -13,10 +13,10 @@ from scipy.sparse.linalg import svds
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
+from fewlabels._classifier import fitted, outputs_of
 from fewlabels._labels import UNLABELED, Labels
-from fewlabels._models import fitted, outputs_of
+from fewlabels._linalg import signs
 from fewlabels._sklearn import HasMethods, Interval, StrOptions, fit_context
-from fewlabels.graphs._eigen import signs
 from fewlabels.transfer._domains import DomainClassifier
 
 # Up to this many feature and class nodes all singular vectors are computed.

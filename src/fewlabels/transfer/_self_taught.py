@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.extmath import row_norms
 
-from fewlabels._models import fitted, outputs_of
+from fewlabels._classifier import fitted, outputs_of
 from fewlabels._sklearn import HasMethods, Interval, fit_context
 from fewlabels.transfer._domains import DomainClassifier
 
