@@ -29,6 +29,7 @@ _SUBMODULES = (
     "regression",
     "reinforcement",
     "semi_supervised",
+    "studio",
     "tabular",
     "tensor",
     "transfer",

@@ -14,12 +14,14 @@ from fewlabels.tabular._jobs import (
     suggest_rows,
 )
 from fewlabels.tabular._models import TableModel, load_model, save_model
+from fewlabels.tabular._pictures import positions
 from fewlabels.tabular._report import (
     cluster_report,
     label_report,
     prediction_report,
 )
 from fewlabels.tabular._table import Table
+from fewlabels.tabular._targets import TargetColumn, read_target, revealing_columns
 from fewlabels.tabular._transformer import TableTransformer
 
 __all__ = [
@@ -31,14 +33,18 @@ __all__ = [
     "TableError",
     "TableModel",
     "TableTransformer",
+    "TargetColumn",
     "cluster_report",
     "cluster_table",
     "describe_columns",
     "label_report",
     "label_table",
     "load_model",
+    "positions",
     "prediction_report",
     "read_table",
+    "read_target",
+    "revealing_columns",
     "save_model",
     "suggest_rows",
     "write_table",

@@ -84,6 +84,14 @@ def positions(features: Any, random_state: int) -> tuple[NDArray[Any], str]:
         In the unit square.
     method : str
         How it was done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.tabular import positions
+    >>> plane, method = positions(np.eye(4), 0)
+    >>> plane.shape, method
+    ((4, 2), 'principal components')
     """
     n_rows, n_features = features.shape
     if issparse(features):

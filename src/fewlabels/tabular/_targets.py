@@ -42,6 +42,13 @@ class TargetColumn:
         Every class as it stands in the table: text, a number or a truth value.
     notes : list of str
         What the owner of the table should know.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import Table, TargetColumn, read_target
+    >>> target = read_target(Table.from_frame({"kind": ["a", None, "a"]}), "kind")
+    >>> isinstance(target, TargetColumn), target.class_counts
+    (True, {'a': 2})
     """
 
     name: str
@@ -85,6 +92,13 @@ def read_target(table: Table, name: str, markers: Sequence[Any] = ()) -> TargetC
     ------
     TableError
         If the column holds a quantity instead of classes.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import Table, read_target
+    >>> table = Table.from_frame({"size": [1, 2, 3], "kind": ["a", "?", "b"]})
+    >>> read_target(table, "kind", markers=["?"]).given
+    array([ True, False,  True])
     """
     column = table.columns[table.index(name, "target")]
     marked = {text_of(marker) for marker in markers}
@@ -190,6 +204,14 @@ def revealing_columns(table: Table, target: TargetColumn) -> dict[str, str]:
     -------
     columns : dict of str to str
         Their names, each with the reason.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import Table, read_target, revealing_columns
+    >>> data = {"size": [1, 2, 3], "by": ["Ann", None, "Bo"], "kind": ["a", None, "b"]}
+    >>> table = Table.from_frame(data)
+    >>> revealing_columns(table, read_target(table, "kind"))
+    {'by': 'it has values exactly where there are labels'}
     """
     found = {}
     given = target.given

@@ -1,0 +1,396 @@
+"""What is learned while somebody labels: guesses, the next questions, errors, a map.
+
+It runs in a process of its own, see :mod:`fewlabels.studio._worker`, and knows nothing
+of pages. Labels come as ``{row: class}``, answers are plain values and arrays.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import copy
+import math
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.decomposition import TruncatedSVD
+from sklearn.neighbors import NearestNeighbors
+
+from fewlabels.active import ClusterCoverage, FewLabelsSampling, margin
+from fewlabels.automatic import FewLabelsClassifier
+from fewlabels.tabular import (
+    Table,
+    TableTransformer,
+    label_report,
+    label_table,
+    positions,
+    revealing_columns,
+    save_model,
+    write_table,
+)
+from fewlabels.tabular import TargetColumn as Target
+
+# Beyond so many rows the smaller bank is used: a refit must keep pace with a person.
+FAST_ROWS = 5_000
+# Rows among which typical ones are looked for.
+COVER_ROWS = 3_000
+# Least certain rows that are compared when the next questions are chosen.
+POOL = 400
+QUESTIONS = 12
+# Guesses that are kept for a row, the most probable first.
+N_GUESSES = 3
+# Rows that t-SNE places; all others lie between their neighbours among these.
+MAP_ROWS = 2_500
+# Rows of a group are labelled together: so many in the mean, and so many groups.
+GROUP_SIZE, MAX_GROUPS = 40, 150
+# Until so many labels, typical rows alternate with rows that the model asks for.
+EXPLORED = 20
+# A label is suspicious where other labels give it less than this, and another class
+# more than that.
+DOUBTED, INSISTED = 0.1, 0.6
+FOLDS = 5
+
+Tell = Callable[[float, str], None]
+
+
+@dataclass
+class Options:
+    """What the command line says about columns and learning."""
+
+    target: str
+    ignore: Sequence[str] = ()
+    text: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    bank: str = "auto"
+    seed: int = 0
+
+    @property
+    def kinds(self) -> dict[str, list[str]]:
+        """Columns whose kind is known."""
+        names = ("ignore", "text", "categorical", "numeric")
+        return {name: list(getattr(self, name)) for name in names}
+
+
+@dataclass
+class Guesses:
+    """What the model takes all rows for.
+
+    Attributes
+    ----------
+    classes : list of str
+        The classes.
+    codes : ndarray of int16 of shape (n_rows, n_guesses)
+        Most probable classes first.
+    shares : ndarray of float32 of shape (n_rows, n_guesses)
+        Their probabilities.
+    """
+
+    classes: list[str]
+    codes: NDArray[np.int16]
+    shares: NDArray[np.float32]
+
+
+@dataclass
+class Engine:
+    """The model beneath a labelling session.
+
+    Attributes
+    ----------
+    table : Table
+        The table.
+    given : Target
+        The labels that it has.
+    options : Options
+        How to read columns.
+    """
+
+    table: Table
+    given: Target
+    options: Options
+    notes: list[str] = field(default_factory=list)
+
+    # -- once ---------------------------------------------------------------------
+
+    def encode(self) -> None:
+        """Turn columns into features."""
+        kinds = self.options.kinds
+        named = {name for names in kinds.values() for name in names}
+        revealing = revealing_columns(self.table, self.given)
+        kinds["ignore"] += [name for name in revealing if name not in named]
+        for name in kinds["ignore"]:
+            if name in revealing:
+                self.notes.append(f"Column {name!r} is left out: {revealing[name]}.")
+        self.kinds = kinds
+        transformer = TableTransformer(
+            ignore=kinds["ignore"],
+            text=kinds["text"],
+            categorical=kinds["categorical"],
+            numeric=kinds["numeric"],
+            random_state=self.options.seed,
+        )
+        rows = self.table.without([self.options.target])
+        self.features = transformer.fit_transform(rows)
+        if not issparse(self.features):
+            self.features = self.features.astype(np.float32)
+
+    def build(self, tell: Tell) -> None:
+        """Build the bank of kernels, which needs no labels."""
+        bank = self.options.bank
+        if bank == "auto":
+            bank = "fast" if self.table.n_rows > FAST_ROWS else "default"
+        self.model = FewLabelsClassifier(
+            bank=bank,
+            scale="unit" if issparse(self.features) else "none",
+            progress=lambda share: tell(share, "learning"),
+            random_state=self.options.seed,
+        )
+        # The bank depends on rows alone; any label will do until there are some.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            self.model.fit(self.features, self._y({0: "?"}))
+        self.model.progress = False
+        self._sampling = FewLabelsSampling(
+            max_candidates=POOL, max_rows=1000, random_state=self.options.seed
+        )
+
+    def layout(self) -> tuple[NDArray[np.float32], str]:
+        """Place all rows in the unit square."""
+        n = self.table.n_rows
+        rng = np.random.default_rng(self.options.seed)
+        dense = self._dense()
+        if n <= MAP_ROWS:
+            plane, method = positions(dense, self.options.seed)
+            return plane.astype(np.float32), method
+        sample = np.sort(rng.choice(n, MAP_ROWS, replace=False))
+        placed, method = positions(dense[sample], self.options.seed)
+        near = NearestNeighbors(n_neighbors=3).fit(dense[sample])
+        distances, found = near.kneighbors(dense)
+        weights = 1 / (distances + 1e-6 + 0.05 * distances.mean())
+        weights /= weights.sum(axis=1, keepdims=True)
+        plane = np.einsum("nk,nkd->nd", weights, placed[found])
+        plane += rng.normal(scale=0.004, size=plane.shape)
+        plane[sample] = placed
+        return np.clip(plane, 0, 1).astype(np.float32), method
+
+    def groups(self) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Group rows that are alike, with the distance to the centre of the group."""
+        dense = self._dense()
+        k = int(np.clip(self.table.n_rows // GROUP_SIZE, 1, MAX_GROUPS))
+        kmeans = MiniBatchKMeans(k, n_init=1, random_state=self.options.seed)
+        distances = kmeans.fit_transform(dense)
+        codes = kmeans.labels_
+        own = distances[np.arange(codes.size), codes]
+        return codes.astype(np.int32), own.astype(np.float32)
+
+    def _dense(self) -> NDArray[Any]:
+        """Features as a dense array of few columns."""
+        if not issparse(self.features) and self.features.shape[1] <= 100:
+            return self.features
+        size = min(50, *(side - 1 for side in self.features.shape))
+        if size < 1:
+            return np.asarray(
+                self.features.toarray() if issparse(self.features) else self.features
+            )
+        svd = TruncatedSVD(size, random_state=self.options.seed)
+        return svd.fit_transform(self.features)
+
+    # -- after every label --------------------------------------------------------
+
+    def cover(self, labels: Mapping[int, str], banned: set[int]) -> list[int]:
+        """Choose typical rows of groups that have no label yet."""
+        rng = np.random.default_rng(self.options.seed)
+        n = self.table.n_rows
+        known = np.array(sorted(labels), dtype=np.intp)
+        known = rng.permutation(known)[: COVER_ROWS // 2]
+        rest = np.setdiff1d(np.arange(n), [*labels, *banned])
+        if not rest.size:
+            return []
+        if rest.size > COVER_ROWS - known.size:
+            rest = rng.choice(rest, COVER_ROWS - known.size, replace=False)
+        rows = np.sort(np.concatenate([known, rest]))
+        y = np.where(np.isin(rows, known), 0, -1)
+        strategy = ClusterCoverage(
+            min(known.size + QUESTIONS, rows.size), random_state=self.options.seed
+        )
+        found = strategy.query(
+            self.features[rows], y, n_queries=min(QUESTIONS, rest.size)
+        )
+        return rows[found.indices].tolist()
+
+    def learn(self, labels: Mapping[int, str], *, judge: bool) -> Guesses | None:
+        """Learn the labels; None where there are fewer than two classes."""
+        self._labels = dict(labels)
+        if len(set(labels.values())) < 2:
+            return None
+        self.model.refit_labels(self._y(labels), judge=judge)
+        self._p = self.model.predict_proba(self.features)
+        classes = [str(c) for c in self.model.classes_]
+        codes = np.argsort(-self._p, axis=1, kind="stable")[:, :N_GUESSES]
+        shares = np.take_along_axis(self._p, codes, axis=1)
+        return Guesses(classes, codes.astype(np.int16), shares.astype(np.float32))
+
+    def questions(self, banned: set[int]) -> list[int]:
+        """Choose the rows that the model would learn most from."""
+        rest = np.setdiff1d(np.arange(self.table.n_rows), [*self._labels, *banned])
+        if not rest.size:
+            return []
+        doubt = margin(self._p[rest])
+        pool = rest[np.argsort(-doubt, kind="stable")[:POOL]]
+        return self._sampling.query(
+            self.features,
+            self._y(self._labels),
+            n_queries=min(QUESTIONS, pool.size),
+            model=self.model,
+            candidates=np.sort(pool),
+        ).indices.tolist()
+
+    def next_rows(self, labels: Mapping[int, str], banned: set[int]) -> list[int]:
+        """Choose the next questions: to cover the table first, then to learn most."""
+        if len(set(labels.values())) < 2:
+            return self.cover(labels, banned)
+        asked = self.questions(banned)
+        if len(labels) >= EXPLORED:
+            return asked
+        # Classes that nobody has met yet are found by typical rows only.
+        typical = self.cover(labels, banned)
+        pairs = zip(asked, typical, strict=False)
+        mixed = [row for pair in pairs for row in pair]
+        return list(dict.fromkeys([*mixed, *asked, *typical]))[:QUESTIONS]
+
+    def judgement(self) -> dict[str, Any]:
+        """Say what the labels are worth."""
+        open_rows = np.ones(self.table.n_rows, dtype=bool)
+        open_rows[list(self._labels)] = False
+        counts = Counter(self._labels.values())
+        guess, sure = self._p.argmax(axis=1), self._p.max(axis=1)
+        per_class = []
+        for code, name in enumerate(self.model.classes_):
+            rows = open_rows & (guess == code)
+            wrong = float(1 - sure[rows].mean()) if rows.any() else math.nan
+            per_class.append(
+                {
+                    "name": str(name),
+                    "given": counts[str(name)],
+                    "predicted": int(rows.sum()),
+                    "wrong": wrong,
+                }
+            )
+        model = self.model
+        return {
+            "labels": len(self._labels),
+            "error": _estimate(model.expected_error_),
+            "baseline": _estimate(model.baseline_error_),
+            "gain": _estimate(model.gain_),
+            "classes": per_class,
+        }
+
+    def suspects(self) -> list[dict[str, Any]]:
+        """Find labels that all other labels speak against."""
+        rows = np.array(sorted(self._labels), dtype=np.intp)
+        names = np.array([self._labels[row] for row in rows], dtype=object)
+        counts = Counter(names)
+        if rows.size < 2 * FOLDS or len(counts) < 2:
+            return []
+        rng = np.random.default_rng(self.options.seed)
+        fold = rng.permutation(rows.size) % FOLDS
+        found: list[dict[str, Any]] = []
+        other = copy.copy(self.model)  # the bank is shared, and stays as it is
+        for k in range(FOLDS):
+            kept = {
+                int(r): n
+                for r, n in zip(rows[fold != k], names[fold != k], strict=True)
+            }
+            if len(set(kept.values())) < 2:
+                continue
+            other.refit_labels(self._y(kept), judge=False)
+            held = rows[fold == k]
+            p = other.predict_proba(self.features[held])
+            known = {str(c): place for place, c in enumerate(other.classes_)}
+            for row, shares in zip(held, p, strict=True):
+                own = self._labels[int(row)]
+                if counts[own] < 3 or own not in known:
+                    continue
+                best = int(shares.argmax())
+                if shares[known[own]] < DOUBTED and shares[best] > INSISTED:
+                    found.append(
+                        {
+                            "row": int(row),
+                            "label": own,
+                            "likely": str(other.classes_[best]),
+                            "confidence": float(shares[best]),
+                        }
+                    )
+        return sorted(found, key=lambda s: -s["confidence"])[:20]
+
+    # -- in the end ---------------------------------------------------------------
+
+    def export(
+        self, what: str, labels: Mapping[int, str], tell: Tell, typed: str
+    ) -> bytes:
+        """Make the labelled table, the model or the report, as the commands do."""
+        target = self.options.target
+        values = dict(self.given.values)
+        column = np.full(self.table.n_rows, None, dtype=object)
+        for row, text in labels.items():
+            column[row] = values.setdefault(text, _like(text, self.given.values))
+        columns = dict(zip(self.table.names, self.table.columns, strict=True))
+        columns[target] = column
+        merged = Table.from_frame(columns, self.table.source)
+        kinds = copy.deepcopy(self.kinds)
+        known = {name for names in kinds.values() for name in names} | {target}
+        kinds["categorical"] += sorted(self.table.categorical - known)
+        labelled = label_table(
+            merged,
+            target,
+            bank=self.options.bank,
+            random_state=self.options.seed,
+            progress=tell,
+            **kinds,
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            suffix = "".join(Path(self.table.source).suffixes[-2:])
+            path = Path(folder, "out" + (suffix or ".csv"))
+            match what:
+                case "table":
+                    write_table(self.table, path, labelled.new_columns())
+                case "model":
+                    save_model(labelled.model, path)
+                case _:
+                    page = label_report(
+                        labelled, command=typed, random_state=self.options.seed
+                    )
+                    path.write_bytes(page.encode("utf-8", "xmlcharrefreplace"))
+            return path.read_bytes()
+
+    def _y(self, labels: Mapping[int, str]) -> NDArray[Any]:
+        y = np.full(self.table.n_rows, None, dtype=object)
+        for row, name in labels.items():
+            y[row] = name
+        return y
+
+
+def _like(text: str, values: Mapping[str, Any]) -> Any:
+    """Take a new class for a number where all others are."""
+    if values and all(type(v) is int for v in values.values()):
+        try:
+            return int(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _estimate(error: Any) -> dict[str, Any]:
+    return {
+        "value": None if not error.is_known else float(error.value),
+        "low": float(error.low),
+        "high": float(error.high),
+        "note": error.note,
+    }

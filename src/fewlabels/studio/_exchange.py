@@ -1,0 +1,313 @@
+"""Labels from elsewhere and for elsewhere: spreadsheets, journals, Label Studio."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fewlabels.studio._store import cell_text
+from fewlabels.tabular import Table, TableError, read_table
+
+# Columns that Label Studio adds to its CSV and JSON_MIN, and that `fewlabels ask` adds.
+_ADDED = frozenset(
+    {
+        "annotation_id",
+        "annotator",
+        "created_at",
+        "updated_at",
+        "lead_time",
+        "id",
+        "rank",
+        "row",
+        "guess",
+        "confidence",
+        "source",
+        "time",
+    }
+)
+_LABEL_COLUMNS = ("label", "choice", "choices", "class", "category", "sentiment")
+
+
+@dataclass
+class Imported:
+    """Labels that found their rows.
+
+    Attributes
+    ----------
+    labels : dict of int to str
+        Class of every row, counted from 0.
+    problems : list of str
+        Labels that found none, and why.
+    """
+
+    labels: dict[int, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A label, with what is known of its row."""
+
+    where: str
+    label: str
+    number: int | None
+    cells: Mapping[str, str]
+
+
+def import_labels(
+    data: bytes,
+    name: str,
+    table: Table,
+    target: str,
+    *,
+    label_column: str | None = None,
+    on: str | None = None,
+) -> Imported:
+    """Find the rows that labels from elsewhere belong to.
+
+    Parameters
+    ----------
+    data : bytes
+        The file: a table such as ``fewlabels ask -o`` writes, or JSON, JSON_MIN or CSV
+        of Label Studio.
+    name : str
+        Its name.
+    table : Table
+        The table that was labelled.
+    target : str
+        The label column.
+    label_column : str, default=None
+        Where the labels are; `target`, or what it is likely to be, when None.
+    on : str, default=None
+        A column whose values name the rows. When None, rows are found by their number
+        and content, or by content alone.
+
+    Returns
+    -------
+    imported : Imported
+        Labels by row.
+
+    Raises
+    ------
+    TableError
+        If the file holds no labels.
+    """
+    head = data.lstrip(b"\xef\xbb\xbf \r\n\t")[:1]
+    if head == b"[":
+        records = list(_label_studio(data, name, label_column or target))
+    else:
+        records = list(_from_table(data, name, target, label_column))
+    if not records:
+        raise TableError(f"{name} has no row with a label.")
+    return _matched(records, table, target, on)
+
+
+def _label_studio(data: bytes, name: str, target: str) -> Iterator[_Record]:
+    """Read JSON or JSON_MIN of Label Studio."""
+    try:
+        tasks = json.loads(data)
+    except ValueError as error:
+        raise TableError(f"{name} is not JSON: {error}.") from None
+    for k, task in enumerate(tasks, start=1):
+        if not isinstance(task, dict):
+            raise TableError(f"{name}: entry {k} is no task of Label Studio.")
+        if "annotations" in task or "completions" in task:
+            cells = task.get("data") or {}
+            given = task.get("annotations") or task.get("completions") or []
+            votes = Counter(
+                choice for a in given if (choice := _choice(a, target)) is not None
+            )
+            label = votes.most_common(1)[0][0] if votes else None
+        else:
+            cells = task
+            label = _first(task.get(_label_column(list(task), target)))
+        if label:
+            texts = {str(c): cell_text(v) for c, v in cells.items()}
+            yield _Record(f"entry {k}", label, _number(texts), texts)
+
+
+def _choice(annotation: dict[str, Any], target: str) -> str | None:
+    """Find the class in an annotation; a result of the target's name comes first."""
+    if annotation.get("was_cancelled"):
+        return None
+    results = [
+        r for r in annotation.get("result", []) if "choices" in r.get("value", {})
+    ]
+    results.sort(key=lambda r: r.get("from_name") != target)
+    return _first(results[0]["value"]["choices"]) if results else None
+
+
+def _first(value: Any) -> str | None:
+    if isinstance(value, dict):
+        value = value.get("choices")
+    if isinstance(value, list):
+        value = value[0] if value else None
+    return None if value is None else cell_text(value).strip() or None
+
+
+def _label_column(names: Sequence[str], target: str) -> str | None:
+    """Find the column of labels by its name."""
+    folded = {name.casefold(): name for name in names}
+    for wanted in (target, *_LABEL_COLUMNS):
+        if wanted.casefold() in folded:
+            return folded[wanted.casefold()]
+    return None
+
+
+def _from_table(
+    data: bytes, name: str, target: str, label_column: str | None
+) -> Iterator[_Record]:
+    file = io.BytesIO(data)
+    file.name = name
+    labels = read_table(file)
+    column = label_column or _label_column(labels.names, target)
+    if column is None or column not in labels.names:
+        raise TableError(
+            f"{name} has no column {column or target!r} of labels: name it with "
+            f"--labels-in. Its columns are {', '.join(map(repr, labels.names))}."
+        )
+    names = [n for n in labels.names if n != column]
+    for k in range(labels.n_rows):
+        label = cell_text(labels[column][k]).strip()
+        if label.startswith(("{", "[")):  # choices of Label Studio, as JSON
+            try:
+                label = _first(json.loads(label)) or ""
+            except ValueError:
+                pass
+        if label:
+            cells = {n: cell_text(labels[n][k]) for n in names}
+            yield _Record(f"row {k + 1}", label, _number(cells), cells)
+
+
+def _number(cells: Mapping[str, str]) -> int | None:
+    text = cells.get("row", "").strip()
+    return int(text) if text.isdigit() and int(text) > 0 else None
+
+
+def _same(text: str) -> str:
+    """Write cells alike that only look different: 1, 1.0 and ' 1'."""
+    text = text.strip()
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text
+
+
+def _matched(
+    records: Sequence[_Record], table: Table, target: str, on: str | None
+) -> Imported:
+    found = Imported()
+    shared = [
+        n for n in table.names if n != target and all(n in r.cells for r in records)
+    ]
+    if on is not None:
+        if on not in table.names or any(on not in r.cells for r in records):
+            raise TableError(f"Not both tables have a column {on!r} to join them on.")
+        shared = [on]
+    own = [n for n in shared if n not in _ADDED] or shared
+    texts = [[_same(cell_text(v)) for v in table[n]] for n in own]
+    keys = list(zip(*texts, strict=True)) if own else []
+    places: dict[tuple[str, ...], list[int]] = {}
+    for row, key in enumerate(keys):
+        places.setdefault(key, []).append(row)
+    for record in records:
+        key = tuple(_same(record.cells[n]) for n in own)
+        rows = places.get(key, []) if own else []
+        numbered = (record.number or 0) - 1
+        if on is None and 0 <= numbered < table.n_rows:
+            if not own or numbered in rows:
+                rows = [numbered]
+        if not rows:
+            found.problems.append(
+                f"{record.where} ({record.label!r}): no row of the table is like it."
+            )
+        for place in rows:
+            before = found.labels.setdefault(place, record.label)
+            if before != record.label:
+                found.problems.append(
+                    f"{record.where}: row {place + 1} is {record.label!r} here and "
+                    f"{before!r} above; the first is taken."
+                )
+    return found
+
+
+def export_labels(what: str, table: Table, session: Any) -> bytes:
+    """Write the labels for other programs.
+
+    Parameters
+    ----------
+    what : {"labels", "label-studio", "label-studio-csv"}
+        The format.
+    table : Table
+        The table.
+    session : Session
+        Labels and guesses.
+
+    Returns
+    -------
+    data : bytes
+        The file.
+    """
+    target = session.about["target"]
+    names = [n for n in table.names if n != target]
+    columns = [table[n] for n in names]
+
+    def cells(row: int) -> dict[str, str]:
+        return {n: cell_text(c[row]) for n, c in zip(names, columns, strict=True)}
+
+    rows = sorted(session.labels)
+    if what == "label-studio":
+        tasks = [_task(row, cells(row), session) for row in range(table.n_rows)]
+        return json.dumps(tasks, ensure_ascii=False, indent=1).encode(
+            "utf-8", "replace"
+        )
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if what == "labels":
+        writer.writerow(["row", *names, target])
+        writer.writerows(
+            [row + 1, *cells(row).values(), session.labels[row]] for row in rows
+        )
+    else:
+        writer.writerow(["row", *names, "id", target, "annotation_id"])
+        writer.writerows(
+            [row + 1, *cells(row).values(), row + 1, session.labels[row], row + 1]
+            for row in rows
+        )
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def _task(row: int, cells: dict[str, str], session: Any) -> dict[str, Any]:
+    target = session.about["target"]
+
+    def result(label: str) -> list[dict[str, Any]]:
+        return [
+            {
+                "from_name": target,
+                "to_name": "row",
+                "type": "choices",
+                "value": {"choices": [label]},
+            }
+        ]
+
+    task: dict[str, Any] = {"id": row + 1, "data": {"row": row + 1, **cells}}
+    if row in session.labels:
+        task["annotations"] = [{"result": result(session.labels[row])}]
+        return task
+    task["annotations"] = []
+    guesses = session.guesses_of(row)
+    if guesses:
+        best = guesses[0]
+        task["predictions"] = [
+            {
+                "model_version": "fewlabels",
+                "score": best["share"],
+                "result": result(best["label"]),
+            }
+        ]
+    return task

@@ -1,0 +1,516 @@
+"""A labelling session: what is asked, what was answered, and what is known by now.
+
+No HTTP here, and nothing that takes long: the worker learns, the store keeps.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import math
+import time
+from asyncio import AbstractEventLoop, Future, Queue
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewlabels.studio._cards import Cards
+from fewlabels.studio._sketch import covering_rows
+from fewlabels.studio._store import Action, LabelStore
+
+# Seconds for which a row that one tab shows is not shown in another.
+RESERVED = 900.0
+GRID = 24
+FIRST = 24
+# Bits of a row on the map.
+LABELED, SKIPPED, SUSPECT = 1, 2, 4
+NO_CLASS = 65535
+
+
+class TakenError(Exception):
+    """A row was labelled elsewhere since it was shown."""
+
+
+class Session:
+    """Everything that the page asks for.
+
+    Parameters
+    ----------
+    cards : Cards
+        The rows.
+    store : LabelStore
+        The labels.
+    classes : sequence of str, default=()
+        Classes that are known beforehand, in the order of their keys.
+    about : dict
+        Name of the table, number of rows and target, for the page.
+    columns : sequence of ndarray
+        The table without its target, for the first questions.
+    seed : int, default=0
+        Seed of the first questions.
+    """
+
+    def __init__(
+        self,
+        cards: Cards,
+        store: LabelStore,
+        *,
+        classes: Sequence[str] = (),
+        about: dict[str, Any],
+        columns: Sequence[NDArray[Any]],
+        seed: int = 0,
+    ) -> None:
+        self.cards, self.store, self.about = cards, store, about
+        self.n_rows: int = about["rows"]
+        self.labels: dict[int, str] = {}
+        self.skipped: set[int] = set()
+        self._fixed_classes = list(classes)
+        self._known_classes: dict[str, None] = dict.fromkeys(classes)
+        self._sync(range(self.n_rows) if any(store.given) else store.touched())
+        self.version = 0
+        self.guesses: Any = None
+        self.guessed_version = -1
+        self.judgement: dict[str, Any] | None = None
+        self.suspects: list[dict[str, Any]] = []
+        self.plane: NDArray[np.float32] | None = None
+        self.plane_method = ""
+        self.groups: NDArray[np.int32] | None = None
+        self.notes: list[str] = []
+        self.status: dict[str, Any] = {"what": "starting", "share": 0.0}
+        self.failure = ""
+        self._depth: NDArray[np.float32] | None = None
+        self._shown: dict[str, tuple[int, float]] = {}
+        self._subscribers: list[Queue[dict[str, Any]]] = []
+        self._waiting: dict[int, Future[Any]] = {}
+        self._send: Callable[..., None] = lambda *message: None
+        done = {*self.labels, *self.skipped}
+        rest = np.array([r for r in range(self.n_rows) if r not in done], dtype=np.intp)
+        self.order = covering_rows(columns, rest, FIRST, seed) if rest.size else []
+        self.order_by = "cover"
+        self._spare = np.random.default_rng(seed).permutation(self.n_rows)
+        self._spare_at = 0
+
+    # -- labels -------------------------------------------------------------------
+
+    def _sync(self, rows: Iterable[int]) -> None:
+        """Bring labels of some rows up to date with the store."""
+        for row in rows:
+            action = self.store.current(row)
+            label = self.store.label_of(row)
+            self.labels.pop(row, None)
+            self.skipped.discard(row)
+            if label is not None:
+                self.labels[row] = label
+                self._known_classes.setdefault(label)
+            elif action is not None and action.do == "skip":
+                self.skipped.add(row)
+
+    @property
+    def classes(self) -> list[str]:
+        """Classes in the order of their keys; one that lost all labels is gone."""
+        used = set(self.labels.values())
+        kept = used.union(self._fixed_classes)
+        return [name for name in self._known_classes if name in kept]
+
+    def _changed(self, rows: Iterable[int]) -> None:
+        self._sync(rows)
+        self.version += 1
+        self._teach()
+        self.publish("labels", self.summary())
+
+    def _teach(self) -> None:
+        self._send("labels", self.version, dict(self.labels), set(self.skipped))
+
+    def act(
+        self,
+        do: str,
+        rows: Sequence[int],
+        label: str | None,
+        *,
+        how: str,
+        key: str,
+        seen: int | None = None,
+        check: bool = False,
+    ) -> Action:
+        """Save an action; `seen` is the last one that the page knew of, if to check."""
+        now = self.store.current(rows[0]) if check else None
+        if now is not None and now.number != seen and (not key or now.key != key):
+            raise TakenError(
+                f"Row {rows[0] + 1:,} was labelled elsewhere meanwhile"
+                + (f", as {now.label!r}." if now.label else ".")
+            )
+        action = self.store.act(do, rows, label, how=how, key=key)
+        self._changed(action.rows)
+        return action
+
+    def undo(self, key: str) -> Action | None:
+        """Take the last action back."""
+        action = self.store.undo(key)
+        if action is not None:
+            self._changed(action.rows)
+            self.order[:0] = [r for r in action.rows[:1] if r not in self.order]
+        return action
+
+    def settle(self, action: int, place: int, keep: bool) -> None:
+        """Decide a conflict."""
+        for conflict in list(self.store.conflicts):
+            if (conflict.action, conflict.place) == (action, place):
+                self.store.settle(conflict, keep)
+                if conflict.row is not None:
+                    self._changed([conflict.row])
+
+    def follow(self) -> None:
+        """Read what another process has written."""
+        if self.store.follow():
+            self._changed(self.store.touched())
+
+    # -- questions ----------------------------------------------------------------
+
+    def next_row(self, client: str) -> int | None:
+        """Choose the next question for a tab."""
+        now = time.monotonic()
+        others = {
+            row
+            for name, (row, since) in self._shown.items()
+            if name != client and now - since < RESERVED
+        }
+        row = next(
+            (r for r in self.order if self._is_open(r) and r not in others), None
+        )
+        if row is None:
+            row = self._spare_row(others)
+        if row is None:
+            self._shown.pop(client, None)
+        else:
+            self._shown[client] = (row, now)
+        return row
+
+    def _is_open(self, row: int) -> bool:
+        return row not in self.labels and row not in self.skipped
+
+    def _spare_row(self, others: set[int]) -> int | None:
+        """Any row without a label, where the questions have run out."""
+        while self._spare_at < self.n_rows:
+            if self._is_open(int(self._spare[self._spare_at])):
+                break
+            self._spare_at += 1
+        # An undone label may lie before that place.
+        for place in (*range(self._spare_at, self.n_rows), *range(self._spare_at)):
+            row = int(self._spare[place])
+            if self._is_open(row) and row not in others:
+                return row
+        return next((r for r in sorted(others) if self._is_open(r)), None)
+
+    def card(self, row: int) -> dict[str, Any]:
+        """Show a row."""
+        action = self.store.current(row)
+        return {
+            "row": row,
+            "cells": self.cards.cells(row),
+            "pictures": self.cards.pictures(row),
+            "pixels": self.cards.drawn(row),
+            "guesses": self.guesses_of(row),
+            "label": self.labels.get(row),
+            "skipped": row in self.skipped,
+            "given": self.store.given[row],
+            "seen": None if action is None else action.number,
+        }
+
+    def guesses_of(self, row: int) -> list[dict[str, Any]]:
+        """Say what the model takes a row for."""
+        if self.guesses is None:
+            return []
+        pairs = zip(self.guesses.codes[row], self.guesses.shares[row], strict=True)
+        return [
+            {"label": self.guesses.classes[c], "share": round(float(s), 4)}
+            for c, s in pairs
+        ]
+
+    def grid(self, after: int = 0) -> dict[str, Any]:
+        """Choose rows that are alike, and that the model takes for the same class."""
+        if self.groups is None or self._depth is None:
+            return {"ready": False, "cards": []}
+        open_rows = np.ones(self.n_rows, dtype=bool)
+        open_rows[[*self.labels, *self.skipped]] = False
+        rows = np.flatnonzero(open_rows)
+        if not rows.size:
+            return {"ready": True, "cards": [], "of": 0}
+        codes = np.zeros(rows.size, dtype=np.int64)
+        sure = np.ones(rows.size)
+        if self.guesses is not None:
+            codes = self.guesses.codes[rows, 0].astype(np.int64)
+            sure = self.guesses.shares[rows, 0].astype(float)
+        pairs = self.groups[rows].astype(np.int64) * 70_000 + codes
+        _, inverse, sizes = np.unique(pairs, return_inverse=True, return_counts=True)
+        # Groups in which much can be settled at once, the doubtful ones first.
+        doubt = np.bincount(inverse, weights=1.02 - sure) / sizes
+        value = np.minimum(sizes, GRID) * np.sqrt(doubt)
+        ranked = np.argsort(-value, kind="stable")
+        chosen = ranked[after % ranked.size]
+        members = rows[inverse == chosen]
+        members = members[np.argsort(self._depth[members], kind="stable")][:GRID]
+        return {
+            "ready": True,
+            "cards": [self.card(int(row)) for row in members],
+            "of": int(sizes[chosen]),
+            "groups": int(ranked.size),
+        }
+
+    # -- what the page shows ------------------------------------------------------
+
+    def summary(self) -> dict[str, Any]:
+        """Count labels, classes and conflicts."""
+        counts = Counter(self.labels.values())
+        return {
+            "version": self.version,
+            "labels": len(self.labels),
+            "skipped": len(self.skipped),
+            "classes": [{"name": c, "count": counts[c]} for c in self.classes],
+            "conflicts": len(self.store.conflicts),
+            "writes": self.store.writes,
+            "undoable": any(set(a.rows) - a.void for a in self.store.actions[-50:]),
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a page needs when it opens."""
+        notes = list(self.notes)
+        if self.store.moved:
+            notes.append(
+                f"The table has changed: {self.store.moved:,} labels were found again "
+                "by the content of their rows."
+            )
+        if self.store.damaged:
+            notes.append(
+                f"{self.store.damaged:,} damaged lines of {self.store.path.name} were "
+                "passed over; they were never confirmed."
+            )
+        return {
+            **self.about,
+            **self.summary(),
+            "columns": self.cards.names,
+            "store": self.store.path.name,
+            "holder": self.store.holder.get("pid"),
+            "notes": notes,
+            "status": self.status,
+            "failure": self.failure,
+            "quality": self.quality(),
+            "map": self.plane is not None,
+            "grid": self.groups is not None,
+        }
+
+    def quality(self) -> dict[str, Any]:
+        """Errors so far, and what more labels would do."""
+        curve = [
+            {k: e[k] for k in ("labels", "value", "low", "high")}
+            for e in self.store.errors
+        ]
+        judged = self.judgement
+        return {
+            "judgement": judged,
+            "curve": curve[-400:],
+            "outlook": outlook(curve, self.n_rows - len(self.labels)),
+            "suspects": [
+                s for s in self.suspects if self.labels.get(s["row"]) == s["label"]
+            ],
+            "seconds": self._seconds_per_label(),
+        }
+
+    def _seconds_per_label(self) -> float | None:
+        from datetime import datetime
+
+        times = [
+            datetime.fromisoformat(a.time).timestamp()
+            for a in self.store.actions[-40:]
+            if a.do == "label" and a.how == "card" and a.time
+        ]
+        gaps = [b - a for a, b in pairwise(times) if b - a < 120]
+        return float(np.median(gaps)) if len(gaps) >= 3 else None
+
+    def history(self) -> list[dict[str, Any]]:
+        """List the rows that were acted on, the last first."""
+        found = []
+        for action in reversed(self.store.actions):
+            for row in action.rows:
+                if row not in action.void and self.store.current(row) is action:
+                    found.append(
+                        {
+                            "row": row,
+                            "do": action.do,
+                            "label": action.label,
+                            "how": action.how,
+                            "time": action.time,
+                            "cells": self.cards.cells(row)[:3],
+                            "guess": next(iter(self.guesses_of(row)), None),
+                        }
+                    )
+            if len(found) >= 500:
+                break
+        return found[:500]
+
+    def conflicts(self) -> list[dict[str, Any]]:
+        """List the labels whose rows are not as they were."""
+        return [
+            {
+                "action": c.action,
+                "place": c.place,
+                "label": c.label,
+                "kind": c.kind,
+                "table_label": c.table_label,
+                "card": None if c.row is None else self.card(c.row),
+            }
+            for c in self.store.conflicts[:200]
+        ]
+
+    def colours(self) -> bytes:
+        """Class, confidence and marks of every row, for the map."""
+        places = {name: k for k, name in enumerate(self.classes)}
+        codes = np.full(self.n_rows, NO_CLASS, dtype="<u2")
+        sure = np.zeros(self.n_rows, dtype=np.uint8)
+        marks = np.zeros(self.n_rows, dtype=np.uint8)
+        if self.guesses is not None:
+            known = [places.get(c, NO_CLASS) for c in self.guesses.classes]
+            codes[:] = np.array(known, dtype="<u2")[self.guesses.codes[:, 0]]
+            sure[:] = np.round(255 * self.guesses.shares[:, 0])
+        if self.labels:
+            rows = list(self.labels)
+            codes[rows] = [places[name] for name in self.labels.values()]
+            sure[rows], marks[rows] = 255, LABELED
+        marks[list(self.skipped)] |= SKIPPED
+        for suspect in self.suspects:
+            marks[suspect["row"]] |= SUSPECT
+        return codes.tobytes() + sure.tobytes() + marks.tobytes()
+
+    # -- events and the worker ----------------------------------------------------
+
+    def connect(self, send: Callable[..., None]) -> None:
+        """Learn with a worker from now on."""
+        self._send = send
+        self._teach()
+
+    def subscribe(self) -> Queue[dict[str, Any]]:
+        """Hear of everything that happens."""
+        queue: Queue[dict[str, Any]] = Queue(maxsize=1000)
+        self._subscribers.append(queue)
+        return queue
+
+    def unsubscribe(self, queue: Queue[dict[str, Any]], client: str) -> None:
+        """Hear no more."""
+        self._subscribers.remove(queue)
+        self._shown.pop(client, None)
+
+    def publish(self, kind: str, content: Any) -> None:
+        """Tell all pages."""
+        for queue in self._subscribers:
+            if not queue.full():
+                queue.put_nowait({"kind": kind, "content": content})
+
+    def receive(self, message: tuple[Any, ...]) -> None:
+        """Take a message of the worker."""
+        match message:
+            case ("status", what, share):
+                self.status = {"what": what, "share": round(share, 3)}
+                self.publish("status", self.status)
+            case ("order", _, rows, by):
+                self.order, self.order_by = rows, by
+            case ("learned", version, guesses, rows):
+                self.guesses, self.guessed_version = guesses, version
+                self.order = rows
+                self.order_by = "cover" if guesses is None else "model"
+                self.publish("learned", {"version": version})
+            case ("judged", _, judgement):
+                self._judged(judgement)
+            case ("suspects", found):
+                self.suspects = found
+                self.publish("quality", self.quality())
+            case ("groups", codes, depth):
+                self.groups, self._depth = codes, depth
+                self.publish("grid", True)
+            case ("layout", plane, method):
+                self.plane, self.plane_method = plane, method
+                self.publish("map", True)
+            case ("notes", notes):
+                self.notes = notes
+            case ("answer", number, result, error):
+                future = self._waiting.pop(number, None)
+                if future is not None and not future.done():
+                    if error is None:
+                        future.set_result(result)
+                    else:
+                        future.set_exception(ValueError(error))
+            case ("failed", text, _):
+                self._fail(text)
+            case ("ended", code):
+                if not self.failure:
+                    self._fail(f"The process that learns has ended ({code}).")
+
+    def _fail(self, text: str) -> None:
+        self.failure = text
+        self.publish("failure", text)
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(ValueError(text))
+        self._waiting.clear()
+
+    def _judged(self, judgement: dict[str, Any]) -> None:
+        self.judgement = judgement
+        error, n = judgement["error"], judgement["labels"]
+        last = self.store.errors[-1]["labels"] if self.store.errors else None
+        if error["value"] is not None and n != last and self.store.writes:
+            self.store.note_error(n, error["value"], error["low"], error["high"])
+        self.publish("quality", self.quality())
+
+    async def export(self, loop: AbstractEventLoop, what: str, typed: str) -> bytes:
+        """Have the worker make a file."""
+        if self.failure:
+            raise ValueError(self.failure)
+        number = time.monotonic_ns()
+        future = self._waiting[number] = loop.create_future()
+        self._send("export", number, what, dict(self.labels), typed)
+        return await future
+
+
+def outlook(curve: Sequence[dict[str, Any]], n_open: int) -> dict[str, Any]:
+    r"""Say what more labels would do, from errors so far.
+
+    A line through :math:`\log e` over :math:`\log n` is the usual law of learning
+    curves, :math:`e = a n^{-b}`.
+
+    Parameters
+    ----------
+    curve : sequence of dict
+        Points with "labels", "value", "low" and "high".
+    n_open : int
+        Rows without a label.
+
+    Returns
+    -------
+    outlook : dict
+        "halve": labels until the error has halved, or None; "stop": a reason to stop,
+        or nothing; "next": by how much ten more labels would lower the error, or None.
+    """
+    found: dict[str, Any] = {"halve": None, "stop": "", "next": None}
+    if not curve:
+        return found
+    last = curve[-1]
+    n, value = last["labels"], last["value"]
+    if n_open == 0:
+        return {**found, "stop": "Every row has a label."}
+    if last["high"] <= 0.02 and n >= 10:
+        found["stop"] = "At most 2 % of the other rows should be wrong."
+    points = [p for p in curve if p["labels"] >= max(6, n / 4)]
+    x = np.log([p["labels"] for p in points])
+    y = np.log([max(p["value"], 1e-3) for p in points])
+    if len(points) < 5 or np.ptp(x) < math.log(1.5):
+        return found
+    slope, _ = np.polyfit(x, y, 1)
+    power = -float(slope)
+    if power > 0.1:
+        more = n * (2 ** (1 / power) - 1)
+        found["halve"] = round(more) if more <= min(20 * n, n_open) else None
+    drop = value * (1 - (1 + 10 / n) ** -max(power, 0.0))
+    found["next"] = drop
+    if not found["stop"] and drop < 0.002 and n >= 20:
+        found["stop"] = "Ten more labels would hardly lower the error."
+    return found

@@ -1,0 +1,256 @@
+"""The process that learns, apart from the one that answers the browser.
+
+A refit keeps a core busy for a while; in the same process it would make a key press
+wait. The two talk through pipes: pickles of tuples ``(what, *content)``. The parent
+starts the child by name, not by fork, so that a notebook or script may call it too.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import io
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+# Seconds between two estimates of the error while labels keep coming.
+PATIENCE = 4.0
+# Labels between two searches for suspicious ones.
+SUSPECT_EVERY = 10
+_THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB")
+
+Message = tuple[Any, ...]
+
+
+class Worker:
+    """The parent's end.
+
+    Parameters
+    ----------
+    receive : callable
+        Given every message of the child, in a thread of its own. The last one is
+        ``("ended", exit code)``.
+    """
+
+    def __init__(self, receive: Callable[[Message], None]) -> None:
+        cores = str(max(1, (os.cpu_count() or 1) - 1))
+        threads = {f"{name}_NUM_THREADS": cores for name in _THREADS}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "fewlabels.studio._worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**threads, **os.environ},
+            # Ctrl-C is for the parent; the child ends when its pipe does.
+            start_new_session=os.name == "posix",
+        )
+        self._receive = receive
+        self._outbox: queue.Queue[Message | None] = queue.Queue()
+        for target in (self._send_all, self._receive_all):
+            threading.Thread(target=target, daemon=True).start()
+
+    def send(self, *message: Any) -> None:
+        """Send a message, without waiting."""
+        self._outbox.put(message)
+
+    def stop(self) -> None:
+        """End the child, whatever it does."""
+        self._outbox.put(None)
+        self._process.kill()
+        self._process.wait()
+
+    def _send_all(self) -> None:
+        pipe = self._process.stdin
+        while pipe is not None and (message := self._outbox.get()) is not None:
+            try:
+                pickle.dump(message, pipe, protocol=5)
+                pipe.flush()
+            except OSError:  # it has ended, which the other thread tells
+                return
+
+    def _receive_all(self) -> None:
+        pipe = self._process.stdout
+        while pipe is not None:
+            try:
+                message = pickle.load(pipe)
+            except (EOFError, pickle.UnpicklingError, ValueError):
+                break
+            self._receive(message)
+        self._receive(("ended", self._process.wait()))
+
+
+class _Child:
+    """The child: learns the newest labels, again and again.
+
+    Parameters
+    ----------
+    inbox : binary file
+        Where messages come from.
+    outbox : binary file
+        Where they go.
+    """
+
+    def __init__(self, inbox: BinaryIO, outbox: BinaryIO) -> None:
+        self._outbox = outbox
+        self._inbox = inbox
+        self._turn = threading.Condition()
+        self._writing = threading.Lock()
+        self._start: Message | None = None
+        self._labels: dict[int, str] = {}
+        self._banned: set[int] = set()
+        self._version = -1
+        self._requests: list[Message] = []
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def tell(self, *message: Any) -> None:
+        """Send a message to the parent."""
+        with self._writing:
+            pickle.dump(message, self._outbox, protocol=5)
+            self._outbox.flush()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                what, *content = pickle.load(self._inbox)
+            except EOFError:
+                os._exit(0)  # the parent is gone, perhaps killed
+            with self._turn:
+                match what:
+                    case "start":
+                        self._start = tuple(content)
+                    case "labels":
+                        self._version, self._labels, self._banned = content
+                    case _:
+                        self._requests.append((what, *content))
+                self._turn.notify()
+
+    def run(self) -> None:
+        """Work until the parent is gone."""
+        # Imported here: it takes seconds, and the parent reads the table meanwhile.
+        from fewlabels.studio._engine import Engine
+
+        with self._turn:
+            self._turn.wait_for(lambda: self._start is not None)
+        table, given, options = self._start or ()
+        if isinstance(table, bytes):
+            table = _read(table, options.pop("reading"))
+        engine = Engine(table, *_described(table, given, options))
+        self.tell("status", "reading columns", 0.0)
+        engine.encode()
+        self.tell("notes", engine.notes)
+        with self._turn:
+            labels, banned, version = self._labels, self._banned, self._version
+        self.tell("order", version, engine.cover(labels, banned), "cover")
+        threading.Thread(target=self._side_jobs, args=(engine,), daemon=True).start()
+        engine.build(lambda share, what: self.tell("status", what, share))
+        self._serve(engine)
+
+    def _side_jobs(self, engine: Any) -> None:
+        """Compute once what no label changes."""
+        try:
+            self.tell("groups", *engine.groups())
+            self.tell("layout", *engine.layout())
+        except Exception:
+            self.tell("failed", "The map could not be made.", traceback.format_exc())
+
+    def _serve(self, engine: Any) -> None:
+        learned = judged = -1
+        last_judged, n_suspected, seconds = 0.0, 0, 0.0
+        guesses = None
+        while True:
+            with self._turn:
+                if learned == self._version == judged and not self._requests:
+                    self.tell("status", "ready", 1.0)
+                    self._turn.wait_for(
+                        lambda: self._requests or self._version != learned  # noqa: B023
+                    )
+                request = self._requests.pop(0) if self._requests else None
+                version, labels, banned = self._version, self._labels, self._banned
+            if request is not None:
+                self._answer(engine, request)
+                continue
+            if version != learned:
+                self.tell("status", "learning", 0.0)
+                overdue = time.monotonic() - last_judged > PATIENCE
+                judge = seconds < 1.0 or overdue
+                begun = time.monotonic()
+                guesses = engine.learn(labels, judge=judge)
+                if judge:
+                    seconds = time.monotonic() - begun
+                order = engine.next_rows(labels, banned)
+                self.tell("learned", version, guesses, order)
+                learned = version
+                if guesses is None or judge:
+                    judged, last_judged = version, time.monotonic()
+                    if guesses is not None:
+                        self.tell("judged", version, engine.judgement())
+            elif judged != learned:
+                engine.learn(labels, judge=True)
+                self.tell("judged", version, engine.judgement())
+                judged, last_judged = version, time.monotonic()
+            if judged == learned and len(labels) >= n_suspected + SUSPECT_EVERY:
+                if guesses is not None and self._version == version:
+                    self.tell("suspects", engine.suspects())
+                    n_suspected = len(labels)
+
+    def _answer(self, engine: Any, request: Message) -> None:
+        _, number, *content = request
+        try:
+            result = engine.export(
+                *content[:2],
+                lambda share, text: self.tell("status", f"export: {text}", share),
+                *content[2:],
+            )
+            self.tell("answer", number, result, None)
+        except Exception as error:
+            known = isinstance(error, ValueError | ImportError)
+            text = str(error) if known else f"{type(error).__name__}: {error}"
+            self.tell("answer", number, None, text)
+
+
+def _read(data: bytes, reading: dict[str, Any]) -> Any:
+    """Read the bytes that the parent has read, in the same way."""
+    from fewlabels.tabular import read_table
+
+    file = io.BytesIO(data)
+    file.name = reading.pop("name")
+    return read_table(file, **reading)
+
+
+def _described(table: Any, given: dict[str, Any], options: dict[str, Any]) -> Any:
+    import numpy as np
+
+    from fewlabels.studio._engine import Options
+    from fewlabels.tabular import TargetColumn
+
+    texts = np.full(table.n_rows, None, dtype=object)
+    for row, text in given["texts"].items():
+        texts[row] = text
+    target = TargetColumn(options["target"], texts, given["values"])
+    return target, Options(**options)
+
+
+def main() -> None:
+    """Run the child."""
+    # What anything prints must not get into the pipe.
+    inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    if hasattr(os, "nice"):
+        os.nice(10)
+    child = _Child(inbox, outbox)
+    try:
+        child.run()
+    except Exception as error:
+        known = isinstance(error, ValueError | ImportError)
+        text = str(error) if known else f"{type(error).__name__}: {error}"
+        child.tell("failed", text, traceback.format_exc())
+        threading.Event().wait()  # the parent decides when to leave
+
+
+if __name__ == "__main__":
+    main()

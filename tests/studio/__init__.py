@@ -1,0 +1,3 @@
+"""Tests of fewlabels.tabular."""
+
+# SPDX-License-Identifier: BSD-3-Clause
