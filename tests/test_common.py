@@ -270,7 +270,10 @@ ESTIMATORS = [
     ),
     (LaplacianRLSClassifier(), MINUS_ONE_IS_UNLABELLED),
     (LaplacianRLSClassifier(solver="dense"), MINUS_ONE_IS_UNLABELLED),
-    (LaplacianRLSClassifierCV(), MINUS_ONE_IS_UNLABELLED),
+    (
+        LaplacianRLSClassifierCV(alphas=[1e-6, 1e-2], graph_alphas=[0.1]),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
     (LaplacianRLSRegressor(), {}),
     (
         LaplacianRLSRegressor(solver="dense", graph_params={"laplacian": "symmetric"}),
@@ -461,6 +464,11 @@ CHECKS_OF_VARIANTS = {
 }
 
 
+# Read-only double precision, of which other checks fit both, and sparse matrices, which
+# differ from sparse arrays by their operators alone.
+REPEATED_CHECKS = ("(readonly_memmap=True)", "check_estimator_sparse_matrix")
+
+
 def name_of(check):
     """`check_fit1d`, `check_clustering(readonly_memmap=True)`."""
     settings = ",".join(f"{name}={value}" for name, value in check.keywords.items())
@@ -476,7 +484,10 @@ def checks_of_every_class():
             name = name_of(check)
             if type(estimator) not in seen or name in CHECKS_OF_VARIANTS:
                 why = expected.get(check.func.__name__)
-                yield pytest.param(instance, check, why, id=f"{label}-{name}")
+                marks = [pytest.mark.slow] if name.endswith(REPEATED_CHECKS) else []
+                yield pytest.param(
+                    instance, check, why, id=f"{label}-{name}", marks=marks
+                )
         seen.add(type(estimator))
 
 

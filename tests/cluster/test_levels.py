@@ -32,11 +32,6 @@ def blocks(labels):
     return {frozenset(np.flatnonzero(labels == k) + 1) for k in np.unique(labels)}
 
 
-def test_the_table_is_an_ultrametric():
-    through = np.maximum(TABLE[:, :, None], TABLE[None]).min(axis=1)
-    assert (TABLE <= through + 1e-12).all()
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_example_of_the_textbook(method):
     levels = hierarchical_levels(TABLE, method=method)

@@ -11,7 +11,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
 from fewlabels.cluster import (
-    cdist,
     combined_similarity,
     confusion_similarity,
     regularized_euclidean,
@@ -79,32 +78,6 @@ class TestConfusion:
     def test_bad_counts(self, F, message):
         with pytest.raises(ValueError, match=message):
             confusion_similarity(F)
-
-
-class TestMahalanobis:
-    """SciPy's distances, with the covariance that the text should have printed."""
-
-    def test_sum_of_squares_to_the_mean(self, rng):
-        X = rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4))
-        inverse = np.linalg.inv(np.cov(X.T))
-        mean = X.mean(axis=0, keepdims=True)
-        squares = cdist(X, mean, "mahalanobis", VI=inverse) ** 2
-        assert_allclose(squares.sum(), 29 * 4)
-
-    def test_affine_maps_do_not_matter(self, rng):
-        X = rng.normal(size=(20, 3))
-        Z = X @ rng.normal(size=(3, 3)) + rng.normal(size=3)
-        D = [
-            cdist(rows, rows, "mahalanobis", VI=np.linalg.inv(np.cov(rows.T)))
-            for rows in (X, Z)
-        ]
-        assert_allclose(D[0], D[1], atol=1e-8)
-
-    def test_the_printed_covariance_is_zero(self, rng):
-        X = rng.normal(size=(20, 3))
-        Z = X - X.mean(axis=0)
-        printed = sum(np.outer(a, b) for a in Z for b in Z)
-        assert_allclose(printed, 0, atol=1e-10)
 
 
 SENTENCES = [

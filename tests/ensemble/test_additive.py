@@ -14,7 +14,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fewlabels.ensemble import (
-    AdaBoostClassifier,
     GentleAdaBoostClassifier,
     LogitBoostClassifier,
     expit2,
@@ -184,52 +183,6 @@ class TestGentle:
         p = model.predict_proba(X)
         assert_allclose(p.sum(axis=1), 1)
         assert_array_equal(p.argmax(axis=1), F.argmax(axis=1))
-
-
-def freund_schapire(X, y, n_rounds):
-    """Algorithm 6.6 as written, with the threshold of the paper."""
-    w = np.full(len(y), 1 / len(y))
-    hypotheses, betas, errors = [], [], []
-    for _ in range(n_rounds):
-        p = w / w.sum()
-        stump = DecisionTreeClassifier(max_depth=1, random_state=0)
-        h = stump.fit(X, y, sample_weight=p).predict(X)
-        error = p @ np.abs(h - y)
-        if error in (0, 1) or error >= 0.5:
-            break
-        beta = error / (1 - error)
-        w = w * beta ** (1 - np.abs(h - y))
-        hypotheses.append(h)
-        betas.append(beta)
-        errors.append(error)
-    votes = np.log(1 / np.array(betas))
-    return votes, np.array(hypotheses), np.array(errors)
-
-
-class TestAdaBoost:
-    def test_scikit_learn_has_the_algorithm_of_the_book(self):
-        X, y = two_classes()
-        votes, hypotheses, errors = freund_schapire(X, y, 20)
-        final = (votes @ hypotheses >= 0.5 * votes.sum()).astype(int)
-        theirs = AdaBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
-        assert_allclose(theirs.estimator_weights_, votes)
-        assert_allclose(theirs.estimator_errors_, errors)
-        assert_array_equal(theirs.predict(X), final)
-        bound = 2 ** len(errors) * np.prod(np.sqrt(errors * (1 - errors)))
-        assert np.mean(final != y) <= bound
-        # The printed threshold, with errors in place of betas, is far too high.
-        printed = (votes @ hypotheses >= 0.5 * np.log(1 / errors).sum()).astype(int)
-        assert np.mean(printed == y) < np.mean(final == y) - 0.2
-
-    def test_the_distribution_over_the_rows_is_the_sample_weight(self):
-        X, y = two_classes(60)
-        twice = AdaBoostClassifier(n_estimators=3, random_state=0).fit(
-            np.r_[X, X[:20]], np.r_[y, y[:20]]
-        )
-        weighted = AdaBoostClassifier(n_estimators=3, random_state=0).fit(
-            X, y, sample_weight=1 + (np.arange(60) < 20)
-        )
-        assert_allclose(twice.estimator_weights_, weighted.estimator_weights_)
 
 
 @pytest.mark.parametrize("booster", BOOSTERS)

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from scipy.optimize import linprog
-from sklearn.datasets import make_blobs
 from sklearn.linear_model import ElasticNet
 from sklearn.linear_model import LogisticRegression as Theirs
 
@@ -111,37 +109,6 @@ def test_linear_svc_has_no_duality_gap(loss, classes):
     else:
         steps = 1e-3 * np.random.default_rng(0).normal(size=(200, 4))
         assert min(problem.value(w + s) for s in steps) >= problem.value(w) - 1e-8
-
-
-def test_crammer_and_singer():
-    """W = C sum_i (1_{y_i} - eta_i) x_i', with eta_i in the simplex (entry I3)."""
-    X, y = make_blobs(30, centers=3, cluster_std=3.0, n_features=2, random_state=0)
-    C = 0.1
-    model = LinearSVC(
-        multi_class="crammer_singer", C=C, fit_intercept=False, tol=1e-10,
-        max_iter=1_000_000,
-    ).fit(X, y)  # fmt: skip
-    W = model.coef_
-    assert_allclose(W.sum(axis=0), 0, atol=1e-8)
-    # eta_i lives on the classes that attain the maximum.
-    margins = X @ W.T + 1 - np.eye(3)[y]
-    active = margins >= margins.max(axis=1, keepdims=True) - 1e-5
-    # Find eta with W / C + sum_i eta_i x_i' = sum_i 1_{y_i} x_i': a linear program.
-    rows, columns = np.nonzero(active)
-    A_eq = np.zeros((6 + 30, rows.size))
-    for k, (i, m) in enumerate(zip(rows, columns, strict=True)):
-        A_eq[2 * m : 2 * m + 2, k] = X[i]
-        A_eq[6 + i, k] = 1.0
-    target = np.eye(3)[y].T @ X - W / C
-    slack = np.hstack([A_eq, np.vstack([np.eye(6), np.zeros((30, 6))])])
-    slack = np.hstack([slack, np.vstack([-np.eye(6), np.zeros((30, 6))])])
-    program = linprog(
-        np.r_[np.zeros(rows.size), np.ones(12)],
-        A_eq=slack,
-        b_eq=np.r_[target.ravel(), np.ones(30)],
-    )
-    assert program.status == 0
-    assert program.fun < 1e-3
 
 
 @pytest.mark.parametrize("solver", ["saga", "cd", "gd"])

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize_scalar
-from sklearn.metrics import zero_one_loss
 
 from fewlabels.optimize import (
     ElasticNetPenalty,
@@ -93,11 +92,6 @@ def test_a_right_decision_still_costs():
     assert_allclose(LogisticLoss().value(z, y), 0.474, atol=5e-4)
     assert HingeLoss().value(np.array([1.0]), y) == 0
     assert LogisticLoss().value(np.array([30.0]), y) > 0
-
-
-def test_error_rate_of_signs(rng):
-    y, f = np.sign(rng.normal(size=50)), np.sign(rng.normal(size=50))
-    assert_allclose(np.mean(np.abs(y - f)) / 2, zero_one_loss(y, f))
 
 
 @pytest.mark.parametrize("loss", MARGINS, ids=repr)
