@@ -72,7 +72,7 @@ class SupervisedClassifier(PartialLabelClassifier):
         raise NotImplementedError
 
     def _transduction(self, X: Any, labels: Labels) -> NDArray[Any]:
-        """Label of every training row: as given, else as the fitted model predicts."""
+        """Label of every training row: the given one, or else the predicted one."""
         codes = labels.codes.copy()
         holes = np.flatnonzero(codes == UNLABELED)
         if holes.size:

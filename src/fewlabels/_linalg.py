@@ -25,7 +25,7 @@ MIN_RESIDUAL = 1e-18
 
 
 class _SerialBlas:
-    """One limit on BLAS threads for all who ask for it at the same time.
+    """One limit on BLAS threads, shared by all who ask for it at the same time.
 
     The limit belongs to the process: the first one in sets it, the last one out lifts
     it. Each setting its own would restore them in the wrong order.
@@ -91,7 +91,7 @@ def spectral_cutoff(eigenvalues: NDArray[Any], tol: float | None, dtype: Any) ->
 
 
 def deviations(X: NDArray[Any], mean: NDArray[Any]) -> NDArray[np.float64]:
-    """Take the means off the rows, and leave nothing of constant features.
+    """Subtract the means from the rows; constant features become exactly zero.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def conjugate_gradients(
         Largest number of steps.
     is_done : callable, default=None
         Given X once all columns are solved; says whether that is good enough. If not,
-        the steps go on with a tenth of the tolerance.
+        the steps continue with a tenth of the tolerance.
 
     Returns
     -------
@@ -292,5 +292,5 @@ def conjugate_gradients(
 
 
 def _ratio(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Divide, where a column whose residual has vanished stays as it is."""
+    """Divide; a column whose residual has vanished stays as it is."""
     return np.where(b > 0, a / np.where(b > 0, b, 1), 0)

@@ -29,7 +29,8 @@ def line_search(
     Parameters
     ----------
     margins : ndarray of shape (n_labeled, n_targets)
-        What every row is short of its margin, m; with the squared loss its residual.
+        How far every row falls short of its margin, m; with the squared loss, its
+        residual.
     rates : ndarray of shape (n_labeled, n_targets)
         How fast that shrinks along the ray, v.
     slope : ndarray of shape (n_targets,)

@@ -8,7 +8,7 @@ __all__ = ["DisconnectedGraphWarning", "IgnoredParameterWarning"]
 
 
 class DisconnectedGraphWarning(UserWarning):
-    """A graph falls apart so that what is said of some of its rows is a guess."""
+    """A graph is disconnected, so that the answers for some of its rows are guesses."""
 
 
 class IgnoredParameterWarning(UserWarning):

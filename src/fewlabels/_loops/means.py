@@ -11,7 +11,7 @@ def running_means(X, order, centers, counts):
     """Move the nearest centre towards every row of `order`; overwrite both arrays.
 
     A centre is the mean of the `counts` points it has been given, its start included.
-    Of equally near centres the first one moves.
+    If several centres are equally near, the first one moves.
     """
     n_centers, d = centers.shape
     for s in range(order.shape[0]):

@@ -525,7 +525,7 @@ def _gain_of_moves(count, points, targets, codes, dense, q, Q, H, B, w, P):
 def _select(merit, S, tol, children, slots):
     """Pair the best children with the worst parents they replace; return how many.
 
-    Of equals, the parent stays.
+    In a tie, the parent stays.
     """
     born = 0
     for _ in range(S.shape[0]):

@@ -97,9 +97,9 @@ def angles(G):
 def turn(signs, order, P, base, Q, n_splits, lower, upper, half, best, best_p):
     """Turn a direction around a plane and try all cells on the way.
 
-    Row order[0] of P changes its sign first. Of the first pivot, with payload Q[0],
-    `n_splits` shares between -1 and +1 are tried, of the others both signs. With `half`
-    the second half of the turn, where all signs are opposite, is left out.
+    Row order[0] of P changes its sign first. The first pivot, with payload Q[0], is
+    tried with `n_splits` shares between -1 and +1, the others with both signs. With
+    `half` the second half of the turn, where all signs are opposite, is left out.
     """
     m, width = P.shape
     n_pivots = Q.shape[0]

@@ -1,4 +1,4 @@
-"""Whom to ask: query strategies, and learners that use them."""
+"""Active learning: query strategies, and learners that use them."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

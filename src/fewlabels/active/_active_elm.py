@@ -52,7 +52,7 @@ class ActiveELMClassifier(QueryLoop, ELMClassifier):
     batch_size : int, default=1
         Rows per round.
     budget : int, default=None
-        Most rows to ask about; None goes on until all have a label.
+        Largest number of rows to ask about; None continues until all rows have a label.
     tol : float, default=None
         Stop after `patience` rounds in each of which at most this share of the
         predictions for unlabelled rows has changed.

@@ -138,7 +138,7 @@ class ActiveMLSampling(QueryStrategy):
             classifiers = importlib.import_module("skactiveml.classifier")
         except ImportError as error:
             raise ImportError(
-                "Strategies of scikit-activeml need it: "
+                "Strategies of scikit-activeml need that package: "
                 'pip install "fewlabels[active]".'
             ) from error
         kind = LogisticRegression() if self.estimator is None else self.estimator

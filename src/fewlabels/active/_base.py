@@ -69,10 +69,10 @@ class Pool(NamedTuple):
 
 
 class QueryStrategy(BaseEstimator):
-    """A rule that says about which rows to ask.
+    """A rule that says which rows to ask about.
 
     Subclasses say how useful a label of each candidate would be. All strategies have
-    the same `query`, so that they can stand for one another, in :class:`ActiveLearner`
+    the same `query`, so that they are interchangeable in :class:`ActiveLearner`
     and in :func:`fewlabels.model_selection.learning_curve_labels`.
     """
 
@@ -122,7 +122,7 @@ class QueryStrategy(BaseEstimator):
         return as_query(pool, places, utilities)
 
     def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
-        """How useful each candidate would be."""
+        """How useful the label of each candidate would be."""
         raise NotImplementedError
 
     def _select(
@@ -201,7 +201,7 @@ def make_pool(X: Any, y: ArrayLike, candidates: ArrayLike | None = None) -> Pool
 
 
 def check_count(n_queries: int, n_candidates: int) -> None:
-    """Raise where so many rows cannot be chosen.
+    """Raise if that many rows cannot be chosen.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def fit_model(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
     Parameters
     ----------
     estimator : classifier
-        Any; one that does not know unlabelled rows gets the labelled ones alone.
+        Any; one that cannot handle unlabelled rows gets the labelled ones only.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All rows.
     y : ndarray of shape (n_samples,)

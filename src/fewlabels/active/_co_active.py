@@ -1,4 +1,4 @@
-"""Two views that ask where they contradict each other."""
+"""Two views that ask about rows of middling certainty."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -23,11 +23,11 @@ from fewlabels.active._utilities import middle_certainty, select_batch
 
 
 class CoActiveLearner(QueryLoop):
-    r"""Ask about rows that two classifiers on two views are middling sure of.
+    r"""Ask about rows of which two classifiers on two views are moderately sure.
 
     The views are two sets of columns. In every round each classifier ranks the rows
-    without a label by its confidence and proposes those in the middle of its queue;
-    the union is asked about, and both are fitted again.
+    without a label by its confidence and proposes those in the middle of its ranking;
+    all proposed rows are asked about, and both classifiers are fitted again.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class CoActiveLearner(QueryLoop):
     batch_size : int, default=1
         Rows that each classifier proposes per round.
     budget : int, default=None
-        Most rows to ask about; None goes on until all have a label.
+        Largest number of rows to ask about; None continues until all rows have a label.
     balance : bool, default=False
         Whether labelled rows of rare classes are repeated in training.
     tol : float, default=None
@@ -66,7 +66,7 @@ class CoActiveLearner(QueryLoop):
     y_, history_, n_queries_, declined_, stop_reason_, X_
         See :class:`ActiveLearner`.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given or answered, else as predicted.
+        A label for every training row: given, answered, or else predicted.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -392,7 +392,7 @@ def elm_probabilities(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     Returns
     -------
     proba : ndarray of shape (n_samples, n_classes)
-        Lines of sum 1.
+        Rows sum to 1.
     """
     if outputs.shape[1] == 1:
         return np.hstack([expit(-outputs), expit(outputs)])
@@ -426,7 +426,7 @@ class ELMClassifier(PartialLabelClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     layer_ : HiddenLayer
         The layer, a function of rows.
     coef_ : ndarray of shape (n_hidden, n_targets)
@@ -555,7 +555,7 @@ class ELMClassifier(PartialLabelClassifier):
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes)
-            Lines of sum 1.
+            Rows sum to 1.
         """
         outputs = self._outputs(X)
         if self.classes_.size == 1:

@@ -32,9 +32,9 @@ class Member(NamedTuple):
     ridge : float
         Variance of the noise of a label: its heaviest ridge.
     outputs : ndarray of shape (n_rows, n_targets)
-        What it says of the rows.
+        Its outputs for the rows.
     covariance : ndarray of shape (n_rows, n_candidates)
-        Of the rows with the candidates, after the labels.
+        Covariance of the rows with the candidates, given the labels.
     """
 
     weight: float
@@ -53,8 +53,8 @@ def ensemble_members(
 ) -> list[Member]:
     r"""Take the heaviest kernels of a fitted classifier, with their uncertainty.
 
-    Least squares with a kernel K and a ridge is the mean of a Gaussian process, of
-    which the covariance after the labels of the rows J is known too,
+    Least squares with a kernel K and a ridge is the mean of a Gaussian process, whose
+    covariance given the labels of the rows J is also known,
 
     .. math:: P = K - K_{\cdot J} (K_{JJ} + \rho D)^{-1} K_{J \cdot} .
 
@@ -76,7 +76,7 @@ def ensemble_members(
     Returns
     -------
     members : list of Member
-        Of weights with sum 1; none where the classifier has no kernels.
+        The members, with weights that sum to 1; none if the classifier has no kernels.
 
     Examples
     --------
@@ -172,14 +172,14 @@ class FewLabelsSampling(QueryStrategy):
     max_rows : int, default=1500
         Most rows x in the sum, a random sample. Where there are no more rows than that,
         kernel matrices are kept for the next query: 4 max_rows^2 bytes for each kernel
-        that ever was among the heaviest.
+        that was ever among the heaviest.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples and of ties.
 
     Notes
     -----
-    `diversity` does nothing here: rows near a chosen one are known as well. Utilities
-    of rows that were not in the sample are NaN.
+    `diversity` has no effect here: a chosen row already lowers the utility of those
+    near it. Utilities of rows that were not in the sample are NaN.
 
     The formula was chosen out of several by the label curves in the user guide, on the
     sets shown there.

@@ -38,22 +38,22 @@ def _inner_has(method: str) -> Any:
 class ActiveLearner(MetaEstimatorMixin, QueryLoop):
     r"""Fit a classifier, ask for the labels it needs, and fit again.
 
-    Until the budget is spent: the strategy chooses rows without a label, the oracle
-    says what they are, and the classifier is fitted anew. While fewer than two classes
-    are known, rows are chosen by :class:`ClusterCoverage`, so that it is possible to
-    start without any label.
+    Until the budget is spent, the strategy chooses rows without a label, the oracle
+    labels them, and the classifier is fitted again. While fewer than two classes are
+    known, rows are chosen by :class:`ClusterCoverage`, so that you can start without
+    any labels.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        Any with `predict_proba`. One that does not know unlabelled rows gets the
+        Any with `predict_proba`. One that cannot handle unlabelled rows gets the
         labelled ones. None takes :class:`sklearn.linear_model.LogisticRegression`.
     strategy : QueryStrategy, default=None
         How to choose rows; None takes :class:`UncertaintySampling`.
     batch_size : int, default=1
         Rows per round.
     budget : int, default=None
-        Most rows to ask about; None goes on until all have a label.
+        Largest number of rows to ask about; None continues until all rows have a label.
     balance : bool, default=False
         Whether labelled rows of rare classes are repeated in training until all
         classes are equally frequent.
@@ -61,7 +61,7 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
         How much rows of one batch should differ, see :func:`select_batch`.
     tol : float, default=None
         Stop after `patience` rounds in each of which at most this share of the
-        predictions for unlabelled rows has changed. None does not look at that.
+        predictions for unlabelled rows has changed. None never stops for this reason.
     patience : int, default=3
         See `tol`.
     random_state : int, RandomState instance or None, default=None
@@ -76,7 +76,7 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
     y_ : ndarray of shape (n_samples,)
         All labels, given and answered, with holes.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given or answered, else as predicted.
+        A label for every training row: given, answered, or else predicted.
     history_ : list of QueryRound
         What was asked and answered in every round.
     n_queries_ : int
@@ -96,11 +96,11 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
     Notes
     -----
     A model with `refit_labels` is fitted once and then only told the new labels.
-    :class:`~fewlabels.automatic.FewLabelsClassifier` judges itself, and
-    calibrates probabilities, in the end and after every 25 % more labels; that takes
-    longer than to learn them.
+    :class:`~fewlabels.automatic.FewLabelsClassifier` estimates its error, and
+    calibrates probabilities, at the end and whenever there are 25 % more labels; that
+    takes longer than learning them.
 
-    Without an oracle, `fit` learns the labels that are there; `query` then says what to
+    Without an oracle, `fit` learns from the labels given; `query` then says what to
     ask next, and `teach` takes the answers.
 
     References

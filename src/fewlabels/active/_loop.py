@@ -46,7 +46,7 @@ class QueryRound(NamedTuple):
         Share of the unlabelled rows whose prediction the answers changed; NaN where
         there was no model yet.
     seconds : float
-        Time to choose the rows and to learn the answers, without the oracle's.
+        Time to choose the rows and to learn the answers, not counting the oracle.
 
     Examples
     --------
@@ -306,7 +306,7 @@ class QueryLoop(PartialLabelClassifier):
         )
 
     def _check_kind(self, given: NDArray[Any], known: NDArray[np.bool_]) -> None:
-        """Raise where answers cannot stand beside the labels in `y_`."""
+        """Raise if answers cannot be stored with the labels in `y_`."""
         answers, kind = given[known], self.y_.dtype
         try:
             fits = answers.astype(kind).tolist() == answers.tolist()

@@ -25,7 +25,7 @@ class OppositePair(NamedTuple):
         The two ends: rows that were asked about, or the mean of the labelled rows of a
         class where no answer replaced it. The class of `negative` comes first.
     distance : float
-        Between the two.
+        Distance between the two.
     indices : ndarray of shape (n_queries,)
         The rows that were asked about, in order.
     distances : ndarray of shape (n_queries + 1,)

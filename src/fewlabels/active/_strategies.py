@@ -58,7 +58,7 @@ class RandomSampling(QueryStrategy):
 
     See Also
     --------
-    ClusterCoverage : Representative rows, without a model either.
+    ClusterCoverage : Representative rows, also without a model.
 
     Examples
     --------
@@ -144,9 +144,8 @@ class UncertaintySampling(ModelStrategy):
     Parameters
     ----------
     estimator : classifier, default=None
-        Any with `predict_proba`. One that does not know unlabelled rows is fitted to
-        the labelled ones. None takes
-        :class:`sklearn.linear_model.LogisticRegression`.
+        Any with `predict_proba`. One that cannot handle unlabelled rows is fitted to
+        the labelled ones. None takes :class:`sklearn.linear_model.LogisticRegression`.
     measure : {"least_confidence", "margin", "entropy", "middle_certainty"} or \
             callable, default="margin"
         How probabilities become a utility; a function of an array of shape
@@ -329,7 +328,7 @@ class VarianceReduction(QueryStrategy):
     For least squares with a kernel (a Gaussian process), the variance of all rows after
     one more label is known before the label is, see :func:`variance_reduction`. A batch
     is chosen greedily, each row given those before it, so no diversity is needed: rows
-    near a chosen one are known as well.
+    near a chosen one lose their utility.
 
     Parameters
     ----------
@@ -348,7 +347,7 @@ class VarianceReduction(QueryStrategy):
     Notes
     -----
     Needs memory for n_samples x n_candidates numbers; pass fewer `candidates` where
-    that is too much. `diversity` does nothing here.
+    that is too much. `diversity` has no effect here.
 
     References
     ----------

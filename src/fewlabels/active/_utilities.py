@@ -1,4 +1,4 @@
-"""How much a label would tell, by one number per row: the larger, the more."""
+"""How informative a label would be: one number per row, larger is more."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -98,7 +98,7 @@ def entropy(proba: ArrayLike) -> NDArray[np.float64]:
 
 
 def middle_certainty(proba: ArrayLike) -> NDArray[np.float64]:
-    r"""How near a row is to the middle of the queue by confidence.
+    r"""How close a row is to the middle of the ranking by confidence.
 
     Rows are ranked by :math:`\max_c p_c`; the row in the middle has utility 1, the
     surest and the least sure one have 0. The surest rows teach nothing and the least
@@ -198,7 +198,7 @@ def consensus_kl(
     Returns
     -------
     utilities : ndarray of shape (n_samples,)
-        0 where all members say the same.
+        0 where all members agree.
 
     References
     ----------

@@ -53,7 +53,7 @@ def _sampled_centers(
     n = rows.shape[0]
     uniform = rows[rng.choice(n, n_sample, replace=False)]
     with warnings.catch_warnings():
-        # A sample may hold fewer distinct rows than all of them, which are yet to come.
+        # A sample may hold fewer distinct rows than the whole data.
         warnings.simplefilter("ignore", ConvergenceWarning)
         first = KMeans(n_clusters, n_init=1, random_state=rng).fit(uniform)
         nearest, far = pairwise_distances_argmin_min(rows, first.cluster_centers_)

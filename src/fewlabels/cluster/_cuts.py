@@ -219,7 +219,7 @@ def normalized_cut(W: Any, labels: ArrayLike) -> float:
 
 
 def normalized_association(W: Any, labels: ArrayLike) -> float:
-    r"""Weight inside of every cluster by its volume.
+    r"""Weight inside every cluster by its volume.
 
     .. math::
         \mathrm{Nassoc} = \sum_{k=1}^{K} \frac{\mathrm{assoc}(A_k, A_k)}

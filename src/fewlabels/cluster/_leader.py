@@ -95,7 +95,7 @@ class LeaderClustering(ClusterMixin, BaseEstimator):
     Notes
     -----
     The result depends on the order of rows, unless groups are clear: where all
-    distances inside of groups are at most the threshold and all between them above,
+    distances inside groups are at most the threshold and all between them above,
     the groups come out in any order.
 
     References

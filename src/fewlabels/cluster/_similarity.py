@@ -53,7 +53,7 @@ def tanimoto_similarity(X: Any, Y: Any = None) -> NDArray[Any]:
 
     .. math:: s(x, y) = \frac{x^\top y}{x^\top x + y^\top y - x^\top y}
 
-    Of vectors of zeros and ones this is the Jaccard similarity.
+    For vectors of zeros and ones this is the Jaccard similarity.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class SpectralRelaxation:
     Attributes
     ----------
     eigenvalues : ndarray of shape (n_components,)
-        Of a Laplacian in increasing, of the affinity in decreasing order.
+        Eigenvalues, in increasing order for a Laplacian, decreasing for an affinity.
     vectors : ndarray of shape (n_vertices, n_components)
         Eigenvectors as columns: orthonormal, for the random walk with respect to the
         degrees.
@@ -335,7 +335,8 @@ class NormalizedSpectralClustering(GraphClusterer):
 
     Notes
     -----
-    Of more components than clusters the largest are the clusters, with a warning.
+    If there are more components than clusters, the largest ones are the clusters, with
+    a warning.
 
     New rows are put where the eigenvector equation would hold for them, which needs
     their weights to the training rows (handed over as `X` for "precomputed"); the

@@ -96,7 +96,7 @@ def l1_l2_projection_direction(a: Any, c: float) -> NDArray[np.float64]:
     threshold = np.where(usable, means - shift, -1.0)
     following = np.append(sizes[1:], 0.0)
     # The norm ratio falls as the threshold grows, so exactly one k fits; rounding may
-    # leave it a hair outside of its interval.
+    # leave it a hair outside its interval.
     outside = np.maximum(following - threshold, threshold - sizes)
     best = np.argmin(np.where(usable & (threshold >= 0), outside, np.inf))
     u = soft_threshold(a, float(threshold[best]))

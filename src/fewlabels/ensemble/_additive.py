@@ -554,7 +554,7 @@ class LogitBoostClassifier(_AdditiveClassifier):
     criterion_ : ndarray of shape (n_estimators,)
         Mean negative log-likelihood of the labelled rows after every round.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -641,7 +641,7 @@ class GentleAdaBoostClassifier(_AdditiveClassifier):
     criterion_ : ndarray of shape (n_estimators,)
         Mean of the exponential criterion on the labelled rows after every round.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)

@@ -176,12 +176,12 @@ def three_stage_boost(
 def settle(votes: NDArray[Any]) -> NDArray[Any]:
     """Where the first two agree, they decide, else the third.
 
-    Of two classes this is the majority; of more it always has an answer.
+    With two classes this is the majority; with more it still always has an answer.
 
     Parameters
     ----------
     votes : ndarray of shape (n_voters, n_samples)
-        Of three voters, or one.
+        Votes of three voters, or of one.
 
     Returns
     -------
@@ -221,7 +221,7 @@ class ThreeStageBoostClassifier(SupervisedClassifier):
     samples_ : list of ndarray
         The labelled rows that each was fitted to, as indices into `X`.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)

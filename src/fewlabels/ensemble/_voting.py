@@ -129,7 +129,8 @@ class RejectVotingClassifier(VotingClassifier):
     named_estimators_ : Bunch
         The same by name.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as voted, without rejection.
+        A label for every training row: the given one, or else the vote (never
+        rejected).
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)

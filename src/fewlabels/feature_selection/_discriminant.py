@@ -100,7 +100,7 @@ class FisherLinearClassifier(_LinearClassifier):
         D(x) = w^\top \big( x - \tfrac{1}{2} (\mu_+ + \mu_-) \big), \qquad
         w = S^{-1} (\mu_+ - \mu_-)
 
-    with the class means and the scatter S inside of the classes, both of the labelled
+    with the class means and the scatter S inside the classes, both of the labelled
     rows. With more than two classes, :math:`D_k(x) = \mu_k^\top S^{-1} x - \frac12
     \mu_k^\top S^{-1} \mu_k`, of which any two differ by the D above.
 
@@ -118,7 +118,7 @@ class FisherLinearClassifier(_LinearClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     coef_ : ndarray of shape (n_outputs, n_features)
         The weights, a single row for up to two classes. S is the covariance inside of
         classes, the scatter divided by the number of labelled rows.
@@ -209,7 +209,7 @@ class WeightedVotingClassifier(_LinearClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     coef_ : ndarray of shape (n_outputs, n_features)
         The weights, a single row for up to two classes.
     intercept_ : ndarray of shape (n_outputs,)

@@ -124,7 +124,7 @@ def pearson_score(X: Any, y: ArrayLike) -> NDArray[np.float64]:
 
 
 def signal_to_noise(X: Any, y: ArrayLike, *, ddof: int = 0) -> NDArray[np.float64]:
-    r"""Distance of two class means, relative to the spread inside of the classes.
+    r"""Distance of two class means, relative to the spread inside the classes.
 
     .. math:: \frac{|\mu_j^+ - \mu_j^-|}{\sigma_j^+ + \sigma_j^-}
 

@@ -70,7 +70,7 @@ def laplacian_eigenvectors(
 
     Notes
     -----
-    The filter :math:`T_m` grows fast outside of an interval :math:`[\theta, 2]` and
+    The filter :math:`T_m` grows fast outside an interval :math:`[\theta, 2]` and
     stays small inside. The end :math:`\theta` comes from the spectral density, by
     stochastic Lanczos quadrature, and then from the Ritz values. Vertices are put in
     reverse Cuthill-McKee order, so that a product with L reads memory nearly in order.

@@ -1,4 +1,4 @@
-"""Whether a graph hangs together, and what its seeds can reach."""
+"""Whether a graph is connected, and what its seeds can reach."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

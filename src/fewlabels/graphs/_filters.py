@@ -78,11 +78,11 @@ class GraphFilter(LinearOperator):
     .. math::
         h(L) f = U \, \mathrm{diag}(h(\lambda_1), \dots, h(\lambda_n)) \, U^\top f,
 
-    which is also the convolution of f with the signal whose graph Fourier transform
-    is h. The exact way takes all eigenvectors. The other one takes no eigenvector but
-    a polynomial, :math:`h(\lambda) \approx \sum_{k \le K} c_k T_k(2 \lambda / b - 1)`
-    with Chebyshev polynomials and a bound b on the spectrum, which costs K products
-    with the sparse Laplacian and only mixes vertices that are at most K edges apart.
+    which is also the convolution of f with the signal whose graph Fourier transform is
+    h. The exact method uses all eigenvectors. The other one uses a polynomial instead,
+    :math:`h(\lambda) \approx \sum_{k \le K} c_k T_k(2 \lambda / b - 1)` with Chebyshev
+    polynomials and a bound b on the spectrum, which costs K products with the sparse
+    Laplacian and only mixes vertices that are at most K edges apart.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class GraphFilter(LinearOperator):
     Attributes
     ----------
     method : {"exact", "chebyshev"}
-        The way that was taken.
+        The method that was used.
     degree : int or None
         Degree of the polynomial; None for an exact filter.
     error : float
@@ -114,8 +114,8 @@ class GraphFilter(LinearOperator):
     Warns
     -----
     ConvergenceWarning
-        If no polynomial of degree below 10,000 is as near as `tol`: a response with
-        a jump has none.
+        If no polynomial of degree below 10,000 comes within `tol`: for a response with
+        a jump there is none.
 
     See Also
     --------
@@ -328,7 +328,7 @@ def graph_kernel(
     sigma : float, default=1.0
         Strength of the first two: the larger, the smoother.
     a : float, default=2.0
-        Of "random_walk", at least 2.
+        The constant of "random_walk", at least 2.
     n_steps : int, default=1
         Steps p of "random_walk".
 
@@ -372,8 +372,8 @@ def graph_kernel_operator(
 ) -> GraphFilter:
     r"""Kernel between the vertices of a graph, as an operator that is never formed.
 
-    A product costs as many products with the sparse Laplacian as the polynomial has
-    degrees: `n_steps` for the random walk, a dozen for the inverse cosine, and about
+    The number of products with the sparse Laplacian is the degree of the polynomial:
+    `n_steps` for the random walk, a dozen for the inverse cosine, and about
     :math:`\sigma \log(1 / tol)` for the other two. Where :math:`\sigma` is so large
     that this is too much, :func:`graph_tikhonov` with ``gamma=sigma**2`` and
     ``kind="symmetric"`` multiplies by the regularised Laplacian kernel with a sparse
@@ -388,7 +388,7 @@ def graph_kernel_operator(
     sigma : float, default=1.0
         Strength of the first two.
     a : float, default=2.0
-        Of "random_walk", at least 2.
+        The constant of "random_walk", at least 2.
     n_steps : int, default=1
         Steps of "random_walk".
     tol : float, default=1e-10

@@ -32,7 +32,7 @@ def image_graph(
     intensity_width: float | str = "auto",
     distance_width: float | None = 4.0,
 ) -> csr_array:
-    r"""Build the graph of an image whose edges join near pixels of like intensity.
+    r"""Build the graph of an image: edges join nearby pixels of similar intensity.
 
     For pixels i, j at positions p and with intensities (or colours) F,
 

@@ -211,7 +211,7 @@ class ApproximateSearch(NeighborSearch):
     """Inverted lists of faiss: Euclidean distance between dense rows.
 
     The rows are split into 2 sqrt(n) cells by k-means, and a query visits the cells
-    nearest to it. How many, is settled on a sample of the rows whose neighbours are
+    nearest to it. How many is decided on a sample of the rows whose neighbours are
     also searched exactly: 16, doubled until `RECALL` of those neighbours are found.
     Nothing is drawn at random except by faiss, whose seed is fixed.
     """
@@ -470,7 +470,7 @@ def nearest_neighbors(
           there are more than 4 features (below that, a tree is exact and quick);
         - a transformer whose `fit_transform` gives a sparse graph of distances, as
           :class:`sklearn.neighbors.KNeighborsTransformer` does, with at least
-          `n_neighbors` other rows in each row; `metric` is then its own affair.
+          `n_neighbors` other rows in each row; `metric` is then ignored.
     n_jobs : int, default=None
         Passed to scikit-learn's search.
 

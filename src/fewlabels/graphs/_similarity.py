@@ -111,7 +111,7 @@ def _warn_about_ignored(
     bandwidth: float | str,
     threshold: float | None,
 ) -> None:
-    """Name what was given although the kind of graph or weight does not use it."""
+    """Warn about parameters that the kind of graph or weight does not use."""
     if radius is not None and kind != "ball":
         warn_ignored(f"radius={radius}", f"kind={kind!r} does not use it")
     if symmetrize != "union" and kind != "knn":
@@ -247,9 +247,9 @@ def similarity_graph(
         Neighbours per row of ``kind="knn"``, fewer than rows.
     symmetrize : {"union", "mutual", "mean"}, default="union"
         For ``kind="knn"``: keep an edge if one of its ends ("union") or if both
-        ("mutual") count the other among the neighbours. The mutual graph often falls
-        apart, see :func:`connectivity`. "mean" has the edges of the union, those that
-        are not mutual with half of their weight.
+        ("mutual") count the other among the neighbours. The mutual graph is often
+        disconnected, see :func:`connectivity`. "mean" has the edges of the union; those
+        that are not mutual have half their weight.
     radius : float, default=None
         Largest distance of ``kind="ball"``, included.
     weight : str or callable, default="heat"
@@ -278,7 +278,7 @@ def similarity_graph(
     --------
     graph_from_neighbors : The same from a neighbour search that is at hand.
     graph_laplacian : The Laplacian of the graph.
-    connectivity : Whether the graph hangs together.
+    connectivity : Whether the graph is connected.
 
     Notes
     -----
@@ -387,8 +387,8 @@ def graph_from_neighbors(
 ) -> csr_array:
     """Build a similarity graph from a neighbour search that is at hand.
 
-    One search with the largest number of neighbours thus serves several graphs (of
-    equally near rows, another one may be chosen than a search for fewer would).
+    One search with the largest number of neighbours thus serves several graphs (among
+    equally near rows, it may choose another one than a search for fewer).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The graph of rows that reconstruct each other from few."""
+"""The graph of rows that reconstruct each other sparsely."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -155,7 +155,7 @@ def l1_graph(
     n_candidates: int | None = None,
     n_jobs: int | None = None,
 ) -> csr_array:
-    r"""Build the directed graph of rows that reconstruct each other from few.
+    r"""Build the directed graph of rows that reconstruct each other sparsely.
 
     Rows are scaled to unit length. Each is written as a combination of the others,
     :math:`x_i = \sum_{j \ne i} a_j x_j + e`, with few coefficients, and
@@ -178,12 +178,12 @@ def l1_graph(
         :class:`sklearn.linear_model.Lasso` and
         :func:`sklearn.linear_model.orthogonal_mp`, and faster.
     alpha : float, default=0.1
-        Of "lasso": from 1 on no row has an edge.
+        Penalty of "lasso"; from 1 on no row has an edge.
     n_nonzero : int, default=5
-        Of "omp": most edges from one row.
+        Largest number of edges from one row with "omp".
     n_candidates : int, default=None
         Reconstruct each row only from that many others, the nearest in angle, up to
-        the sign; None for all, which takes time in proportion to n_samples^2 or more.
+        the sign; None for all, which takes time proportional to n_samples^2 or more.
     n_jobs : int, default=None
         Processes.
 

@@ -65,7 +65,7 @@ class GraphFourierTransform:
     .. math:: \hat f = U^\top f, \qquad f = U \hat f .
 
     Made by :func:`graph_fourier`, :func:`graph_pca` and :func:`graph_mca`. With fewer
-    frequencies than vertices, the way there and back is the projection on those.
+    frequencies than vertices, transforming there and back is the projection onto them.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def graph_fourier(
     Warns
     -----
     ConvergenceWarning
-        If an iterative solver does not converge; a factorisation helps out.
+        If an iterative solver does not converge; a factorisation is used instead.
 
     See Also
     --------
@@ -310,9 +310,9 @@ def graph_mca(
 ) -> GraphFourierTransform:
     r"""Minor components of a graph: its lowest frequencies that are not 0.
 
-    These are the smoothest signals beside those that are constant on components, the
-    coordinates of Laplacian eigenmaps. The zeros are as many as the graph has
-    components, and their eigenvectors are taken out exactly.
+    Apart from those that are constant on components, these are the smoothest signals:
+    the coordinates of Laplacian eigenmaps. There are as many zeros as components, and
+    their eigenvectors are removed exactly.
 
     Parameters
     ----------
@@ -399,7 +399,7 @@ def eigengap_n_clusters(
     .. math:: K = \arg\max_k \, (\lambda_{k+1} - \lambda_k)
 
     follows them. No component is ever joined to another: K is at least their number.
-    Round clusters have such a gap. Long ones have not, as the eigenvalues of each begin
+    Round clusters have such a gap. Long ones do not, as the eigenvalues of each begin
     with small steps that grow.
 
     Parameters

@@ -292,7 +292,7 @@ _GAMMA_RULES: dict[str, Callable[[Any], float]] = {
 def _named_params(
     kernel: str, gamma: Any, given: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Parameters of a named kernel, of which `gamma` has a name of its own."""
+    """Parameters of a named kernel; `gamma` is passed separately."""
     used = KERNEL_PARAMS.get(kernel, ())
     own = {name: c for name, c in _NAMED_CONSTRAINTS.items() if name in used}
     params = check_params("kernel_params", given, own, f"kernel={kernel!r}")
@@ -303,7 +303,7 @@ def _named_params(
 
 
 def _warn_about_gamma(gamma: Any, kernel: Any) -> None:
-    """Say that the kernel has no use for the gamma given."""
+    """Warn that the kernel does not use the gamma given."""
     if not is_default(resolve_kernel, "gamma", gamma):
         warn_ignored(f"gamma={gamma!r}", f"kernel={kernel!r} does not use it")
 
@@ -329,7 +329,7 @@ def resolve_kernel(
     gamma: float | str | None = "scale",
     kernel_params: Mapping[str, Any] | None = None,
 ) -> Kernel:
-    r"""Fix the parameters of a kernel, those that depend on the data included.
+    r"""Fix the parameters of a kernel, including those that depend on the data.
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ def resolve_kernel(
     kernel : str, callable, GP kernel or Kernel, default="rbf"
         As in :class:`Kernel`; a :class:`Kernel` is returned as it is.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
-        Of :math:`\exp(-\gamma \|x - z\|^2)` and of the other named kernels:
+        The factor in :math:`\exp(-\gamma \|x - z\|^2)` and in the other named kernels:
 
         - "scale": 1 / (n_features * X.var()), as in scikit-learn's SVC;
         - "median": :math:`1 / (2 \sigma^2)` with :func:`median_width`, "rbf" only;

@@ -376,7 +376,7 @@ class _LowRankFeatures(
 
 
 class NystromFeatures(_LowRankFeatures):
-    r"""Nyström features: a kernel seen through a set of landmarks.
+    r"""Nyström features: a kernel approximated by a set of landmarks.
 
     With landmarks :math:`R`, the kernel matrix is replaced by
 
@@ -513,7 +513,7 @@ class NystromFeatures(_LowRankFeatures):
 
 
 class PivotedCholeskyFeatures(_LowRankFeatures):
-    r"""Features by pivoted Cholesky: as many as a tolerance asks for.
+    r"""Features by pivoted Cholesky, as many as a tolerance requires.
 
     The pivots :math:`P` are landmarks chosen greedily, and with the triangular factor
     :math:`T T^\top = K_{PP}` the features are :math:`z(x) = T^{-1} k(P, x)`. On the

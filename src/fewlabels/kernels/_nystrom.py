@@ -62,7 +62,7 @@ def nystrom_from_columns(
     rank: int | None = None,
     tol: float | None = None,
 ) -> NystromEigen:
-    """Nyström approximation from columns that are at hand.
+    """Nyström approximation from given columns.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def nystrom_approximation(
     Parameters
     ----------
     M : array-like of shape (n, n) or GramOperator
-        Symmetric positive semidefinite matrix. Of an operator, such as
+        Symmetric positive semidefinite matrix. If it is an operator, such as
         :class:`TiledGram`, only the columns are computed.
     n_columns : int
         Number l of columns, drawn uniformly without replacement.

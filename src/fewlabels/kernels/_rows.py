@@ -74,7 +74,7 @@ class KernelRows:
     def uncentered_model(
         self, model: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Turn a model on centred rows into one on rows as they come.
+        """Turn a model on centred rows into one on uncentred rows.
 
         Parameters
         ----------

@@ -64,7 +64,7 @@ class Comparison:
     reference : str
         The estimator that the others are compared with.
     confidence : float
-        Of the intervals in the table.
+        Confidence of the intervals in the table.
     """
 
     names: tuple[str, ...]
@@ -279,7 +279,7 @@ def compare(
     reference : str, default=None
         Name of the estimator to compare the others with; the first one when None.
     confidence : float, default=0.95
-        Of the intervals of the differences.
+        Confidence of the intervals of the differences.
     n_jobs : int, default=None
         Fits to run at the same time, in joblib's convention.
     progress : bool, "auto" or callable, default=False

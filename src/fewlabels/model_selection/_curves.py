@@ -519,7 +519,7 @@ def query_curve(
     asking : Asking
         Numbers of labels, and the like.
     seed : int
-        Of random rows, and of strategies without a seed.
+        Seed of random rows, and of strategies without a seed.
 
     Returns
     -------

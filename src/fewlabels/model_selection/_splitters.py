@@ -194,8 +194,8 @@ class LabeledKFold(LabelSplitter):
     n_splits : int, default=5
         Number of folds.
     n_repeats : int, default=1
-        How often to deal anew. With few labels several times pay: the score of one
-        partition depends much on the partition.
+        How often to deal the labels out again. With few labels it pays to repeat: the
+        score of one partition depends much on the partition.
     random_state : int, RandomState instance or None, default=None
         Seed of the dealing; pass an int for the same folds on every call.
 

@@ -287,7 +287,7 @@ class _ReducedVariance:
     """What SAGA and SVRG share: the step, and the penalty on the support of a row.
 
     A sparse row moves its own coordinates only. Each is touched once in `often` steps,
-    and moves along so many times its part of the mean gradient, and of the penalty.
+    and scales its part of the mean gradient, and of the penalty, by that factor.
     """
 
     def __init__(

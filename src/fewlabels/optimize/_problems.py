@@ -163,7 +163,7 @@ class CompositeProblem(ABC):
         Returns
         -------
         violation : float
-            Largest component that the gradient of f lacks to cancel a subgradient of
+            Largest component of the gradient of f plus the nearest subgradient of
             h; 0 at a minimiser.
         """
         return self.penalty.violation(w, self.gradient(w))

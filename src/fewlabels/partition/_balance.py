@@ -159,7 +159,7 @@ def repair(
 ) -> NDArray[np.intp]:
     """Move points between classes until all sizes are within their bounds.
 
-    Those points move whose scores suffer least: of two classes, the largest scores
+    The points whose scores suffer least are moved: with two classes, the largest scores
     become positive, as in the papers.
 
     Parameters

@@ -52,8 +52,8 @@ def lower_bound(problem: PartitionProblem, method: str = "best") -> float:
     Returns
     -------
     bound : float
-        No admissible partition has a smaller F. What rounding errors may be at the
-        kernel's largest eigenvalue over lam is subtracted.
+        No admissible partition has a smaller F. The rounding errors to expect from the
+        kernel's largest eigenvalue over lam are subtracted.
 
     See Also
     --------

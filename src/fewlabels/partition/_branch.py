@@ -53,7 +53,7 @@ def branch_and_bound(
     n_jobs: int | None = None,
     progress: Progress = "auto",
 ) -> PartitionResult:
-    r"""Search the optimum of a problem of two classes, with a proof, at any rank.
+    r"""Search for the optimum of a problem of two classes, with a proof, at any rank.
 
     The search starts from the best of several local searches. A node of the tree fixes
     the signs of some points. It is closed if the dual bound of :func:`lower_bound`,

@@ -178,7 +178,7 @@ def solve_exact(
 
 
 def longest_sum(form: SignForm) -> Array:
-    """Return the best signs of a form, whatever it takes and without a word.
+    """Return the best signs of a form, without a limit on the work or a progress line.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ FREE = -1
 class PartitionProblem:
     r"""Label the free points so that least squares fits the labels best.
 
-    Of l labelled and u free points, with k classes and targets
+    For l labelled and u free points, with k classes and targets
     :math:`y^{(c)} \in \{-1, +1\}^n` that are +1 exactly on class c,
 
     .. math::
@@ -347,9 +347,9 @@ class PartitionProblem:
         Returns
         -------
         coef : ndarray of shape (n_samples, n_columns) or (rank, n_columns)
-            Of a problem made from a kernel, the coefficients c of
-            f(x) = sum_i c_i k(x, x_i); of one made from features, their weights. One
-            column per class, a single one for two classes.
+            If the problem was made from a kernel, the coefficients c of f(x) = sum_i
+            c_i k(x, x_i); if it was made from features, their weights. One column per
+            class, a single one for two classes.
         """
         return self.system.model(self.targets(y))
 
@@ -384,7 +384,7 @@ class PartitionProblem:
         return self.constant - self.fits_of(codes)
 
     def fits_of(self, codes: NDArray[np.intp]) -> Array:
-        """Evaluate S, which F lacks to a constant, at several partitions, unchecked.
+        """Evaluate S, a constant minus F, at several partitions, unchecked.
 
         Parameters
         ----------

@@ -49,10 +49,10 @@ def local_search(
     problem : PartitionProblem
         The problem.
     start : {"supervised", "random", "exact"} or array-like, default="supervised"
-        The prediction of least squares on the labelled points (of two classes, the
-        largest outputs become positive where the balance asks for it), classes drawn
-        by the class ratio, the exact optimum in the leading one to three dimensions
-        (two classes; as many as take little time), or a partition.
+        The prediction of least squares on the labelled points (with two classes, the
+        largest outputs become positive where the balance requires it), classes drawn by
+        the class ratio, the exact optimum in the leading one to three dimensions (two
+        classes; as many as take little time), or a partition.
     n_restarts : int, default=0
         Further runs from random partitions; the best run counts.
     random_state : None, int, RandomState or Generator, default=None

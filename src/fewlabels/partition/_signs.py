@@ -25,7 +25,7 @@ class SignForm:
     lower, upper : int
         Bounds on the number of positive signs.
     rest : float
-        What the form lacks to S, at most, whatever the signs are.
+        The most by which S can exceed the form, whatever the signs are.
     """
 
     B: Array
@@ -180,7 +180,7 @@ def whole_factor(problem: PartitionProblem) -> Array:
 
 
 def rounding(problem: PartitionProblem) -> float:
-    """Return what rounding errors may make of F.
+    """Bound the effect of rounding errors on F.
 
     Parameters
     ----------

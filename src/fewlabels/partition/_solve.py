@@ -1,4 +1,4 @@
-"""One door to all solvers of the partition problem."""
+"""One entry point for all solvers of the partition problem."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -70,7 +70,7 @@ def solve(
     Returns
     -------
     result : PartitionResult
-        What the solver found; `solver` tells which one it was.
+        What the solver found; `solver` says which one it was.
 
     Examples
     --------

@@ -332,7 +332,7 @@ class Tridiagonal:
     diagonal : ndarray of shape (r,)
         Its diagonal.
     off : ndarray of shape (r - 1,)
-        What is beside it.
+        The entries next to it.
     """
 
     diagonal: Array
@@ -363,7 +363,7 @@ class Tridiagonal:
         -------
         pivots, beside : ndarray of shape (m, r)
             The pivots p, all positive if and only if the matrix is positive definite,
-            and what is beside the diagonal of N.
+            and what is next to the diagonal of N.
         """
         from fewlabels._loops.partition import factorise  # compiled on first use
 

@@ -46,9 +46,10 @@ class ConnectionistQAgent(NetworkAgent):
     hidden : tuple of int, default=(16,)
         Units of the hidden layers; ``()`` for networks that are linear.
     activation : {"sigmoid", "tanh", "relu", "identity"}, default="sigmoid"
-        Of the hidden layers.
+        Activation of the hidden layers.
     output : {"identity", "sigmoid", "tanh"}, default="identity"
-        Of the last unit. The sigmoid of the book can only express values in (0, 1).
+        Activation of the last unit. The sigmoid of the book can only express values
+        in (0, 1).
     bias : bool, default=True
         Whether units have a bias.
     learning_rate : float, default=0.01

@@ -55,7 +55,7 @@ class ReplayBuffer:
     n_actions : int
         How many actions there are.
     dtype : dtype, default=float32
-        Of observations and rewards.
+        Type of observations and rewards.
 
     Examples
     --------
@@ -193,7 +193,7 @@ class DQNAgent(NetworkAgent):
     hidden : tuple of int, default=(64, 64)
         Units of the hidden layers; ``()`` for a linear function.
     activation : {"relu", "tanh", "sigmoid", "identity"}, default="relu"
-        Of the hidden layers.
+        Activation of the hidden layers.
     bias : bool, default=True
         Whether units have a bias.
     gamma : float, default=0.99

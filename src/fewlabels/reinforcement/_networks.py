@@ -32,9 +32,9 @@ class Network:
     sizes : sequence of int
         Units of all layers, from the inputs to the outputs.
     activation : str
-        Of the hidden layers.
+        Activation of the hidden layers.
     output : str
-        Of the last layer.
+        Activation of the last layer.
     bias : bool
         Whether there are biases.
     theta : ndarray
@@ -150,7 +150,7 @@ class NumpyBackend:
     sizes : tuple of int
         Units of all layers.
     activation : str
-        Of the hidden layers.
+        Activation of the hidden layers.
     bias : bool
         Whether there are biases.
     optimizer : {"adam", "sgd"}
@@ -158,9 +158,9 @@ class NumpyBackend:
     learning_rate : float
         Size of a step.
     loss : {"squared", "huber"}
-        Of the temporal difference.
+        Loss of the temporal difference.
     dtype : dtype
-        Of all numbers.
+        Type of all numbers.
     rng : numpy.random.Generator
         For the first weights.
     """

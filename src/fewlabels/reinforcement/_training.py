@@ -633,7 +633,7 @@ def load_checkpoint(
     path : path
         A file that :func:`train` wrote. Loading it never runs code from it.
     env : environment
-        Of the kind that the agent was trained in; its spaces are read.
+        An environment like the one that the agent was trained in; its spaces are read.
 
     Returns
     -------

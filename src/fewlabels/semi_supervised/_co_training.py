@@ -118,7 +118,7 @@ class CoTrainingClassifier(_Committee):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, as assigned, else as predicted.
+        A label for every training row: given, assigned, or else predicted.
     estimators_ : list of two classifiers
         The fitted classifiers, which know classes by their index.
     views_ : list of two ndarrays
@@ -362,7 +362,7 @@ class DemocraticCoLearningClassifier(_Committee):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     estimators_ : list of classifiers
         The fitted classifiers, which know classes by their index.
     weights_ : ndarray of shape (n_estimators,)
@@ -595,7 +595,7 @@ class TriTrainingClassifier(_Committee):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     estimators_ : list of three classifiers
         The fitted classifiers, which know classes by their index.
     errors_ : list of three lists of float

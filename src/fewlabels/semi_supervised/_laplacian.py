@@ -106,7 +106,7 @@ class LaplacianSVC(LaplacianClassifier):
     labeled_indices_ : ndarray of shape (n_labeled,)
         The labelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     solver_ : str
         The solver used.
     solver_reason_ : str
@@ -307,7 +307,7 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     labeled_indices_ : ndarray of shape (n_labeled,)
         The rows with a label.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     solver_ : str
         The solver used.
     solver_reason_ : str
@@ -506,7 +506,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
     labeled_indices_ : ndarray of shape (n_labeled,)
         The rows with a target.
     transduction_ : ndarray of shape (n_samples,)
-        A target for every training row: as given, else as predicted.
+        A target for every training row: the given one, or else the predicted one.
     solver_ : str
         The solver used.
     solver_reason_ : str

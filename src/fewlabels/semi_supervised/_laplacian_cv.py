@@ -133,7 +133,7 @@ class LaplacianRLSClassifierCV(KernelClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)

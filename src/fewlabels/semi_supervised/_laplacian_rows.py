@@ -121,7 +121,7 @@ def build_graph(
     n_neighbors : int
         Neighbours per row, cut to n_samples - 1.
     n_jobs : int, default=None
-        Of the search.
+        Threads of the search.
     **params : dict
         Others of :func:`fewlabels.graphs.similarity_graph`.
 

@@ -94,8 +94,8 @@ def minimum_cut(W: Any, sources: ArrayLike, sinks: ArrayLike) -> MinimumCut:
         \quad \text{subject to} \quad \text{sources} \subseteq S, \;
         \text{sinks} \cap S = \emptyset
 
-    Of several minimum cuts the one with the smallest S is taken: the vertices that a
-    maximum flow leaves reachable from the sources.
+    If there are several minimum cuts, the one with the smallest S is taken: the
+    vertices that a maximum flow leaves reachable from the sources.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class KernelNaiveBayes(PartialLabelClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     class_prior_ : ndarray of shape (n_classes,)
         Shares :math:`\pi` of the classes among labelled rows.
     bandwidths_ : ndarray of shape (n_classes, n_features)

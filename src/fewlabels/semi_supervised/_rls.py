@@ -271,7 +271,7 @@ class RLSClassifier(KernelClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     lam_ : float
         The regularisation used.
     dual_coef_ : ndarray of shape (n_labeled, n_targets)

@@ -180,7 +180,7 @@ class TensorFisherDiscriminant(LinearTensorClassifier):
     n_iter_ : int
         Most sweeps of a problem.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     tensor_shape_ : tuple of int
         Shape of the tensors.
     n_features_in_ : int

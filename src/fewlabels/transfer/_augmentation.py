@@ -280,7 +280,7 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes of both domains, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every row of the target: as given, else as predicted.
+        A label for every row of the target: the given one, or else the predicted one.
     dual_coef_ : ndarray of shape (n_source + n_target, n_targets)
         Coefficients of the labelled rows, source first; n_targets = 1 for up to two
         classes.

@@ -170,7 +170,7 @@ class TrAdaBoostClassifier(DomainClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     estimators_ : list of classifier
         The classifier of each round; it knows classes by their index.
     estimator_errors_ : ndarray of shape (n_estimators,)

@@ -181,7 +181,8 @@ class StructuralCorrespondenceLearning(
 
     Examples
     --------
-    Of two words one is used in the source and one in the target, both with the pivot:
+    One of two words is used in the source and the other in the target, both with the
+    pivot:
 
     >>> import numpy as np
     >>> from fewlabels.transfer import StructuralCorrespondenceLearning

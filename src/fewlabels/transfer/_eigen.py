@@ -201,8 +201,8 @@ class EigenTransferClassifier(DomainClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes of the target, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted. Given labels of
-        the source that are no class of the target are kept.
+        A label for every training row: the given one, or else the predicted one. Given
+        labels of the source that are not classes of the target are kept.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the graph.
     embedding_ : ndarray of shape (n_samples, n_components)

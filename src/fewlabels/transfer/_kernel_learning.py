@@ -208,7 +208,7 @@ class LpMKLClassifier(DomainClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     kernels_ : list of Kernel
         The kernels with their parameters as numbers.
     kernel_weights_ : ndarray of shape (n_kernels, n_targets)

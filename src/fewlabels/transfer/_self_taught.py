@@ -115,7 +115,7 @@ class SelfTaughtClassifier(DomainClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes of the target, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     components_ : ndarray of shape (n_components, n_features)
         The atoms.
     mean_ : ndarray of shape (n_features,)

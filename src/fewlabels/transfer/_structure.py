@@ -296,7 +296,7 @@ class ASOClassifier(DomainClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     theta_ : ndarray of shape (n_components, n_features)
         Orthonormal rows that span the shared subspace.
     n_components_ : int
