@@ -15,18 +15,7 @@ from fewlabels._labels import UNLABELED, Labels, label_array, unlabeled_mask
 
 
 def as_decision(outputs: NDArray[Any]) -> NDArray[Any]:
-    """One column per class, or a plain vector for up to two classes.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (n_samples, n_targets)
-        Outputs of one-vs-rest problems.
-
-    Returns
-    -------
-    decision : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        The same as scikit-learn's `decision_function` returns it.
-    """
+    """One column per class, or a plain vector for up to two classes."""
     return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
 
@@ -90,22 +79,7 @@ def accepts_sparse(*estimators: Any) -> bool:
 
 
 def fitted(estimator: Any, X: Any, codes: NDArray[np.intp]) -> Any:
-    """Fit a copy of a classifier; a constant one where there is a single class.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Left as it is.
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Rows.
-    codes : ndarray of shape (n_samples,)
-        Their classes.
-
-    Returns
-    -------
-    model : classifier
-        The fitted copy.
-    """
+    """Fit a copy of a classifier; a constant one where there is a single class."""
     if np.unique(codes).size == 1:  # which many classifiers refuse
         return DummyClassifier(strategy="prior").fit(X, codes)
     return clone(estimator).fit(X, codes)

@@ -140,18 +140,6 @@ def unlabeled_mask(y: ArrayLike) -> NDArray[np.bool_]:
 def with_holes(y: ArrayLike, hidden: NDArray[np.bool_] | None = None) -> NDArray[Any]:
     """Replace some labels by the marker for "unlabelled".
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels, perhaps with holes.
-    hidden : ndarray of bool of shape (n_samples,), default=None
-        The rows to lose their label; None for no further ones.
-
-    Returns
-    -------
-    y_holes : ndarray of shape (n_samples,)
-        A copy with the marker of its dtype; types without room for one change.
-
     Examples
     --------
     >>> import numpy as np
@@ -181,22 +169,6 @@ def with_holes(y: ArrayLike, hidden: NDArray[np.bool_] | None = None) -> NDArray
 
 def encode_labels(y: ArrayLike) -> Labels:
     """Encode labels with holes as class indices.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels with holes, see :func:`unlabeled_mask`.
-
-    Returns
-    -------
-    labels : Labels
-        The codes (-1 = unlabelled) and the sorted classes.
-
-    Raises
-    ------
-    ValueError
-        If no row is labelled, if integer `y` holds only -1 and one other value, if
-        labels of different kinds are mixed or if `y` looks like a regression target.
 
     Examples
     --------
@@ -260,26 +232,7 @@ def encode_labels(y: ArrayLike) -> Labels:
 def validate_partially_labeled(
     estimator: Any, X: Any, y: ArrayLike, **check_params: Any
 ) -> tuple[Any, Labels]:
-    """Validate X and a y with holes; the first line of every `fit`.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-        Gets `n_features_in_` and `feature_names_in_`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Training rows, labelled and unlabelled.
-    y : array-like of shape (n_samples,)
-        Labels with holes.
-    **check_params : dict
-        Passed on to :func:`sklearn.utils.validation.validate_data`.
-
-    Returns
-    -------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        The validated rows.
-    labels : Labels
-        The encoded labels.
-    """
+    """Validate X and a y with holes; the first line of every `fit`."""
     if y is None:
         validate_data(estimator, X, y=None, **check_params)  # raises, naming y
     X = validate_data(estimator, X, **check_params)
@@ -350,26 +303,7 @@ def encode_targets(y: ArrayLike) -> NDArray[np.float64]:
 def validate_partial_targets(
     estimator: Any, X: Any, y: ArrayLike, **check_params: Any
 ) -> tuple[Any, NDArray[np.float64]]:
-    """Validate X and real targets with holes; the first line of a regressor's `fit`.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-        Gets `n_features_in_` and `feature_names_in_`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Training rows, with and without a target.
-    y : array-like of shape (n_samples,)
-        Targets, see :func:`encode_targets`.
-    **check_params : dict
-        Passed on to :func:`sklearn.utils.validation.validate_data`.
-
-    Returns
-    -------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        The validated rows.
-    targets : ndarray of shape (n_samples,)
-        The targets, NaN where there is none.
-    """
+    """Validate X and real targets with holes; the first line of a regressor's `fit`."""
     if y is None:
         validate_data(estimator, X, y=None, **check_params)  # raises, naming y
     X = validate_data(estimator, X, **check_params)
@@ -405,20 +339,7 @@ def signed_targets(
 
 
 def decide(decision: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
-    """Classes from decision values: the inverse of :func:`signed_targets`.
-
-    Parameters
-    ----------
-    decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Real outputs; 1-D for up to two classes.
-    classes : ndarray of shape (n_classes,)
-        The classes.
-
-    Returns
-    -------
-    y : ndarray of shape (n_samples,)
-        The class of every row.
-    """
+    """Classes from decision values: the inverse of :func:`signed_targets`."""
     if classes.size == 1:
         return np.repeat(classes, decision.shape[0])
     winner = (

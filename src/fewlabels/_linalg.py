@@ -53,58 +53,19 @@ _SERIAL_BLAS = _SerialBlas()
 
 
 def serial_blas(n_jobs: int | None) -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread while several Python threads call it.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        Number of Python threads, in joblib's convention.
-
-    Returns
-    -------
-    context : context manager
-        Does nothing for a single thread.
-    """
+    """Keep BLAS to one thread while several Python threads call it."""
     return nullcontext() if effective_n_jobs(n_jobs) == 1 else _SERIAL_BLAS
 
 
 def spectral_cutoff(eigenvalues: NDArray[Any], tol: float | None, dtype: Any) -> float:
-    """Return the eigenvalue of a psd matrix below which there is only rounding.
-
-    Parameters
-    ----------
-    eigenvalues : ndarray of shape (n,)
-        Eigenvalues of a symmetric positive semidefinite matrix.
-    tol : float or None
-        Share of the largest eigenvalue; None takes n times the machine precision.
-    dtype : dtype
-        Precision in which the matrix was computed.
-
-    Returns
-    -------
-    cutoff : float
-        Eigenvalues up to this value count as zero.
-    """
+    """Return the eigenvalue of a psd matrix below which there is only rounding."""
     if tol is None:
         tol = eigenvalues.size * float(np.finfo(dtype).eps)
     return tol * max(float(np.max(eigenvalues, initial=0.0)), 0.0)
 
 
 def deviations(X: NDArray[Any], mean: NDArray[Any]) -> NDArray[np.float64]:
-    """Subtract the means from the rows; constant features become exactly zero.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    mean : ndarray of shape (n_features,)
-        Their mean, in double precision.
-
-    Returns
-    -------
-    X_centered : ndarray of shape (n_samples, n_features)
-        The deviations, exactly zero where they are rounding errors of the mean.
-    """
+    """Subtract the means from the rows; constant features become exactly zero."""
     X = X - mean
     X[:, np.abs(X).max(axis=0) <= ROUNDING * np.abs(mean)] = 0.0
     return X
@@ -113,20 +74,7 @@ def deviations(X: NDArray[Any], mean: NDArray[Any]) -> NDArray[np.float64]:
 def thin_svd(
     X: NDArray[Any], eps: float = float(np.finfo(np.float64).eps)
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Decompose a matrix without the directions in which there is only rounding.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, n)
-        The matrix.
-    eps : float, default=that of double precision
-        Relative rounding error of its entries.
-
-    Returns
-    -------
-    U, s, Vt : ndarrays of shapes (m, r), (r,) and (r, n)
-        Singular vectors and values, the largest first; r is the rank.
-    """
+    """Decompose a matrix without the directions in which there is only rounding."""
     U, s, Vt = linalg.svd(X, full_matrices=False, check_finite=False)
     rank = int(np.count_nonzero(s > max(X.shape) * eps * np.max(s, initial=0.0)))
     return U[:, :rank], s[:rank], Vt[:rank]

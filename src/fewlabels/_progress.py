@@ -56,15 +56,7 @@ class ProgressLine:
             sys.stderr.write("\n")
 
     def update(self, share: float, note: str = "") -> None:
-        """Tell what share of the work is done.
-
-        Parameters
-        ----------
-        share : float
-            Between 0 and 1.
-        note : str, default=""
-            What else the line says.
-        """
+        """Tell what share of the work is done."""
         if self._report is not None:
             self._report(share)
         if self._patience is None:

@@ -37,22 +37,7 @@ def is_euclidean(metric: Any, metric_params: dict[str, Any] | None) -> bool:
 def view_columns(
     views: Any, n_features: int, names: Sequence[str] | NDArray[Any] = ()
 ) -> list[NDArray[np.intp]]:
-    """Column indices of two views.
-
-    Parameters
-    ----------
-    views : pair of column selections or None
-        Lists of indices or of names, boolean masks or slices; None for the two halves.
-    n_features : int
-        Number of columns.
-    names : sequence of str, default=()
-        Their names.
-
-    Returns
-    -------
-    columns : list of two ndarrays
-        The indices.
-    """
+    """Column indices of two views."""
     every = np.arange(n_features)
     if views is None:
         return np.array_split(every, 2)

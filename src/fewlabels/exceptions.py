@@ -16,15 +16,7 @@ class IgnoredParameterWarning(UserWarning):
 
 
 def warn_ignored(parameter: str, reason: str) -> None:
-    """Say that a parameter has no effect.
-
-    Parameters
-    ----------
-    parameter : str
-        The parameter and its value, such as ``"gamma=0.5"``.
-    reason : str
-        Why, such as ``"kernel='linear' does not use it"``.
-    """
+    """Say that a parameter has no effect."""
     warnings.warn(
         f"{parameter} is ignored: {reason}.", IgnoredParameterWarning, stacklevel=4
     )

@@ -156,20 +156,6 @@ class ModelStrategy(QueryStrategy):
 def make_pool(X: Any, y: ArrayLike, candidates: ArrayLike | None = None) -> Pool:
     """Find out which rows can be asked about.
 
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        All rows.
-    y : array-like of shape (n_samples,)
-        Labels with holes.
-    candidates : array-like of int, default=None
-        Rows without a label; all of them when None.
-
-    Returns
-    -------
-    pool : Pool
-        Rows, labels and candidates.
-
     Examples
     --------
     >>> from fewlabels.active._base import make_pool
@@ -201,15 +187,7 @@ def make_pool(X: Any, y: ArrayLike, candidates: ArrayLike | None = None) -> Pool
 
 
 def check_count(n_queries: int, n_candidates: int) -> None:
-    """Raise if that many rows cannot be chosen.
-
-    Parameters
-    ----------
-    n_queries : int
-        What the user gave.
-    n_candidates : int
-        How many rows there are.
-    """
+    """Raise if that many rows cannot be chosen."""
     if not isinstance(n_queries, Integral) or not 1 <= n_queries <= n_candidates:
         raise ValueError(
             f"n_queries must be an int from 1 to {n_candidates}, the number of rows "
@@ -220,22 +198,7 @@ def check_count(n_queries: int, n_candidates: int) -> None:
 def as_query(
     pool: Pool, places: NDArray[np.intp], utilities: NDArray[np.float64]
 ) -> Query:
-    """Translate places among the candidates into row numbers.
-
-    Parameters
-    ----------
-    pool : Pool
-        Rows and candidates.
-    places : ndarray of int
-        Indices into the candidates.
-    utilities : ndarray of shape (n_candidates,)
-        Their utilities.
-
-    Returns
-    -------
-    query : Query
-        In row numbers.
-    """
+    """Translate places among the candidates into row numbers."""
     everywhere = np.full(pool.y.size, np.nan)
     everywhere[pool.candidates] = utilities
     return Query(pool.candidates[places], everywhere)
@@ -243,16 +206,6 @@ def as_query(
 
 def knows_unlabeled(estimator: Any) -> bool:
     """Whether a classifier learns from a `y` with holes.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-        A classifier, a pipeline or a search.
-
-    Returns
-    -------
-    knows : bool
-        True for the semi-supervised classifiers of this library and of scikit-learn.
 
     Examples
     --------
@@ -278,42 +231,14 @@ def knows_unlabeled(estimator: Any) -> bool:
 
 
 def fit_model(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
-    """Fit a copy of a classifier to labels with holes.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Any; one that cannot handle unlabelled rows gets the labelled ones only.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        All rows.
-    y : ndarray of shape (n_samples,)
-        Labels with holes.
-
-    Returns
-    -------
-    model : classifier
-        The fitted copy.
-    """
+    """Fit a copy of a classifier to labels with holes."""
     if not knows_unlabeled(estimator):
         estimator = LabeledOnly(estimator)
     return clone(estimator).fit(X, y)
 
 
 def class_probabilities(model: Any, X: Any) -> NDArray[np.float64]:
-    """Ask a model for probabilities.
-
-    Parameters
-    ----------
-    model : fitted classifier
-        With `predict_proba`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows.
-
-    Returns
-    -------
-    proba : ndarray of shape (n_samples, n_classes)
-        Probabilities of its classes.
-    """
+    """Ask a model for probabilities."""
     if not hasattr(model, "predict_proba"):
         given = model.estimator if isinstance(model, LabeledOnly) else model
         raise ValueError(

@@ -72,26 +72,7 @@ def random_layer(
     weight_scale: float | None,
     random_state: Any,
 ) -> HiddenLayer:
-    """Draw the weights of a hidden layer.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Rows, for the scale of the weights.
-    n_hidden : int
-        Number of nodes.
-    activation : {"sigmoid", "tanh", "relu", "sin"}
-        Function of a node.
-    weight_scale : float or None
-        Standard deviation of the weights; 2 / sqrt(n_features * X.var()) when None.
-    random_state : int, RandomState instance or None
-        Seed.
-
-    Returns
-    -------
-    layer : HiddenLayer
-        A function of rows.
-    """
+    """Draw the weights of a hidden layer."""
     rng = check_random_state(random_state)
     d = X.shape[1]
     if weight_scale is None:
@@ -382,18 +363,7 @@ class ELMRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
 
 def elm_probabilities(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-    r"""Probabilities of classes from outputs, :math:`\sigma(f_c) / \sum_j \sigma(f_j)`.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (n_samples, n_targets)
-        One column per class; a single one for two classes.
-
-    Returns
-    -------
-    proba : ndarray of shape (n_samples, n_classes)
-        Rows sum to 1.
-    """
+    r"""Class probabilities from outputs, :math:`\sigma(f_c) / \sum_j \sigma(f_j)`."""
     if outputs.shape[1] == 1:
         return np.hstack([expit(-outputs), expit(outputs)])
     P = expit(outputs)

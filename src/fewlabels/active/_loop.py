@@ -71,18 +71,6 @@ class QueryRound(NamedTuple):
 def upsampled_rows(codes: NDArray[np.intp], random_state: Any) -> NDArray[np.intp]:
     """Draw further labelled rows until all classes are equally frequent.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_samples,)
-        Classes, -1 for rows without a label.
-    random_state : int, RandomState instance or None
-        Seed of the draws.
-
-    Returns
-    -------
-    extra : ndarray of int
-        Rows to repeat; none where classes are balanced.
-
     Examples
     --------
     >>> import numpy as np

@@ -288,22 +288,6 @@ def conditioned(
     r"""Covariance of all rows with some candidates, given labels of other rows.
 
     .. math:: K_{\cdot C} - K_{\cdot J} (K_{JJ} + \rho I)^{-1} K_{J C}
-
-    Parameters
-    ----------
-    K_labeled : ndarray of shape (n_samples, n_labeled)
-        Kernel of all rows with the labelled ones.
-    K_candidates : ndarray of shape (n_samples, n_candidates)
-        Kernel of all rows with the candidates.
-    labeled : ndarray of shape (n_labeled,)
-        The labelled rows J.
-    ridge : float
-        Variance of the noise of a label.
-
-    Returns
-    -------
-    P : ndarray of shape (n_samples, n_candidates)
-        The covariances. Labels do not enter.
     """
     if labeled.size == 0:
         return np.array(K_candidates, dtype=np.float64)
@@ -318,24 +302,7 @@ def conditioned(
 def downdated(
     P: NDArray[Any], candidates: NDArray[np.intp], place: int, ridge: float
 ) -> NDArray[Any]:
-    """Condition covariances on one more label, that of a candidate.
-
-    Parameters
-    ----------
-    P : ndarray of shape (n_samples, n_candidates)
-        See :func:`conditioned`.
-    candidates : ndarray of shape (n_candidates,)
-        The rows that the columns belong to.
-    place : int
-        The column that gets a label.
-    ridge : float
-        Variance of its noise.
-
-    Returns
-    -------
-    P : ndarray of shape (n_samples, n_candidates)
-        New covariances.
-    """
+    """Condition covariances on one more label, that of a candidate."""
     row = candidates[place]
     total = max(P[row, place], 0.0) + ridge
     return P - np.outer(P[:, place], P[row] / total)

@@ -48,27 +48,13 @@ class Console:
         self._shown = not quiet and sys.stderr.isatty()
 
     def say(self, text: str) -> None:
-        """Write a line, unless quiet.
-
-        Parameters
-        ----------
-        text : str
-            The line.
-        """
+        """Write a line, unless quiet."""
         if not self.quiet:
             self.clear()
             click.echo(text, err=True)
 
     def tell(self, share: float, what: str) -> None:
-        """Note how much is done; the bar is drawn by whoever waits.
-
-        Parameters
-        ----------
-        share : float
-            Between 0 and 1.
-        what : str
-            What is going on.
-        """
+        """Note how much is done; the bar is drawn by whoever waits."""
         self._share, self._what = share, what
 
     def draw(self) -> None:

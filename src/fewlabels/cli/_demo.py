@@ -20,20 +20,6 @@ def write_wines(folder: Path, *, force: bool, seed: int = 3) -> dict[str, str]:
 
     The measurements are those of scikit-learn's set; bottles are numbered, some cells
     are empty, and all but nine cultivars are taken away.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to.
-    force : bool
-        Whether to replace files.
-    seed : int, default=3
-        Of what is taken away.
-
-    Returns
-    -------
-    truth : dict of str to str
-        The cultivar of every bottle.
     """
     import io
 
@@ -72,19 +58,7 @@ def write_wines(folder: Path, *, force: bool, seed: int = 3) -> dict[str, str]:
 
 
 def tell_the_story(commands: Any, folder: Path, console: Console, force: bool) -> None:
-    """Run every command on the wines, and compare with the truth.
-
-    Parameters
-    ----------
-    commands : click.Group
-        The command line.
-    folder : Path
-        Where to write.
-    console : Console
-        Where to say what is going on.
-    force : bool
-        Whether to replace files.
-    """
+    """Run every command on the wines, and compare with the truth."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -26,15 +26,7 @@ class Examples:
         self.examples = examples
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples.
-
-        Parameters
-        ----------
-        ctx : click.Context
-            Not used.
-        formatter : click.HelpFormatter
-            Where to write.
-        """
+        """Write the examples."""
         with formatter.section("Examples"):
             for example in self.examples:
                 formatter.write(f"{'':>{formatter.current_indent}}{example}\n")

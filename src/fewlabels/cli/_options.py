@@ -88,18 +88,7 @@ output = click.option(
 
 
 def with_options(*groups: Any) -> Callable[[Command], Command]:
-    """Add options to a command, in the order in which they are named.
-
-    Parameters
-    ----------
-    *groups : decorator or tuple of decorators
-        The options.
-
-    Returns
-    -------
-    decorator : callable
-        Adds all of them.
-    """
+    """Add options to a command, in the order in which they are named."""
     flat = [
         o for group in groups for o in (group if isinstance(group, tuple) else (group,))
     ]

@@ -79,26 +79,7 @@ def _by_rotation(rows: NDArray[Any], n_clusters: int, n_init: int, rng: Any) -> 
 def assign_rows(
     rows: NDArray[Any], n_clusters: int, *, method: str, n_init: int, rng: Any
 ) -> Assignment:
-    """Cluster rows by k-means, or by the rotation that makes them indicators.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_samples, n_components)
-        Rows of eigenvectors.
-    n_clusters : int
-        Number of clusters.
-    method : {"kmeans", "discretize"}
-        How.
-    n_init : int
-        Runs of k-means.
-    rng : RandomState
-        Source of its starts.
-
-    Returns
-    -------
-    assignment : Assignment
-        Labels and centres; fewer clusters where there are fewer distinct rows.
-    """
+    """Cluster rows by k-means, or by the rotation that makes them indicators."""
     if n_clusters == 1:
         labels = np.zeros(rows.shape[0], dtype=np.intp)
     elif method == "kmeans":

@@ -38,18 +38,7 @@ _CORRUPT = (
 
 
 def content_digest(arrays: Arrays) -> str:
-    """Return the SHA-256 of names, types, shapes and values of arrays.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-        The arrays, in any order of names, memory layout and byte order.
-
-    Returns
-    -------
-    digest : str
-        Hexadecimal digest.
-    """
+    """Return the SHA-256 of names, types, shapes and values of arrays."""
     sha = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         little = array.dtype.newbyteorder("<")
@@ -59,13 +48,7 @@ def content_digest(arrays: Arrays) -> str:
 
 
 def cache_folder() -> Path:
-    """Folder in which data fetched from OpenML are kept.
-
-    Returns
-    -------
-    folder : Path
-        ``FEWLABELS_CACHE`` if set, else ``fewlabels`` in the user's cache folder.
-    """
+    """Folder in which data fetched from OpenML are kept."""
     if own := os.environ.get("FEWLABELS_CACHE"):
         return Path(own).expanduser()
     shared = os.environ.get("XDG_CACHE_HOME", "")
@@ -79,31 +62,7 @@ def get_arrays(
     data_home: str | PathLike[str] | None = None,
     download_if_missing: bool = True,
 ) -> tuple[Arrays, Path | None]:
-    """Find, check and read the arrays of a data set.
-
-    Parameters
-    ----------
-    entry : Entry
-        The data set.
-    data_home : str or path-like, default=None
-        Folder to look in first; then come ``FEWLABELS_DATA`` and the cache.
-    download_if_missing : bool, default=True
-        Whether to ask OpenML in the end.
-
-    Returns
-    -------
-    arrays : dict of str to ndarray
-        The arrays named in `entry.arrays`.
-    path : Path or None
-        Their file; None if they were fetched but could not be stored.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the data are nowhere to be found.
-    ValueError
-        If what was found is not what the registry describes.
-    """
+    """Find, check and read the arrays of a data set."""
     folders = {
         "data_home": data_home,
         "FEWLABELS_DATA": os.environ.get("FEWLABELS_DATA") or None,

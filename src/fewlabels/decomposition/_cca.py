@@ -295,22 +295,7 @@ class TwoViewTransformer(
 
 
 def pad_pairs(pairs: CanonicalPairs, n_components: int, what: str) -> CanonicalPairs:
-    """Keep so many pairs; where there are fewer, add zeros and say so.
-
-    Parameters
-    ----------
-    pairs : CanonicalPairs
-        All pairs.
-    n_components : int
-        How many to keep.
-    what : str
-        What there is too little of.
-
-    Returns
-    -------
-    pairs : CanonicalPairs
-        Exactly `n_components` of them.
-    """
+    """Keep so many pairs; where there are fewer, add zeros and say so."""
     found = pairs.correlations.size
     if found < n_components:
         warnings.warn(

@@ -67,26 +67,7 @@ class _LeadingTriplets:
     def above(
         self, M: NDArray[Any], level: float, tol: float, *, full: bool = False
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
-        """Compute the triplets whose singular values exceed a level.
-
-        Parameters
-        ----------
-        M : ndarray of shape (m, n)
-            The matrix.
-        level : float
-            Singular values up to this one are left out.
-        tol : float
-            Largest error of a triplet, the norm of M v - s u.
-        full : bool, default=False
-            Whether to compute all singular values this time.
-
-        Returns
-        -------
-        U, s, Vt : ndarrays of shapes (m, r), (r,) and (r, n)
-            The triplets, largest first.
-        is_full : bool
-            Whether all singular values were computed, so that none can be missing.
-        """
+        """Compute the triplets whose singular values exceed a level."""
         size = self._V.shape[1] + OVERSAMPLING
         while size <= self._largest_block and not full:
             U, s, Vt, converged = self._block_steps(M, size, level, tol)

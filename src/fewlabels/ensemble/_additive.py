@@ -141,18 +141,7 @@ def _checked(estimator: Any, sample_weight: Any, n: int) -> tuple[Any, Any]:
 
 
 def logit_step(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    r"""Newton step of LogitBoost: f / 2, or :math:`\frac{J-1}{J}(f_j - \bar f)`.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, n_columns)
-        Fitted working responses; one column for two classes.
-
-    Returns
-    -------
-    step : ndarray of shape (n_samples, n_columns)
-        What is added to F.
-    """
+    r"""Newton step of LogitBoost: f / 2, or :math:`\frac{J-1}{J}(f_j - \bar f)`."""
     J = values.shape[1]
     if J == 1:
         return values / 2
@@ -160,18 +149,7 @@ def logit_step(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def logit_probabilities(F: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities of all classes; those of two classes from a single column.
-
-    Parameters
-    ----------
-    F : ndarray of shape (n_samples, n_columns)
-        Values of the model.
-
-    Returns
-    -------
-    p : ndarray of shape (n_samples, n_classes)
-        Rows sum to one.
-    """
+    """Probabilities of all classes; those of two classes from a single column."""
     if F.shape[1] > 1:
         return softmax(F, axis=1)
     return np.column_stack([expit2(-F[:, 0]), expit2(F[:, 0])])

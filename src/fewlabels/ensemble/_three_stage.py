@@ -177,16 +177,6 @@ def settle(votes: NDArray[Any]) -> NDArray[Any]:
     """Where the first two agree, they decide, else the third.
 
     With two classes this is the majority; with more it still always has an answer.
-
-    Parameters
-    ----------
-    votes : ndarray of shape (n_voters, n_samples)
-        Votes of three voters, or of one.
-
-    Returns
-    -------
-    decision : ndarray of shape (n_samples,)
-        The outcome.
     """
     if len(votes) == 1:
         return votes[0]

@@ -247,18 +247,7 @@ def is_precomputed(kernel: Any) -> bool:
 
 
 def budget_bytes(memory_budget: float | None) -> float:
-    """Bytes of a memory budget in MiB; None means scikit-learn's `working_memory`.
-
-    Parameters
-    ----------
-    memory_budget : float or None
-        MiB that temporary arrays may take.
-
-    Returns
-    -------
-    n_bytes : float
-        The same in bytes.
-    """
+    """Bytes of a memory budget in MiB; None means scikit-learn's `working_memory`."""
     if memory_budget is None:
         memory_budget = get_config()["working_memory"]
     if not memory_budget > 0:

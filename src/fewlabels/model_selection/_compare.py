@@ -202,16 +202,6 @@ def _span(counts: NDArray[np.intp]) -> str:
 def check_estimators(estimators: Any) -> dict[str, Any]:
     """Give every estimator a name.
 
-    Parameters
-    ----------
-    estimators : estimator instance, dict or list of estimators
-        One or several.
-
-    Returns
-    -------
-    named : dict of estimators
-        By name: that of the class where none is given, numbered where it occurs twice.
-
     Examples
     --------
     >>> from sklearn.svm import SVC
@@ -356,18 +346,6 @@ def compare(
 def single_scoring(named: Mapping[str, Any], scoring: Any) -> Any:
     """Return the one score by which all estimators are judged.
 
-    Parameters
-    ----------
-    named : dict of estimators
-        The candidates.
-    scoring : str, callable or None
-        What the user asked for.
-
-    Returns
-    -------
-    scoring : str or callable
-        The metric in place of None.
-
     Examples
     --------
     >>> from sklearn.svm import SVC
@@ -391,22 +369,6 @@ def _name_of(scoring: Any) -> str:
 
 def run_all(jobs: list[Any], n_jobs: int | None, progress: Progress, name: str) -> Any:
     """Run joblib's delayed calls in order, and tell how far they are.
-
-    Parameters
-    ----------
-    jobs : list of delayed calls
-        What to run.
-    n_jobs : int or None
-        How many at the same time.
-    progress : bool, "auto" or callable
-        See :func:`compare`.
-    name : str
-        What the line says is going on.
-
-    Returns
-    -------
-    results : list
-        In the order of `jobs`.
 
     Examples
     --------

@@ -498,34 +498,7 @@ def query_curve(
     asking: Asking,
     seed: int,
 ) -> list[Judged]:
-    """Fit, ask for labels and fit again, along one curve.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-        What to clone and fit. With `refit_labels`, it is fitted once.
-    strategy : query strategy, callable or None
-        How to choose; None for random rows.
-    X : array-like of shape (n_samples, n_features)
-        All rows.
-    y : ndarray of shape (n_samples,)
-        All labels that there are, with holes.
-    start : ndarray of int
-        Rows that have a label from the start.
-    pool : ndarray of int
-        Rows that can be asked about, and those of `start`.
-    test : ndarray of int
-        Rows to test on.
-    asking : Asking
-        Numbers of labels, and the like.
-    seed : int
-        Seed of random rows, and of strategies without a seed.
-
-    Returns
-    -------
-    curve : list of Judged
-        One for every number of labels.
-    """
+    """Fit, ask for labels and fit again, along one curve."""
     rng = check_random_state(seed)
     strategy = _seeded(deepcopy(strategy), rng)
     every = np.arange(y.size)

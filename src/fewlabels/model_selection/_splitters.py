@@ -36,20 +36,6 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 def known_targets(y: ArrayLike) -> tuple[NDArray[np.intp], NDArray[Any], bool]:
     """Find the labelled rows and what they hold.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels or real targets, with holes.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_labeled,)
-        The labelled rows.
-    targets : ndarray of shape (n_labeled,)
-        Class indices, or the targets themselves where they are real numbers.
-    is_classes : bool
-        Whether they are class indices.
-
     Examples
     --------
     >>> from fewlabels.model_selection._splitters import known_targets
@@ -82,22 +68,6 @@ def draw_labels(
     per_class: int | None = None,
 ) -> NDArray[np.intp]:
     """Draw the rows that keep their label, at least one of every class.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels or real targets, with holes.
-    rng : RandomState instance
-        Source of the draw.
-    n_labeled : int or float, default=None
-        How many labels to keep, or what share of those given.
-    per_class : int, default=None
-        How many labels to keep in every class.
-
-    Returns
-    -------
-    kept : ndarray
-        The rows that keep their label, in ascending order.
 
     Examples
     --------

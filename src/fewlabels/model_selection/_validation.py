@@ -55,16 +55,6 @@ class _Transduction(FrozenEstimator):
 def transduction_of(estimator: Any) -> NDArray[Any] | None:
     """Find the labels that a fitted model has given to its training rows.
 
-    Parameters
-    ----------
-    estimator : estimator instance
-        A fitted model, a pipeline or a search over models.
-
-    Returns
-    -------
-    transduction : ndarray of shape (n_samples,) or None
-        One label for every training row, None where the model gives none.
-
     Examples
     --------
     >>> from sklearn.semi_supervised import LabelSpreading
@@ -83,18 +73,6 @@ def transduction_of(estimator: Any) -> NDArray[Any] | None:
 
 def metric_name(estimator: Any, scoring: Any) -> Any:
     """Return `scoring`, with the metric in place of None.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-        A classifier or a regressor.
-    scoring : str, callable, list, tuple, dict or None
-        As in :func:`sklearn.model_selection.cross_validate`.
-
-    Returns
-    -------
-    scoring : str, callable, list, tuple or dict
-        None becomes "accuracy" for classifiers, "r2" for others.
 
     Examples
     --------
@@ -119,28 +97,6 @@ def fit_and_score(
 ) -> Judged:
     """Train on some rows and score on others, or on the same.
 
-    Parameters
-    ----------
-    estimator : estimator instance
-        What to clone and fit.
-    X : array-like of shape (n_samples, n_features)
-        All rows; a square matrix for a precomputed kernel.
-    y_seen : ndarray of shape (n_samples,)
-        What the estimator may see, with holes.
-    y_true : ndarray of shape (n_samples,)
-        What the scorer sees at the rows to test on.
-    rows : ndarray
-        Rows to train on, in ascending order.
-    test : ndarray
-        Rows to test on; if among `rows`, by their transduction where there is one.
-    scoring : str, callable, list, tuple, dict or None
-        As in :func:`sklearn.model_selection.cross_validate`.
-
-    Returns
-    -------
-    judged : Judged
-        Score and seconds.
-
     Examples
     --------
     >>> import numpy as np
@@ -163,22 +119,7 @@ def fit_and_score(
 
 
 def training_rows(estimator: Any, X: Any, rows: NDArray[np.intp]) -> Any:
-    """Take the rows to train on, of a kernel matrix their columns too.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-        Says whether X is a kernel matrix.
-    X : array-like of shape (n_samples, n_features)
-        All rows.
-    rows : ndarray
-        Rows to train on.
-
-    Returns
-    -------
-    X_train : array-like
-        Those rows; X itself where these are all.
-    """
+    """Take the rows to train on, of a kernel matrix their columns too."""
     whole = rows.size == num_samples(X)
     return X if whole else safe_split(estimator, X, None, rows)[0]
 
@@ -192,20 +133,7 @@ def score_model(
     test: NDArray[np.intp],
     scoring: Any,
 ) -> Any:
-    """Score a fitted model, by its transduction where it has seen the rows.
-
-    Parameters
-    ----------
-    model : fitted estimator
-        What to score.
-    X, y_seen, y_true, rows, test, scoring
-        As in :func:`fit_and_score`.
-
-    Returns
-    -------
-    score : float or dict of float
-        The score, or one for every scorer.
-    """
+    """Score a fitted model, by its transduction where it has seen the rows."""
     X_test, y_test = safe_split(model, X, y_true, test, rows)
     if y_test.dtype.kind == "O" and not isinstance(y_test[0], str):
         y_test = np.asarray(y_test.tolist())  # numbers that made room for a hole
@@ -238,26 +166,6 @@ def judge_split(
 ) -> Judged:
     """Fit and score in one split.
 
-    Parameters
-    ----------
-    estimator : estimator instance
-        What to clone and fit.
-    X : array-like of shape (n_samples, n_features)
-        All rows; a square matrix for a precomputed kernel.
-    y : ndarray of shape (n_samples,)
-        Labels with holes.
-    train, test : ndarray
-        The split.
-    scoring : str, callable, list, tuple, dict or None
-        As in :func:`sklearn.model_selection.cross_validate`.
-    held_out : {"unlabeled", "removed"}
-        What becomes of the rows to test on.
-
-    Returns
-    -------
-    judged : Judged
-        Score and seconds.
-
     Examples
     --------
     >>> import numpy as np
@@ -278,24 +186,6 @@ def check_splits(
     cv: Any, X: Any, y: NDArray[Any], groups: ArrayLike | None, held_out: str
 ) -> list[Split]:
     """Make the splits, and check that there is something to learn from them.
-
-    Parameters
-    ----------
-    cv : None, int, cross-validation generator or iterable
-        See :func:`cross_validate_labels`.
-    X : array-like of shape (n_samples, n_features)
-        All rows.
-    y : ndarray of shape (n_samples,)
-        Labels with holes.
-    groups : array-like of shape (n_samples,), default=None
-        The group of every row.
-    held_out : {"unlabeled", "removed"}
-        What becomes of the rows to test on.
-
-    Returns
-    -------
-    splits : list of (train, test)
-        Row numbers.
 
     Warns
     -----
@@ -327,11 +217,6 @@ def check_splits(
 
 def check_held_out(held_out: str) -> None:
     """Raise where `held_out` has no meaning.
-
-    Parameters
-    ----------
-    held_out : str
-        What the user gave.
 
     Examples
     --------

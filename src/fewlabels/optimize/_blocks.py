@@ -117,24 +117,7 @@ class BlockPartition:
 def random_subsets(
     rng: np.random.RandomState, n: int, size: int, count: int
 ) -> NDArray[np.int64]:
-    """Draw sets of distinct numbers, independent of one another.
-
-    Parameters
-    ----------
-    rng : RandomState
-        Draws.
-    n : int
-        The numbers are below this one.
-    size : int
-        Numbers in a set.
-    count : int
-        How many sets.
-
-    Returns
-    -------
-    subsets : ndarray of shape (count, size)
-        One set per row.
-    """
+    """Draw sets of distinct numbers, independent of one another."""
     if size == 1:
         return rng.randint(n, size=(count, 1))
     if size == n:

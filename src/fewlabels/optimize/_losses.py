@@ -239,18 +239,7 @@ LOSSES: dict[str, type[Loss]] = {
 
 
 def resolve_loss(loss: str | Loss) -> Loss:
-    """Turn the name of a loss into the loss.
-
-    Parameters
-    ----------
-    loss : str or Loss
-        A name in `LOSSES`, or a loss, which is returned.
-
-    Returns
-    -------
-    loss : Loss
-        The loss.
-    """
+    """Turn the name of a loss into the loss."""
     if isinstance(loss, Loss):
         return loss
     if loss not in LOSSES:

@@ -38,18 +38,7 @@ class Lines(NamedTuple):
 
 
 def as_lines(X: Any) -> Lines:
-    """Lay out the rows of a matrix for the loops.
-
-    Parameters
-    ----------
-    X : {ndarray, csr_array} of shape (n_lines, length)
-        The matrix.
-
-    Returns
-    -------
-    lines : Lines
-        Its rows.
-    """
+    """Lay out the rows of a matrix for the loops."""
     if sparse.issparse(X):
         return Lines(X.data, X.indices, X.indptr, False)
     none = np.empty(0, dtype=np.int32)
@@ -57,18 +46,7 @@ def as_lines(X: Any) -> Lines:
 
 
 def largest_eigenvalue(A: NDArray[Any]) -> float:
-    """Return the largest eigenvalue of a symmetric positive semidefinite matrix.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n, n)
-        The matrix.
-
-    Returns
-    -------
-    eigenvalue : float
-        The eigenvalue, 0 for an empty matrix.
-    """
+    """Return the largest eigenvalue of a symmetric positive semidefinite matrix."""
     n = A.shape[0]
     if n == 0:
         return 0.0

@@ -140,22 +140,7 @@ class Monitor:
     def result(
         self, x: NDArray[Any], last: NDArray[Any] | None = None, advice: str = ""
     ) -> OptimizationResult:
-        """Close the record, with a warning if the solver did not converge.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n_features,)
-            The minimiser.
-        last : ndarray, default=None
-            The last iterate, if x is another.
-        advice : str, default=""
-            What may help if there is no convergence.
-
-        Returns
-        -------
-        result : OptimizationResult
-            The record.
-        """
+        """Close the record, with a warning if the solver did not converge."""
         columns = np.array(self._lines).T
         if self.reason == "diverged":
             warnings.warn(
@@ -185,20 +170,7 @@ class Monitor:
 
 
 def start_point(x0: ArrayLike | None, n_features: int) -> NDArray[np.float64]:
-    """Copy the starting point, or make one of zeros.
-
-    Parameters
-    ----------
-    x0 : array-like of shape (n_features,) or None
-        The starting point.
-    n_features : int
-        Number of variables.
-
-    Returns
-    -------
-    x : ndarray of shape (n_features,)
-        A copy.
-    """
+    """Copy the starting point, or make one of zeros."""
     if x0 is None:
         return np.zeros(n_features)
     x = np.array(x0, dtype=np.float64)

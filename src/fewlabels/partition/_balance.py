@@ -133,20 +133,7 @@ def size_bounds(
 
 
 def nearest_sizes(shares: NDArray[np.float64], n_free: int) -> NDArray[np.intp]:
-    """Whole numbers that sum to n_free and come closest to the shares.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n_classes,)
-        Shares that sum to one.
-    n_free : int
-        The sum.
-
-    Returns
-    -------
-    sizes : ndarray of int of shape (n_classes,)
-        The numbers, by largest remainders.
-    """
+    """Whole numbers that sum to n_free and come closest to the shares."""
     exact = shares * n_free
     sizes = np.floor(exact).astype(np.intp)
     remainders = np.argsort(-(exact - sizes), kind="stable")
@@ -161,20 +148,6 @@ def repair(
 
     The points whose scores suffer least are moved: with two classes, the largest scores
     become positive, as in the papers.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_free,)
-        Classes of the free points.
-    scores : ndarray of shape (n_free, n_classes)
-        How well every class fits every point.
-    bounds : SizeBounds
-        The bounds.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_free,)
-        Classes within the bounds.
     """
     codes = codes.copy()
     n_classes = scores.shape[1]

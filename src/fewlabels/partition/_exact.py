@@ -178,53 +178,18 @@ def solve_exact(
 
 
 def longest_sum(form: SignForm) -> Array:
-    """Return the best signs of a form, without a limit on the work or a progress line.
-
-    Parameters
-    ----------
-    form : SignForm
-        The form.
-
-    Returns
-    -------
-    y : ndarray of shape (n_free,)
-        Signs.
-    """
+    """Return the best signs of a form, without a limit on work or a progress line."""
     return _Search(form, np.inf, None, False).run()
 
 
 def sizes_matter(problem: PartitionProblem) -> bool:
-    """Tell whether the bounds on two classes exclude more than an empty one.
-
-    Parameters
-    ----------
-    problem : PartitionProblem
-        A problem of two classes.
-
-    Returns
-    -------
-    bounded : bool
-        Whether an exact solution may need one dimension more.
-    """
+    """Tell whether the bounds on two classes exclude more than an empty one."""
     lower, upper = problem.lower[1], problem.upper[1]
     return bool(lower > 1 or upper < problem.free.size - 1 or lower == upper)
 
 
 def affordable_rank(n: int, bounded: bool) -> int:
-    """Return the largest rank up to 3 at which an exact solution takes little time.
-
-    Parameters
-    ----------
-    n : int
-        Number of free points.
-    bounded : bool
-        Whether class sizes are bounded, which costs one dimension.
-
-    Returns
-    -------
-    rank : int
-        1, 2 or 3.
-    """
+    """Return the largest rank up to 3 at which an exact solution takes little time."""
     for rank in (3, 2):
         if count_zonotope_vertices(n, rank + bounded) <= CHEAP_VERTICES:
             return rank
@@ -232,18 +197,7 @@ def affordable_rank(n: int, bounded: bool) -> int:
 
 
 def exact_start(problem: PartitionProblem) -> NDArray[np.intp]:
-    """Classes of the free points that are optimal in the leading dimensions.
-
-    Parameters
-    ----------
-    problem : PartitionProblem
-        A problem of two classes.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_free,)
-        Classes within the bounds.
-    """
+    """Classes of the free points that are optimal in the leading dimensions."""
     bounded = sizes_matter(problem)
     form = sign_form(problem, affordable_rank(problem.free.size, bounded))
     y = longest_sum(form if bounded else form.without_bounds())

@@ -159,20 +159,7 @@ def _dense_pays(u: int, r: int, n_runs: int) -> bool:
 
 
 def spawn_generators(random_state: Any, n: int) -> list[np.random.Generator]:
-    """Make n independent generators from one seed.
-
-    Parameters
-    ----------
-    random_state : None, int, RandomState or Generator
-        The seed; a generator is advanced by one draw.
-    n : int
-        How many.
-
-    Returns
-    -------
-    generators : list of Generator
-        The same ones whatever they are used for, and in whatever order.
-    """
+    """Make n independent generators from one seed."""
     if isinstance(random_state, np.random.Generator):
         random_state = int(random_state.integers(2**63))
     elif isinstance(random_state, np.random.RandomState):
@@ -182,18 +169,7 @@ def spawn_generators(random_state: Any, n: int) -> list[np.random.Generator]:
 
 
 def supervised_start(problem: PartitionProblem) -> NDArray[np.intp]:
-    """Classes of the free points as least squares on the labelled ones predicts them.
-
-    Parameters
-    ----------
-    problem : PartitionProblem
-        A problem with labelled points.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_free,)
-        Classes, repaired where the sizes are out of bounds.
-    """
+    """Classes of the free points that least squares on the labelled ones predicts."""
     if problem.labeled.size == 0:
         raise ValueError(
             "start='supervised' needs labelled points: use start='random' or give a "
@@ -209,20 +185,7 @@ def supervised_start(problem: PartitionProblem) -> NDArray[np.intp]:
 def random_start(
     problem: PartitionProblem, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Classes of the free points drawn by the class ratio.
-
-    Parameters
-    ----------
-    problem : PartitionProblem
-        The problem.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_free,)
-        Classes, repaired at random where the sizes are out of bounds.
-    """
+    """Classes of the free points drawn by the class ratio."""
     k, u = problem.n_classes, problem.free.size
     codes = rng.choice(k, size=u, p=problem.ratio)
     if problem.bounds.admit(np.bincount(codes, minlength=k)):
@@ -233,22 +196,7 @@ def random_start(
 def first_start(
     problem: PartitionProblem, start: str | ArrayLike, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Classes of the free points from which the first run starts.
-
-    Parameters
-    ----------
-    problem : PartitionProblem
-        The problem.
-    start : {"supervised", "random", "exact"} or array-like of shape (n_samples,)
-        What to start from.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_free,)
-        Classes within the bounds.
-    """
+    """Classes of the free points from which the first run starts."""
     if isinstance(start, str):
         if start == "supervised":
             return supervised_start(problem)

@@ -91,18 +91,7 @@ class SignForm:
 
 
 def row_space(A: Array) -> Array:
-    """Orthonormal basis of the span of rows, up to rounding errors.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n_rows, n_columns)
-        The rows.
-
-    Returns
-    -------
-    basis : ndarray of shape (n_columns, rank)
-        The basis, as columns.
-    """
+    """Orthonormal basis of the span of rows, up to rounding errors."""
     triangle = linalg.qr(A, mode="r", check_finite=False)[0][: A.shape[1]]
     _, s, Vt = linalg.svd(triangle, check_finite=False)
     tol = max(A.shape) * np.finfo(np.float64).eps * s.max(initial=0.0)
@@ -161,18 +150,7 @@ def sign_form(
 
 
 def whole_factor(problem: PartitionProblem) -> Array:
-    """Return a factor B of Q = B B' for all points.
-
-    Parameters
-    ----------
-    problem : PartitionProblem
-        The problem.
-
-    Returns
-    -------
-    B : ndarray of shape (n_samples, rank)
-        The factor.
-    """
+    """Return a factor B of Q = B B' for all points."""
     system = problem.system
     if system.B is not None and system.weights.size == 0:
         return system.B
@@ -180,38 +158,14 @@ def whole_factor(problem: PartitionProblem) -> Array:
 
 
 def rounding(problem: PartitionProblem) -> float:
-    """Bound the effect of rounding errors on F.
-
-    Parameters
-    ----------
-    problem : PartitionProblem
-        The problem.
-
-    Returns
-    -------
-    error : float
-        It grows with the largest eigenvalue of the kernel over lam.
-    """
+    """Bound the effect of rounding errors on F."""
     t = float(problem.system.spectrum(1)[1].max(initial=0.0))
     eps = float(np.finfo(np.float64).eps)
     return problem.constant * problem.codes.size * eps / max(1.0 - t, eps)
 
 
 def with_signs(problem: PartitionProblem, y: Array) -> NDArray[np.intp]:
-    """Classes of all points, where the free ones have the signs y.
-
-    Parameters
-    ----------
-    problem : PartitionProblem
-        The problem.
-    y : ndarray of shape (n_free,)
-        Signs.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_samples,)
-        Class indices.
-    """
+    """Classes of all points, where the free ones have the signs y."""
     codes = problem.codes.copy()
     codes[problem.free] = y > 0
     return codes

@@ -281,22 +281,7 @@ class FactorSystem:
 
 
 def ridge_weights(Z: Array, Y: Array, lams: Iterable[float]) -> Array:
-    """Weights of least squares on features, in the smaller of the two forms.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, n_features)
-        Features.
-    Y : ndarray of shape (n_samples, n_targets)
-        Targets.
-    lams : iterable of float
-        Values of the regularisation, times the mean loss.
-
-    Returns
-    -------
-    W : ndarray of shape (n_lams, n_features, n_targets)
-        The weights for each.
-    """
+    """Weights of least squares on features, in the smaller of the two forms."""
     n, r = Z.shape
     if n <= r:
         return _for_each(Z.T, _ridge_path(Z @ Z.T, Y, lams, n))
@@ -339,13 +324,7 @@ class Tridiagonal:
     off: Array
 
     def row_sums(self) -> Array:
-        """Sum the moduli of every row; the largest sum bounds the eigenvalues.
-
-        Returns
-        -------
-        sums : ndarray of shape (r,)
-            The sums.
-        """
+        """Sum the moduli of every row; the largest sum bounds the eigenvalues."""
         sums, off = np.abs(self.diagonal), np.abs(self.off)
         sums[1:] += off
         sums[:-1] += off
@@ -559,40 +538,14 @@ class PathSystem:
 
 
 def weigh_rows(X: Array, weights: Array) -> Array:
-    """Multiply rows by W.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, r)
-        The rows.
-    weights : ndarray of shape (3, r)
-        W as the loops take it.
-
-    Returns
-    -------
-    XW : ndarray of shape (n, r)
-        The product.
-    """
+    """Multiply rows by W."""
     from fewlabels._loops.partition import weigh_rows as loop  # compiled on first use
 
     return loop(np.ascontiguousarray(X), weights)
 
 
 def as_array(A: Any, name: str) -> Array:
-    """Return a finite float64 matrix, C-contiguous.
-
-    Parameters
-    ----------
-    A : array-like
-        The matrix.
-    name : str
-        Its name in error messages.
-
-    Returns
-    -------
-    A : ndarray
-        The matrix.
-    """
+    """Return a finite float64 matrix, C-contiguous."""
     A = np.ascontiguousarray(A, dtype=np.float64)
     if A.ndim != 2:
         raise ValueError(f"{name} must be a matrix, got shape {A.shape}.")

@@ -61,22 +61,7 @@ class Centered(NamedTuple):
 def check_problem(
     X: ArrayLike, y: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Read the arrays of a least-squares problem, the columns of X in memory order.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Rows.
-    y : array-like of shape (n_samples,)
-        Targets.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        The rows, in Fortran order.
-    y : ndarray of shape (n_samples,)
-        The targets.
-    """
+    """Read the arrays of a least-squares problem, the columns of X in memory order."""
     X = np.asarray(check_array(X, dtype=np.float64, order="F"))
     y = np.asarray(check_array(y, dtype=np.float64, ensure_2d=False, input_name="y"))
     if y.shape != (X.shape[0],):
@@ -87,19 +72,7 @@ def check_problem(
 
 
 def warn_not_converged(what: str, max_iter: int, reached: float, tol: float) -> None:
-    """Say that the iterations ended before the tolerance was met.
-
-    Parameters
-    ----------
-    what : str
-        The measure of convergence, such as "the violation".
-    max_iter : int
-        The limit on iterations.
-    reached : float
-        The measure at the end.
-    tol : float
-        What it should be.
-    """
+    """Say that the iterations ended before the tolerance was met."""
     warnings.warn(
         f"No convergence in max_iter={max_iter} iterations: {what} is {reached:.2g}, "
         f"which is above tol={tol:.2g}. Increase max_iter or tol, or scale the "

@@ -74,18 +74,7 @@ class Columns:
         self._picks = isinstance(A, np.ndarray) and A.flags.f_contiguous
 
     def times(self, x: Vector) -> Vector:
-        """Return A x, at the price of the non-zeros of x where columns lie in line.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n_features,)
-            A vector.
-
-        Returns
-        -------
-        product : ndarray of shape (n_samples,)
-            The product.
-        """
+        """Return A x, at the price of the non-zeros of x where columns lie in line."""
         if self._picks:
             support = np.flatnonzero(x)
             if support.size < SPARSE_SHARE * x.size:
@@ -94,36 +83,14 @@ class Columns:
         return product if self._shift is None else product - self._shift @ x
 
     def adjoint(self, r: Vector) -> Vector:
-        """Return A' r.
-
-        Parameters
-        ----------
-        r : ndarray of shape (n_samples,)
-            A vector.
-
-        Returns
-        -------
-        product : ndarray of shape (n_features,)
-            The product.
-        """
+        """Return A' r."""
         if isinstance(self._A, LinearOperator):
             return self._A.rmatvec(r)
         product = self._A.T @ r
         return product if self._shift is None else product - self._shift * r.sum()
 
     def select(self, chosen: NDArray[np.intp]) -> "Columns":
-        """Return some of the columns.
-
-        Parameters
-        ----------
-        chosen : ndarray of int
-            Their numbers.
-
-        Returns
-        -------
-        columns : Columns
-            The columns.
-        """
+        """Return some of the columns."""
         if isinstance(self._A, LinearOperator):
             raise ValueError(
                 "working_set=True needs the columns of A, which a LinearOperator does "
@@ -136,13 +103,7 @@ class Columns:
         )
 
     def operator(self) -> LinearOperator:
-        """Return the matrix as SciPy's solvers take it.
-
-        Returns
-        -------
-        operator : LinearOperator
-            The same products.
-        """
+        """Return the matrix as SciPy's solvers take it."""
         return LinearOperator(
             self.shape, matvec=self.times, rmatvec=self.adjoint, dtype=np.float64
         )
@@ -285,20 +246,7 @@ def solve(
     tol: float,
     max_iter: int,
 ) -> SparseSolution:
-    """Run :func:`gpsr` on arguments that have been checked.
-
-    Parameters
-    ----------
-    A : Columns
-        The matrix.
-    y, tau, x, variant, monotone, working_set, continuation, debias, tol, max_iter
-        As of :func:`gpsr`, x being where to start.
-
-    Returns
-    -------
-    solution : SparseSolution
-        The vector, the objective and its gap.
-    """
+    """Run :func:`gpsr` on arguments that have been checked."""
     step = _basic_step if variant == "basic" else _bb_step(monotone)
     run = _on_working_sets if working_set else _descend
     history: list[float] = []
@@ -350,26 +298,6 @@ def duality_gap(
     The dual is :math:`\max_\theta \frac12 \|y\|^2 - \frac12 \|y - \theta\|^2` subject
     to :math:`\|A^\top \theta\|_\infty \le \tau`; the residual, shrunk until it fits, is
     a point of it.
-
-    Parameters
-    ----------
-    residual : ndarray of shape (n_samples,)
-        A x - y.
-    gradient : ndarray of shape (n_features,)
-        A' (A x - y).
-    y : ndarray of shape (n_samples,)
-        The targets.
-    tau : float
-        Weight of the penalty.
-    norm : float
-        Sum of the absolute values of x.
-
-    Returns
-    -------
-    objective : float
-        The value.
-    gap : float
-        The bound, relative to the value.
     """
     objective = 0.5 * residual @ residual + tau * norm
     if objective == 0.0:

@@ -30,19 +30,7 @@ PENALTY_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def check_penalty(name: str, value: float, lowest: float, *, strict: bool) -> None:
-    """Refuse a parameter of a penalty that is out of range.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter.
-    value : float
-        Its value.
-    lowest : float
-        The lower end of the range.
-    strict : bool
-        Whether the lower end itself is excluded.
-    """
+    """Refuse a parameter of a penalty that is out of range."""
     inside = value > lowest if strict else value >= lowest
     if not (inside and np.isfinite(value)):
         bound = "more than" if strict else "at least"

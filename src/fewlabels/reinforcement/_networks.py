@@ -110,20 +110,7 @@ class Network:
         return outputs
 
     def gradient(self, outputs: list[Array], error: Array) -> Array:
-        """Gradient of sum(error * outputs) with respect to all weights.
-
-        Parameters
-        ----------
-        outputs : list of ndarray
-            From `forward`.
-        error : ndarray of shape (n_samples, n_outputs)
-            Weight of each output.
-
-        Returns
-        -------
-        gradient : ndarray like theta
-            By back-propagation.
-        """
+        """Gradient of sum(error * outputs) with respect to all weights."""
         found = np.empty_like(self.theta)
         layers = self.views(found)
         for i in range(len(layers) - 1, -1, -1):

@@ -66,20 +66,7 @@ class KernelClassifier(PartialLabelClassifier):
 
 
 def class_shares(balance: Any, labels: Labels) -> NDArray[np.float64] | None:
-    """Shares of the classes among the unlabelled rows, in the order of the classes.
-
-    Parameters
-    ----------
-    balance : float, array-like, dict, None or False
-        See :class:`S2RLSClassifier`.
-    labels : Labels
-        The labels, from which None estimates the shares.
-
-    Returns
-    -------
-    shares : ndarray of shape (n_classes,) or None
-        The shares; None for no bounds.
-    """
+    """Shares of the classes among the unlabelled rows, in the order of the classes."""
     k = labels.classes.size
     if isinstance(balance, bool | np.bool_):
         if balance:

@@ -52,18 +52,7 @@ GRAPH_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def check_graph(W: Any) -> csr_array:
-    """Validate the weights of a graph.
-
-    Parameters
-    ----------
-    W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
-        Weights, symmetric and not negative; the diagonal is ignored.
-
-    Returns
-    -------
-    W : csr_array of shape (n_vertices, n_vertices)
-        The same in float64, with a zero diagonal and sorted indices.
-    """
+    """Validate the weights of a graph."""
     W = csr_array(check_weights(W), dtype=np.float64)
     W.eliminate_zeros()
     W.sort_indices()
@@ -76,16 +65,6 @@ def front_width(W: csr_array) -> int:
     This is the bandwidth after a reverse Cuthill-McKee ordering. It is small for the
     neighbour graph of rows on a curve or in a plane, where factors stay sparse, and a
     large share of all rows in many dimensions, where they fill up.
-
-    Parameters
-    ----------
-    W : csr_array of shape (n_vertices, n_vertices)
-        Symmetric weights.
-
-    Returns
-    -------
-    width : int
-        The bandwidth.
     """
     order = reverse_cuthill_mckee(W, symmetric_mode=True)
     position = np.empty(W.shape[0], dtype=np.intp)

@@ -89,20 +89,6 @@ def deform_dense(
 
     A stationary point has :math:`(\gamma_A I + \gamma_I L K) \alpha + \gamma_I L 1 b =
     J^\top c` and, where b is penalised, :math:`1^\top \alpha = 0`.
-
-    Parameters
-    ----------
-    problem : LaplacianProblem
-        The problem.
-    alpha : float
-        Weight of the norm.
-    graph_alpha : float
-        Weight of the graph term.
-
-    Returns
-    -------
-    deformed : DeformedKernel
-        With coefficients for all rows.
     """
     _check_weights(alpha, graph_alpha)
     n, labeled = problem.n_samples, problem.labeled
@@ -194,22 +180,7 @@ class LowRankFactor:
     def deform(
         self, labeled: NDArray[np.intp], alpha: float, graph_alpha: float
     ) -> DeformedKernel:
-        """Deform the kernel for one pair of weights.
-
-        Parameters
-        ----------
-        labeled : ndarray of shape (n_labeled,)
-            The labelled rows.
-        alpha : float
-            Weight of the norm.
-        graph_alpha : float
-            Weight of the graph term.
-
-        Returns
-        -------
-        deformed : DeformedKernel
-            With coefficients for the pivots.
-        """
+        """Deform the kernel for one pair of weights."""
         _check_weights(alpha, graph_alpha)
         e, Q = self._spectrum
         penalised = self.rough_constants is not None and graph_alpha > 0
@@ -274,30 +245,6 @@ def newton_in_labels(
     A step solves the least-squares problem of the current error set (rows short of the
     margin). Should it not decrease the objective, an exact line search shortens it. The
     solution is exact once the error set repeats.
-
-    Parameters
-    ----------
-    H : ndarray of shape (n_labeled, n_labeled)
-        The deformed kernel.
-    y : ndarray of shape (n_labeled,)
-        Targets -1 and 1.
-    free_bias : bool
-        Whether there is a bias b.
-    start : ndarray of bool of shape (n_labeled,), default=None
-        First error set; all rows when None, which is that of f = 0.
-    max_iter : int, default=1000
-        Most steps.
-
-    Returns
-    -------
-    c : ndarray of shape (n_labeled,)
-        The multipliers.
-    b : float
-        The bias.
-    history : ndarray of shape (n_steps + 1, 2)
-        Objective and size of the error set, before the first and after every step.
-    converged : bool
-        Whether the error set repeated, or the objective stood still.
     """
     errors = np.ones(y.size, dtype=bool) if start is None else start.copy()
     c, b = np.zeros(y.size), 0.0
@@ -415,22 +362,6 @@ def least_squares_in_labels(
 
     The evidence is that of :math:`y \sim N(b, s^2 (H + I))` at the best scale s, column
     by column, with a free b integrated out (restricted likelihood).
-
-    Parameters
-    ----------
-    H : ndarray of shape (n_labeled, n_labeled)
-        The deformed kernel.
-    Y : ndarray of shape (n_labeled, n_targets)
-        Targets.
-    free_bias : bool
-        Whether there is a bias b.
-    loo_ridge : float, default=1.0
-        What stands in place of I in the problem without one row.
-
-    Returns
-    -------
-    result : record
-        Multipliers `c`, bias `b`, `loo_outputs` and `log_evidence`.
     """
     n_labeled, n_targets = Y.shape
     if free_bias:
@@ -724,22 +655,7 @@ def laplacian_low_rank(
 def factored(
     gram: GramOperator, *, rank_tol: float, n_components: int | None
 ) -> PivotedCholesky:
-    """Pivoted Cholesky factor to a tolerance that the precision of the kernel allows.
-
-    Parameters
-    ----------
-    gram : GramOperator
-        The kernel matrix.
-    rank_tol : float
-        Share of the trace that may be left out; at least some rounding errors are.
-    n_components : int or None
-        Largest rank.
-
-    Returns
-    -------
-    factor : PivotedCholesky
-        The factor.
-    """
+    """Pivoted Cholesky factor, to a tolerance that the kernel's precision allows."""
     # Pivots that are rounding errors would be divided by their square roots.
     tol = max(rank_tol, 100 * float(np.finfo(gram.dtype).eps))
     return pivoted_cholesky(gram, n_components=n_components, tol=tol)

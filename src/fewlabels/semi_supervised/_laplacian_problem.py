@@ -259,20 +259,7 @@ class LaplacianSolution(SolverResult):
 
 
 def kernel_product(gram: GramOperator, V: NDArray[Any]) -> NDArray[Any]:
-    """Product K V in float64, without turning a float32 K into float64.
-
-    Parameters
-    ----------
-    gram : GramOperator
-        The kernel matrix.
-    V : ndarray of shape (n_samples, n_columns)
-        Vectors.
-
-    Returns
-    -------
-    product : ndarray of shape (n_samples, n_columns)
-        The products.
-    """
+    """Product K V in float64, without turning a float32 K into float64."""
     if V.shape[1] == 1:  # a vector takes the faster road where there is one
         product = (gram @ V[:, 0].astype(gram.dtype, copy=False))[:, None]
     else:

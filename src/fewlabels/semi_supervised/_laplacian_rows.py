@@ -13,49 +13,19 @@ from fewlabels.kernels import DenseGram, GramOperator, Kernel, TiledGram
 
 
 def dense_rows(X: Any) -> NDArray[Any]:
-    """Array of a matrix that may be sparse.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix}
-        The matrix.
-
-    Returns
-    -------
-    X : ndarray
-        The same as an array.
-    """
+    """Array of a matrix that may be sparse."""
     return X.toarray() if sparse.issparse(X) else X
 
 
 def usual_gamma(kernel: Any, gamma: Any) -> Any:
-    """Tell what `gamma` means for a kernel: the default fits "rbf" only.
-
-    Parameters
-    ----------
-    kernel : str, callable or GP kernel
-        The kernel.
-    gamma : float, str or None
-        Its parameter.
-
-    Returns
-    -------
-    gamma : float, str or None
-        "scale" in place of "local" for kernels other than "rbf".
-    """
+    """Tell what `gamma` means for a kernel: the default fits "rbf" only."""
     rbf = isinstance(kernel, str) and kernel == "rbf"
     local = isinstance(gamma, str) and gamma == "local"
     return "scale" if local and not rbf else gamma
 
 
 def check_square_kernel(X: Any) -> None:
-    """Refuse a precomputed kernel that is not square.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix}
-        The matrix given to `fit`.
-    """
+    """Refuse a precomputed kernel that is not square."""
     if X.shape[0] != X.shape[1]:
         raise ValueError(
             "kernel='precomputed' needs a square kernel matrix X in fit, got shape "
@@ -64,38 +34,14 @@ def check_square_kernel(X: Any) -> None:
 
 
 def precise_gram(X: Any, kernel: Kernel) -> GramOperator:
-    """Gram operator in float64 that computes columns only on demand.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Rows, or a kernel matrix.
-    kernel : Kernel
-        The kernel.
-
-    Returns
-    -------
-    gram : GramOperator
-        A kernel matrix keeps its type: what it was rounded to cannot be undone.
-    """
+    """Gram operator in float64 that computes columns only on demand."""
     if kernel.is_precomputed:
         return DenseGram(dense_rows(X))
     return TiledGram(X.astype(np.float64, copy=False), kernel)
 
 
 def kernel_distances(K: NDArray[Any]) -> NDArray[Any]:
-    """Distances in the feature space of a kernel matrix.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-        The kernel matrix.
-
-    Returns
-    -------
-    distances : ndarray of shape (n_samples, n_samples)
-        Symmetric, with zero diagonal.
-    """
+    """Distances in the feature space of a kernel matrix."""
     norms = K.diagonal().astype(np.float64)
     squares = norms[:, None] + norms - (K + K.T)
     np.fill_diagonal(squares, 0.0)
@@ -110,26 +56,7 @@ def build_graph(
     n_jobs: int | None = None,
     **params: Any,
 ) -> Any:
-    """Neighbour graph of rows, or of the rows behind a kernel matrix.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Rows, or a kernel matrix.
-    precomputed : bool
-        Whether `X` is a kernel matrix.
-    n_neighbors : int
-        Neighbours per row, cut to n_samples - 1.
-    n_jobs : int, default=None
-        Threads of the search.
-    **params : dict
-        Others of :func:`fewlabels.graphs.similarity_graph`.
-
-    Returns
-    -------
-    graph : csr_array of shape (n_samples, n_samples)
-        Symmetric weights in float64.
-    """
+    """Neighbour graph of rows, or of the rows behind a kernel matrix."""
     n = X.shape[0]
     if n == 1:
         return sparse.csr_array((1, 1))

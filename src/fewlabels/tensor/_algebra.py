@@ -185,56 +185,19 @@ def is_supersymmetric(T: ArrayLike, *, rtol: float = 1e-10) -> bool:
 def mode_products(
     T: NDArray[Any], matrices: Sequence[NDArray[Any]], *, skip: int = 0
 ) -> NDArray[Any]:
-    """Multiply every mode of a tensor by a matrix, after `skip` leading modes.
-
-    Parameters
-    ----------
-    T : ndarray of shape (..., I_1, ..., I_M)
-        A tensor, or a stack of tensors.
-    matrices : sequence of M ndarrays of shape (J_m, I_m)
-        One matrix per mode.
-    skip : int, default=0
-        Leading modes that are left as they are.
-
-    Returns
-    -------
-    product : ndarray of shape (..., J_1, ..., J_M)
-        The Tucker product.
-    """
+    """Multiply every mode of a tensor by a matrix, after `skip` leading modes."""
     for mode, U in enumerate(matrices, start=skip):
         T = np.moveaxis(np.tensordot(T, U, axes=(mode, 1)), -1, mode)
     return T
 
 
 def rank_one(vectors: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Outer product of vectors.
-
-    Parameters
-    ----------
-    vectors : sequence of ndarrays of shape (I_m,)
-        One vector per mode.
-
-    Returns
-    -------
-    T : ndarray of shape (I_1, ..., I_M)
-        The tensor of rank one.
-    """
+    """Outer product of vectors."""
     return cp_tensor([v[:, None] for v in vectors])
 
 
 def cp_tensor(factors: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    r"""Sum of outer products of columns, :math:`[\![ U_1, \dots, U_M ]\!]`.
-
-    Parameters
-    ----------
-    factors : sequence of ndarrays of shape (I_m, rank)
-        One factor per mode.
-
-    Returns
-    -------
-    T : ndarray of shape (I_1, ..., I_M)
-        The tensor; zero for rank 0.
-    """
+    r"""Sum of outer products of columns, :math:`[\![ U_1, \dots, U_M ]\!]`."""
     columns = factors[0]
     for U in factors[1:]:
         columns = columns[..., None, :] * U

@@ -50,22 +50,7 @@ class RankOneSolution(NamedTuple):
 def contract(
     X: NDArray[Any], weights: Sequence[NDArray[Any]], mode: int
 ) -> NDArray[np.float64]:
-    """Contract tensors with a vector in every mode but one.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, I_1, ..., I_M)
-        Tensors.
-    weights : sequence of M ndarrays of shape (I_m,)
-        One vector per mode; that of `mode` is not used.
-    mode : int
-        The mode that is left.
-
-    Returns
-    -------
-    Z : ndarray of shape (n_samples, I_mode)
-        One vector per tensor.
-    """
+    """Contract tensors with a vector in every mode but one."""
     for w in weights[:mode:-1]:
         X = X @ w
     for w in weights[:mode]:
@@ -74,22 +59,7 @@ def contract(
 
 
 def starts(T: NDArray[np.float64], n_init: int, random_state: Any) -> list[Vectors]:
-    """Where to start: leading singular vectors of a tensor, then random vectors.
-
-    Parameters
-    ----------
-    T : ndarray of shape (I_1, ..., I_M)
-        A tensor that the weights should look like.
-    n_init : int
-        Number of starts.
-    random_state : int, RandomState instance or None
-        Seed.
-
-    Returns
-    -------
-    vectors : list of n_init lists of M ndarrays
-        Vectors of length one.
-    """
+    """Where to start: leading singular vectors of a tensor, then random vectors."""
     rng = check_random_state(random_state)
     found = [
         [linalg.svd(unfold(T, m), full_matrices=False)[0][:, 0] for m in range(T.ndim)]

@@ -65,20 +65,7 @@ def fusion_tensor(*features: ArrayLike) -> NDArray[np.float64]:
 
 
 def grid_roots(shape: Sequence[int], sigma: float) -> list[NDArray[np.float64]]:
-    r"""Square roots of the Gaussian matrices :math:`e^{-(k-l)^2 / (2 \sigma^2)}`.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        Size of each mode.
-    sigma : float
-        Width; 0 for identities.
-
-    Returns
-    -------
-    roots : list of ndarray of shape (I_m, I_m)
-        Symmetric; their squares are the matrices.
-    """
+    r"""Square roots of the Gaussian matrices :math:`e^{-(k-l)^2 / (2 \sigma^2)}`."""
     roots = []
     for size in shape:
         if sigma == 0:

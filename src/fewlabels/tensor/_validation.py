@@ -91,24 +91,7 @@ def _require(estimator: Any, y: Any) -> None:
 def validate_labeled_tensors(
     estimator: Any, X: Any, y: ArrayLike
 ) -> tuple[NDArray[Any], Labels]:
-    """Validate X and labels with holes.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-        See :func:`validate_tensors`.
-    X : array-like of shape (n_samples, n_entries) or (n_samples, I_1, ..., I_M)
-        Tensors.
-    y : array-like of shape (n_samples,)
-        Labels.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, I_1, ..., I_M)
-        The tensors, in float64.
-    labels : Labels
-        The encoded labels.
-    """
+    """Validate X and labels with holes."""
     _require(estimator, y)
     X = validate_tensors(estimator, X, reset=True)
     labels = encode_labels(y)
@@ -119,24 +102,7 @@ def validate_labeled_tensors(
 def validate_tensor_targets(
     estimator: Any, X: Any, y: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Validate X and real targets; rows without a target are left out.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-        See :func:`validate_tensors`.
-    X : array-like of shape (n_samples, n_entries) or (n_samples, I_1, ..., I_M)
-        Tensors.
-    y : array-like of shape (n_samples,)
-        Targets; NaN for none.
-
-    Returns
-    -------
-    X : ndarray of shape (n_known, I_1, ..., I_M)
-        The tensors with a target, in float64.
-    y : ndarray of shape (n_known,)
-        Their targets.
-    """
+    """Validate X and real targets; rows without a target are left out."""
     _require(estimator, y)
     X = validate_tensors(estimator, X, reset=True)
     targets = encode_targets(y)

@@ -16,18 +16,7 @@ from fewlabels.transfer._domains import check_sample_domain
 
 
 def mean_difference(is_source: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return e, with 1 / n_source for rows of the source and -1 / n_target for others.
-
-    Parameters
-    ----------
-    is_source : ndarray of bool of shape (n_samples,)
-        Whether a row is from the source.
-
-    Returns
-    -------
-    e : ndarray of shape (n_samples,)
-        Zero, where there are rows of one domain only and nothing to compare.
-    """
+    """Return e: 1 / n_source for rows of the source, -1 / n_target for others."""
     n_source = int(np.count_nonzero(is_source))
     n_target = is_source.size - n_source
     if not n_source or not n_target:
@@ -238,20 +227,7 @@ def mmde(
 def neighbor_pairs(
     X: NDArray[Any], n_neighbors: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Pairs of neighbours, and shortest edges that join parts without any.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    n_neighbors : int
-        Number of neighbours of a row.
-
-    Returns
-    -------
-    i, j : ndarray of int of shape (n_pairs,)
-        The rows of each pair, with i < j.
-    """
+    """Pairs of neighbours, and shortest edges that join parts without any."""
     n = X.shape[0]
     if n == 1:
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)

@@ -43,24 +43,7 @@ class SVMDual(NamedTuple):
 def svm_dual(
     K: NDArray[Any], y: NDArray[Any], C: float, *, tol: float = 1e-6
 ) -> SVMDual:
-    """Solve the dual of a support vector machine with scikit-learn's SVC.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-        Kernel matrix.
-    y : ndarray of shape (n_samples,)
-        Labels in {-1, +1}.
-    C : float
-        Upper limit of the coefficients.
-    tol : float, default=1e-6
-        Tolerance of SMO.
-
-    Returns
-    -------
-    solution : SVMDual
-        Coefficients, bias and value.
-    """
+    """Solve the dual of a support vector machine with scikit-learn's SVC."""
     beta = np.zeros(y.size)
     if np.ptp(y) == 0:  # nothing to separate
         return SVMDual(beta, float(y[0]), 0.0)

@@ -32,20 +32,6 @@ def lasso_codes(
     Coordinate descent is quick, but crawls where atoms are nearly dependent: there are
     more of them than dimensions in the data. Rows that it leaves with a duality gap are
     solved again by least angle regression, which follows the path of alpha exactly.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Rows.
-    D : ndarray of shape (n_components, n_features)
-        Atoms.
-    alpha : float
-        Weight of the l1-norm.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_samples, n_components)
-        The codes.
     """
     goal = GAP_TOL * row_norms(X, squared=True)
     with warnings.catch_warnings():
