@@ -43,7 +43,7 @@ def test_report():
     report = connectivity(W)
     assert_array_equal(report.labels, [1, 1, 0, 0, 0, 2])
     assert_array_equal(report.sizes, [3, 2, 1])
-    assert "6 vertices falls into 3 components, the largest of 3" in str(report)
+    assert "6 vertices has 3 components, the largest with 3" in str(report)
     assert "is connected" in str(connectivity(np.ones((3, 3))))
     with pytest.raises(AttributeError):
         report.sizes = None

@@ -356,7 +356,7 @@ class TestStrategies:
     @pytest.mark.parametrize(
         ("params", "message"),
         [
-            ({"strategies": {"x": 3}}, "'x' has no query and is no function"),
+            ({"strategies": {"x": 3}}, "'x' has no query and is not a function"),
             ({"strategies": Asked(), "n_unlabeled": [3]}, "n_unlabeled has no meaning"),
             ({"strategies": Asked(), "n_queries": 0}, "n_queries must be an int >= 1"),
             (

@@ -71,7 +71,7 @@ def find_opposite_pair(
         Given an array with one row number, returns a sequence with its label, or with
         the marker where it does not know.
     max_queries : int, default=10
-        Most questions.
+        Largest number of questions.
     tol : float, default=0.0
         Stop where an answer brings the ends closer by no more than this; such an
         answer is kept as a label, but not as an end.

@@ -39,7 +39,7 @@ AFFINITY_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class GraphClusterer(ClusterMixin, BaseEstimator):
-    """What estimators that cluster the vertices of a graph share: the graph."""
+    """An estimator that clusters the vertices of a graph: builds the graph."""
 
     affinity: Any
     n_neighbors: int

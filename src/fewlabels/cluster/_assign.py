@@ -36,7 +36,7 @@ def _by_kmeans(rows: NDArray[Any], n_clusters: int, n_init: int, rng: Any) -> An
     if n_init > 1 and rows.shape[0] > n_sample:
         # The best start is known from a sample; one run with all rows goes on from it.
         init, n_init = _sampled_centers(rows, n_clusters, n_sample, n_init, rng), 1
-    # tol=0 goes on until no row moves, so that every row is nearest to its own mean.
+    # tol=0 continues until no row moves, so that every row is nearest to its own mean.
     model = KMeans(n_clusters, init=init, n_init=n_init, tol=0.0, random_state=rng)
     return model.fit(rows).labels_
 
@@ -44,11 +44,12 @@ def _by_kmeans(rows: NDArray[Any], n_clusters: int, n_init: int, rng: Any) -> An
 def _sampled_centers(
     rows: NDArray[Any], n_clusters: int, n_sample: int, n_init: int, rng: Any
 ) -> NDArray[Any]:
-    """Means of the best run of k-means with a sample, in which no far rows are missing.
+    """Means of the best run of k-means on a sample that includes far rows.
 
-    Some of it are drawn uniformly, some from each cluster of a uniform sample, and some
-    by their squared distance from the means of these: a small cluster, known or missed,
-    counts as much there as in the sum of squares. Weights make up for unequal chances.
+    Some of its rows are drawn uniformly, some from each cluster of a uniform sample,
+    and some by their squared distance from the means of these: a small cluster, known
+    or missed, counts as much there as in the sum of squares. Weights make up for
+    unequal chances.
     """
     n = rows.shape[0]
     uniform = rows[rng.choice(n, n_sample, replace=False)]
@@ -115,8 +116,8 @@ def warn_components(report: ConnectivityReport, n_clusters: int) -> None:
     if report.n_components > n_clusters:
         outside = int(report.sizes[n_clusters:].sum())
         warnings.warn(
-            f"The graph falls into {report.n_components} components, more than "
-            f"n_clusters={n_clusters}: the largest are taken for clusters, and where "
+            f"The graph has {report.n_components} components, more than "
+            f"n_clusters={n_clusters}: the largest are taken as clusters, and where "
             f"the other {outside} rows go is a guess. Use more neighbours "
             "(n_neighbors), a wider kernel, or more clusters.",
             DisconnectedGraphWarning,

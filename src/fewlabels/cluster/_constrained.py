@@ -112,13 +112,13 @@ def constraint_matrix(
 
 
 def _warn_contradictions(Q: csr_array) -> None:
-    """Warn about rows that chains of must-links join and a cannot-link parts."""
+    """Warn about rows that are joined by must-links and separated by a cannot-link."""
     groups = connected_components(Q > 0, directed=False)[1]
     apart = (Q < 0).tocoo()
     n_wrong = np.count_nonzero(groups[apart.row] == groups[apart.col]) // 2
     if n_wrong:
         warnings.warn(
-            f"{n_wrong} cannot-links part rows that chains of must-links join: the "
+            f"{n_wrong} cannot-links separate rows that must-links join: the "
             "constraints cannot all hold.",
             UserWarning,
             stacklevel=3,
@@ -413,7 +413,7 @@ def _joined(W: NDArray[Any]) -> NDArray[Any]:
     if report.is_connected:
         return W
     warnings.warn(
-        f"The graph falls into {report.n_components} components, which are joined by "
+        f"The graph has {report.n_components} components, which are joined by "
         f"edges of weight {BRIDGE * volume / n**2:.2g}. Use more neighbours "
         "(n_neighbors) or a wider kernel.",
         DisconnectedGraphWarning,
@@ -494,7 +494,7 @@ class ConstrainedSpectralClustering(GraphClusterer):
     neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
         Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
-        Of a kernel.
+        Width of a kernel.
     kernel_params : dict, default=None
         Keyword parameters of a callable kernel.
     n_init : int, default=10

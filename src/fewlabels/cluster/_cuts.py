@@ -1,4 +1,4 @@
-"""How much a partition cuts of a graph, and partitions that cut little."""
+"""How much of a graph a partition cuts, and partitions that cut little."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -264,7 +264,7 @@ class NormalizedCut:
         The eigenvector whose thresholds were searched.
     instability : float
         Smallest by largest bin of a histogram of `vector`. Where its values are spread
-        evenly, many thresholds are about as good, and none is what the graph asks for.
+        evenly, many thresholds are about as good, and none stands out.
     """
 
     labels: NDArray[np.intp]
@@ -313,7 +313,7 @@ def threshold_cuts(W: Any, vector: NDArray[Any]) -> tuple[Any, Any]:
 def minimum_normalized_cut(
     W: Any, *, eigen_solver: str = "auto", random_state: Any = None
 ) -> NormalizedCut:
-    r"""Cut a graph in two such that the normalised cut is small.
+    r"""Cut a graph in two so that the normalised cut is small.
 
     Over bipartitions (S, T), Ncut is the least value of
 
@@ -339,12 +339,12 @@ def minimum_normalized_cut(
     Returns
     -------
     cut : NormalizedCut
-        The two sides, the value and the bound. Of a graph that is not connected, the
-        largest component is cut off, for nothing.
+        The two sides, the value and the bound. If the graph is not connected, the
+        largest component is cut off at no cost.
 
     See Also
     --------
-    RecursiveNormalizedCut : Go on with the parts.
+    RecursiveNormalizedCut : Continues with the parts.
     normalized_cut : The measure.
 
     References
@@ -520,7 +520,7 @@ class RecursiveNormalizedCut(GraphClusterer):
         + \frac{\mathrm{cut}(S, T)}{\mathrm{assoc}(T, S \cup T)},
 
     is smallest among all thresholds of the second eigenvector of the part, see
-    :func:`minimum_normalized_cut`. That goes on while the cut is cheap and stable
+    :func:`minimum_normalized_cut`. This continues while the cut is cheap and stable
     [1]_, so that the number of clusters need not be known.
 
     Parameters
@@ -546,7 +546,7 @@ class RecursiveNormalizedCut(GraphClusterer):
     neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
         Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
-        Of a kernel.
+        Width of a kernel.
     kernel_params : dict, default=None
         Keyword parameters of a callable kernel.
     eigen_solver : str, default="auto"

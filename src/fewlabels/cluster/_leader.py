@@ -19,7 +19,7 @@ from fewlabels._sklearn import Interval, fit_context
 
 
 def _near(leader: Any, X: Any, threshold: float, metric: Any) -> NDArray[np.bool_]:
-    """Tell which rows are near to a leader."""
+    """Tell which rows are near a leader."""
     if metric == "euclidean" and not issparse(X):
         # From differences: those from inner products keep equal rows apart.
         return cdist(leader, X)[0] <= threshold
@@ -63,9 +63,9 @@ def leaders(X: Any, threshold: float, *, metric: Any = "euclidean") -> NDArray[n
 class LeaderClustering(ClusterMixin, BaseEstimator):
     """Clusters by a threshold: all rows near the first one, and so on.
 
-    The first row is a leader, and all rows within `threshold` of it are its cluster. Of
-    the rows left over the first is the next leader. The number of clusters comes out;
-    one pass over the rows per cluster is all it takes.
+    The first row is a leader, and all rows within `threshold` of it are its cluster.
+    The first of the remaining rows is the next leader. The number of clusters is found,
+    with one pass over the rows per cluster.
 
     Parameters
     ----------

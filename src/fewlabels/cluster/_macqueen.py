@@ -64,7 +64,7 @@ def macqueen_kmeans(
     centers : ndarray of shape (n_clusters, n_features)
         Where the centres start.
     max_draws : int
-        Most rows to draw, with replacement.
+        Largest number of rows to draw, with replacement.
     tol : float, default=1e-4
         Centres are at rest when no coordinate has moved, in as many draws as there are
         rows (but 100 at least), by more than this share of the largest standard
@@ -129,7 +129,8 @@ class MacQueenKMeans(ClusterMixin, BaseEstimator):
             default="k-means++"
         Where the centres start: spread out rows, random rows, or as given.
     max_draws : int, default=None
-        Most rows that `fit` draws; None for 100 times their number, 10,000 at least.
+        Largest number of rows that `fit` draws; None for 100 times their number, 10,000
+        at least.
     tol : float, default=1e-3
         `fit` ends when no centre has moved, in as many draws as there are rows, by more
         than this share of the largest standard deviation of a feature. As steps shrink
@@ -161,8 +162,8 @@ class MacQueenKMeans(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Rows by another density than the uniform one are drawn by the caller and handed to
-    `partial_fit`.
+    To draw rows by a density other than the uniform one, draw them yourself and pass
+    them to `partial_fit`.
 
     References
     ----------

@@ -189,7 +189,7 @@ def _singular_vectors(B: NDArray[Any], k: int) -> tuple[NDArray[Any], NDArray[An
 
 
 class NystromSpectralClustering(ClusterMixin, BaseEstimator):
-    r"""Spectral clustering of many rows, seen from some of them.
+    r"""Spectral clustering of many rows by their affinities to some of them.
 
     The eigenvectors of the normalised affinity :math:`D^{-1/2} A D^{-1/2}` are
     approximated from its columns at l landmarks, see :func:`nystrom_relaxation`; their
@@ -212,7 +212,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
     kernel : str, callable or GP kernel, default="rbf"
         A kernel without negative values, see
         :func:`fewlabels.kernels.resolve_kernel`; "precomputed" for `X` of affinities to
-        all training rows (of which only the columns at the landmarks are read).
+        all training rows (only the columns at the landmarks are read).
     gamma : float, {"scale", "median", "range"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`.
     kernel_params : dict, default=None

@@ -289,7 +289,7 @@ class NormalizedSpectralClustering(GraphClusterer):
     neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
         Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
-        Of a kernel.
+        Width of a kernel.
     kernel_params : dict, default=None
         Keyword parameters of a callable kernel.
     assign_labels : {"kmeans", "discretize"}, default="kmeans"

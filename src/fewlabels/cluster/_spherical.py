@@ -58,7 +58,7 @@ def spherical_kmeans(
     max_iter: int = 100,
     tol: float = 1e-6,
 ) -> SphericalDictionary:
-    r"""Find directions that capture as much of the rows as one each can.
+    r"""Find directions, one per row, that capture as much of the rows as possible.
 
     .. math:: \max_{\|d_1\| = \dots = \|d_k\| = 1} \;
        \sum_i \max_j \, (d_j^\top x_i)^2
@@ -69,8 +69,9 @@ def spherical_kmeans(
     .. math:: d_j \leftarrow d_j + \frac1s \sum_{i \in C_j} (d_j^\top x_i) \, x_i ,
 
     scaled to unit length, where s is the mean square of all entries: 1 for normalised
-    patches, as published; tiny rows would else never turn a direction. That is a step
-    of the shifted power method in every cluster, so that the objective never falls.
+    patches, as published; otherwise tiny rows would never turn a direction. That is a
+    step of the shifted power method in every cluster, so that the objective never
+    falls.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def spherical_kmeans(
     directions : ndarray of shape (n_clusters, n_features)
         Where to start; scaled to unit length.
     max_iter : int, default=100
-        Most steps.
+        Largest number of steps.
     tol : float, default=1e-6
         Stop when a step adds less than this share to the objective.
 
@@ -139,7 +140,7 @@ class SphericalKMeans(
     n_init : int, default=1
         Random starts; the best counts.
     max_iter : int, default=100
-        Most steps per start; ten are often enough for a dictionary.
+        Largest number of steps per start; ten are often enough for a dictionary.
     tol : float, default=1e-6
         A start ends when a step adds less than this share to the objective.
     random_state : int, RandomState instance or None, default=None

@@ -201,7 +201,7 @@ def robust_pca(
         Stop when the weight has come down to `mu` and the subgradient is below this
         share of it.
     max_iter : int, default=1000
-        Most steps.
+        Largest number of steps.
     svd_solver : {"auto", "full", "partial"}, default="auto"
         "full" computes all singular values in each step. "partial" computes only those
         that survive, by block power steps that begin where the last ones ended. "auto"
@@ -334,7 +334,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     tol : float, default=1e-2
         Stop when the subgradient is below this share of the weight.
     max_iter : int, default=1000
-        Most steps.
+        Largest number of steps.
     svd_solver : {"auto", "full", "partial"}, default="auto"
         Whether all singular values are computed in each step.
     random_state : int, RandomState instance or None, default=None

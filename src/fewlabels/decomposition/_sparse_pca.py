@@ -236,7 +236,7 @@ def sparse_loadings(
     tol : float, default=1e-4
         Stop when no entry of B changes by more than this share of the largest.
     max_iter : int, default=500
-        Most rounds.
+        Largest number of rounds.
 
     Returns
     -------
@@ -354,7 +354,7 @@ class ElasticNetSparsePCA(
     tol : float, default=1e-4
         Stop when no weight changes by more than this share of the largest.
     max_iter : int, default=500
-        Most rounds.
+        Largest number of rounds.
 
     Attributes
     ----------

@@ -118,7 +118,7 @@ def align_features(
     tol : float, default=1e-6
         Tolerance of the projected gradient.
     max_iter : int, default=1000
-        Most steps.
+        Largest number of steps.
 
     Returns
     -------
@@ -203,7 +203,7 @@ class KernelAlignmentSelector(SelectorMixin, BaseEstimator):
     tol : float, default=1e-6
         Tolerance of the projected gradient.
     max_iter : int, default=1000
-        Most steps.
+        Largest number of steps.
 
     Attributes
     ----------

@@ -73,7 +73,7 @@ def spectral_projected_gradient(
     tol : float, default=1e-6
         Stop where no entry of :math:`P(x - \nabla f(x)) - x` is larger.
     max_iter : int, default=1000
-        Most steps.
+        Largest number of steps.
 
     Returns
     -------

@@ -89,8 +89,8 @@ class ConnectivityReport:
         if self.is_connected:
             return f"The graph of {n} vertices is connected."
         return (
-            f"The graph of {n} vertices falls into {self.n_components} components, the "
-            f"largest of {self.sizes[0]} vertices. Vertices without any edge: "
+            f"The graph of {n} vertices has {self.n_components} components, the "
+            f"largest with {self.sizes[0]} vertices. Vertices without any edge: "
             f"{self.n_isolated}."
         )
 
@@ -117,7 +117,7 @@ def connectivity(W: Any) -> ConnectivityReport:
     >>> from fewlabels.graphs import connectivity
     >>> report = connectivity([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
     >>> print(report)
-    The graph of 4 vertices falls into 2 components, the largest of 3 vertices.
+    The graph of 4 vertices has 2 components, the largest with 3 vertices.
     Vertices without any edge: 1.
     >>> report.labels
     array([0, 0, 0, 1])

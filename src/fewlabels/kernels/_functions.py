@@ -306,7 +306,7 @@ def _check_gp_kernel(kernel: GPKernel, X: Any) -> None:
     row = np.asarray(X)[:1]
     if not np.allclose(kernel.diag(row), kernel(row, row)):
         raise ValueError(
-            f"kernel={kernel!r} adds noise to its diagonal, which belongs into the "
+            f"kernel={kernel!r} adds noise to its diagonal, which belongs in the "
             "regularisation: leave WhiteKernel out."
         )
 

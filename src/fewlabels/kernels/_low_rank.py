@@ -81,7 +81,7 @@ def pivoted_cholesky(
     n_components : int, default=None
         Largest rank; n_samples when None. Memory is taken as the rank grows.
     tol : float, default=1e-6
-        Share of the trace that may be left out; 0 goes on until only rounding errors
+        Share of the trace that may be left out; 0 continues until only rounding errors
         are left.
 
     Returns

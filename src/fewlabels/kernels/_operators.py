@@ -570,7 +570,7 @@ def gram_operator(
     if resolved.is_precomputed:
         if representation == "tiled":
             raise ValueError(
-                "representation='tiled' computes the kernel anew: give rows instead of "
+                "representation='tiled' recomputes the kernel: give rows instead of "
                 "kernel='precomputed'."
             )
         return DenseGram(X)

@@ -27,7 +27,7 @@ class PairedDifference(NamedTuple):
     Attributes
     ----------
     mean : float
-        Score of the one less that of the other, so that positive is better.
+        Score of the first minus that of the second, so that positive is better.
     low, high : float
         Bounds of the confidence interval; NaN for a single split.
 
@@ -95,14 +95,15 @@ class Comparison:
         Parameters
         ----------
         name : str
-            The one.
+            The first estimator.
         reference : str, default=None
-            The other; that of the table when None.
+            The second; that of the table when None.
         confidence : float, default=None
-            Probability that the interval should hold; that of the table when None.
+            Coverage of the interval; that of the table when None.
         corrected : bool, default=True
-            Whether to widen the interval because the splits share rows. Without, it is
-            about other draws of labels from these very rows; with, about other rows.
+            Whether to widen the interval because the splits share rows. Without the
+            correction it refers to other draws of labels from these same rows, with it
+            to other rows.
 
         Returns
         -------
@@ -243,8 +244,8 @@ def compare(
 ) -> Comparison:
     """Judge several estimators on the same hidden labels.
 
-    Which labels are hidden matters more than which estimator is used, when labels are
-    few. So all estimators get the same splits, and differences are taken split by
+    When labels are few, it matters more which ones are hidden than which estimator is
+    used. So all estimators get the same splits, and differences are taken split by
     split.
 
     Parameters
@@ -288,8 +289,8 @@ def compare(
 
     Notes
     -----
-    Intervals hold one by one. Of twenty estimators that are no better than the
-    reference, one will seem to be, at a confidence of 0.95.
+    Each interval holds on its own. At a confidence of 0.95, one in twenty estimators
+    that are no better than the reference will seem to be.
 
     Examples
     --------
@@ -368,7 +369,7 @@ def _name_of(scoring: Any) -> str:
 
 
 def run_all(jobs: list[Any], n_jobs: int | None, progress: Progress, name: str) -> Any:
-    """Run joblib's delayed calls in order, and tell how far they are.
+    """Run joblib's delayed calls in order, and report progress.
 
     Examples
     --------

@@ -85,8 +85,8 @@ class LabelCurve:
         error : float
             The error to reach, such as that of another curve at its end.
         lasting : bool, default=False
-            Whether the mean error must also stay there. A curve with noise reaches an
-            error by chance before it does so for good: look at both.
+            Whether the mean error must also stay there. A noisy curve reaches an error
+            by chance before it does so for good: look at both.
 
         Returns
         -------
@@ -171,14 +171,14 @@ def learning_curve_labels(
 ) -> LabelCurve:
     """Score against the number of labels and against the number of unlabelled rows.
 
-    In every repetition some labelled rows are set aside to test on. Of the others a few
-    keep their label, and those that lose it join the unlabelled rows. Test rows are the
-    same for all points of a repetition, fewer labels are a part of more labels, and
-    likewise for unlabelled rows: the points of a curve differ by what was added, not by
-    what was drawn. Labels are drawn by class, at least one of each.
+    In every repetition some labelled rows are set aside for testing. A few of the
+    others keep their label, and those that lose it join the unlabelled rows. Test rows
+    are the same for all points of a repetition, smaller sets of labels are contained in
+    larger ones, and likewise for unlabelled rows: the points of a curve differ by what
+    was added, not by what was drawn. Labels are drawn by class, at least one of each.
 
     With query strategies, only the first labels of a curve are drawn that way. The
-    further ones are those that the strategy asks for, beside a curve of random rows.
+    others are those that the strategy asks for, alongside a curve of random rows.
 
     Parameters
     ----------
@@ -287,14 +287,14 @@ def learning_curve_labels(
     n_others = labels.size - n_test
     if label_counts[-1] > n_pool:
         raise ValueError(
-            f"n_labels={label_counts[-1]}, but {n_pool} labelled rows are left beside "
-            f"the {n_test} to test on: lower n_labels or test_size."
+            f"n_labels={label_counts[-1]}, but only {n_pool} labelled rows are left "
+            f"besides the {n_test} to test on: lower n_labels or test_size."
         )
     most = n_others - int(label_counts[-1])
     asked = _named_strategies(strategies)
     if asked and n_unlabeled is not None:
         raise ValueError(
-            "n_unlabeled has no meaning beside strategies, which choose among all rows "
+            "n_unlabeled has no meaning with strategies, which choose among all rows "
             "that are not set aside: give one of the two."
         )
     if n_queries is not None and (not isinstance(n_queries, Integral) or n_queries < 1):
@@ -308,8 +308,8 @@ def learning_curve_labels(
     )
     if unlabeled_counts[-1] > most:
         raise ValueError(
-            f"n_unlabeled={unlabeled_counts[-1]}, but beside {label_counts[-1]} labels "
-            f"and {n_test} rows to test on there are only {most} rows: lower it."
+            f"n_unlabeled={unlabeled_counts[-1]}, but besides {label_counts[-1]} "
+            f"labels and {n_test} rows to test on there are only {most} rows: lower it."
         )
 
     rng = check_random_state(random_state)
@@ -421,7 +421,7 @@ class Asking(NamedTuple):
     scoring : str or callable
         The score.
     held_out : {"unlabeled", "removed"}
-        What becomes of rows to test on.
+        What happens to the rows to test on.
     """
 
     counts: NDArray[np.intp]
@@ -446,7 +446,8 @@ def _named_strategies(strategies: Any) -> dict[str, Any]:
     for name, strategy in named.items():
         if not callable(getattr(strategy, "query", strategy)):
             raise ValueError(
-                f"strategies: {name!r} has no query and is no function: {strategy!r}."
+                f"strategies: {name!r} has no query and is not a function: "
+                f"{strategy!r}."
             )
     return {"random": None, **named}
 

@@ -1,4 +1,4 @@
-"""Supervised estimators among semi-supervised ones."""
+"""Supervised estimators alongside semi-supervised ones."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -29,9 +29,9 @@ def _inner_has(method: str) -> Any:
 class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
     """Train a supervised estimator on the labelled rows alone.
 
-    scikit-learn's supervised estimators take the marker of unlabelled rows for a class
-    or refuse it. Inside this they can stand beside semi-supervised ones, with the same
-    `X` and `y`.
+    scikit-learn's supervised estimators treat the marker of unlabelled rows as a class
+    or refuse it. Wrapped in this, they can be compared with semi-supervised ones on the
+    same `X` and `y`.
 
     Parameters
     ----------

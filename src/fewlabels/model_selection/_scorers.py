@@ -1,4 +1,4 @@
-"""Scores that a fitted least-squares model knows without any held-out row."""
+"""Scores that a fitted least-squares model gives without any held-out row."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -60,8 +60,8 @@ def loo_accuracy_score(
 
     Notes
     -----
-    With few labels many parameters tie. A maximum over parameters is no estimate of
-    the error: it is too good.
+    With few labels many parameters tie. A maximum over parameters is not an estimate of
+    the error: it is too optimistic.
 
     Examples
     --------
@@ -160,8 +160,9 @@ def log_evidence_score(
 
     Notes
     -----
-    The evidence takes labels for real numbers with Gaussian noise. It compares models
-    of the same labels, with and without a bias apart, and says nothing about the error.
+    The evidence treats labels as real numbers with Gaussian noise. It compares models
+    of the same labels, either all with or all without a bias, and says nothing about
+    the error.
 
     Examples
     --------

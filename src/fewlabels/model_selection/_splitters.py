@@ -165,7 +165,7 @@ class LabeledKFold(LabelSplitter):
         Number of folds.
     n_repeats : int, default=1
         How often to deal the labels out again. With few labels it pays to repeat: the
-        score of one partition depends much on the partition.
+        score depends strongly on the partition.
     random_state : int, RandomState instance or None, default=None
         Seed of the dealing; pass an int for the same folds on every call.
 
@@ -579,8 +579,8 @@ def label_splits(
     ----------
     cv : None, int, cross-validation generator or iterable
         None and int mean :class:`LabeledKFold`; a splitter of scikit-learn is applied
-        to the labelled rows by :class:`LabeledSplit`; pairs of row numbers count as
-        they are, less the unlabelled rows to test on.
+        to the labelled rows by :class:`LabeledSplit`; pairs of row numbers are used as
+        they are, without the unlabelled rows to test on.
     X : array-like of shape (n_samples, n_features)
         All rows.
     y : array-like of shape (n_samples,)

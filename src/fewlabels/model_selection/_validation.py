@@ -119,7 +119,7 @@ def fit_and_score(
 
 
 def training_rows(estimator: Any, X: Any, rows: NDArray[np.intp]) -> Any:
-    """Take the rows to train on, of a kernel matrix their columns too."""
+    """Take the rows to train on, and of a kernel matrix their columns too."""
     whole = rows.size == num_samples(X)
     return X if whole else safe_split(estimator, X, None, rows)[0]
 
@@ -146,11 +146,11 @@ def score_model(
 
 
 def _refuse_marker(model: Any, y_seen: NDArray[Any]) -> None:
-    """Fail where a supervised model has learned the marker as a class."""
+    """Raise if a supervised model has learned the marker as a class."""
     classes = getattr(model, "classes_", None)
     if y_seen.dtype.kind == "i" and classes is not None and UNLABELED in classes:
         raise ValueError(
-            f"{type(model).__name__} takes -1, the marker of unlabelled rows, for a "
+            f"{type(model).__name__} treats -1, the marker of unlabelled rows, as a "
             "class: wrap it in LabeledOnly to train it on the labelled rows alone."
         )
 
@@ -207,8 +207,8 @@ def check_splits(
     train, _ = splits[0]
     if held_out == "removed" and not unlabeled_mask(y[train]).any():
         warnings.warn(
-            "No unlabelled row is in training, so that nothing can be learned from "
-            "any: with held_out='unlabeled' the rows to test on are.",
+            "No unlabelled row is in training, so nothing can be learned from such "
+            "rows: with held_out='unlabeled' the rows to test on stay in training.",
             UserWarning,
             stacklevel=3,
         )
@@ -243,11 +243,11 @@ def cross_validate_labels(
 ) -> dict[str, NDArray[Any]]:
     """Cross-validate on the labelled rows, with held-out rows in training or not.
 
-    In every split some labelled rows lose their label. By default they stay in
-    training as unlabelled rows, which scikit-learn's `cross_validate` cannot do: it is
-    what happens to rows that one would have labelled next. Then the model's decision
-    in training (`transduction_`) counts where there is one, else its prediction. Scores
-    of probabilities or real outputs ask the model about the rows anew.
+    In every split some labelled rows lose their label. By default they stay in training
+    as unlabelled rows, which scikit-learn's `cross_validate` cannot do: it is what
+    happens to the rows that would have been labelled next. Then the model's decision in
+    training (`transduction_`) counts where there is one, otherwise its prediction. For
+    scores of probabilities or real outputs the model predicts the rows again.
 
     Parameters
     ----------

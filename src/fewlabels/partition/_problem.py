@@ -168,7 +168,7 @@ class PartitionProblem:
             raise ValueError(f"K must be square, got shape {matrix.shape}.")
         asymmetry = np.abs(matrix - matrix.T).max(initial=0.0)
         if asymmetry > 1e-6 * np.abs(matrix).max(initial=0.0):
-            raise ValueError("K is not symmetric, so it is no kernel matrix.")
+            raise ValueError("K is not symmetric, so it is not a kernel matrix.")
         return cls._make(
             matrix,
             KernelSystem,

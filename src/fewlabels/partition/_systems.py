@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 
 
 _NOT_PSD = (
-    "K is not positive semidefinite, so it is no kernel matrix: use another kernel or, "
-    "if only rounding is to blame, a larger lam."
+    "K is not positive semidefinite, so it is not a kernel matrix: use another "
+    "kernel or, if only rounding is to blame, a larger lam."
 )
 _LOST = (
     "lam={:g} is lost in the rounding errors of features of this size: scale the "

@@ -224,7 +224,7 @@ def nipals_pair(
     tol : float, default=1e-10
         Stop where w changes by less than this length.
     max_iter : int, default=1000
-        Most iterations.
+        Largest number of iterations.
 
     Returns
     -------

@@ -164,7 +164,7 @@ def gpsr(
         Stop where the duality gap is at most this share of the objective, which is then
         no farther from the least one.
     max_iter : int, default=10000
-        Most steps, in total.
+        Largest number of steps, in total.
 
     Returns
     -------
@@ -509,7 +509,7 @@ class GPSR(LinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit :math:`b_0`, which is not penalised.
     max_iter : int, default=10000
-        Most steps.
+        Largest number of steps.
     tol : float, default=1e-6
         Largest duality gap, relative to the objective.
 

@@ -307,7 +307,7 @@ def value_iteration(
     tol : float, default=1e-6
         How much less than an optimal policy the result may be worth.
     max_iter : int, default=100_000
-        Most iterations; a warning is emitted when they do not suffice.
+        Largest number of iterations; a warning is emitted when they do not suffice.
     initial : array-like of shape (n_states,), default=None
         Values to start from; zeros when None.
 
@@ -381,7 +381,7 @@ def policy_iteration(
     initial : array-like of shape (n_states,), default=None
         Policy to start from; the greedy one for the immediate rewards when None.
     max_iter : int, default=1000
-        Most iterations; a warning is emitted when they do not suffice.
+        Largest number of iterations; a warning is emitted when they do not suffice.
 
     Returns
     -------

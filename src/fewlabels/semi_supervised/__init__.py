@@ -1,4 +1,4 @@
-"""Estimators for few labels, and the supervised baseline to measure them by."""
+"""Estimators for few labels, and the supervised baseline to compare them with."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -81,11 +81,11 @@ class _Committee(PartialLabelClassifier):
 class CoTrainingClassifier(_Committee):
     r"""Two classifiers on two views of the rows that teach each other.
 
-    In every round each classifier, trained on its view of the labelled rows, labels in
-    a random pool of unlabelled rows those it is most sure of, so and so many of each
-    class. They join the labelled rows of both, and the pool is filled up again. Where
-    both want the same row in different classes, the surer one decides. A row is only
-    ever labelled with the class that its teacher thinks most probable.
+    In every round each classifier, trained on its view of the labelled rows, labels the
+    rows of a random pool of unlabelled rows that it is most sure of, a given number of
+    each class. They join the labelled rows of both, and the pool is filled up again.
+    Where both want the same row in different classes, the surer one decides. A row is
+    only ever labelled with the class that its teacher thinks most probable.
 
     It helps if each view alone suffices to learn from, and if the views are independent
     given the class.
@@ -107,7 +107,7 @@ class CoTrainingClassifier(_Committee):
     pool_size : int, default=75
         Unlabelled rows to choose from in a round.
     max_iter : int or None, default=30
-        Most rounds; None goes on until all rows are labelled.
+        Largest number of rounds; None continues until all rows are labelled.
     combine : {"product", "mean"}, default="product"
         How the two probabilities of a class become one.
     random_state : int, RandomState instance or None, default=None
@@ -353,7 +353,7 @@ class DemocraticCoLearningClassifier(_Committee):
         number; None uses the labelled rows themselves, as in the paper's prose, which
         is too optimistic for classifiers that fit them all.
     max_iter : int, default=100
-        Most rounds.
+        Largest number of rounds.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds and of the default classifiers.
 
@@ -552,7 +552,7 @@ def _fit_known(estimator: Any, X: Any, codes: NDArray[np.intp]) -> Any:
 
 
 def _promise(size: int, wrong: float) -> float:
-    """Worth of a training set in which some labels are wrong."""
+    """Value of a training set in which some labels are wrong."""
     return size * max(1 - 2 * wrong / size, 0.0) ** 2
 
 
@@ -577,16 +577,16 @@ class TriTrainingClassifier(_Committee):
     with :math:`e_i` the share of mistakes of the other two on labelled rows where they
     agree, classifier i is taught the unlabelled rows on which they agree if that makes
     :math:`e_i |L_i|` smaller than in its previous round (from the set :math:`L_i` a
-    random part is taken where needed and possible). It ends when nobody learns any
-    more; a prediction is the majority of the three.
+    random part is taken where needed and possible). It ends when no classifier learns
+    any more; a prediction is the majority of the three.
 
     Parameters
     ----------
     estimator : classifier or list of three, default=None
-        What to train three copies of, or one each of three kinds. None takes
-        :class:`sklearn.tree.DecisionTreeClassifier`.
+        The classifier to train three copies of, or three classifiers of different
+        kinds. None takes :class:`sklearn.tree.DecisionTreeClassifier`.
     max_iter : int, default=100
-        Most rounds.
+        Largest number of rounds.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples and of the default classifiers.
 
@@ -618,7 +618,7 @@ class TriTrainingClassifier(_Committee):
     -----
     The bootstrap samples keep the number of labels of each class, so that no class is
     lost. With one label per class they are all the same, and so are three copies of a
-    deterministic classifier: hand over three kinds then.
+    deterministic classifier: in that case, pass three kinds.
 
     References
     ----------
@@ -768,7 +768,7 @@ def lesson_size(
     Returns
     -------
     size : int
-        `n_agreed`, or fewer so that less mistakes are expected than last time, or 0 if
+        `n_agreed`, or fewer so that fewer mistakes are expected than last time, or 0 if
         that is not possible.
     """
     if error >= last_error:

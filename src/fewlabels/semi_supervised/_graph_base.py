@@ -60,7 +60,7 @@ def check_graph(W: Any) -> csr_array:
 
 
 def front_width(W: csr_array) -> int:
-    """Most unknowns that an elimination of the graph has at hand at one time.
+    """Largest number of unknowns that an elimination of the graph holds at one time.
 
     This is the bandwidth after a reverse Cuthill-McKee ordering. It is small for the
     neighbour graph of rows on a curve or in a plane, where factors stay sparse, and a
@@ -122,10 +122,10 @@ def solve_grounded(
     tol : float
         Relative residual of "cg".
     max_iter : int
-        Most steps of "cg".
+        Largest number of steps of "cg".
     ones : bool
-        Whether the exact columns add up to 1, which "cg" then watches. Where a group
-        of rows hangs on weak edges alone, a small residual says nothing about it.
+        Whether the exact columns add up to 1, which "cg" then watches. Where a group of
+        rows is attached by weak edges only, a small residual says nothing about it.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def solve_grounded(
         warnings.warn(
             f"solver='cg' did not converge in {n_iter} steps (max_iter={max_iter}, "
             f"tol={tol}): raise max_iter, use solver='direct', or label a row of each "
-            "group that hangs on weak edges alone.",
+            "group that is attached by weak edges only.",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -61,7 +61,7 @@ def graph_regularization(
     tol : float, default=1e-8
         Relative residual at which "cg" stops.
     max_iter : int, default=10_000
-        Most steps of "cg".
+        Largest number of steps of "cg".
 
     Returns
     -------
@@ -142,14 +142,14 @@ class GraphRegularizationClassifier(GraphClassifier):
     tol : float, default=1e-8
         Relative residual at which "cg" stops.
     max_iter : int, default=10_000
-        Most steps of "cg".
+        Largest number of steps of "cg".
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else the class found.
+        A label for every training row: the given one, or else the class found.
     values_ : ndarray of shape (n_samples, n_classes)
         The minimiser F.
     label_distributions_ : ndarray of shape (n_samples, n_classes)

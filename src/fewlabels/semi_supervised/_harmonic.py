@@ -87,7 +87,7 @@ def harmonic_functions(
     tol : float, default=1e-6
         Relative residual at which "cg" stops.
     max_iter : int, default=10_000
-        Most steps of "cg".
+        Largest number of steps of "cg".
 
     Returns
     -------
@@ -223,14 +223,14 @@ class HarmonicFunctionClassifier(GraphClassifier):
     tol : float, default=1e-6
         Relative residual at which "cg" stops.
     max_iter : int, default=10_000
-        Most steps of "cg".
+        Largest number of steps of "cg".
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else the class found.
+        A label for every training row: the given one, or else the class found.
     harmonic_functions_ : ndarray of shape (n_samples, n_classes)
         The functions F; the shares of the labels at rows that no label reaches.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
@@ -403,7 +403,7 @@ class HarmonicFunctionRegressor(RegressorMixin, GraphEstimator):
     tol : float, default=1e-6
         Relative residual at which "cg" stops.
     max_iter : int, default=10_000
-        Most steps of "cg".
+        Largest number of steps of "cg".
 
     Attributes
     ----------

@@ -30,16 +30,16 @@ class LaplacianSVC(LaplacianClassifier):
     r"""Laplacian support vector machine, trained in the primal.
 
     Rows that are close on the graph of their neighbours should get similar outputs, so
-    that few labels spread along the shape of the data. For every class (a single one of
-    two) it solves, over :math:`f = \sum_i \alpha_i k(x_i, \cdot) + b` on all n rows, l
-    of them labelled,
+    that few labels spread along the shape of the data. For every class (just one for
+    two classes) it solves, over :math:`f = \sum_i \alpha_i k(x_i, \cdot) + b` on all n
+    rows, l of them labelled,
 
     .. math::
         \min_{f} \; \frac12 \Big( \frac1l \sum_{i=1}^{l} \max(1 - y_i f(x_i), 0)^2
         + \gamma_A \|f\|_K^2 + \frac{\gamma_I}{n e} \, f^\top L^p f \Big)
 
-    with the graph Laplacian L and the energy e of :math:`L^p`: what the centred
-    coordinates of the rows pay per unit of variance. Solver "dual" takes the hinge
+    with the graph Laplacian L and the energy e of :math:`L^p`: the penalty of the
+    centred coordinates of the rows per unit of variance. Solver "dual" takes the hinge
     instead of its square, as the original Laplacian SVM [2]_.
 
     Parameters
@@ -66,7 +66,7 @@ class LaplacianSVC(LaplacianClassifier):
     graph_params : dict, default=None
         How the graph is built: `symmetrize`, `weight`, `bandwidth`, `threshold`,
         `metric`, `metric_params` and `neighbors` of
-        :func:`fewlabels.graphs.similarity_graph`. And what is made of it:
+        :func:`fewlabels.graphs.similarity_graph`. And what is derived from it:
 
         - `laplacian`: "unnormalized" (default), or "symmetric" as in the paper, which
           pulls f to zero where the graph is fine, since constants are not smooth for
@@ -91,7 +91,7 @@ class LaplacianSVC(LaplacianClassifier):
           be left out (1e-6 unless given); `n_components`, the largest rank (no limit
           unless given, 500 for "auto").
     max_iter : int, default=1000
-        Most iterations.
+        Largest number of iterations.
     fit_intercept : bool, default=True
         Whether to add the bias b.
     warm_start : bool, default=False
@@ -145,11 +145,11 @@ class LaplacianSVC(LaplacianClassifier):
     Warns
     -----
     DisconnectedGraphWarning
-        If rows hang together with no labelled row.
+        If some rows are connected to no labelled row.
     ConvergenceWarning
         If the solver did not reach its goal.
     IgnoredParameterWarning
-        If a parameter has no effect beside the others.
+        If a parameter has no effect given the others.
 
     See Also
     --------
@@ -226,18 +226,18 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     r"""Laplacian regularised least squares.
 
     Rows that are close on the graph of their neighbours should get similar outputs, so
-    that few labels spread along the shape of the data. For every class (a single one of
-    two) it solves, over :math:`f = \sum_i \alpha_i k(x_i, \cdot) + b` on all n rows, l
-    of them labelled,
+    that few labels spread along the shape of the data. For every class (just one for
+    two classes) it solves, over :math:`f = \sum_i \alpha_i k(x_i, \cdot) + b` on all n
+    rows, l of them labelled,
 
     .. math::
         \min_{f} \; \frac12 \Big( \frac1l \sum_{i=1}^{l} (y_i - f(x_i))^2
         + \gamma_A \|f\|_K^2 + \frac{\gamma_I}{n e} \, f^\top L^p f \Big)
 
-    with the graph Laplacian L and the energy e of :math:`L^p`: what the centred
-    coordinates of the rows pay per unit of variance. It is least squares with a kernel
-    that the graph has deformed, so that leave-one-out outputs and the evidence come
-    with the fit.
+    with the graph Laplacian L and the energy e of :math:`L^p`: the penalty of the
+    centred coordinates of the rows per unit of variance. It is least squares with a
+    kernel that the graph has deformed, so that leave-one-out outputs and the evidence
+    come with the fit.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     graph_params : dict, default=None
         How the graph is built: `symmetrize`, `weight`, `bandwidth`, `threshold`,
         `metric`, `metric_params` and `neighbors` of
-        :func:`fewlabels.graphs.similarity_graph`. And what is made of it:
+        :func:`fewlabels.graphs.similarity_graph`. And what is derived from it:
 
         - `laplacian`: "unnormalized" (default), or "symmetric" as in the paper, which
           pulls f to zero where the graph is fine, since constants are not smooth for
@@ -286,7 +286,7 @@ class LaplacianRLSClassifier(LaplacianClassifier):
           be left out (1e-6 unless given); `n_components`, the largest rank (no limit
           unless given, 500 for "auto").
     max_iter : int, default=1000
-        Most iterations.
+        Largest number of iterations.
     fit_intercept : bool, default=True
         Whether to add the bias b.
     warm_start : bool, default=False
@@ -299,7 +299,7 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     loo_outputs_ : ndarray of shape (n_labeled,) or (n_labeled, n_classes) or None
-        Output at every labelled row of the model that does not know its label, the
+        Output at every labelled row of the model fitted without its label, the
         row itself staying in the graph: equal to fitting again. None for "pcg".
     log_evidence_ : float or None
         Log marginal likelihood of the labels under a Gaussian process with the
@@ -344,11 +344,11 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     Warns
     -----
     DisconnectedGraphWarning
-        If rows hang together with no labelled row.
+        If some rows are connected to no labelled row.
     ConvergenceWarning
         If the solver did not reach its goal.
     IgnoredParameterWarning
-        If a parameter has no effect beside the others.
+        If a parameter has no effect given the others.
 
     See Also
     --------
@@ -437,8 +437,8 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
         \min_{f} \; \frac12 \Big( \frac1l \sum_{i=1}^{l} (y_i - f(x_i))^2
         + \gamma_A \|f\|_K^2 + \frac{\gamma_I}{n e} \, f^\top L^p f \Big)
 
-    with the graph Laplacian L and the energy e of :math:`L^p`: what the centred
-    coordinates of the rows pay per unit of variance.
+    with the graph Laplacian L and the energy e of :math:`L^p`: the penalty of the
+    centred coordinates of the rows per unit of variance.
 
     Parameters
     ----------
@@ -464,7 +464,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
     graph_params : dict, default=None
         How the graph is built: `symmetrize`, `weight`, `bandwidth`, `threshold`,
         `metric`, `metric_params` and `neighbors` of
-        :func:`fewlabels.graphs.similarity_graph`. And what is made of it:
+        :func:`fewlabels.graphs.similarity_graph`. And what is derived from it:
 
         - `laplacian`: "unnormalized" (default), or "symmetric" as in the paper, which
           pulls f to zero where the graph is fine, since constants are not smooth for
@@ -487,7 +487,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
           be left out (1e-6 unless given); `n_components`, the largest rank (no limit
           unless given, 500 for "auto").
     max_iter : int, default=1000
-        Most iterations.
+        Largest number of iterations.
     fit_intercept : bool, default=True
         Whether to add the bias b.
     warm_start : bool, default=False
@@ -498,7 +498,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
     Attributes
     ----------
     loo_outputs_ : ndarray of shape (n_labeled,) or None
-        Output at every labelled row of the model that does not know its target, the
+        Output at every labelled row of the model fitted without its target, the
         row itself staying in the graph: equal to fitting again. None for "pcg".
     log_evidence_ : float or None
         Log marginal likelihood of the targets under a Gaussian process with the
@@ -543,11 +543,11 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
     Warns
     -----
     DisconnectedGraphWarning
-        If rows hang together with no labelled row.
+        If some rows are connected to no labelled row.
     ConvergenceWarning
         If the solver did not reach its goal.
     IgnoredParameterWarning
-        If a parameter has no effect beside the others.
+        If a parameter has no effect given the others.
 
     See Also
     --------

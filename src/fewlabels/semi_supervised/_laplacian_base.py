@@ -126,7 +126,7 @@ LAPLACIAN_CONSTRAINTS: dict[str, list[Any]] = {
 def split_graph_params(
     graph_params: dict[str, Any] | None, *, precomputed: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Check `graph_params`, and part how to build a graph from what to make of it."""
+    """Check `graph_params`; split how to build a graph from what to derive from it."""
     build = dict(BUILD_CONSTRAINTS)
     owner = "the graph of the rows"
     if precomputed:  # the kernel determines the distances
@@ -144,7 +144,7 @@ def split_graph_params(
 
 @dataclass(frozen=True, eq=False)
 class LaplacianTask:
-    """Everything of a problem but the way its kernel matrix is held."""
+    """Everything about a problem except how its kernel matrix is held."""
 
     X: Any
     laplacian: LaplacianPower | None
@@ -198,7 +198,7 @@ class LaplacianEstimator(BaseEstimator):
         )
 
     def _warn_about_ignored(self, graph: Any, has_validation: bool) -> None:
-        """Name what was given although it has no effect beside the others."""
+        """Warn about parameters that have no effect given the others."""
         if graph is not None and self.graph_alpha == 0:
             warn_ignored("graph", "graph_alpha=0 leaves no graph term")
         if graph is not None:

@@ -104,10 +104,10 @@ class LaplacianRLSClassifierCV(KernelClassifier):
     graph_params : dict, default=None
         As of :class:`LaplacianRLSClassifier`, without `laplacian_power`.
     scoring : {"accuracy", "squared_error", "log_evidence"}, default="accuracy"
-        What decides: the accuracy of the leave-one-out outputs (of equals, the one
-        with the least squared error), their squared error, or the evidence. A class
-        with a single label is always missed when that label is hidden: with so few
-        labels "log_evidence" says more.
+        What decides: the accuracy of the leave-one-out outputs (ties are broken by the
+        least squared error), their squared error, or the evidence. A class with a
+        single label is always missed when that label is hidden: with so few labels
+        "log_evidence" says more.
     fit_intercept : bool, default=True
         Whether to add a bias.
     solver_params : dict, default=None
@@ -402,7 +402,7 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         return np.array(scores, dtype=np.float64)
 
     def _best(self) -> int:
-        """Position of the winner; of equals, the one with the least squared error."""
+        """Position of the winner; ties are broken by the least squared error."""
         first = self.cv_results_[self.scoring] * _SCORES[self.scoring]
         squared = self.cv_results_["squared_error"]
         # Where a single label leaves nothing to compare, any combination will do.

@@ -52,7 +52,7 @@ class DeformedKernel:
     H : ndarray of shape (n_labeled, n_labeled)
         The kernel, with the weights in it.
     free_bias : bool
-        Whether a bias comes on top that no term resists.
+        Whether there is also a bias that no term penalises.
     expand : callable
         Turns c of shape (n_labeled, n_targets) into coefficients of `support` and the
         bias that the graph term determines.
@@ -77,7 +77,7 @@ def _check_weights(alpha: float, graph_alpha: float) -> None:
 
 
 def _bias_is_free(problem: LaplacianProblem, graph_alpha: float) -> bool:
-    """Whether the bias is in no term but the loss."""
+    """Whether the bias appears in the loss only."""
     smooth = problem.rough_constants is None or graph_alpha == 0
     return problem.fit_intercept and (smooth or problem.loss == "hinge")
 
@@ -161,7 +161,7 @@ class LowRankFactor:
 
     @cached_property
     def _shift(self) -> NDArray[Any]:
-        """Z' L 1 / 1' L 1: what the best bias takes off every feature."""
+        """Z' L 1 / 1' L 1: what the best bias subtracts from every feature."""
         if self.rough_constants is None:
             return np.zeros(self.Z.shape[1])
         return self.rough_constants @ self.Z / self.roughness
@@ -464,7 +464,7 @@ def _warn_if_indefinite(H: NDArray[Any]) -> None:
     if e[0] < -_INDEFINITE * np.abs(e).max():
         warnings.warn(
             f"The deformed kernel is not positive semidefinite (smallest eigenvalue "
-            f"{e[0]:.2g}, largest {e[-1]:.2g}), so this is no minimum: use another "
+            f"{e[0]:.2g}, largest {e[-1]:.2g}), so this is not a minimum: use another "
             "kernel, or raise alpha if the kernel is a good one.",
             UserWarning,
             stacklevel=4,
@@ -539,7 +539,7 @@ def laplacian_dense(
         Outputs of another solution on the labelled rows, from which Newton's method
         takes its first error set.
     max_iter : int, default=1000
-        Most Newton steps.
+        Largest number of Newton steps.
     loo_ridge : float, default=1.0
         Squared loss: ridge of the problems with one target less, where 1 is that of
         the whole problem. With weights in proportion to the number of targets it is
@@ -611,7 +611,7 @@ def laplacian_low_rank(
     start : ndarray of shape (n_labeled, n_targets), default=None
         As in :func:`laplacian_dense`.
     max_iter : int, default=1000
-        Most Newton steps.
+        Largest number of Newton steps.
     loo_ridge : float, default=1.0
         As in :func:`laplacian_dense`.
 

@@ -97,7 +97,7 @@ class ObjectiveRule:
 
 
 class StabilityRule:
-    """Stop when the decisions on the unlabelled rows hold still between two checks.
+    """Stop when the decisions on the unlabelled rows hardly change between two checks.
 
     As printed in the paper, a changed sign counts twice: with 1.5 % it stops when fewer
     than 0.75 % of the decisions have changed. A changed class of several counts twice
@@ -172,7 +172,7 @@ class ValidationRule:
 
 
 class MixedRule:
-    """Stop when two rules say so at the same check.
+    """Stop when both rules say so at the same check.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def laplacian_pcg(
         Iterations between two checks of the first three rules; sqrt(n) / 2, rounded
         up, when None.
     max_iter : int, default=1000
-        Most iterations.
+        Largest number of iterations.
     start : tuple (dual_coef, intercept), default=None
         Where to start, such as the solution for other weights; zero when None.
     validation : tuple (callable, float), default=None
@@ -393,7 +393,7 @@ class _Descent:
         self.Kd = -self.Kg
 
     def refresh(self) -> None:
-        """Compute the products anew that iterations carry along."""
+        """Recompute the products that the iterations carry along."""
         state = self.state
         self.Ka = kernel_product(self.problem.gram, state.dual_coef)
         state.outputs = self.Ka + state.intercept

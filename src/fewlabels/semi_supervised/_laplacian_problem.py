@@ -128,7 +128,7 @@ class LaplacianProblem:
 
     @cached_property
     def rough_constants(self) -> NDArray[Any] | None:
-        """L^p 1 where the graph term resists a constant, else None.
+        """L^p 1 where the graph term penalises a constant, else None.
 
         The rows of an unnormalised Laplacian sum to zero, up to rounding.
         """
@@ -239,7 +239,7 @@ class LaplacianSolution(SolverResult):
     history : dict of ndarray
         What was recorded per iteration (rows) and target (columns).
     loo_outputs : ndarray of shape (n_labeled, n_targets) or None
-        Output at every labelled row of the model that does not know its target; for
+        Output at every labelled row of the model fitted without its target; for
         the squared loss, where the solver has them.
     log_evidence : float or None
         Log marginal likelihood of the targets; for the squared loss likewise.
@@ -273,9 +273,9 @@ def graph_energy(X: Any, laplacian: LaplacianPower) -> float:
     .. math::
         e = \frac{\operatorname{tr}(X_c^\top L^p X_c)}{\operatorname{tr}(X_c^\top X_c)}
 
-    with the columns of X centred. It is what a smooth function of unit variance pays
-    per row, so that :math:`\gamma_I f^\top L^p f / (n e)` means the same for any number
-    of rows and neighbours, any weights of the edges and any power.
+    with the columns of X centred. It is the penalty of a smooth function of unit
+    variance per row, so that :math:`\gamma_I f^\top L^p f / (n e)` means the same for
+    any number of rows and neighbours, any weights of the edges and any power.
 
     Parameters
     ----------

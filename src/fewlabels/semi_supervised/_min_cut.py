@@ -62,7 +62,7 @@ def integer_capacities(
     hi, lo : ndarray of int64
         The limbs: a weight is ``hi * 2**60 + lo`` units.
     exact : bool
-        Whether nothing was rounded. So it is for weights that span less than 68
+        Whether nothing was rounded. This holds for weights that span less than 68
         powers of two; smaller ones are rounded to the unit, but not to zero.
     """
     from fewlabels._loops.flow import LIMB_BITS
@@ -183,7 +183,7 @@ def multiway_cut(W: Any, codes: ArrayLike) -> NDArray[np.intp]:
     For two classes this is the minimum cut, with the smallest possible class 1. For
     more the problem is NP-hard: each class but one is first cut off from all others,
     which is at most 2 - 2/k times the optimum, and then pairs of classes are divided
-    anew by exact cuts until no pair can be improved.
+    again by exact cuts until no pair can be improved.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def multiway_cut(W: Any, codes: ArrayLike) -> NDArray[np.intp]:
 def _improved_by_pairs(
     W: csr_array, given: NDArray[np.intp], found: NDArray[np.intp], k: int
 ) -> NDArray[np.intp]:
-    """Divide pairs of classes anew while that lowers the cut.
+    """Divide pairs of classes again while that lowers the cut.
 
     An edge to a third class is cut whichever of the two its other end is in, so that
     the best division is a minimum cut of the vertices in the two classes.
@@ -273,10 +273,10 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
     .. math::
         \min_{y_U} \; \tfrac12 \sum_{ij} w_{ij} [y_i \ne y_j]
 
-    with the labels given. For two classes the cut is exact, with floating-point
-    weights and ties broken as in [1]_: of several minimum cuts the one with the fewest
-    rows in the second class, `classes_[1]`. More classes are NP-hard, and
-    :func:`multiway_cut` takes within a factor 2 - 2/k of the optimum.
+    with the labels given. For two classes the cut is exact, with floating-point weights
+    and ties broken as in [1]_: among several minimum cuts, the one with the fewest rows
+    in the second class, `classes_[1]`. More classes are NP-hard, and
+    :func:`multiway_cut` comes within a factor 2 - 2/k of the optimum.
 
     Parameters
     ----------
@@ -328,8 +328,8 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
     cut of a labelling is the number of mistakes that its nearest-neighbour classifier
     makes when every row is left out in turn [1]_.
 
-    A new row gets the class with the most weight among its neighbours, the first of
-    equals.
+    A new row gets the class with the most weight among its neighbours, the first one in
+    a tie.
 
     References
     ----------

@@ -38,7 +38,7 @@ class SpanningForest(NamedTuple):
     edges : ndarray of int of shape (n_samples - n_roots, 2)
         Rows at the two ends of every edge, the smaller one first, in no special order.
     root : ndarray of int of shape (n_samples,)
-        The root that every row hangs on.
+        The root of the tree that every row belongs to.
     """
 
     edges: NDArray[np.intp]
@@ -55,9 +55,9 @@ def minimum_spanning_forest(
 ) -> SpanningForest:
     """Join every row to one of the roots by edges of the least total length.
 
-    The forest that grows from the roots by always adding the row which is nearest to
-    the rows that are in. Of edges of the same length, the one with the smaller row
-    numbers is taken (smaller end first, then larger end), which makes it unique.
+    The forest grows from the roots by always adding the row that is nearest to those
+    already in it. Among edges of the same length, the one with the smaller row numbers
+    is taken (smaller end first, then larger end), which makes the forest unique.
 
     Parameters
     ----------
@@ -189,11 +189,11 @@ def _forest_by_prim(
 class PropagatingNearestNeighborClassifier(PartialLabelClassifier):
     """Pass labels on from nearest neighbour to nearest neighbour.
 
-    Over and over, the unlabelled row that is closest to a labelled one takes its label
-    and counts as labelled from then on, until none is left. That is the minimum
-    spanning forest which grows from the labelled rows, and so it is computed: every row
-    gets the label of its root. The result depends only on the order of the distances,
-    not on their size.
+    Again and again, the unlabelled row that is closest to a labelled one takes its
+    label and counts as labelled from then on, until none is left. This is the minimum
+    spanning forest that grows from the labelled rows, and it is computed as such: every
+    row gets the label of its root. The result depends only on the order of the
+    distances, not on their size.
 
     Parameters
     ----------

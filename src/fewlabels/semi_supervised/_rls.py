@@ -1,4 +1,4 @@
-"""Kernel regularised least squares: the supervised baseline of every comparison."""
+"""Kernel regularised least squares: the supervised baseline for comparisons."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -50,7 +50,7 @@ class RLSSolution:
         would be left.
     log_evidence : ndarray of shape (n_targets,)
         Logarithm of the evidence of every column of targets, see :func:`rls_path`;
-        NaN if the targets leave nothing to explain beside the bias.
+        NaN if the targets leave nothing to explain besides the bias.
     """
 
     lam: float
@@ -221,7 +221,7 @@ def _eigh_in_complement(
 
 
 def _sums_of_others(w: NDArray[Any]) -> NDArray[Any]:
-    """Sum of all weights but the own one, without subtracting."""
+    """Sum of the weights of all other rows, without subtracting."""
     before = np.concatenate([[0.0], np.cumsum(w)[:-1]])
     after = np.concatenate([np.cumsum(w[::-1])[::-1][1:], [0.0]])
     return before + after
@@ -243,7 +243,7 @@ class RLSClassifier(KernelClassifier):
 
     It learns from the labelled rows alone, so that a comparison with a
     semi-supervised method can hand the same `X` and `y` to both. For every class
-    (a single one of two) it solves, over the l labelled rows,
+    (just one for two classes) it solves, over the l labelled rows,
 
     .. math::
         \min_{f, b} \; \frac{1}{l} \sum_{i=1}^{l} (y_i - f(x_i) - b)^2
@@ -252,9 +252,9 @@ class RLSClassifier(KernelClassifier):
     Parameters
     ----------
     lam : float, array-like of float or "auto", default="auto"
-        The regularisation :math:`\lambda`. Of several values the one with the least
-        squared leave-one-out error is taken, from one eigendecomposition; "auto"
-        means 2^-10, ..., 2^10.
+        The regularisation :math:`\lambda`. Among several values, the one with the least
+        squared leave-one-out error is taken, from one eigendecomposition; "auto" means
+        2^-10, ..., 2^10.
     kernel : str, callable or GP kernel, default="rbf"
         See :func:`fewlabels.kernels.resolve_kernel`; with "precomputed", `X` is the
         kernel matrix between rows and all training rows, unlabelled ones included.
@@ -264,7 +264,7 @@ class RLSClassifier(KernelClassifier):
         Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
         of a callable.
     fit_intercept : bool, default=True
-        Whether to add the bias b. The papers on S2RLSC do without.
+        Whether to add the bias b. The papers on S2RLSC do without it.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ class SelfTrainingClassifier(
     k_best : int, default=10
         How many rows are labelled in a round, for ``criterion="k_best"``.
     max_iter : int or None, default=10
-        Most rounds; None for no limit.
+        Largest number of rounds; None for no limit.
     verbose : bool, default=False
         Whether scikit-learn prints what each round adds.
 

@@ -264,7 +264,7 @@ class TensorKMeans(ClusterMixin, BaseEstimator):
     n_init : int, default=10
         Starts; the best counts.
     max_iter : int, default=300
-        Most iterations of a start.
+        Largest number of iterations of a start.
     random_state : int, RandomState instance or None, default=None
         Seed of the starts.
 

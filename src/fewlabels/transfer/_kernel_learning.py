@@ -120,7 +120,7 @@ def lp_norm_mkl(
     tol : float, default=1e-3
         Stop when the value is at most this share above the lower bound.
     max_iter : int, default=100
-        Most rounds.
+        Largest number of rounds.
 
     Returns
     -------
@@ -184,7 +184,7 @@ class LpMKLClassifier(DomainClassifier):
     tol : float, default=1e-3
         Stop when the value is at most this share above a lower bound.
     max_iter : int, default=100
-        Most rounds.
+        Largest number of rounds.
 
     Attributes
     ----------
@@ -207,7 +207,7 @@ class LpMKLClassifier(DomainClassifier):
     domains_ : ndarray of int
         The domains seen in fit.
     n_iter_ : int
-        Most rounds of a class.
+        Largest number of rounds of a class.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)

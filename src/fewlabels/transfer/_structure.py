@@ -97,7 +97,7 @@ def fit_huber(
     tol : float, default=1e-6
         Largest entry of the gradient at which to stop.
     max_iter : int, default=1000
-        Most steps of L-BFGS.
+        Largest number of steps of L-BFGS.
     warn : bool, default=True
         Whether to warn if these did not suffice. If L-BFGS failed, it warns anyway.
 
@@ -204,7 +204,7 @@ def alternating_structure(
     tol : float, default=1e-3
         Stop when the objective falls by no more than this share.
     max_iter : int, default=100
-        Most rounds of two half-steps.
+        Largest number of rounds of two half-steps.
 
     Returns
     -------
@@ -287,9 +287,9 @@ class ASOClassifier(DomainClassifier):
     tol : float, default=1e-3
         Stop when the objective falls by no more than this share.
     max_iter : int, default=2
-        Most rounds. Nothing limits the rules within the subspace, which turns to where
-        it fits the labels best: to stop early is what keeps it general. The authors
-        report that the first round or two bring most of the gain.
+        Largest number of rounds. Nothing limits the rules within the subspace, which
+        turns to where it fits the labels best: to stop early is what keeps it general.
+        The authors report that the first round or two bring most of the gain.
 
     Attributes
     ----------
