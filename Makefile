@@ -66,7 +66,7 @@ test: $(VENV)/compiled
 	$(BIN)/python -m pytest --numprocesses auto --quiet $(PYTEST_ARGS)
 
 test-slow: $(VENV)/compiled
-	$(BIN)/python -m pytest --numprocesses auto --quiet -m slow $(PYTEST_ARGS)
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest --numprocesses auto --quiet -m slow $(PYTEST_ARGS)
 
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check

@@ -464,9 +464,14 @@ CHECKS_OF_VARIANTS = {
 }
 
 
-# Read-only double precision, of which other checks fit both, and sparse matrices, which
-# differ from sparse arrays by their operators alone.
-REPEATED_CHECKS = ("(readonly_memmap=True)", "check_estimator_sparse_matrix")
+# Read-only double precision, of which other checks fit both; sparse matrices, which
+# differ from sparse arrays by their operators alone; dispatch to other arrays, which
+# runs where the environment has SCIPY_ARRAY_API=1, as `make test-slow` has.
+SLOW_CHECKS = (
+    "(readonly_memmap=True)",
+    "check_estimator_sparse_matrix",
+    "check_array_api_input",
+)
 
 
 def name_of(check):
@@ -484,7 +489,8 @@ def checks_of_every_class():
             name = name_of(check)
             if type(estimator) not in seen or name in CHECKS_OF_VARIANTS:
                 why = expected.get(check.func.__name__)
-                marks = [pytest.mark.slow] if name.endswith(REPEATED_CHECKS) else []
+                slow = any(part in name for part in SLOW_CHECKS)
+                marks = [pytest.mark.slow] if slow else []
                 yield pytest.param(
                     instance, check, why, id=f"{label}-{name}", marks=marks
                 )
