@@ -478,6 +478,7 @@ class Endless:
         self.patience = patience
         self.observation_space, self.action_space = DiscreteSpace(1), DiscreteSpace(2)
         self.n_steps = 0
+        self.unwrapped = self
 
     def reset(self, *, seed=None):
         self.n_steps = 0
@@ -522,6 +523,31 @@ class TestEpisodesWithoutEnd:
         agent = QLearningAgent(random_state=0).begin(env)
         with pytest.raises(ValueError, match="max_steps must be at least 1"):
             evaluate(agent, env, max_steps=0)
+        with pytest.raises(ValueError, match="max_steps must be at least 1"):
+            train(agent, env, n_episodes=1, max_steps=0)
+
+    @pytest.mark.parametrize("amount", [{"n_episodes": 2}, {"n_steps": 51}])
+    def test_training_cuts_them_too(self, amount):
+        agent = QLearningAgent(random_state=0)
+        with pytest.warns(UserWarning, match=r"2 of 2 training .* after 50 steps"):
+            history = train(agent, Endless(), max_steps=50, **amount)
+        assert_array_equal(history.lengths, [50, 50])
+        assert agent.n_steps_ == 100
+
+    def test_training_cuts_by_default(self):
+        with pytest.warns(UserWarning, match=r"1 of 1 training .* 100000 steps"):
+            history = train(QLearningAgent(random_state=0), Endless(), n_steps=10)
+        assert_array_equal(history.lengths, [100_000])
+
+    def test_training_need_not_cut(self):
+        with pytest.raises(RuntimeError, match="nobody stopped"):
+            train(QLearningAgent(), Endless(200), n_episodes=1, max_steps=None)
+
+    def test_a_table_has_its_own_limit(self):
+        env = GridWorld(["S..", "..."], max_steps=50)
+        for agent in (QLearningAgent(random_state=0), DQNAgent(random_state=0)):
+            history = train(agent, env, n_episodes=1, max_steps=20)
+            assert_array_equal(history.lengths, [50])
 
 
 def test_values_that_overflow_are_told():

@@ -98,6 +98,30 @@ class TestCoTraining:
         ).fit(X, hidden(y, 5))
         assert (model.labeled_iter_ >= 0).all()
 
+    @pytest.mark.parametrize("n_rows", [30, 200])  # within the pool, and beyond it
+    def test_ends_where_no_row_is_to_be_labelled(self, n_rows, rng):
+        """All rows look like the class of which none are taken."""
+        X = np.vstack([np.full((1, 4), 5.0), rng.normal(scale=0.1, size=(n_rows, 4))])
+        y = np.array([1, 0] + [-1] * (n_rows - 1))
+        model = CoTrainingClassifier(
+            views=VIEWS, n_per_class=[0, 1], max_iter=None, random_state=0
+        ).fit(X, y)
+        assert_array_equal(model.labeled_iter_[2:], -1)
+        assert_array_equal(model.transduction_[2:], 0)
+        assert model.n_iter_ == -(-(n_rows - 1) // 75)  # every row was looked at
+
+    def test_looks_beyond_a_pool_without_rows_to_label(self, rng):
+        X = np.repeat([[0.0], [5.0]], [200, 5], axis=0) + rng.normal(
+            scale=0.1, size=(205, 4)
+        )
+        y = np.full(205, -1)
+        y[0], y[-1] = 0, 1
+        model = CoTrainingClassifier(
+            views=VIEWS, n_per_class=[0, 1], pool_size=5, max_iter=None, random_state=0
+        ).fit(X, y)
+        assert (model.labeled_iter_[200:204] > 0).all()
+        assert_array_equal(model.labeled_iter_[1:200], -1)
+
     def test_better_than_the_labels_alone(self, rng):
         gains = []
         for seed in range(10):

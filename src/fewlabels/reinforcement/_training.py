@@ -213,8 +213,7 @@ def evaluate(
     array([-13.])
     """
     agent._check_begun()
-    if max_steps is not None and max_steps < 1:
-        raise ValueError(f"max_steps must be at least 1 or None, got {max_steps}.")
+    _check_max_steps(max_steps)
     returns = np.zeros(n_episodes)
     n_cut = 0
     for k in range(n_episodes):
@@ -231,14 +230,7 @@ def evaluate(
             n_steps += 1
             ended = bool(terminated or truncated)
     if n_cut:
-        warnings.warn(
-            f"{n_cut} of {n_episodes} evaluated episodes were cut after {max_steps} "
-            "steps, so their returns are not whole. Give the environment a time limit "
-            "(max_steps of fewlabels' own, gymnasium.wrappers.TimeLimit for others), "
-            "or call evaluate with a larger max_steps.",
-            UserWarning,
-            stacklevel=2,
-        )
+        _warn_cut(f"{n_cut} of {n_episodes} evaluated episodes", max_steps)
     return returns
 
 
@@ -248,6 +240,7 @@ def train(
     *,
     n_episodes: int | None = None,
     n_steps: int | None = None,
+    max_steps: int | None = 100_000,
     seed: int | None = None,
     warm_start: bool = False,
     evaluate_every: int | None = None,
@@ -275,6 +268,10 @@ def train(
         Episodes altogether, those before a resumed checkpoint included.
     n_steps : int, default=None
         Instead: steps altogether. The episode under way is finished.
+    max_steps : int, default=100_000
+        Steps after which an episode is cut, with a warning: one may never end where the
+        environment sets no limit of its own, as a :class:`TabularEnv` does. None never
+        cuts.
     seed : int, default=None
         Seed of the environment; drawn when None. The agent has its own `random_state`.
     warm_start : bool, default=False
@@ -306,6 +303,11 @@ def train(
     history : TrainingHistory
         Returns and lengths of all episodes.
 
+    Warns
+    -----
+    UserWarning
+        If an episode was cut.
+
     See Also
     --------
     load_checkpoint : The agent of a checkpoint.
@@ -333,6 +335,7 @@ def train(
     _check_numbers(
         n_episodes, n_steps, evaluate_every, evaluation_episodes, checkpoint_every
     )
+    _check_max_steps(max_steps)
     if evaluate_every is None and (monitor is not None or stop is not None):
         raise ValueError("monitor and stop are asked at evaluations: evaluate_every.")
     found = _check_checkpoint(checkpoint, resume, warm_start)
@@ -348,6 +351,7 @@ def train(
     settings = {
         "evaluate_every": evaluate_every,
         "evaluation_episodes": evaluation_episodes,
+        "max_steps": max_steps,
     }
     history = TrainingHistory()
     if found and checkpoint is not None:
@@ -361,7 +365,7 @@ def train(
     if isinstance(env, TabularEnv) and isinstance(agent, TabularAgent):
         episodes = _Compiled(agent, env, history.seed)
     else:
-        episodes = _StepByStep(agent, env, history.seed)
+        episodes = _StepByStep(agent, env, history.seed, max_steps)
     if checkpoint is not None and not _is_pcg64(episodes.rng):
         raise ValueError(
             "The draws of this environment do not come from a NumPy generator "
@@ -415,7 +419,27 @@ def train(
             if checkpoint and history.n_episodes % checkpoint_every == 0:
                 save()
     save()
+    if episodes.n_cut:
+        _warn_cut(
+            f"{episodes.n_cut} of {history.n_episodes} training episodes", max_steps
+        )
     return history
+
+
+def _check_max_steps(max_steps: int | None) -> None:
+    if max_steps is not None and max_steps < 1:
+        raise ValueError(f"max_steps must be at least 1 or None, got {max_steps}.")
+
+
+def _warn_cut(what: str, max_steps: int | None) -> None:
+    """Say that episodes had no end, to the caller of the caller."""
+    warnings.warn(
+        f"{what} were cut after {max_steps} steps, so their returns are not whole. "
+        "Give the environment a time limit (max_steps of fewlabels' own, "
+        "gymnasium.wrappers.TimeLimit for others), or a larger max_steps here.",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def _check_numbers(
@@ -478,11 +502,15 @@ def _evaluation(
         history.seed, spawn_key=(1, len(history.evaluated_at))
     )
     seed = int(sequence.generate_state(1)[0])
-    return evaluate(agent, env, n_episodes=count, seed=seed)
+    return evaluate(
+        agent, env, n_episodes=count, seed=seed, max_steps=settings["max_steps"]
+    )
 
 
 class _Compiled:
-    """Episodes of a table, many in one call."""
+    """Episodes of a table, which has a time limit, many in one call."""
+
+    n_cut = 0
 
     def __init__(self, agent: TabularAgent, env: TabularEnv, seed: int) -> None:
         self._agent, self._env = agent, env
@@ -512,8 +540,12 @@ class _StepByStep:
 
     within_episode = False
 
-    def __init__(self, agent: Agent, env: Any, seed: int) -> None:
+    def __init__(
+        self, agent: Agent, env: Any, seed: int, max_steps: int | None
+    ) -> None:
         self._agent, self._env = agent, env
+        self._limit = None if isinstance(env, TabularEnv) else max_steps
+        self.n_cut = 0
         self._first: tuple[Any, dict[str, Any]] | None = env.reset(seed=seed)
         # A resumed run replaces these draws, and then the first observation is drawn
         # anew: see `rng`.
@@ -541,6 +573,9 @@ class _StepByStep:
                 raise ValueError(f"The environment returned the reward {reward}.")
             gained += reward
             length += 1
+            if length == self._limit and not (terminated or truncated):
+                truncated = True
+                self.n_cut += 1
             action = agent.step(
                 observation,
                 action,

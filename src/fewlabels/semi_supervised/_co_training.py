@@ -107,7 +107,8 @@ class CoTrainingClassifier(_Committee):
     pool_size : int, default=75
         Unlabelled rows to choose from in a round.
     max_iter : int or None, default=30
-        Largest number of rounds; None continues until all rows are labelled.
+        Largest number of rounds; None continues until all rows are labelled, or those
+        left belong to classes of which `n_per_class` takes no rows.
     combine : {"product", "mean"}, default="product"
         How the two probabilities of a class become one.
     random_state : int, RandomState instance or None, default=None
@@ -219,11 +220,20 @@ class CoTrainingClassifier(_Committee):
         waiting = rng.permutation(np.flatnonzero(codes == UNLABELED))
         pool, waiting = np.split(waiting, [min(self.pool_size, waiting.size)])
         self.n_iter_ = 0
+        n_passed = 0  # rows that the present models have left alone
         self._fit_both(X, codes)
         while pool.size and (self.max_iter is None or self.n_iter_ < self.max_iter):
             self.n_iter_ += 1
             chosen = self._choose(X[pool])
             places = np.flatnonzero(chosen != UNLABELED)
+            if not places.size:  # no row is of a class of which rows are taken
+                n_passed += pool.size
+                if n_passed >= pool.size + waiting.size:
+                    break
+                queue = np.concatenate([waiting, pool])
+                pool, waiting = np.split(queue, [pool.size])
+                continue
+            n_passed = 0
             codes[pool[places]] = chosen[places]
             self.labeled_iter_[pool[places]] = self.n_iter_
             fresh, waiting = np.split(waiting, [min(places.size, waiting.size)])
