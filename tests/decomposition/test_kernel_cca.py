@@ -190,7 +190,7 @@ class TestOneLabel:
 
     def test_bad_arguments(self, classes):
         X, Y, _ = classes
-        with pytest.raises(ValueError, match="labeled=80 is no row"):
+        with pytest.raises(ValueError, match="labeled=80 is not a row"):
             OneLabelTwoView().fit(X, Y, labeled=80)
         with pytest.raises(ValueError, match="same shape"):
             two_view_similarity(np.ones((3, 1)), np.ones((3, 2)))

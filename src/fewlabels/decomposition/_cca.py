@@ -1,4 +1,4 @@
-"""Canonical correlations: directions in two views that go together."""
+"""Canonical correlations: pairs of directions in two views that correlate."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -206,13 +206,13 @@ def cca_eigen(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
 
 def _check_reg(reg: float) -> None:
     if not 0 <= reg < np.inf:
-        raise ValueError(f"reg must be a number from 0 on, got {reg}.")
+        raise ValueError(f"reg must be a non-negative number, got {reg}.")
 
 
 class TwoViewTransformer(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """What estimators of two views share: validation and tags.
+    """An estimator of two views: validation and tags.
 
     As in scikit-learn's CCA, the second view goes where the target of a supervised
     estimator would: ``fit(X, Y)`` and ``transform(X, Y)``.
@@ -295,7 +295,7 @@ class TwoViewTransformer(
 
 
 def pad_pairs(pairs: CanonicalPairs, n_components: int, what: str) -> CanonicalPairs:
-    """Keep so many pairs; where there are fewer, add zeros and say so."""
+    """Keep the given number of pairs; where there are fewer, add zeros and warn."""
     found = pairs.correlations.size
     if found < n_components:
         warnings.warn(
@@ -329,7 +329,7 @@ class SVDCCA(TwoViewTransformer):
     .. math::
         \max_{a, b} \; \operatorname{corr}(X a, Y b)
 
-    and again, uncorrelated with the pairs before. scikit-learn's
+    and again, uncorrelated with the previous pairs. scikit-learn's
     :class:`~sklearn.cross_decomposition.CCA` finds the same pairs one after the other
     by alternating regressions; here all come from two SVDs at once.
 
@@ -371,7 +371,7 @@ class SVDCCA(TwoViewTransformer):
     Notes
     -----
     `fit_transform` gives the scores of the first view alone, so that the estimator can
-    stand in a pipeline; ``transform(X, Y)`` gives both.
+    be used in a pipeline; ``transform(X, Y)`` gives both.
 
     References
     ----------

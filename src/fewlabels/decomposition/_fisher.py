@@ -1,4 +1,4 @@
-"""Directions that part classes."""
+"""Directions that separate classes."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -49,8 +49,8 @@ def _check_labels(labels: Labels, n: int) -> None:
         )
     if labels.classes.size < 2:
         raise ValueError(
-            f"y holds 1 class ({labels.classes[0]}): what parts classes needs labels "
-            "of two of them."
+            f"y holds 1 class ({labels.classes[0]}): directions that separate "
+            "classes need labels of at least two."
         )
 
 
@@ -107,7 +107,7 @@ def _scatter(X: NDArray[Any], labels: Labels) -> Scatter:
 class FisherDiscriminantAnalysis(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    r"""Project rows on the directions that part the classes best.
+    r"""Project rows onto the directions that best separate the classes.
 
     .. math:: S_b u = \lambda S_w u, \qquad U^\top S_w U = I
 
@@ -116,8 +116,8 @@ class FisherDiscriminantAnalysis(
 
     Rows without a label are left out. Where the classes do not vary in some direction
     in which their means differ, as with fewer labelled rows than features, that
-    direction parts them perfectly on the training rows, its :math:`\lambda` is infinite
-    and a warning says so: `shrinkage` is the remedy.
+    direction separates them perfectly on the training rows, its :math:`\lambda` is
+    infinite and a warning says so: `shrinkage` is the remedy.
 
     Parameters
     ----------
@@ -210,8 +210,8 @@ class FisherDiscriminantAnalysis(
         )
         if np.isinf(eigenvalues).any():
             warnings.warn(
-                f"{np.isinf(eigenvalues).sum()} of {n_components} directions part the "
-                "classes perfectly because no class varies along them, as with few "
+                f"{np.isinf(eigenvalues).sum()} of {n_components} directions separate "
+                "the classes perfectly because no class varies along them, as with few "
                 f"labelled rows: use shrinkage > {self.shrinkage:g}.",
                 UserWarning,
                 stacklevel=2,
@@ -260,7 +260,7 @@ def _discriminant_directions(
     """Solve S_b u = l S_w u, also where S_w is singular.
 
     S_b u = m (S_w + S_b) u has the same vectors, and m = l / (1 + l) is at most 1. It
-    is solved where S_w + S_b is not zero: elsewhere there is nothing to part.
+    is solved where S_w + S_b is not zero: elsewhere there is nothing to separate.
     """
     total = (within + between).astype(dtype)
     M = inverse_square_root(total, balance=True).astype(np.float64)

@@ -89,7 +89,7 @@ def kernel_cca(K_x: Any, K_y: Any, *, kappa: float = 1.0) -> CanonicalPairs:
     True
     """
     if not 0 <= kappa < np.inf:
-        raise ValueError(f"kappa must be a number from 0 on, got {kappa}.")
+        raise ValueError(f"kappa must be a non-negative number, got {kappa}.")
     kernels = []
     for K, name in ((K_x, "K_x"), (K_y, "K_y")):
         K = check_array(K, dtype=np.float64, ensure_min_samples=2, input_name=name)
@@ -116,10 +116,9 @@ class KernelCCA(TwoViewTransformer):
         \operatorname{var} f(x) + \tfrac{\kappa}{n - 1} \|f\|_K^2 = 1, \;
         \operatorname{var} g(y) + \tfrac{\kappa}{n - 1} \|g\|_K^2 = 1
 
-    with functions from the spaces of two kernels. See :func:`kernel_cca`. It takes time
-    in proportion to the cube of the number of rows; for many rows, hand the features
-    of :class:`fewlabels.kernels.NystromFeatures` to :class:`SVDCCA` with
-    ``reg=kappa``.
+    with functions from the spaces of two kernels. See :func:`kernel_cca`. Its cost is
+    cubic in the number of rows; for many rows, hand the features of
+    :class:`fewlabels.kernels.NystromFeatures` to :class:`SVDCCA` with ``reg=kappa``.
 
     Parameters
     ----------
@@ -333,7 +332,7 @@ def two_view_similarity(
         )
     n = x_scores.shape[0]
     if not -n <= labeled < n:
-        raise ValueError(f"labeled={labeled} is no row: there are {n}.")
+        raise ValueError(f"labeled={labeled} is not a row: there are {n}.")
     return np.exp(-((x_scores - x_scores[labeled]) ** 2)) + np.exp(
         -((y_scores - y_scores[labeled]) ** 2)
     )
@@ -342,8 +341,8 @@ def two_view_similarity(
 class OneLabelTwoView(KernelCCA):
     r"""More labels from a single one, by what two views agree on.
 
-    What is correlated between two views that are independent given the class, is the
-    class. Rows are therefore compared with the one labelled row by their scores of
+    If two views are independent given the class, then what correlates between them is
+    the class. Rows are therefore compared with the one labelled row by their scores of
     kernel canonical correlation analysis,
 
     .. math:: \rho_i = \sum_j \lambda_j \, \mathrm{sim}_{ij}

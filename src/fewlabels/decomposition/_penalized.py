@@ -27,18 +27,18 @@ DEFAULT_SHARE = 0.3
 
 
 def l1_l2_projection_direction(a: Any, c: float) -> NDArray[np.float64]:
-    r"""Find the vector of bounded l1 and l2 norm that goes farthest in a direction.
+    r"""Find the vector of bounded l1 and l2 norms that reaches farthest in a direction.
 
     .. math::
         \max_u \; u^\top a \quad \text{subject to} \quad \|u\|_2 \le 1, \; \|u\|_1 \le c
 
-    The solution is :math:`u = s / \|s\|_2` with the shrunk vector
-    :math:`s_i = \operatorname{sign}(a_i) (|a_i| - \Delta)_+`, where :math:`\Delta = 0`
-    if that obeys the bound and is otherwise such that :math:`\|u\|_1 = c`. Between two
-    neighbouring sizes of entries, that is a quadratic equation, so that the solution is
-    exact. If m entries share the largest size and :math:`c < \sqrt m`, no such
-    :math:`\Delta` exists: every split of c on these entries is a solution, and the even
-    one is returned.
+    The solution is :math:`u = s / \|s\|_2` with the shrunk vector :math:`s_i =
+    \operatorname{sign}(a_i) (|a_i| - \Delta)_+`, where :math:`\Delta = 0` if that obeys
+    the bound and is otherwise such that :math:`\|u\|_1 = c`. Between two neighbouring
+    sizes of entries, that is a quadratic equation, so that the solution is exact. If m
+    entries share the largest size and :math:`c < \sqrt m`, no such :math:`\Delta`
+    exists: every division of c among these entries is a solution, and the even one is
+    returned.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def penalized_matrix_decomposition(
     tol : float, default=1e-6
         A component has settled where no entry of u and v changes by more.
     max_iter : int, default=500
-        Most alternations for a component.
+        Largest number of alternations for a component.
 
     Returns
     -------
@@ -282,7 +282,7 @@ class SparseCCA(TwoViewTransformer):
     tol : float, default=1e-6
         A pair has settled where no weight changes by more.
     max_iter : int, default=500
-        Most alternations for a pair.
+        Largest number of alternations for a pair.
 
     Attributes
     ----------
@@ -291,11 +291,11 @@ class SparseCCA(TwoViewTransformer):
     y_weights_ : ndarray of shape (n_features_y, n_components)
         Weights v of those of the second view.
     covariances_ : ndarray of shape (n_components,)
-        Covariance of the two scores of a pair, after the pairs before are taken off.
+        Covariance of the two scores of a pair, after the previous pairs are removed.
     x_scaler_, y_scaler_ : StandardScaler
         How the views were standardised. A constant feature becomes zero.
     n_iter_ : int
-        Most alternations that a pair took.
+        Largest number of alternations that a pair took.
     n_features_in_ : int
         Number of features of the first view.
     n_features_y_ : int

@@ -38,9 +38,9 @@ MAX_BLOCK_STEPS = 20
 class _LeadingTriplets:
     """Singular triplets above a level, from one matrix to a similar one.
 
-    Block power steps start from the right singular vectors of the matrix before, and
-    random ones beside them. Of an iterative method that slowly changes a matrix of low
-    rank, each SVD then takes one or two steps.
+    Block power steps start from the right singular vectors of the matrix before,
+    together with random ones. In an iterative method that slowly changes a matrix of
+    low rank, each SVD then takes one or two steps.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class _LeadingTriplets:
 
 @dataclass(frozen=True)
 class LowRankPlusSparse:
-    """A matrix taken apart into a low-rank and a sparse one.
+    """A matrix decomposed into a low-rank and a sparse one.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ def robust_pca(
     svd_solver: str = "auto",
     random_state: int | np.random.RandomState | None = None,
 ) -> LowRankPlusSparse:
-    r"""Take a matrix apart into a low-rank and a sparse one.
+    r"""Decompose a matrix into a low-rank and a sparse one.
 
     .. math::
         \min_{A, E} \; \mu \|A\|_* + \mu \lambda \|E\|_1
@@ -319,7 +319,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         A + E = X
 
     A has low rank, E few entries that are not zero but may be of any size. The rank
-    needs not be known. See :func:`robust_pca` for the method.
+    need not be known. See :func:`robust_pca` for the method.
 
     Parameters
     ----------
@@ -408,7 +408,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
-        """Take the rows apart.
+        """Decompose the rows.
 
         Parameters
         ----------

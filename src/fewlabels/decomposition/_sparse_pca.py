@@ -90,7 +90,7 @@ def elastic_net(
     X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True)
     for name, value in (("lam1", lam1), ("lam2", lam2)):
         if not 0 <= value < np.inf:
-            raise ValueError(f"{name} must be a number from 0 on, got {value}.")
+            raise ValueError(f"{name} must be a non-negative number, got {value}.")
     coef = _elastic_net(X, y, lam1, lam2)
     return (1 + lam2) * coef if rescale else coef
 
@@ -196,7 +196,7 @@ def _lam1_array(lam1: ArrayLike, n_components: int) -> NDArray[np.float64]:
             f"shape {values.shape}."
         )
     if not np.all((values >= 0) & np.isfinite(values)):
-        raise ValueError("lam1 must hold finite numbers from 0 on.")
+        raise ValueError("lam1 must hold finite, non-negative numbers.")
     return np.broadcast_to(values, (n_components,))
 
 
@@ -270,7 +270,7 @@ def sparse_loadings(
     """
     X = check_array(X, dtype=np.float64, input_name="X")
     if not 0 <= lam2:
-        raise ValueError(f"lam2 must be a number from 0 on, or inf, got {lam2}.")
+        raise ValueError(f"lam2 must be a non-negative number, or inf, got {lam2}.")
     if not 1 <= n_components <= X.shape[1]:
         raise ValueError(
             f"n_components={n_components} must be from 1 to n_features={X.shape[1]}."
@@ -361,8 +361,8 @@ class ElasticNetSparsePCA(
     components_ : ndarray of shape (n_components, n_features)
         Directions of unit length, or zero where `lam1` leaves no feature.
     explained_variance_ : ndarray of shape (n_components,)
-        Adjusted variance: what the scores of a component vary beyond those before it,
-        since they may be correlated.
+        Adjusted variance: how much the scores of a component vary beyond those of the
+        previous ones, since they may be correlated.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         The same, as a share of the variance of the rows.
     mean_ : ndarray of shape (n_features,)

@@ -223,7 +223,7 @@ def minor_update(
 class _StreamingSubspace(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """What the trackers share: the frame, its start and its orthonormal version."""
+    """A tracker: the frame, its start and its orthonormal version."""
 
     n_components: int
     n_passes: int
@@ -237,7 +237,7 @@ class _StreamingSubspace(
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: None = None) -> Self:
-        """Start anew and follow the rows, `n_passes` times.
+        """Start again and follow the rows, `n_passes` times.
 
         Parameters
         ----------
@@ -357,7 +357,7 @@ class OjaSubspace(_StreamingSubspace):
         Step, relative to the mean squared length of the rows so far. Larger ones track
         faster and end less exact.
     n_passes : int, default=1
-        How often `fit` goes over its rows.
+        Number of passes of `fit` over its rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the frame to start from.
 
@@ -427,7 +427,7 @@ class PAST(_StreamingSubspace):
 
     .. math:: \min_W \sum_{t \le T} \beta^{T - t} \|x_t - W y_t\|^2
 
-    is solved anew with every row, in O(n_features n_components + n_components^2). The
+    is solved again with every row, in O(n_features n_components + n_components^2). The
     subspace is that of the second moments :math:`E[x x^\top]`: the rows are not
     centred.
 
@@ -439,7 +439,7 @@ class PAST(_StreamingSubspace):
         Weight :math:`\beta` of the last row but one, relative to the last: the tracker
         remembers about :math:`1 / (1 - \beta)` rows. 1 forgets nothing.
     n_passes : int, default=1
-        How often `fit` goes over its rows.
+        Number of passes of `fit` over its rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the frame to start from.
 
@@ -530,9 +530,9 @@ class MinorSubspace(_StreamingSubspace):
         W \leftarrow W - b \, \bigl(x y^\top (W^\top W)^p - W y y^\top\bigr)
 
     with p = 1 ("chen") or p = 2 ("douglas"). The subspace is that of the second moments
-    :math:`E[x x^\top]`: the rows are not centred. It is found the faster, the larger
-    the gap between the minor eigenvalues and the others is, relative to the sum of all:
-    next to a large principal part, it takes many rows.
+    :math:`E[x x^\top]`: the rows are not centred. It is found faster the larger the gap
+    between the minor eigenvalues and the others is, relative to the sum of all: next to
+    a large principal part, it takes many rows.
 
     Parameters
     ----------
@@ -545,7 +545,7 @@ class MinorSubspace(_StreamingSubspace):
     learning_rate : float, default=0.05
         Step, relative to the mean squared length of the rows so far.
     n_passes : int, default=1
-        How often `fit` goes over its rows.
+        Number of passes of `fit` over its rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the frame to start from.
 

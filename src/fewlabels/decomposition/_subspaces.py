@@ -30,8 +30,7 @@ def subspace_projector(W: Any, *, complement: bool = False) -> NDArray[Any]:
 
     .. math:: P_S = V V^\top, \qquad P_N = I - P_S
 
-    with an orthonormal basis V of the span; what spans it, and how, makes no
-    difference.
+    with an orthonormal basis V of the span; which vectors span it makes no difference.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ class ZCAWhitening(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     eps : float, default=0.0
         Added to the variances :math:`\Lambda`; of the size of the variance of the
-        noise, it keeps directions of noise from being blown up. With 0 the whitened
+        noise, it keeps noise from being amplified. With 0 the whitened
         training rows have covariance I, on the directions in which they vary at all:
         others stay at zero.
 

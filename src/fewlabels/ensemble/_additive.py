@@ -192,8 +192,8 @@ def logit_boost(
     learning_rate : float, default=1.0
         Share of a step that is taken; 1 is the algorithm as published.
     z_max : float or None, default=4.0
-        Responses are cut off here. Without, a row on the wrong side of a sure model
-        outweighs all others.
+        Responses are cut off here. Otherwise a row on the wrong side of a confident
+        model would outweigh all others.
     sample_weight : ndarray of shape (n_samples,), default=None
         Weights of the rows.
     random_state : int, RandomState instance or None, default=None
@@ -321,7 +321,7 @@ def gentle_adaboost(
 
 
 class _AdditiveClassifier(SupervisedClassifier):
-    """What the two boosters share: rounds of weighted least squares."""
+    """A booster: rounds of weighted least squares."""
 
     estimator: Any
     n_estimators: int
@@ -519,7 +519,7 @@ class LogitBoostClassifier(_AdditiveClassifier):
         Share of a step that is taken; 1 is the algorithm as published.
     z_max : float or None, default=4.0
         Working responses are cut off here; None for no limit, which is the exact Newton
-        step, and at the mercy of a mislabelled row.
+        step, but at the mercy of a single mislabelled row.
     random_state : int, RandomState instance or None, default=None
         Seeds of the weak learners.
 

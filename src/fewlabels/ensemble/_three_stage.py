@@ -52,7 +52,7 @@ def half_wrong_sample(
     Returns
     -------
     rows : ndarray of shape (n_samples,)
-        Indices; of an odd number the larger half is right.
+        Indices; if their number is odd, the larger half is right.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def three_stage_boost(
         The weak learner; None for a tree with two leaves.
     n_samples : int, default=None
         Size N of the samples; None for the number of rows. A stream of rows has new
-        ones for every stage. A finite set has not: the first sample is drawn without
+        ones for every stage. A finite set does not: the first sample is drawn without
         replacement, the others with replacement from all rows that qualify.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples and of the weak learners.
@@ -124,8 +124,8 @@ def three_stage_boost(
     Warns
     -----
     UserWarning
-        If the first classifier is wrong at half of the rows or more. It is no weak
-        learner then, and the vote need not be better.
+        If the first classifier is wrong at half of the rows or more. It is then not a
+        weak learner, and the vote need not be better.
 
     References
     ----------
@@ -189,8 +189,8 @@ class ThreeStageBoostClassifier(SupervisedClassifier):
 
     The first classifier learns from the rows as they are, the second from rows half of
     which the first gets wrong, the third from rows on which they disagree; see
-    :func:`three_stage_boost`. It was the proof that weak learners can be boosted, and
-    AdaBoost is what became of it: use this one to study, that one to predict.
+    :func:`three_stage_boost`. It proved that weak learners can be boosted, and AdaBoost
+    grew out of it: use this one to study, and that one to predict.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ def align_features(
     tol: float = 1e-6,
     max_iter: int = 1000,
 ) -> ProjectedGradientResult:
-    r"""Find weights of features that keep the Gaussian kernel matrix, but are few.
+    r"""Find weights of few features that preserve the Gaussian kernel matrix.
 
     .. math::
         \min_{s \in [0, 1]^d} \; -\frac{\mathrm{tr}(H L H K(s))}{\|H L H\|_F^2}
@@ -180,7 +180,7 @@ def _gaussian(X: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
 
 
 class KernelAlignmentSelector(SelectorMixin, BaseEstimator):
-    r"""Keep the features that make the Gaussian kernel matrix; needs no labels.
+    r"""Keep the features that determine the Gaussian kernel matrix; needs no labels.
 
     Weights of features between 0 and 1 are chosen so that the kernel matrix of the
     weighted features stays aligned with that of all features, at a price for each, see
@@ -229,7 +229,7 @@ class KernelAlignmentSelector(SelectorMixin, BaseEstimator):
     Notes
     -----
     The kernel mixes all features: scale them to one unit first. With n rows, time and
-    memory grow with :math:`n^2`; some thousand rows are enough to select features by.
+    memory grow with :math:`n^2`; a few thousand rows are enough to select features.
 
     References
     ----------

@@ -107,8 +107,8 @@ class FisherLinearClassifier(_LinearClassifier):
     Parameters
     ----------
     threshold : {"midpoint", "bayes"}, default="midpoint"
-        Whether all classes count the same, or a class the more rows are labelled with
-        it: "bayes" adds the logarithm of its share.
+        Whether all classes count the same, or more the more rows are labelled with
+        them: "bayes" adds the logarithm of its share.
     shrinkage : float, default=0
         Between 0 and 1: S is mixed with that share of the mean variance times the
         identity. With few labels some is needed.
@@ -202,7 +202,7 @@ class WeightedVotingClassifier(_LinearClassifier):
         \Big( x_j - \frac{\mu_j^+ + \mu_j^-}{2} \Big)
 
     Correlations between features are ignored, so that a handful of labels is enough for
-    thousands of features. With more than two classes, each one stands against the rest.
+    thousands of features. With more than two classes, each one is set against the rest.
 
     Attributes
     ----------

@@ -42,8 +42,8 @@ def class_moments(
     labels : Labels
         Their classes.
     ddof : int, default=0
-        What is taken off the number of rows in the variance; for a class with no more
-        rows than that, the variance is 0.
+        What is subtracted from the number of rows in the variance; for a class with no
+        more rows than that, the variance is 0.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def signal_to_noise(X: Any, y: ArrayLike, *, ddof: int = 0) -> NDArray[np.float6
     y : array-like of shape (n_samples,)
         Labels of two classes; rows without one do not count.
     ddof : int, default=0
-        What is taken off the number of rows in the standard deviations.
+        What is subtracted from the number of rows in the standard deviations.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def signal_to_noise(X: Any, y: ArrayLike, *, ddof: int = 0) -> NDArray[np.float6
 
 
 def fisher_score(X: Any, y: ArrayLike, *, pairs: str = "mean") -> NDArray[np.float64]:
-    r"""Fisher's measure of how well a feature parts classes, over all pairs of them.
+    r"""Fisher's measure of how well a feature separates pairs of classes.
 
     .. math::
         F_j = \frac{2}{K (K - 1)} \sum_{k < l}
@@ -193,7 +193,7 @@ def fisher_score(X: Any, y: ArrayLike, *, pairs: str = "mean") -> NDArray[np.flo
         Labels; rows without one do not count.
     pairs : {"mean", "min"}, default="mean"
         How the measures of all pairs of classes become one: their mean, as above, or
-        the smallest, for features that part every pair.
+        the smallest, for features that separate every pair.
 
     Returns
     -------

@@ -55,7 +55,7 @@ def coordinate_descent(
     x0 : array-like of shape (n_features,), default=None
         Where to start; None for zero.
     selection : {"cyclic", "permutation", "random"}, default="cyclic"
-        The order of a pass: as they come, shuffled anew, or drawn with replacement.
+        The order of a pass: as they come, reshuffled, or drawn with replacement.
     working_set : bool, default=None
         Whether several passes over the variables that are not zero lie between two
         passes over all of them. None for yes if the penalty has absolute values.
@@ -120,8 +120,8 @@ def block_coordinate_descent(
         x \leftarrow x - \frac{1}{L_i} U_i U_i^\top \nabla f(x)
 
     for a random block i, with the Lipschitz constant :math:`L_i` of the gradient within
-    the block, followed by the proximal map of the penalty. f may couple the blocks as
-    it likes; only the penalty must be a sum over them.
+    the block, followed by the proximal map of the penalty. f may couple the blocks in
+    any way; only the penalty must be a sum over them.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def block_coordinate_descent(
     x0 : array-like of shape (n_features,), default=None
         Where to start; None for zero.
     selection : {"random", "permutation", "cyclic"}, default="random"
-        The order of a pass: drawn with replacement, shuffled anew, or as they come.
+        The order of a pass: drawn with replacement, reshuffled, or as they come.
     exponent : float, default=0.0
         Random blocks are drawn with probabilities proportional to
         :math:`L_i^{\text{exponent}}`: 0 for uniform ones, 1 for those with which the

@@ -37,7 +37,7 @@ def sgd_minimize(
 
     with a random batch S of distinct rows; the mean of a batch has the gradient of all
     rows as its expectation. The result is the average of
-    the iterates (Polyak and Ruppert), which needs no precise step to be good. A step
+    the iterates (Polyak and Ruppert), which is good without a precise step size. A step
     costs O(n_features) also for sparse rows.
 
     Parameters
@@ -57,7 +57,7 @@ def sgd_minimize(
     average_start : int, default=0
         Epochs before the average begins; it then has no memory of the start.
     sampling : {"shuffle", "independent"}, default="shuffle"
-        Batches are cut from the rows, shuffled anew for every epoch (rows that do not
+        Batches are cut from the rows, reshuffled for every epoch (rows that do not
         fill a last batch are left out of that epoch), or drawn independently of one
         another.
     max_iter : int, default=100
@@ -209,7 +209,7 @@ def sag_minimize(
         G_j \leftarrow \nabla \ell_j(w), \qquad
         w \leftarrow w - a \Big( \frac1n \sum_{i=1}^n G_i + \nabla h(w) \Big)
 
-    for a random row j. The gradient that is replaced is the stored one. Of a linear
+    for a random row j. The gradient that is replaced is the stored one. For a linear
     model only the slopes of the losses are stored, one number per row. The direction is
     biased, so that the penalty may have squares only; see :func:`saga_minimize`.
 
@@ -326,7 +326,7 @@ def saga_minimize(
         - G_j + \frac1n \sum_{i=1}^n G_i \Big) \Big), \qquad
         G_j \leftarrow \nabla \ell_j(w_{\text{old}})
 
-    for a random row j. Of a linear model only the slopes of the losses are stored, one
+    for a random row j. For a linear model only the slopes of the losses are stored, one
     number per row. The error shrinks linearly if F is strongly convex. For sparse rows
     a step moves the coordinates of the row only, along the mean times the inverse of
     how often they occur [2]_, which keeps the direction unbiased.

@@ -159,7 +159,7 @@ class FiniteSumClassifier(PartialLabelClassifier, _FiniteSumModel):
     results_ : list of OptimizationResult
         What the optimiser returned for every target, with histories.
     n_iter_ : int
-        Iterations of the target that took most.
+        Iterations of the target that took the most.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)

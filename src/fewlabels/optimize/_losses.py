@@ -1,4 +1,4 @@
-"""Losses: what an output costs, how that changes, and its proximal map."""
+"""Losses: values, derivatives and proximal maps."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -140,7 +140,7 @@ class SquaredLoss(Loss):
 class LogisticLoss(Loss):
     r"""The logistic loss :math:`\log(1 + e^{-yz})` for targets -1 and +1.
 
-    It is positive at every margin: right decisions do not make it vanish.
+    It is positive at every margin, even for correct decisions.
 
     Examples
     --------

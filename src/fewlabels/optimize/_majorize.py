@@ -1,4 +1,4 @@
-"""Majorisation-minimisation, and what is built on it."""
+"""Majorisation-minimisation, and methods built on it."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -174,7 +174,7 @@ def quadratic_majorizer(L: Any, x0: Any, M: Any = None) -> QuadraticMajorizer:
         x^* L x \le x^* M x + 2 \operatorname{Re} x^* (L - M) x_0 + x_0^* (M - L) x_0
 
     if M - L is positive semidefinite; the gap is :math:`(x - x_0)^* (M - L) (x - x_0)`.
-    That M is larger entry by entry is not enough.
+    It is not enough that M is larger entry by entry.
 
     Parameters
     ----------

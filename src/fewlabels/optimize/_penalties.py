@@ -1,4 +1,4 @@
-"""Penalties: what coefficients cost, and the proximal map of that."""
+"""Penalties on coefficients, and their proximal maps."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def soft_threshold(v: NDArray[Any], t: float | NDArray[Any]) -> NDArray[Any]:
-    """Shrink towards zero by t, and to zero what is smaller.
+    """Shrink towards zero by t; what is smaller becomes zero.
 
     Parameters
     ----------

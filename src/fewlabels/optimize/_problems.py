@@ -54,7 +54,7 @@ def largest_eigenvalue(A: NDArray[Any]) -> float:
 
 
 def _raised(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace what is (nearly) zero, so that one may divide."""
+    """Replace values that are (nearly) zero, so that division is safe."""
     top = np.max(bounds, initial=0.0)
     return np.maximum(bounds, _FLAT * top) if top > 0 else np.ones_like(bounds)
 
@@ -562,7 +562,7 @@ class FiniteSumProblem(CoordinateProblem):
 
     @cached_property
     def _view(self) -> Any:
-        """The transpose of X without a copy; to make one takes SciPy a while."""
+        """The transpose of X without a copy, which SciPy takes a while to make."""
         return self.X.T
 
     def row_gradient(self, w: NDArray[Any], i: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The record that all optimisers return, and how it is written."""
+"""The record that all optimisers return, and how it is filled in."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -53,7 +53,7 @@ class OptimizationResult(SolverResult):
 
 
 class Monitor:
-    """Keeps the history of a solver and tells when it is done.
+    """Keep the history of a solver and decide when it is done.
 
     Parameters
     ----------

@@ -96,14 +96,14 @@ def reweighted_l1(
 ) -> OptimizationResult:
     r"""Find a solution of linear equations with few entries.
 
-    Basis pursuit again and again, each time with the weights
+    Basis pursuit repeatedly, each time with the weights
 
     .. math::
         w_i = \frac{1}{|x_i| + \varepsilon}
 
     from the last solution, the first time with ones. This is
     majorisation-minimisation of :math:`\sum_i \log(|x_i| + \varepsilon)` subject to
-    :math:`\Phi x = y`, which comes closer to counting entries than their sum.
+    :math:`\Phi x = y`, which comes closer to counting entries than their sum does.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def reweighted_total_variation(
         \min_x \; \sum_{ij} w_{ij} \|d_{ij}(x)\|_2 \quad \text{subject to} \quad
         \Phi \operatorname{vec}(x) = y
 
-    again and again, the first time with weights one and then with
+    repeatedly, the first time with weights one and then with
     :math:`w_{ij} = 1 / (\|d_{ij}(x)\|_2 + \varepsilon)` from the last image. This is
     majorisation-minimisation of :math:`\sum_{ij} \log(\|d_{ij}\|_2 + \varepsilon)`.
     Every image is found by the alternating direction method of multipliers; its

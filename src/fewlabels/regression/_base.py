@@ -38,7 +38,7 @@ class PenalizedSolution(NamedTuple):
 
 
 class Centered(NamedTuple):
-    """Rows and targets with the means taken off.
+    """Rows and targets with their means subtracted.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def check_problem(
 
 
 def warn_not_converged(what: str, max_iter: int, reached: float, tol: float) -> None:
-    """Say that the iterations ended before the tolerance was met."""
+    """Warn that the iterations ended before the tolerance was met."""
     warnings.warn(
         f"No convergence in max_iter={max_iter} iterations: {what} is {reached:.2g}, "
         f"which is above tol={tol:.2g}. Increase max_iter or tol, or scale the "

@@ -22,7 +22,7 @@ SLACK = 1e-6
 def basis_pursuit_denoising(
     A: ArrayLike, y: ArrayLike, eps: float
 ) -> NDArray[np.float64]:
-    r"""Find the vector with the least sum of absolute values that fits to an error.
+    r"""Find the vector with the least sum of absolute values that fits within an error.
 
     .. math:: \min_x \|x\|_1 \quad \text{subject to} \quad \|y - A x\|^2 \le \epsilon
 
@@ -209,7 +209,7 @@ def _by_weight(
     y: NDArray[np.float64],
     missing: Callable[[NDArray[np.float64]], float],
 ) -> NDArray[np.float64]:
-    """Search for the weight with which the lasso misses nothing."""
+    """Search for the weight at which the lasso meets the bound."""
 
     def solution(tau: float) -> NDArray[np.float64]:
         with warnings.catch_warnings():

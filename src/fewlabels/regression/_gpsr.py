@@ -74,7 +74,7 @@ class Columns:
         self._picks = isinstance(A, np.ndarray) and A.flags.f_contiguous
 
     def times(self, x: Vector) -> Vector:
-        """Return A x, at the price of the non-zeros of x where columns lie in line."""
+        """Return A x; costs only the non-zeros of x where columns are contiguous."""
         if self._picks:
             support = np.flatnonzero(x)
             if support.size < SPARSE_SHARE * x.size:
@@ -293,7 +293,7 @@ def _restricted(A: Columns, support: NDArray[np.intp]) -> LinearOperator:
 def duality_gap(
     residual: Vector, gradient: Vector, y: Vector, tau: float, norm: float
 ) -> tuple[float, float]:
-    r"""Value of the objective, and how far at most it is above the least.
+    r"""Value of the objective, and the most by which it exceeds the minimum.
 
     The dual is :math:`\max_\theta \frac12 \|y\|^2 - \frac12 \|y - \theta\|^2` subject
     to :math:`\|A^\top \theta\|_\infty \le \tau`; the residual, shrunk until it fits, is
@@ -489,8 +489,8 @@ class GPSR(LinearRegressor):
         \min_{b, b_0} \frac{1}{2 n} \|y - X b - b_0\|^2 + \alpha \|b\|_1
 
     over the n rows with a target. The solution is that of
-    :class:`sklearn.linear_model.Lasso`; the way there are products with X and its
-    transpose, so that sparse rows stay sparse also with an intercept.
+    :class:`sklearn.linear_model.Lasso`, but found by products with X and its transpose
+    only, so that sparse rows stay sparse even with an intercept.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def group_lasso(
         Stop where no group violates its optimality condition by more than this,
         relative to the largest entry of :math:`|X^\top y|`.
     max_iter : int, default=10000
-        Most cycles.
+        Largest number of cycles.
 
     Returns
     -------
@@ -142,9 +142,9 @@ class GroupLasso(PenalizedRegressor):
         \min_{b, b_0} \frac{1}{2 n} \|y - X b - b_0\|^2
         + \alpha \sum_g \sqrt{p_g} \, \|b_g\|_2
 
-    for groups of :math:`p_g` features, over the n rows with a target. Groups are what
-    belongs together: the columns that stand for one category, the powers of one
-    feature, the lags of one series.
+    for groups of :math:`p_g` features, over the n rows with a target. A group is a set
+    of features that belong together: the columns that stand for one category, the
+    powers of one feature, the lags of one series.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class GroupLasso(PenalizedRegressor):
     fit_intercept : bool, default=True
         Whether to fit :math:`b_0`, which is not penalised.
     max_iter : int, default=10000
-        Most cycles over the groups.
+        Largest number of cycles over the groups.
     tol : float, default=1e-6
         See :func:`group_lasso`.
 

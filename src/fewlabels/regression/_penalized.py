@@ -30,7 +30,7 @@ PENALTY_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def check_penalty(name: str, value: float, lowest: float, *, strict: bool) -> None:
-    """Refuse a parameter of a penalty that is out of range."""
+    """Raise if a parameter of a penalty is out of range."""
     inside = value > lowest if strict else value >= lowest
     if not (inside and np.isfinite(value)):
         bound = "more than" if strict else "at least"
@@ -73,7 +73,7 @@ def bridge_regression(
         Stop where no coefficient violates its optimality condition by more than this,
         relative to the largest entry of :math:`|X^\top y|`.
     max_iter : int, default=10000
-        Most cycles.
+        Largest number of cycles.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def berhu_regression(
         Stop where no coefficient violates its optimality condition by more than this,
         relative to the largest entry of :math:`|X^\top y|`.
     max_iter : int, default=10000
-        Most cycles.
+        Largest number of cycles.
 
     Returns
     -------
@@ -257,7 +257,7 @@ def nonnegative_garrote(
     tol : float, default=1e-8
         Tolerance of the duality gap, see :class:`sklearn.linear_model.Lasso`.
     max_iter : int, default=10000
-        Most cycles.
+        Largest number of cycles.
 
     Returns
     -------
@@ -328,7 +328,7 @@ class BridgeRegression(PenalizedRegressor):
     fit_intercept : bool, default=True
         Whether to fit :math:`b_0`, which is not penalised.
     max_iter : int, default=10000
-        Most cycles over the coefficients.
+        Largest number of cycles over the coefficients.
     tol : float, default=1e-6
         See :func:`bridge_regression`.
 
@@ -420,7 +420,7 @@ class BerhuRegressor(PenalizedRegressor):
     fit_intercept : bool, default=True
         Whether to fit :math:`b_0`, which is not penalised.
     max_iter : int, default=10000
-        Most cycles over the coefficients.
+        Largest number of cycles over the coefficients.
     tol : float, default=1e-6
         See :func:`berhu_regression`.
 
@@ -496,7 +496,7 @@ class NonNegativeGarrote(LinearRegressor):
 
     with the coefficients :math:`\hat b` of least squares, over the n rows with a
     target. A large coefficient is shrunk less than by the lasso, and none changes its
-    sign. The method is as good as its start: with more features than rows, or with
+    sign. The method is only as good as its start: with more features than rows, or with
     features that are nearly dependent, least squares is a poor one.
 
     Parameters
@@ -506,7 +506,7 @@ class NonNegativeGarrote(LinearRegressor):
     fit_intercept : bool, default=True
         Whether to fit :math:`b_0`, which is not penalised.
     max_iter : int, default=10000
-        Most cycles over the factors.
+        Largest number of cycles over the factors.
     tol : float, default=1e-8
         Tolerance of the duality gap, see :class:`sklearn.linear_model.Lasso`.
 

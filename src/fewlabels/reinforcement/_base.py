@@ -55,7 +55,7 @@ class Agent(BaseEstimator, ABC):
     random_state: int | None
 
     def begin(self, env: Any) -> Self:
-        """Forget everything and make ready for an environment.
+        """Forget everything and prepare for an environment.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Agent(BaseEstimator, ABC):
         """Take over the parameters that may change between two trainings."""
 
     def _go_on(self) -> None:
-        """Make ready for further training."""
+        """Prepare for further training."""
         self._validate_params()
         self._read_schedules()
         self._end_interrupted_episode()
@@ -189,7 +189,7 @@ class Agent(BaseEstimator, ABC):
         arrays : dict of ndarray
             What was learned.
         numbers : dict
-            The rest, such as JSON can hold.
+            The rest, in a form that JSON can hold.
         """
         self._check_begun()
         arrays = {name: array.copy() for name, array in self._arrays().items()}
@@ -213,7 +213,7 @@ class Agent(BaseEstimator, ABC):
     def set_state(
         self, arrays: dict[str, NDArray[Any]], numbers: dict[str, Any]
     ) -> Self:
-        """Go on from a state that :meth:`get_state` returned.
+        """Continue from a state that :meth:`get_state` returned.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class Agent(BaseEstimator, ABC):
         """Take back what `_numbers` returned."""
 
     def _end_interrupted_episode(self) -> None:
-        """Forget what belongs to an episode that did not come to its end."""
+        """Forget what belongs to an unfinished episode."""
 
 
 class NetworkAgent(Agent):

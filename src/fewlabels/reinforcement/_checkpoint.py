@@ -1,4 +1,4 @@
-"""Checkpoints: arrays and JSON in one npz file, which loading cannot make run code."""
+"""Checkpoints: arrays and JSON in one npz file; loading it never runs code."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -183,7 +183,7 @@ class DQNAgent(NetworkAgent):
         y_j = r_j + \gamma \max_b Q(s'_j, b; \theta^-)
 
     with :math:`y_j = r_j` where the episode terminated. The weights :math:`\theta^-` of
-    the target are copied from θ every `target_update` steps and stand still in between.
+    the target are copied from θ every `target_update` steps and stay fixed in between.
 
     Small networks are fastest in NumPy. With ``backend="torch"`` the same agent runs in
     torch, on any of its devices; both start from the same weights.
@@ -218,7 +218,7 @@ class DQNAgent(NetworkAgent):
         Steps between two copies to the target.
     double : bool, default=False
         Whether the network chooses the action whose value the target gives [2]_,
-        against values that are too great.
+        to avoid values that are too large.
     backend : {"numpy", "torch"}, default="numpy"
         What computes the networks; "torch" needs the extra ``deep``.
     device : str, default="cpu"
@@ -455,7 +455,7 @@ class DQNAgent(NetworkAgent):
         arrays : dict of ndarray
             What was learned.
         numbers : dict
-            The rest, such as JSON can hold.
+            The rest, in a form that JSON can hold.
         """
         arrays, numbers = super().get_state()
         return {**arrays, "losses": np.array(self.losses_)}, numbers

@@ -282,7 +282,7 @@ class TabularEnv:
         Parameters
         ----------
         seed : int, default=None
-            Start all draws anew from this seed; None goes on.
+            Restart all draws from this seed; None continues with the current state.
         options : dict, default=None
             Not used.
 
@@ -393,7 +393,7 @@ class GridWorld(TabularEnv):
     ===== =============================================================
     ``.`` a free cell
     ``#`` a wall
-    ``S`` free; episodes begin here (with several, anywhere of them)
+    ``S`` free; episodes begin here (at one of them, if several)
     ``G`` a goal: the episode ends
     ``H`` a hole: the episode ends, with the reward of a pit
     ``X`` a cliff: back to the start, with the reward of a pit
@@ -410,7 +410,7 @@ class GridWorld(TabularEnv):
     pit_reward : float, default=-100.0
         Reward of a step into a hole or from a cliff.
     slip : float, default=0.0
-        Probability to go to one of the two sides instead, each with half of it.
+        Probability of going to one of the two sides instead, each with half of it.
     reward_noise : float, default=0.0
         Standard deviation of all rewards.
     noise : {"normal", "two-point"}, default="normal"
@@ -567,7 +567,7 @@ def make_maximization_bias(
     Episodes begin in state 0. Action 1, right, ends them with reward 0. Action 0, left,
     leads to state 1 with reward 0, from where each of `n_actions` actions ends the
     episode with a normal reward of mean `mean`. Left is the wrong choice, but the
-    greatest of the noisy values in state 1 is positive for long.
+    largest of the noisy values in state 1 stays positive for a long time.
 
     Parameters
     ----------

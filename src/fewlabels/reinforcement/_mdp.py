@@ -291,7 +291,7 @@ def value_iteration(
     max_iter: int = 100_000,
     initial: ArrayLike | None = None,
 ) -> MDPSolution:
-    r"""Solve a process by applying Bellman's optimality operator until it stands still.
+    r"""Solve a process by applying Bellman's optimality operator until it converges.
 
     .. math:: V(s) \leftarrow \max_a \{ R(s, a) + \gamma \sum_t P(t \mid s, a) V(t) \}
 
@@ -455,8 +455,8 @@ def backward_induction(
     values : ndarray of shape (horizon + 1, n_states)
         Row t holds the best sum of rewards at times t, ..., horizon.
     policy : ndarray of shape (horizon + 1, n_states)
-        Row t holds what to do at time t: the less time is left, the less what comes
-        later counts.
+        Row t holds what to do at time t: the less time is left, the less the future
+        counts.
 
     See Also
     --------

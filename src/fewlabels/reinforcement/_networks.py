@@ -216,7 +216,7 @@ class NumpyBackend:
         self._target[:] = self._network.theta
 
     def load(self, arrays: dict[str, Array]) -> None:
-        """Go on from a state that `arrays` returned."""
+        """Continue from a state that `arrays` returned."""
         for name, own in self.arrays().items():
             own[...] = arrays[name]
 

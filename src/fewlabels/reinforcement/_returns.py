@@ -128,11 +128,11 @@ def _variables(samples: Sequence[ArrayLike], least: int) -> list[NDArray[np.floa
 
 
 def single_estimator(samples: Sequence[ArrayLike]) -> float:
-    r"""Estimate the greatest mean of several variables by the greatest sample mean.
+    r"""Estimate the largest mean of several variables by the largest sample mean.
 
     .. math:: \max_i \mu_i(S)
 
-    Its bias is never negative: the greatest of several unbiased estimates is too great
+    Its bias is never negative: the largest of several unbiased estimates is too large
     on average. Q-learning estimates the value of the next state in this way.
 
     Parameters
@@ -143,7 +143,7 @@ def single_estimator(samples: Sequence[ArrayLike]) -> float:
     Returns
     -------
     estimate : float
-        The greatest sample mean.
+        The largest sample mean.
 
     See Also
     --------
@@ -179,7 +179,7 @@ def double_estimator(
     *,
     random_state: int | np.random.RandomState | None = None,
 ) -> float:
-    r"""Estimate the greatest mean of several variables with two sets of samples.
+    r"""Estimate the largest mean of several variables with two sets of samples.
 
     One half of the samples chooses the variable, the other one estimates its mean:
 
@@ -225,7 +225,7 @@ def weighted_double_estimator(
     c: float = 1.0,
     random_state: int | np.random.RandomState | None = None,
 ) -> float:
-    r"""Estimate the greatest mean by a mixture of the single and the double estimate.
+    r"""Estimate the largest mean by a mixture of the single and the double estimate.
 
     .. math::
 

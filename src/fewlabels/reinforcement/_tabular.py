@@ -263,9 +263,9 @@ class SarsaAgent(TabularAgent):
 
     .. math:: Q(s, a) \leftarrow Q(s, a) + \alpha (r + \gamma Q(s', a') - Q(s, a))
 
-    with :math:`a'` the action that is really taken next. With exploration that goes on,
-    values are those of the exploring policy: it keeps away from where a random step is
-    dangerous.
+    with :math:`a'` the action that is really taken next. If exploration continues,
+    values are those of the exploring policy, which keeps away from places where a
+    random step is dangerous.
 
     Parameters
     ----------
@@ -331,9 +331,9 @@ class QLearningAgent(TabularAgent):
 
     A terminal :math:`s'` is worth 0. With ``objective="penalty"`` the maximum becomes a
     minimum. Values converge to the optimal ones where every action is taken again and
-    again in every state, :math:`\sum \alpha = \infty` and
-    :math:`\sum \alpha^2 < \infty`. With noisy rewards the maximum is too great for
-    long, see :class:`DoubleQLearningAgent`.
+    again in every state, :math:`\sum \alpha = \infty` and :math:`\sum \alpha^2 <
+    \infty`. With noisy rewards the maximum stays too large for a long time, see
+    :class:`DoubleQLearningAgent`.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ class DoubleQLearningAgent(TabularAgent):
         Q^A(s, a) \leftarrow Q^A(s, a) + \alpha (r + \gamma Q^B(s', a^*) - Q^A(s, a))
 
     and the same for B with the roles exchanged. Behaviour is epsilon-greedy in
-    :math:`Q^A + Q^B`. Noise no longer makes values too great; it may make them too
+    :math:`Q^A + Q^B`. Noise no longer makes values too large; it may make them too
     small. Each table sees half of the transitions.
 
     Parameters
@@ -439,7 +439,7 @@ class DoubleQLearningAgent(TabularAgent):
     See Also
     --------
     WeightedDoubleQLearningAgent : Between this and Q-learning.
-    double_estimator : The same idea for the greatest of several means.
+    double_estimator : The same idea for the largest of several means.
 
     References
     ----------
@@ -510,7 +510,7 @@ class WeightedDoubleQLearningAgent(DoubleQLearningAgent):
 
     See Also
     --------
-    weighted_double_estimator : The same idea for the greatest of several means.
+    weighted_double_estimator : The same idea for the largest of several means.
 
     References
     ----------

@@ -140,7 +140,7 @@ def support_tensor_machine(
         Starts: the singular vectors of the difference of the class means, then random
         ones. The best counts.
     max_iter : int, default=100
-        Most sweeps over the modes.
+        Largest number of sweeps over the modes.
     tol : float, default=1e-6
         Stop when the cosine of every vector with itself one sweep before is this close
         to one.
@@ -226,9 +226,9 @@ class SupportTensorMachine(LinearTensorClassifier):
        \ell\bigl(y_i, \langle X_i, w_1 \circ \dots \circ w_M \rangle + b\bigr)
 
     It has :math:`I_1 + \dots + I_M` weights where a linear classifier of the entries
-    has their product: the right thing for few labels and a signal that is separable,
-    such as some sensors at some times. See :func:`support_tensor_machine`.
-    More than two classes are one-vs-rest problems.
+    has their product: a good choice for few labels and a separable signal, such as some
+    sensors at some times. See :func:`support_tensor_machine`. More than two classes are
+    one-vs-rest problems.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class SupportTensorMachine(LinearTensorClassifier):
         Starts: the singular vectors of the difference of the class means, then random
         ones. The best counts.
     max_iter : int, default=100
-        Most sweeps over the modes.
+        Largest number of sweeps over the modes.
     tol : float, default=1e-6
         Stop when the cosine of every vector with itself one sweep before is this close
         to one.
@@ -261,7 +261,7 @@ class SupportTensorMachine(LinearTensorClassifier):
     solutions_ : list of RankOneSolution
         Vectors and objectives of every problem.
     n_iter_ : int
-        Most sweeps of a problem.
+        Largest number of sweeps of a problem.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or else the predicted one.
     tensor_shape_ : tuple of int
@@ -280,7 +280,7 @@ class SupportTensorMachine(LinearTensorClassifier):
     Notes
     -----
     The problem is not convex in all vectors together. Each step solves its part of it
-    exactly, and the end may depend on the start: raise `n_init` in doubt.
+    exactly, and the result may depend on the start: if in doubt, raise `n_init`.
 
     References
     ----------

@@ -72,7 +72,7 @@ def tensor_fisher(
         Starts: the singular vectors of the difference of the class means, then random
         ones. The best counts.
     max_iter : int, default=500
-        Most sweeps over the modes.
+        Largest number of sweeps over the modes.
     tol : float, default=1e-6
         Stop when a sweep adds less than this share to the criterion.
     random_state : int, RandomState instance or None, default=None
@@ -160,7 +160,7 @@ class TensorFisherDiscriminant(LinearTensorClassifier):
         Starts: the singular vectors of the difference of the class means, then random
         ones. The best counts.
     max_iter : int, default=500
-        Most sweeps over the modes.
+        Largest number of sweeps over the modes.
     tol : float, default=1e-6
         Stop when a sweep adds less than this share to the criterion.
     random_state : int, RandomState instance or None, default=None
@@ -178,7 +178,7 @@ class TensorFisherDiscriminant(LinearTensorClassifier):
     solutions_ : list of FisherDirection
         Vectors and criterion of every problem.
     n_iter_ : int
-        Most sweeps of a problem.
+        Largest number of sweeps of a problem.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or else the predicted one.
     tensor_shape_ : tuple of int

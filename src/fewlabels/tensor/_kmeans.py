@@ -152,7 +152,7 @@ class TensorDistanceTransformer(
 
     Each mode is multiplied by the square root of a Gaussian matrix; see
     :func:`tensor_distances`. Any method for vectors that uses distances or inner
-    products can follow in a pipeline. Nothing is learnt but the shape.
+    products can follow in a pipeline. Only the shape is learned.
 
     Parameters
     ----------

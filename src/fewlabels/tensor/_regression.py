@@ -198,7 +198,7 @@ def cp_ridge(
         Starts: the singular vectors of the correlation with the targets, then random
         ones. The best counts.
     max_iter : int, default=1000
-        Most sweeps over the modes.
+        Largest number of sweeps over the modes.
     tol : float, default=1e-5
         Stop when a sweep changes W by less than this share of its norm.
     random_state : int, RandomState instance or None, default=None
@@ -295,7 +295,7 @@ def cp_group_sparse(
         Starts: the singular vectors of the correlation with the targets, then random
         ones. The best counts.
     max_iter : int, default=5000
-        Most sweeps over the modes; components shrink slowly.
+        Largest number of sweeps over the modes; components shrink slowly.
     tol : float, default=1e-5
         Stop when a sweep changes W, and every :math:`\eta_r`, by less than this share.
     random_state : int, RandomState instance or None, default=None
@@ -465,7 +465,7 @@ class CPRidgeRegressor(_CPRegressor):
         Starts: the singular vectors of the correlation with the targets, then random
         ones. The best counts.
     max_iter : int, default=1000
-        Most sweeps over the modes.
+        Largest number of sweeps over the modes.
     tol : float, default=1e-5
         Stop when a sweep changes the weights by less than this share of their norm.
     random_state : int, RandomState instance or None, default=None
@@ -581,7 +581,7 @@ class CPGroupSparseRegressor(_CPRegressor):
         Starts: the singular vectors of the correlation with the targets, then random
         ones. The best counts.
     max_iter : int, default=5000
-        Most sweeps over the modes; components shrink slowly.
+        Largest number of sweeps over the modes; components shrink slowly.
     tol : float, default=1e-5
         Stop when a sweep changes the weights, and the size of every component, by less
         than this share.

@@ -33,7 +33,7 @@ from fewlabels.transfer._kernel_learning import svm_dual
 
 
 class FeatureAugmentation(ClassNamePrefixFeaturesOutMixin, DomainTransformer):
-    r"""Give every domain its own copy of the features, beside a common one.
+    r"""Give every domain its own copy of the features, alongside a common one.
 
     With one source and one target, the features become
 
@@ -44,7 +44,7 @@ class FeatureAugmentation(ClassNamePrefixFeaturesOutMixin, DomainTransformer):
     differ. The inner product is doubled within a domain. With more domains there are
     more copies; rows of a domain that was not seen in fit have the common copy only.
 
-    It needs labels of both domains: a copy of which no row has a label stays unused.
+    It needs labels from both domains: a copy without any labelled row stays unused.
 
     Attributes
     ----------
@@ -245,10 +245,10 @@ def heterogeneous_augmentation(
 
 
 class HeterogeneousFeatureAugmentation(DomainClassifier):
-    r"""Learn from a source whose rows have other features than those of the target.
+    r"""Learn from a source whose rows have different features from those of the target.
 
-    Both domains are mapped to a common space, beside copies of their own features, and
-    a support vector machine separates the classes there, see
+    Both domains are mapped to a common space, alongside copies of their own features,
+    and a support vector machine separates the classes there, see
     :func:`heterogeneous_augmentation` for the problem and its solution.
 
     What that solution says is sobering: for a row x of the target
@@ -256,9 +256,8 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
     .. math::
         f(x) = (1 + \lambda) \sum_{i \in \text{target}} \beta_i \, k(x_i, x) + b,
 
-    so that the source has a say in the bias and in the balance of the coefficients
-    only. Where features of both domains are to be brought together, use
-    :class:`CrossDomainMetric`.
+    so that the source affects only the bias and the balance of the coefficients. Where
+    features of both domains are to be brought together, use :class:`CrossDomainMetric`.
 
     Parameters
     ----------

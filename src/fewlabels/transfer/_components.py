@@ -37,7 +37,7 @@ class TransferComponents(NamedTuple):
 def transfer_components(
     K: NDArray[Any], is_source: NDArray[np.bool_], n_components: int, *, mu: float = 1.0
 ) -> TransferComponents:
-    r"""Find components with much variance and little discrepancy of the domains.
+    r"""Find components with much variance and little discrepancy between the domains.
 
     It solves, with H the centring matrix and L that of :func:`mmd_squared`,
 
@@ -46,7 +46,7 @@ def transfer_components(
         W^\top (K L K + \mu I) W = I
 
     by the symmetric-definite eigenproblem :math:`K H K w = \lambda (K L K + \mu I) w`.
-    To put :math:`(K L K + \mu I)^{-1} K H K`, which is not symmetric, into a solver for
+    Passing :math:`(K L K + \mu I)^{-1} K H K`, which is not symmetric, to a solver for
     symmetric matrices gives other vectors.
 
     Parameters

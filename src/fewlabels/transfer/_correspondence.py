@@ -44,7 +44,7 @@ def frequent_pivots(
     -------
     pivots : ndarray of int of shape (n_pivots,)
         The features whose least share of rows with a positive value, among source and
-        target, is largest; those present in all rows tell nothing and come last.
+        target, is largest; those present in all rows say nothing and come last.
 
     Examples
     --------
@@ -131,12 +131,12 @@ class StructuralCorrespondenceLearning(
     r"""Add features that predict what is frequent in both domains.
 
     Pivots are features that occur in both domains and mean the same in both. Linear
-    rules learn to predict each pivot from the features that are none, on rows of both
-    domains without their labels, see :func:`pivot_predictors`. Features of the source
-    and of the target that predict the same pivots correspond to each other, and the
-    leading left singular vectors :math:`\Theta^\top` of the rules bring them together:
-    a row x becomes :math:`[x, s \, \Theta x]`. A classifier trained on rows of the
-    source in this form is then applied to rows of the target.
+    rules learn to predict each pivot from the features that are not pivots, on rows of
+    both domains without their labels, see :func:`pivot_predictors`. Features of the
+    source and of the target that predict the same pivots correspond to each other, and
+    the leading left singular vectors :math:`\Theta^\top` of the rules bring them
+    together: a row x becomes :math:`[x, s \, \Theta x]`. A classifier trained on rows
+    of the source in this form is then applied to rows of the target.
 
     Parameters
     ----------

@@ -130,9 +130,10 @@ def mmde(
         \quad \text{with} \quad K 1 = 0, \quad
         K_{ii} + K_{jj} - 2 K_{ij} = \|x_i - x_j\|^2 \text{ for neighbours } i, j,
 
-    and takes its principal components. It knows the given rows only, and is for some
-    hundred of them at most; :class:`TransferComponentAnalysis` is for more, and for
-    new rows. It needs cvxpy, which comes with ``pip install "fewlabels[transfer]"``.
+    and takes its principal components. It embeds the given rows only, and is meant for
+    a few hundred of them at most; :class:`TransferComponentAnalysis` is for more, and
+    for new rows. It needs cvxpy, which comes with ``pip install
+    "fewlabels[transfer]"``.
 
     Parameters
     ----------
@@ -145,8 +146,9 @@ def mmde(
     lam : float, default=1
         Weight :math:`\lambda` of the variance, which unfolds the rows.
     n_neighbors : int, default=3
-        Neighbours of a row whose distances are kept. Where the graph of neighbours
-        falls apart, shortest edges join its parts: else the variance has no limit.
+        Neighbours of a row whose distances are kept. Where the graph of neighbours is
+        disconnected, shortest edges join its parts: otherwise the variance has no
+        limit.
     solver : str, default=None
         A solver of cvxpy; None takes SCS.
     **solver_options : dict

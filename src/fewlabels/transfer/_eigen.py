@@ -1,4 +1,4 @@
-"""EigenTransfer: one graph of rows, features and classes, seen by its eigenvectors."""
+"""EigenTransfer: the eigenvectors of one graph of rows, features and classes."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -42,7 +42,7 @@ def eigen_transfer_graph(
     """Join rows with their features and their classes.
 
     All edges lead from a row to a feature or a class, so that the graph is bipartite,
-    and B tells all: its weights are ``[[0, B], [B.T, 0]]``.
+    and B describes it completely: its weights are ``[[0, B], [B.T, 0]]``.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class MKLSolution(NamedTuple):
     objective : ndarray of shape (n_iter,)
         The value of the machine in every round.
     gap : float
-        What the last value exceeds the least one by, at most.
+        The most by which the last value exceeds the minimum.
     """
 
     weights: NDArray[np.float64]
@@ -95,7 +95,7 @@ def lp_norm_mkl(
         y^\top \alpha = 0} \; 1^\top \alpha
         - \tfrac12 \sum_m \theta_m \beta^\top K_m \beta
 
-    by turns: a machine for given weights, and the weights for given norms
+    in alternation: a machine for given weights, and the weights for given norms
     :math:`q_m = \theta_m^2 \beta^\top K_m \beta`, which are
 
     .. math::
@@ -179,8 +179,8 @@ class LpMKLClassifier(DomainClassifier):
     C : float, default=1
         Cost of errors.
     normalize : bool, default=True
-        Whether to divide each kernel by its mean k(x, x) on the training rows. Without
-        that, a kernel counts less only because its numbers are small.
+        Whether to divide each kernel by its mean k(x, x) on the training rows.
+        Otherwise a kernel would count less just because its numbers are small.
     tol : float, default=1e-3
         Stop when the value is at most this share above a lower bound.
     max_iter : int, default=100

@@ -96,7 +96,7 @@ def itml(
     tol : float, default=1e-3
         Stop when the multipliers change by no more than this share in a cycle.
     max_iter : int, default=1000
-        Most cycles.
+        Largest number of cycles.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def label_pairs(
         Positive for source domains, negative for target domains. Where both have
         labelled rows, a pair is one of the source and one of the target.
     n_pairs : int, default=100
-        Most pairs of either kind; all of them, where there are not more.
+        Largest number of pairs of either kind; all of them, where there are not more.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw.
 
@@ -217,22 +217,23 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Learns a squared distance :math:`(x - x')^\top W (x - x')` under which rows of the
     same class are near and rows of different classes far, and which is otherwise as
-    near to the Euclidean one as can be, see :func:`itml` for the problem. `transform`
-    maps rows to :math:`W^{1/2} x`, where the distance is Euclidean.
+    close to the Euclidean one as possible, see :func:`itml` for the problem.
+    `transform` maps rows to :math:`W^{1/2} x`, where the distance is Euclidean.
 
     Parameters
     ----------
     gamma : float, default=0.1
-        How much the bounds matter beside the prior. The larger, the more cycles.
+        How much the bounds matter relative to the prior. The larger, the more cycles.
     n_pairs : int, default=100
-        Most pairs of the same class, and of different classes, drawn from the labels.
+        Largest number of pairs of the same class, and of different classes, drawn from
+        the labels.
     bounds : tuple of float, default=None
         Upper bound on the squared distance of similar pairs and lower bound on that of
         others. None takes the 5th and the 95th percentile over the pairs drawn.
     tol : float, default=1e-3
         Stop when the multipliers change by no more than this share in a cycle.
     max_iter : int, default=1000
-        Most cycles through all pairs.
+        Largest number of cycles through all pairs.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw of pairs.
 
@@ -422,7 +423,8 @@ class CrossDomainMetric(DomainMixin, ITML):
     This is :class:`ITML` with pairs across the domains: a labelled row of the source
     and a labelled row of the target are to be near if they have the same class, far if
     not. It changes the features so that the source and the target come together, and
-    any classifier of distances, nearest neighbours for one, can go on from there.
+    any classifier based on distances, such as nearest neighbours, can take over from
+    there.
 
     Domains with different features are stacked by :func:`stack_domains`, which gives
     each its own columns. The block of W between these columns is then a linear map from
@@ -431,9 +433,10 @@ class CrossDomainMetric(DomainMixin, ITML):
     Parameters
     ----------
     gamma : float, default=0.1
-        How much the bounds matter beside the prior. The larger, the more cycles.
+        How much the bounds matter relative to the prior. The larger, the more cycles.
     n_pairs : int, default=100
-        Most pairs of the same class, and of different classes, drawn from the labels.
+        Largest number of pairs of the same class, and of different classes, drawn from
+        the labels.
     bounds : tuple of float, default=None
         Upper bound on the squared distance of similar pairs and lower bound on that of
         others. None takes the 5th and the 95th percentile over pairs of labelled rows
@@ -441,7 +444,7 @@ class CrossDomainMetric(DomainMixin, ITML):
     tol : float, default=1e-3
         Stop when the multipliers change by no more than this share in a cycle.
     max_iter : int, default=1000
-        Most cycles through all pairs.
+        Largest number of cycles through all pairs.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw of pairs.
 

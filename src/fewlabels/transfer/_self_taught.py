@@ -29,9 +29,9 @@ def lasso_codes(
     .. math::
         c(x) = \arg\min_c \; \tfrac12 \|x - D^\top c\|^2 + \alpha \|c\|_1
 
-    Coordinate descent is quick, but crawls where atoms are nearly dependent: there are
-    more of them than dimensions in the data. Rows that it leaves with a duality gap are
-    solved again by least angle regression, which follows the path of alpha exactly.
+    Coordinate descent is quick, except where atoms are nearly dependent because there
+    are more of them than dimensions in the data. Rows that it leaves with a duality gap
+    are solved again by least angle regression, which follows the path of alpha exactly.
     """
     goal = GAP_TOL * row_norms(X, squared=True)
     with warnings.catch_warnings():
@@ -92,7 +92,7 @@ class SelfTaughtClassifier(DomainClassifier):
         Learns on the codes, scaled to unit variance; None takes
         :class:`sklearn.linear_model.LogisticRegression`.
     max_iter : int, default=10
-        Most passes over the rows while the dictionary is learned.
+        Largest number of passes over the rows while the dictionary is learned.
     random_state : int, RandomState instance or None, default=None
         Seed of the dictionary.
 

@@ -187,8 +187,8 @@ def alternating_structure(
     :func:`modified_huber_loss`. Two half-steps alternate: the rules for a given
     subspace, with the best :math:`v_l = \Theta u_l`, and the subspace for given rules,
     which is spanned by the leading left singular vectors of :math:`[u_1, u_2, \ldots]`.
-    Neither raises the objective. To hold :math:`v_l` while the rules are learned, as
-    the paper does, leads to the same place in many more rounds.
+    Neither raises the objective. Holding :math:`v_l` fixed while the rules are learned,
+    as the paper does, leads to the same result in many more rounds.
 
     Parameters
     ----------
@@ -288,8 +288,8 @@ class ASOClassifier(DomainClassifier):
         Stop when the objective falls by no more than this share.
     max_iter : int, default=2
         Largest number of rounds. Nothing limits the rules within the subspace, which
-        turns to where it fits the labels best: to stop early is what keeps it general.
-        The authors report that the first round or two bring most of the gain.
+        turns to where it fits the labels best: stopping early keeps it general. The
+        authors report that the first round or two bring most of the gain.
 
     Attributes
     ----------
