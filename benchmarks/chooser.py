@@ -289,10 +289,10 @@ def s2rlsc():
     # One width, and one weight of the unlabelled rows: its own grid has 210 settings.
     return S2RLSClassifierCV(
         gammas=("median",),
-        lams=2.0 ** np.arange(-12, 1, 2),
-        lams_unlabeled=(1.0,),
-        n_restarts_search=0,
-        n_restarts=9,
+        alphas=2.0 ** np.arange(-12, 1, 2),
+        unlabeled_weights=(1.0,),
+        n_init_search=1,
+        n_init=10,
         random_state=0,
     )
 

@@ -97,16 +97,16 @@ def instance(number):
         Z -= Z.mean(axis=0)
     y = np.zeros(n, dtype=int)
     y[rng.permutation(n)[:n_labeled]] = np.resize([-1, 1], n_labeled)
-    lam = 10.0 ** rng.uniform(-2, 1)
-    problem = PartitionProblem.from_factor(Z, y, lam, 0.7, balance, balance_tol)
+    alpha = 10.0 ** rng.uniform(-2, 1)
+    problem = PartitionProblem.from_factor(Z, y, alpha, 0.7, balance, balance_tol)
     return Z, y, problem
 
 
 def exhaustive_optimum(Z, y, problem):
     """Least F over all admissible partitions, from the formula and nothing else."""
-    d, lam = problem.d, problem.lam
+    d, alpha = problem.d, problem.alpha
     Kb = d[:, None] * (Z @ Z.T) * d
-    M = lam * d[:, None] * np.linalg.inv(Kb + lam * np.eye(len(d))) * d
+    M = alpha * d[:, None] * np.linalg.inv(Kb + alpha * np.eye(len(d))) * d
     free = np.flatnonzero(y == 0)
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=free.size)))
     n_positive = (signs > 0).sum(axis=1)
@@ -308,22 +308,22 @@ SETS = {
 }
 
 # The first setting is that of the headline: the defaults, chosen without any label.
-SETTINGS = {"rbf, scale, lam 1": {"kernel": "rbf", "gamma": "scale", "lam": 1.0}}
+SETTINGS = {"rbf, scale, alpha 1": {"kernel": "rbf", "gamma": "scale", "alpha": 1.0}}
 for kernel in (
     {"kernel": "rbf", "gamma": "scale"},
     {"kernel": "rbf", "gamma": "median"},
     {"kernel": "linear"},
 ):
-    for lam in (1.0, 0.1, 0.01):
-        name = ", ".join([*kernel.values(), f"lam {lam:g}"])
-        SETTINGS[name] = {**kernel, "lam": lam}
-SETTINGS["rbf, scale, lam 1, balance 0.5 ± 0.2"] = {
-    **SETTINGS["rbf, scale, lam 1"],
+    for alpha in (1.0, 0.1, 0.01):
+        name = ", ".join([*kernel.values(), f"alpha {alpha:g}"])
+        SETTINGS[name] = {**kernel, "alpha": alpha}
+SETTINGS["rbf, scale, alpha 1, balance 0.5 ± 0.2"] = {
+    **SETTINGS["rbf, scale, alpha 1"],
     "balance": 0.5,
     "balance_tol": 0.2,
 }
 HEADLINE = next(iter(SETTINGS))
-CERTIFIED = (HEADLINE, "rbf, scale, lam 0.01", "linear, lam 1")
+CERTIFIED = (HEADLINE, "rbf, scale, alpha 0.01", "linear, alpha 1")
 
 
 def rls(setting, **params):
@@ -379,7 +379,7 @@ def certificate(name, setting, X):
     Empty clusters are allowed: centring alone keeps the result from them, and the bound
     is cheaper to compute.
     """
-    model = rls(setting, certify=True, allow_empty=True)
+    model = rls(setting, solver_params={"certify": True, "allow_empty": True})
     fit, _ = least_time(lambda: rls(setting).fit(X), repeat=1)
     both, _ = least_time(lambda: model.fit(X), repeat=1)
     gap, F = model.gap_, model.objective_

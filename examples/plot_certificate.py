@@ -29,7 +29,7 @@ group = np.repeat([-1, 1], 25)
 X = rng.normal(size=(50, 10))
 X[:, 0] += 0.8 * group
 X -= X.mean(axis=0)
-problem = PartitionProblem.from_factor(X, np.zeros(50), lam=0.5)
+problem = PartitionProblem.from_factor(X, np.zeros(50), alpha=0.5)
 print(f"{2.0**49:.0e} partitions, {count_zonotope_vertices(50, 10):.0e} vertices")
 
 # %%
@@ -37,7 +37,7 @@ print(f"{2.0**49:.0e} partitions, {count_zonotope_vertices(50, 10):.0e} vertices
 # -------------------
 # Each of 400 runs from a random partition ends in a local optimum. ``certify`` adds the
 # bound to the best one.
-search = local_search(problem, start="random", n_restarts=399, random_state=0)
+search = local_search(problem, start="random", n_init=400, random_state=0)
 search = certify(problem, search)
 print(
     f"best of 400: F = {search.objective:.4f}, no F is below {search.lower_bound:.4f}"

@@ -38,12 +38,12 @@ from fewlabels.partition import count_zonotope_vertices
 print([count_zonotope_vertices(len(X), rank) for rank in (2, 5)])
 
 models = {
-    "linear": RLSClustering(kernel="linear", lam=0.1, solver="exact"),
+    "linear": RLSClustering(kernel="linear", alpha=0.1, solver="exact"),
     "polynomial, degree 2": RLSClustering(
-        kernel="poly", kernel_params={"degree": 2}, gamma=1.0, lam=0.1, solver="exact"
+        kernel="poly", kernel_params={"degree": 2}, gamma=1.0, alpha=0.1, solver="exact"
     ),
     "Gaussian": RLSClustering(
-        kernel="rbf", gamma=4.0, lam=0.03, solver="branch_and_bound"
+        kernel="rbf", gamma=4.0, alpha=0.03, solver="branch_and_bound"
     ),
 }
 for name, model in models.items():
@@ -99,7 +99,7 @@ from fewlabels.partition import PartitionProblem, certify, solve_exact
 
 K = resolve_kernel(X, "rbf", gamma=4.0)(X)
 K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-problem = PartitionProblem.from_kernel(K, np.zeros(len(X)), lam=0.03)
+problem = PartitionProblem.from_kernel(K, np.zeros(len(X)), alpha=0.03)
 for rank in (2, 3, 4):
     result = certify(problem, solve_exact(problem, rank=rank))
     print(f"rank {rank}: F = {result.objective:.4f}, F >= {result.lower_bound:.4f}")

@@ -42,11 +42,11 @@ from time import perf_counter
 from fewlabels.cluster import RLSClustering
 from fewlabels.partition import PartitionProblem, solve_exact
 
-model = RLSClustering(kernel="linear", lam=0.1).fit(Z)
+model = RLSClustering(kernel="linear", alpha=0.1).fit(Z)
 print(f"{model.solver_}: F = {model.objective_:.4f}, gap {model.gap_:.0e}")
 print(f"clusters of {np.bincount(model.labels_)} rows")
 
-problem = PartitionProblem.from_factor(Z, np.zeros(len(Z)), lam=0.1)
+problem = PartitionProblem.from_factor(Z, np.zeros(len(Z)), alpha=0.1)
 start = perf_counter()
 solve_exact(problem)
 print("under 5 ms:", perf_counter() - start < 0.005)

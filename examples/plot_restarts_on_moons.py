@@ -29,21 +29,21 @@ from fewlabels.kernels import gamma_from_width, range_width
 from fewlabels.semi_supervised import S2RLSClassifier
 
 models = {}
-for n_restarts in (0, 10, 200):
-    models[n_restarts] = S2RLSClassifier(
+for n_init in (1, 10, 200):
+    models[n_init] = S2RLSClassifier(
         gamma=gamma_from_width(0.1 * range_width(X)),
-        lam=2.0**-10,
-        lam_unlabeled=0.1,
+        alpha=2.0**-10,
+        unlabeled_weight=0.1,
         balance_tol=0.1,
-        n_restarts=n_restarts,
+        n_init=n_init,
         random_state=0,
     ).fit(X, y)
 
 unlabeled = y == -1
-for n_restarts, model in models.items():
+for n_init, model in models.items():
     wrong = np.mean((model.transduction_ != y_true)[unlabeled])
     print(
-        f"{n_restarts:3d} restarts: objective {model.objective_:.5f}, "
+        f"{n_init:3d} runs: objective {model.objective_:.5f}, "
         f"{100 * wrong:.1f} % of the unlabelled rows wrong"
     )
 
@@ -55,14 +55,14 @@ import matplotlib.pyplot as plt
 x0, x1 = np.meshgrid(np.linspace(-1.5, 2.5, 160), np.linspace(-1.0, 1.5, 120))
 positions = np.column_stack([x0.ravel(), x1.ravel()])
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
-for ax, (n_restarts, model) in zip(axes, models.items(), strict=True):
+for ax, (n_init, model) in zip(axes, models.items(), strict=True):
     sides = np.sign(model.decision_function(positions)).reshape(x0.shape)
     ax.contourf(x0, x1, sides, [-2, 0, 2], colors=["#cfe2f3", "#f9d9c8"])
     for c, color, shape in ((0, "tab:blue", "^"), (1, "tab:red", "s")):
         given, found = y == c, unlabeled & (model.transduction_ == c)
         ax.scatter(*X[found].T, s=9, color=color, linewidths=0)
         ax.scatter(*X[given].T, s=90, color=color, marker=shape, edgecolors="black")
-    name = f"{n_restarts} restarts" if n_restarts else "one start"
+    name = f"{n_init} starts" if n_init > 1 else "one start"
     ax.set_title(f"{name}: F = {model.objective_:.4f}")
     ax.set_xticks([])
     ax.set_yticks([])

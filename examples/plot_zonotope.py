@@ -45,8 +45,8 @@ assert np.isclose(lengths[farthest], np.linalg.norm(sums, axis=1).max())
 
 # %%
 # The solver finds the same, without a list. It maximises over the vectors that least
-# squares makes of the rows; with a large `lam` these are the rows but for a factor.
-result = solve_exact(PartitionProblem.from_factor(B, np.zeros(len(B)), lam=1e6))
+# squares makes of the rows; with a large `alpha` these are the rows but for a factor.
+result = solve_exact(PartitionProblem.from_factor(B, np.zeros(len(B)), alpha=1e6))
 print(np.array_equal(result.y * result.y[0], signs[farthest] * signs[farthest, 0]))
 
 # %%

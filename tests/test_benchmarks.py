@@ -549,7 +549,7 @@ class TestPeers:
         rng = np.random.default_rng(0)
         Z = rng.normal(size=(30, 3))
         signs = np.where(np.arange(30) < 6, rng.choice([-1.0, 1.0], 30), 0.0)
-        problem = PartitionProblem.from_kernel(Z @ Z.T, signs, lam=0.3)
+        problem = PartitionProblem.from_kernel(Z @ Z.T, signs, alpha=0.3)
         Q, d = quadratic_form(Z @ Z.T, signs, 0.3)
         for _ in range(5):
             y = np.where(signs == 0, rng.choice([-1.0, 1.0], 30), signs)

@@ -125,7 +125,7 @@ MINUS_ONE_IS_UNLABELLED = {
 ROWS_ARE_LEFT_OUT_WHOLE = {
     name: (
         "a row of weight 2 is left out whole, one of two copies alone, so the "
-        "leave-one-out choice of lam differs; so does the 'scale' rule for gamma. "
+        "leave-one-out choice of alpha differs; so does the 'scale' rule for gamma. "
         "With both given the check passes, see below"
     )
     for name in (
@@ -187,9 +187,9 @@ ESTIMATORS = [
     (ActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
     (CoActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
     (RLSClassifier(), {**MINUS_ONE_IS_UNLABELLED, **ROWS_ARE_LEFT_OUT_WHOLE}),
-    (RLSClassifier(lam=1.0, gamma=0.1), MINUS_ONE_IS_UNLABELLED),
+    (RLSClassifier(alpha=1.0, gamma=0.1), MINUS_ONE_IS_UNLABELLED),
     (
-        RLSClassifier(kernel="linear", fit_intercept=False, lam=0.1),
+        RLSClassifier(kernel="linear", fit_intercept=False, alpha=0.1),
         MINUS_ONE_IS_UNLABELLED,
     ),
     (RLSClassifier(kernel="precomputed"), MINUS_ONE_IS_UNLABELLED),
@@ -197,17 +197,17 @@ ESTIMATORS = [
     (S2RLSClassifier(kernel="linear", random_state=0), MINUS_ONE_IS_UNLABELLED),
     (
         # One check rounds the kernel matrix to integers: indefinite, without a ridge.
-        S2RLSClassifier(kernel="precomputed", lam=1.0, random_state=0),
+        S2RLSClassifier(kernel="precomputed", alpha=1.0, random_state=0),
         {**MINUS_ONE_IS_UNLABELLED, **NO_KERNEL_MATRIX},
     ),
     (S2RLSClassifier(n_components=20, random_state=0), MINUS_ONE_IS_UNLABELLED),
     (
         S2RLSClassifierCV(
             kernel="linear",
-            lams=[0.1, 10.0],
+            alphas=[0.1, 10.0],
             cv=2,
-            n_restarts_search=1,
-            n_restarts=2,
+            n_init_search=2,
+            n_init=3,
             random_state=0,
         ),
         MINUS_ONE_IS_UNLABELLED,
@@ -246,7 +246,7 @@ ESTIMATORS = [
     (FewLabelsRegressor(bank="fast", random_state=0), {}),
     (RLSClustering(random_state=0), {}),
     (RLSClustering(kernel="linear", random_state=0), {}),
-    (RLSClustering(3, kernel="linear", n_restarts=2, random_state=0), {}),
+    (RLSClustering(3, kernel="linear", n_init=3, random_state=0), {}),
     (
         RLSClustering(kernel="precomputed", random_state=0),
         {**ROUNDED_KERNEL_MATRIX, **ROWS_FOR_A_KERNEL_MATRIX},

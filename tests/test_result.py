@@ -29,6 +29,6 @@ def test_traces():
 
 def test_partitions_have_a_trace(rng):
     X = rng.normal(size=(12, 2))
-    problem = PartitionProblem.from_factor(X, np.r_[1, -1, np.zeros(10)], lam=1.0)
+    problem = PartitionProblem.from_factor(X, np.r_[1, -1, np.zeros(10)], alpha=1.0)
     result = local_search(problem, random_state=0)
     assert_array_equal(result.trace, result.history)

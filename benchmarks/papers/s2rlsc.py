@@ -64,14 +64,14 @@ COLUMNS = (
 # What differs between the two papers.
 SETUPS = {
     "003": {
-        "lams_unlabeled": (0.01, 1.0, 100.0),
+        "unlabeled_weights": (0.01, 1.0, 100.0),
         "tol": {"non-realistic": 0.1, "realistic": 0.1},
         # "from all available labels", in both scenarios
         "balance": {"non-realistic": "all", "realistic": "all"},
         "solver": "one start",
     },
     "000": {
-        "lams_unlabeled": (0.1, 1.0),
+        "unlabeled_weights": (0.1, 1.0),
         "tol": {"non-realistic": 0.1, "realistic": 0.2},
         "balance": {"non-realistic": "all", "realistic": "labels"},
         "solver": "evolution",
@@ -131,10 +131,10 @@ class Split:
         # The smaller of the two representations of the linear kernel.
         self.as_factor = self.X.shape[1] <= len(self.X)
 
-    def problem(self, y, rows, lam, lam_unlabeled, balance, tol):
+    def problem(self, y, rows, alpha, unlabeled_weight, balance, tol):
         """Make the partition problem of some training rows."""
         X = self.X[rows]
-        args = (y, lam, lam_unlabeled, balance, tol)
+        args = (y, alpha, unlabeled_weight, balance, tol)
         if self.as_factor:
             return PartitionProblem.from_factor(X, *args)
         return PartitionProblem.from_kernel(X @ X.T, *args)
@@ -154,14 +154,14 @@ def search(problem, kind, n_runs, seed):
         return local_search(problem)
     if kind == "local search":
         return local_search(problem, "random", n_runs - 1, random_state=seed)
-    return evolve(problem, n_restarts=n_runs - 1, random_state=seed, n_jobs=-1)
+    return evolve(problem, n_init=n_runs, random_state=seed, n_jobs=-1)
 
 
 def s2rlsc_errors(split, rows, y, X_eval, signs, setup, balance, tol, n_runs, seed):
-    """Errors of S2RLSC on evaluation rows over the whole grid, (lam_u, lam)."""
-    errors = np.empty((len(setup["lams_unlabeled"]), len(LAMS)))
-    for u, lam_unlabeled in enumerate(setup["lams_unlabeled"]):
-        base = split.problem(y, rows, 1.0, lam_unlabeled, balance, tol)
+    """Errors of S2RLSC on evaluation rows over the whole grid, (lam_u, alpha)."""
+    errors = np.empty((len(setup["unlabeled_weights"]), len(LAMS)))
+    for u, unlabeled_weight in enumerate(setup["unlabeled_weights"]):
+        base = split.problem(y, rows, 1.0, unlabeled_weight, balance, tol)
         for number, problem in enumerate(base.path(LAMS)):
             result = search(problem, setup["solver"], n_runs, seed)
             f = split.outputs(rows, problem.model(result.y), X_eval)
@@ -170,7 +170,7 @@ def s2rlsc_errors(split, rows, y, X_eval, signs, setup, balance, tol, n_runs, se
 
 
 def rlsc_errors(split, labelled, X_eval, signs):
-    """Errors of supervised least squares on evaluation rows, for every lam."""
+    """Errors of supervised least squares on evaluation rows, for every alpha."""
     X = split.X[labelled]
     path = rls_path(X @ X.T, split.y[labelled][:, None].astype(float), LAMS)
     K = X_eval @ X.T
@@ -243,7 +243,7 @@ def run_repetition(row, repetition):
         split.y,
         everything,
         LAMS[number],
-        setup["lams_unlabeled"][u],
+        setup["unlabeled_weights"][u],
         balance,
         tol,
     )
@@ -385,15 +385,15 @@ def new_figure(n_axes, width=4.2, height=3.6):
     return figure, axes[0]
 
 
-def moons_model(X, y, n_restarts, seed=0):
-    """003, figure 6: sigma = 0.1 s, lam = 2^-10, lam_unlabeled = 0.1."""
+def moons_model(X, y, n_init, seed=0):
+    """003, figure 6: sigma = 0.1 s, alpha = 2^-10, unlabeled_weight = 0.1."""
     gamma = gamma_from_width(0.1 * range_width(X))
     return S2RLSClassifier(
         gamma=gamma,
-        lam=2.0**-10,
-        lam_unlabeled=0.1,
+        alpha=2.0**-10,
+        unlabeled_weight=0.1,
         balance_tol=0.1,
-        n_restarts=n_restarts,
+        n_init=n_init,
         random_state=seed,
         n_jobs=-1,
     ).fit(X, y)
@@ -410,11 +410,11 @@ def moons_split(seed):
 def restarts_on_moons():
     """003, figure 6: the supervised guess alone against 200 restarts."""
     figure, axes = new_figure(2)
-    for ax, n_restarts in zip(axes, (0, 200), strict=True):
+    for ax, n_init in zip(axes, (1, 201), strict=True):
         errors, drawn = [], None
         for seed in range(10):
             X, holes, X_test, y_test = moons_split(seed)
-            model = moons_model(X, holes, n_restarts, seed)
+            model = moons_model(X, holes, n_init, seed)
             errors.append(100 * np.mean(model.predict(X_test) != y_test))
             drawn = drawn or (X, holes, model)
         X, holes, model = drawn
@@ -425,7 +425,7 @@ def restarts_on_moons():
         ax.scatter(*X[holes < 0].T, s=5, c="0.4")
         for c, colour, marker in ((0, "tab:blue", "^"), (1, "tab:red", "s")):
             ax.scatter(*X[holes == c].T, s=70, c=colour, marker=marker, ec="black")
-        name = "one start" if n_restarts == 0 else f"{n_restarts} restarts"
+        name = "one start" if n_init == 1 else f"{n_init} starts"
         ax.set_title(
             f"{name}: test error {np.mean(errors):.1f} ± {np.std(errors):.1f} %"
         )
@@ -555,8 +555,8 @@ def influence_of_rank():
                     kernel="linear",
                     n_components=max(1, round(share * n)),
                     balance=split.share_of_all,
-                    n_restarts=50,
-                    start="random",
+                    n_init=51,
+                    solver_params={"start": "random"},
                     random_state=seed,
                 ).fit(split.X, holes)
                 errors.append(
@@ -569,8 +569,8 @@ def influence_of_rank():
             model = S2RLSClassifier(
                 kernel="linear",
                 balance=split.share_of_all,
-                n_restarts=50,
-                start="random",
+                n_init=51,
+                solver_params={"start": "random"},
                 random_state=seed,
             ).fit(split.X, holes)
             exact.append(np.mean(model.predict(split.X_test) != (split.signs_test > 0)))
@@ -596,8 +596,8 @@ def scale():
             kernel="linear",
             n_components=100,
             balance_tol=0.2,
-            n_restarts=49,
-            start="random",
+            n_init=50,
+            solver_params={"start": "random"},
             random_state=0,
         )
         least, _ = least_time(lambda m=model, s=split, y=holes: m.fit(s.X, y))
@@ -647,7 +647,7 @@ def small_problem(seed, n_labelled, balanced):
 
 
 def best_possible():
-    """Gaussian sets: the error with all training labels, lam by the test rows."""
+    """Gaussian sets: the error with all training labels, alpha by the test rows."""
     lines = []
     for name, make in ARTIFICIAL.items():
         errors = []
@@ -796,7 +796,7 @@ def speed(n=1000, rank=500):
 
 
 def path_cost(n=1000):
-    """21 values of lam beside single fits."""
+    """21 values of alpha beside single fits."""
     lines = []
     for name, rank in (("rank 256", 256), ("full rank", n)):
         X, y = make_gaussian2c(n, rank, random_state=0)
@@ -827,7 +827,7 @@ def path_cost(n=1000):
         alone, path, decomposition = np.min(turns, axis=0)
         lines.append(
             (
-                f"21 values of lam / one fit, n = {n}, {name}",
+                f"21 values of alpha / one fit, n = {n}, {name}",
                 "< 3",
                 f"{path / alone:.1f} (the decomposition alone "
                 f"{decomposition / alone:.1f})",
@@ -845,8 +845,8 @@ def large_fit():
         "X = rng.normal(size=(100_000, 100)); y = np.full(100_000, -1)\n"
         "truth = rng.integers(2, size=100_000); X[:, 0] += 5 * truth - 2.5\n"
         "y[:50] = truth[:50]\n"
-        "S2RLSClassifier(kernel='linear', n_restarts=0).fit(X[:500], y[:500])\n"
-        "model = S2RLSClassifier(kernel='linear', n_restarts=0)\n"
+        "S2RLSClassifier(kernel='linear', n_init=1).fit(X[:500], y[:500])\n"
+        "model = S2RLSClassifier(kernel='linear', n_init=1)\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "model.fit(X, y)\n"
         "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"

@@ -70,8 +70,8 @@ def growth_case(n):
     }
 
 
-def partition_case(name, n_labels, lam):
-    """Return the binary problem under S2RLSClassifier(lam=lam), on all rows."""
+def partition_case(name, n_labels, alpha):
+    """Return the binary problem under S2RLSClassifier(alpha=alpha), on all rows."""
     from benchmarks.sets import data_of
     from sklearn.metrics.pairwise import rbf_kernel
 
@@ -81,7 +81,7 @@ def partition_case(name, n_labels, lam):
     signs[labeled] = 2 * np.asarray(y)[labeled] - 1
     X = np.asarray(X, dtype=float)
     K = rbf_kernel(X, gamma=1 / (X.shape[1] * X.var()))
-    return {"K": (K + K.T) / 2, "signs": signs, "lam": lam}
+    return {"K": (K + K.T) / 2, "signs": signs, "lam": alpha}
 
 
 def make(job):

@@ -57,10 +57,10 @@ def features(n, rank):
     return Z - Z.mean(axis=0)
 
 
-def factor(Z, lam=LAM):
+def factor(Z, alpha=LAM):
     """Return B with S(y) = ||B'y||^2, from the formula."""
     C = Z / np.sqrt(len(Z))
-    R = np.linalg.cholesky(C.T @ C + lam * np.eye(Z.shape[1]))
+    R = np.linalg.cholesky(C.T @ C + alpha * np.eye(Z.shape[1]))
     return linalg.solve_triangular(R, C.T, lower=True).T / np.sqrt(len(Z))
 
 
@@ -97,7 +97,7 @@ def by_scip(n, rank, seconds):
 def by_us(Z, solver, seconds, n_jobs):
     """Signs, upper bound on S, seconds (all of them) and status of fewlabels."""
     start = time.perf_counter()
-    problem = PartitionProblem.from_factor(Z, np.zeros(len(Z)), lam=LAM)
+    problem = PartitionProblem.from_factor(Z, np.zeros(len(Z)), alpha=LAM)
     if solver == "exact":
         result = solve_exact(problem, n_jobs=n_jobs, progress=False)
     else:

@@ -212,7 +212,7 @@ LABELS = {
     "S2RLSClassifier": Method(
         "fewlabels",
         estimator(_s2rls, random_state=0),
-        points(kernel=("linear", "rbf"), lam=(0.001, 0.03, 1.0, 30.0), rows=ROWS),
+        points(kernel=("linear", "rbf"), alpha=(0.001, 0.03, 1.0, 30.0), rows=ROWS),
     ),
     "LaplacianSVC": Method(
         "fewlabels", estimator(_semi_supervised("LaplacianSVC")), _MANIFOLD
@@ -225,7 +225,7 @@ LABELS = {
     "HarmonicFunctionClassifier": Method(
         "fewlabels",
         estimator(_semi_supervised("HarmonicFunctionClassifier")),
-        points(n_neighbors=NEIGHBORS, balance=(False, True), rows=ROWS),
+        points(n_neighbors=NEIGHBORS, balance=(None, "labels"), rows=ROWS),
     ),
     "SVC": Method(
         "scikit-learn",
@@ -310,7 +310,7 @@ CLUSTERS = {
     "RLSClustering": Method(
         "fewlabels",
         clustering(_cluster("RLSClustering"), random_state=0),
-        points(kernel=("linear", "rbf"), lam=(0.01, 0.1, 1.0), rows=ROWS),
+        points(kernel=("linear", "rbf"), alpha=(0.01, 0.1, 1.0), rows=ROWS),
     ),
     "NormalizedSpectralClustering": Method(
         "fewlabels",
@@ -360,7 +360,7 @@ def by_us(solver):
         from fewlabels import partition
 
         problem = partition.PartitionProblem.from_kernel(
-            case["K"], case["signs"], lam=float(case["lam"])
+            case["K"], case["signs"], alpha=float(case["lam"])
         )
         solve = getattr(partition, solver)
         return solve(problem, random_state=0, **params).y, None
@@ -368,14 +368,14 @@ def by_us(solver):
     return run
 
 
-def quadratic_form(K, signs, lam):
+def quadratic_form(K, signs, alpha):
     """Return Q and d with F(y) = sum(d^2) - y'Qy, from the formula."""
     labeled = signs != 0
     d = np.where(labeled, 1 / np.sqrt(max(labeled.sum(), 1)), 1.0)
     d[~labeled] /= np.sqrt(max((~labeled).sum(), 1))
     A = d[:, None] * K * d
-    # A and (A + lam I)^-1 commute: the product is symmetric but for rounding.
-    Q = d[:, None] * np.linalg.solve(A + lam * np.eye(len(K)), A) * d
+    # A and (A + alpha I)^-1 commute: the product is symmetric but for rounding.
+    Q = d[:, None] * np.linalg.solve(A + alpha * np.eye(len(K)), A) * d
     return (Q + Q.T) / 2, d
 
 
@@ -410,9 +410,9 @@ def by_dwave(sampler):
 
 # Each with its defaults, and with about ten times the effort.
 PARTITION = {
-    "local_search": Method("fewlabels", by_us("local_search"), [{"n_restarts": 10}]),
-    "tabu_search": Method("fewlabels", by_us("tabu_search"), [{"n_restarts": 10}]),
-    "evolve": Method("fewlabels", by_us("evolve"), [{"n_restarts": 10}]),
+    "local_search": Method("fewlabels", by_us("local_search"), [{"n_init": 11}]),
+    "tabu_search": Method("fewlabels", by_us("tabu_search"), [{"n_init": 11}]),
+    "evolve": Method("fewlabels", by_us("evolve"), [{"n_init": 11}]),
     "SteepestDescentSampler": Method(
         "dwave-samplers",
         by_dwave("SteepestDescentSampler"),

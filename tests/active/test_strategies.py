@@ -160,7 +160,7 @@ class TestModels:
 
     def test_who_knows_unlabelled_rows(self):
         assert knows_unlabeled(make_pipeline(StandardScaler(), RLSClassifier()))
-        assert knows_unlabeled(GridSearchCV(RLSClassifier(), {"lam": [1.0]}))
+        assert knows_unlabeled(GridSearchCV(RLSClassifier(), {"alpha": [1.0]}))
         assert knows_unlabeled(LabelSpreading())
         assert not knows_unlabeled(GridSearchCV(GaussianNB(), {}))
 

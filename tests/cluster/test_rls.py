@@ -66,7 +66,7 @@ def test_the_model_is_that_of_the_clusters(rng):
     centerer = KernelCenterer()
     K = centerer.fit_transform(model.kernel_(X))
     targets = 2.0 * model.labels_ - 1
-    coef = np.linalg.solve(K + 30 * np.eye(30), targets)  # lam = 1, loss is a mean
+    coef = np.linalg.solve(K + 30 * np.eye(30), targets)  # alpha = 1, loss is a mean
     assert_close(model.decision_function(X), K @ coef, scale=1)
     expected = centerer.transform(model.kernel_(X_new, X)) @ coef
     assert_close(model.decision_function(X_new), expected, scale=1)
@@ -80,7 +80,11 @@ def test_the_model_is_that_of_the_clusters(rng):
 @pytest.mark.parametrize("n_clusters", [2, 4])
 def test_features_and_kernel_matrix_agree(n_clusters, rng):
     X, X_new = rng.normal(size=(40, 3)) + 1, rng.normal(size=(7, 3))
-    params = {"solver": "local_search", "start": "random", "random_state": 0}
+    params = {
+        "solver": "local_search",
+        "solver_params": {"start": "random"},
+        "random_state": 0,
+    }
     linear = RLSClustering(n_clusters, kernel="linear", **params).fit(X)
     matrix = RLSClustering(n_clusters, kernel="precomputed", **params).fit(X @ X.T)
     assert linear.coef_ is not None
@@ -104,7 +108,7 @@ def test_features_and_kernel_matrix_agree(n_clusters, rng):
 
 def test_several_clusters():
     X, y = make_blobs(90, centers=3, cluster_std=0.5, random_state=3)
-    model = RLSClustering(3, random_state=0, certify=True).fit(X)
+    model = RLSClustering(3, random_state=0, solver_params={"certify": True}).fit(X)
     assert adjusted_rand_score(y, model.labels_) == 1
     assert_array_equal(model.predict(X), model.labels_)
     assert model.decision_function(X).shape == (90, 3)
@@ -114,7 +118,7 @@ def test_several_clusters():
 def test_moons_need_a_kernel():
     X, y = make_moons(200, noise=0.05, random_state=0)[:2]
     linear = RLSClustering(kernel="linear").fit(X)
-    rbf = RLSClustering(gamma=10.0, lam=0.01, random_state=0, n_restarts=50).fit(X)
+    rbf = RLSClustering(gamma=10.0, alpha=0.01, random_state=0, n_init=51).fit(X)
     assert rbf.objective_ < 1
     scores = [adjusted_rand_score(y, m.labels_) for m in (linear, rbf)]
     assert scores[1] > scores[0]
@@ -132,7 +136,7 @@ def test_nobody_is_left_alone(rng):
     """Far from the origin and not centred, all rows in one cluster would be best."""
     X = rng.normal(size=(30, 2)) + 20
     params = {"kernel": "linear", "centering": False}
-    allowed = RLSClustering(allow_empty=True, **params).fit(X)
+    allowed = RLSClustering(solver_params={"allow_empty": True}, **params).fit(X)
     assert np.unique(allowed.labels_).size == 1
     model = RLSClustering(**params).fit(X)
     assert np.unique(model.labels_).size == 2
@@ -165,7 +169,7 @@ def test_strange_rows(X, kernel, n_clusters):
     if len(X) < n_clusters:
         with pytest.raises(ValueError, match="cannot make 3 clusters"):
             model.fit(X)
-        model.set_params(allow_empty=True)
+        model.set_params(solver_params={"allow_empty": True})
     labels = model.fit_predict(X)
     if len(X) >= n_clusters:
         assert_array_equal(np.unique(labels), np.arange(n_clusters))
@@ -177,7 +181,7 @@ def test_given_start_and_pipeline(blobs):
     X, y = blobs
     start = 1 - y
     model = RLSClustering(
-        kernel="linear", solver="local_search", start=start, n_restarts=0
+        kernel="linear", solver="local_search", solver_params={"start": start}, n_init=1
     ).fit(X)
     assert_array_equal(model.labels_, start)
     pipe = make_pipeline(StandardScaler(), RLSClustering(kernel="linear"))
@@ -209,6 +213,6 @@ def test_many_rows_that_would_be_one_cluster(rng):
 def test_parameters_that_contradict(rng):
     X = rng.normal(size=(5, 2))
     with pytest.raises(ValueError, match="start names clusters for 4 rows"):
-        RLSClustering(start=[0, 1, 0, 1]).fit(X)
+        RLSClustering(solver_params={"start": [0, 1, 0, 1]}).fit(X)
     with pytest.warns(IgnoredParameterWarning, match="balance"):
         RLSClustering(1, balance=0.5).fit(X)

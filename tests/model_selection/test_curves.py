@@ -102,7 +102,7 @@ def test_unlabelled_rows_help_where_they_should():
     curve = learning_curve_labels(
         {
             "supervised": RLSClassifier(kernel="linear"),
-            "S2RLSC": S2RLSClassifier(kernel="linear", n_restarts=3, random_state=0),
+            "S2RLSC": S2RLSClassifier(kernel="linear", n_init=4, random_state=0),
         },
         X,
         y,

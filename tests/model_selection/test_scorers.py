@@ -86,11 +86,11 @@ class TestEvidence:
 
     def test_with_a_bias_and_weights(self, rng):
         """The restricted likelihood in its usual form, with the weights' constant."""
-        n, lam = 8, 0.2
+        n, alpha = 8, 0.2
         K, y = rbf_kernel(rng.normal(size=(n, 2))), rng.normal(size=n)
         w = rng.uniform(0.5, 2, size=n)
-        (s,) = rls_path(K, y[:, None], [lam], fit_intercept=True, sample_weight=w)
-        A = K + lam * w.sum() * np.diag(1 / w)
+        (s,) = rls_path(K, y[:, None], [alpha], fit_intercept=True, sample_weight=w)
+        A = K + alpha * w.sum() * np.diag(1 / w)
         P = np.linalg.inv(A)
         one = np.ones(n)
         P1 = P @ one
@@ -113,9 +113,9 @@ class TestEvidence:
         width = process.kernel_.k1.k2.length_scale
         ridge = process.kernel_.k2.noise_level / process.kernel_.k1.k1.constant_value
         K = rbf_kernel(X, gamma=1 / (2 * width**2))
-        lam = ridge / 40
-        lams = lam * np.array([0.8, 1.0, 1.25])
-        evidence = [s.log_evidence[0] for s in rls_path(K, y[:, None], lams)]
+        alpha = ridge / 40
+        alphas = alpha * np.array([0.8, 1.0, 1.25])
+        evidence = [s.log_evidence[0] for s in rls_path(K, y[:, None], alphas)]
         assert np.argmax(evidence) == 1
         best = process.log_marginal_likelihood_value_
         np.testing.assert_allclose(evidence[1], best, rtol=1e-6)
@@ -143,7 +143,7 @@ class TestEvidence:
 class TestEveryScorer:
     def test_in_a_search(self, scorer, rng):
         X, y = blobs(rng, 2)
-        grid = {"lam": [0.01, 1.0], "gamma": [0.001, 0.1]}
+        grid = {"alpha": [0.01, 1.0], "gamma": [0.001, 0.1]}
         search = GridSearchCV(
             RLSClassifier(), grid, scoring=scorer, cv=TrainOnAll(), error_score="raise"
         ).fit(X, y)
@@ -159,7 +159,7 @@ class TestEveryScorer:
         K = rbf_kernel(X, gamma=0.1)
         search = GridSearchCV(
             RLSClassifier(kernel="precomputed"),
-            {"lam": [0.1]},
+            {"alpha": [0.1]},
             scoring=scorer,
             cv=TrainOnAll(),
             error_score="raise",

@@ -91,7 +91,7 @@ class TestEverySplitter:
 
     def test_scikit_learn_takes_it(self, splitter, moons):
         X, y, _ = moons
-        for estimator in (RLSClassifier(lam=0.1), LabelSpreading(gamma=10)):
+        for estimator in (RLSClassifier(alpha=0.1), LabelSpreading(gamma=10)):
             results = cross_validate(
                 estimator, X, y, cv=splitter, scoring="accuracy", error_score="raise"
             )
@@ -183,7 +183,7 @@ def test_a_search_over_parameters(moons):
     X, y, y_true = moons
     cv = LabeledKFold(4, random_state=0)
     search = GridSearchCV(
-        RLSClassifier(lam=0.01), {"gamma": [1e-6, 1.0]}, cv=cv, error_score="raise"
+        RLSClassifier(alpha=0.01), {"gamma": [1e-6, 1.0]}, cv=cv, error_score="raise"
     ).fit(X, y)
     assert search.best_params_ == {"gamma": 1.0}
     # The final fit has all rows and all labels.

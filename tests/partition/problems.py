@@ -34,7 +34,7 @@ def random_problem(
         params.setdefault("balance", np.full(n_classes, 1 / n_classes))
         params.setdefault("balance_tol", 0.0)
     make = PartitionProblem.from_factor if factor else PartitionProblem.from_kernel
-    params = {"lam": 0.1, "lam_unlabeled": 0.7, **params}
+    params = {"alpha": 0.1, "unlabeled_weight": 0.7, **params}
     return make(Z if factor else Z @ Z.T, y, n_classes=n_classes, **params)
 
 
@@ -49,7 +49,7 @@ def problems(draw, max_points=9, max_classes=3, factor=None):
         n_labeled=draw(st.integers(0, n)),
         balanced=draw(st.booleans()),
         factor=draw(st.booleans()) if factor is None else factor,
-        lam=draw(st.sampled_from([1e-3, 0.1, 10.0])),
+        alpha=draw(st.sampled_from([1e-3, 0.1, 10.0])),
     )
 
 
@@ -78,7 +78,7 @@ def odd_problem(seed, max_points=14, factor=True):
     if seed % 3 == 1:
         n_labeled = rng.integers(1, max(2, n // 2))
         y[:n_labeled] = rng.choice([-1, 1], n_labeled)
-    params = {"lam": 10.0 ** rng.integers(-3, 1)}
+    params = {"alpha": 10.0 ** rng.integers(-3, 1)}
     if seed % 5 in (1, 2, 3):
         params["balance"] = rng.random()
         params["balance_tol"] = float(rng.choice([0, 0.1, 0.3]))

@@ -62,7 +62,7 @@ def test_the_dual_bound_is_close(rng):
     """The spectral bound is far off where points differ in weight and sizes count."""
     X = rng.normal(size=(80, 6)) * rng.uniform(0.1, 3, size=(80, 1))
     problem = PartitionProblem.from_factor(X, np.zeros(80), balance=0.3, balance_tol=0)
-    found = tabu_search(problem, "random", n_restarts=10, random_state=0).objective
+    found = tabu_search(problem, "random", n_init=11, random_state=0).objective
     free = PartitionProblem.from_factor(X, np.zeros(80))
     gaps = [found - lower_bound(problem, method) for method in ("spectral", "dual")]
     assert gaps[1] < 0.5 * gaps[0]
@@ -159,7 +159,7 @@ def test_ascend_ends_where_no_better_signs_are_in_the_direction(seed):
 def test_branch_and_bound_is_exact(block, factor):
     for seed in range(25 * block, 25 * block + 25):
         problem = odd_problem(seed, max_points=11, factor=factor)
-        result = branch_and_bound(problem, n_restarts=0)
+        result = branch_and_bound(problem, n_init=1)
         assert_close(result.objective, reference.exhaustive_fast(problem)[0], scale=1)
         assert_valid(problem, result, gap=result.gap)
         assert result.gap < 1e-9
@@ -281,7 +281,7 @@ def test_relaxation_of_nothing():
 
 def test_shifted_forms_bound_better(rng):
     X = rng.normal(size=(10, 6)) * [3, 2, 1.5, 1, 0.5, 0.2]
-    problem = PartitionProblem.from_factor(X, np.zeros(10), lam=0.5)
+    problem = PartitionProblem.from_factor(X, np.zeros(10), alpha=0.5)
     Y = slow.completions(np.zeros(10, dtype=int))
     S = problem.constant - problem.objectives_of(((Y + 1) / 2).astype(np.intp))
     totals = []

@@ -37,7 +37,7 @@ def small_problem(seed, n_free, rank, kind, n_labeled):
     y = np.zeros(n)
     y[:n_labeled] = rng.choice([-1, 1], size=n_labeled)
     Z[:n_labeled] *= rng.choice([0.125, 1.0])  # labels that decide little, or much
-    return PartitionProblem.from_factor(Z, y, lam=0.1)
+    return PartitionProblem.from_factor(Z, y, alpha=0.1)
 
 
 def with_bounds(problem, lower, upper):
@@ -128,7 +128,7 @@ def test_no_certificate_claims_more_than_rounding_allows(exponent, factor):
         Z = rng.integers(-4, 5, size=(n, rank)).astype(float)
         y = np.zeros(n)
         y[0] = seed % 3 == 1
-        params = {"lam": 10.0**exponent}
+        params = {"alpha": 10.0**exponent}
         if seed % 2:
             params |= {"balance": rng.random(), "balance_tol": 0.2}
         make = PartitionProblem.from_factor if factor else PartitionProblem.from_kernel
@@ -138,7 +138,7 @@ def test_no_certificate_claims_more_than_rounding_allows(exponent, factor):
         best = min(values)
         for method in ("spectral", "truncated", "dual", "best"):
             assert lower_bound(problem, method) <= best
-        found = branch_and_bound(problem, n_restarts=0)
+        found = branch_and_bound(problem, n_init=1)
         heuristic = certify(problem, local_search(problem, "random", random_state=0))
         for result in (found, heuristic, solve_exact(problem)):
             assert result.lower_bound <= best

@@ -162,9 +162,9 @@ def test_more_points_than_exhaustive_search_can_do(kind, rng):
         X, params = X[:, :3], {"balance": 0.3, "balance_tol": 0.0}
     if kind == "labelled":
         y[:6] = [1, 1, 1, -1, -1, -1]
-    problem = PartitionProblem.from_factor(X, y, lam=0.1, **params)
+    problem = PartitionProblem.from_factor(X, y, alpha=0.1, **params)
     result = solve_exact(problem)
-    found = local_search(problem, "random", n_restarts=300, random_state=0)
+    found = local_search(problem, "random", n_init=301, random_state=0)
     assert result.objective <= found.objective + 1e-12
     again = local_search(problem, result.y)
     assert again.n_flips == 0
@@ -206,7 +206,7 @@ def test_interrupt_gives_the_best_so_far(rng, monkeypatch):
 def test_a_lower_rank_bounds_the_whole_problem(rng):
     """Corollary 6 of 004: optimal where it is solved, certified where it is not."""
     problem = PartitionProblem.from_factor(
-        rng.normal(size=(12, 6)) * [4, 3, 2, 1, 0.5, 0.2], np.zeros(12), lam=0.5
+        rng.normal(size=(12, 6)) * [4, 3, 2, 1, 0.5, 0.2], np.zeros(12), alpha=0.5
     )
     best = reference.exhaustive_fast(problem)[0]
     bounds = []
@@ -223,7 +223,7 @@ def test_a_lower_rank_bounds_the_whole_problem(rng):
     assert_close(bounds[-1], best, scale=1)
     assert bounds[-1] > bounds[0]
     kernel = PartitionProblem.from_kernel(
-        problem.system.Z @ problem.system.Z.T, np.zeros(12), lam=0.5
+        problem.system.Z @ problem.system.Z.T, np.zeros(12), alpha=0.5
     )
     assert_close(solve_exact(kernel, rank=2).lower_bound, bounds[1], scale=1)
 
@@ -285,11 +285,11 @@ def test_the_zero_one_form_is_wrong_unless_the_kernel_is_centred():
     wrong = 0
     for seed in range(20):
         X = np.random.default_rng(seed).normal(size=(8, 2)) + 0.5
-        problem = PartitionProblem.from_factor(X, np.zeros(8), lam=0.1)
+        problem = PartitionProblem.from_factor(X, np.zeros(8), alpha=0.1)
         best = reference.exhaustive_fast(problem)[0]
         assert_close(solve_exact(problem).objective, best, scale=1)
         wrong += zero_one_optimum(problem) > best + 1e-9
-        centred = PartitionProblem.from_factor(X - X.mean(0), np.zeros(8), lam=0.1)
+        centred = PartitionProblem.from_factor(X - X.mean(0), np.zeros(8), alpha=0.1)
         best = reference.exhaustive_fast(centred)[0]
         assert_close(zero_one_optimum(centred), best, scale=1)
     assert wrong > 0
@@ -328,7 +328,7 @@ def test_no_empty_class(labelled):
         X[rng.random(n) < 0.2] = 0.0
         y = np.zeros(n)
         y[0] = 1.0 if labelled else 0.0
-        problem = PartitionProblem.from_factor(X, y, lam=0.1, min_size=1)
+        problem = PartitionProblem.from_factor(X, y, alpha=0.1, min_size=1)
         result = solve_exact(problem)
         assert_valid(problem, result, gap=0.0)
         best = reference.exhaustive_fast(problem)[0]

@@ -31,8 +31,8 @@ def test_objective_is_the_least_squares_optimum(problem, seed):
         codes,
         problem.n_classes,
         labeled,
-        problem.lam,
-        problem.lam_unlabeled,
+        problem.alpha,
+        problem.unlabeled_weight,
     )
     assert_allclose(problem.objective(codes), expected, rtol=1e-7, atol=1e-9)
 
@@ -48,7 +48,7 @@ def test_model_attains_the_objective(problem, seed):
     else:
         outputs, norm = problem.system.Z @ coef, np.sum(coef**2)
     Y = problem.targets(codes)
-    loss = np.sum(problem.d[:, None] ** 2 * (Y - outputs) ** 2) + problem.lam * norm
+    loss = np.sum(problem.d[:, None] ** 2 * (Y - outputs) ** 2) + problem.alpha * norm
     scale = 1.0 if problem.n_classes == 2 else 0.5
     assert_allclose(scale * loss, problem.objective(codes), rtol=1e-8, atol=1e-10)
 
@@ -89,10 +89,10 @@ def test_two_classes_in_both_conventions():
             flips[row], signed.objective(y) - signed.objective(flipped), scale=1
         )
     assert_array_equal(signed.decode(signed.check_partition(y)), y)
-    # The papers' formula: F = lam (Dy)' G (Dy).
+    # The papers' formula: F = alpha (Dy)' G (Dy).
     D = np.diag(signed.d)
-    G = np.linalg.inv(D @ Z @ Z.T @ D + signed.lam * np.eye(8))
-    assert_close(signed.objective(y), signed.lam * (D @ y) @ G @ (D @ y))
+    G = np.linalg.inv(D @ Z @ Z.T @ D + signed.alpha * np.eye(8))
+    assert_close(signed.objective(y), signed.alpha * (D @ y) @ G @ (D @ y))
 
 
 @given(problem=problems(factor=True), seed=st.integers(0, 9))
@@ -101,8 +101,8 @@ def test_kernel_and_factor_agree(problem, seed):
     twin = PartitionProblem.from_kernel(
         kernel_of(problem),
         problem.codes,
-        problem.lam,
-        problem.lam_unlabeled,
+        problem.alpha,
+        problem.unlabeled_weight,
         n_classes=problem.n_classes,
     )
     assert_close(twin.objective(codes), problem.objective(codes), scale=1)
@@ -114,10 +114,10 @@ def test_kernel_and_factor_agree(problem, seed):
 def test_the_path_is_the_single_problems(factor, seed, n_classes):
     problem = random_problem(seed, n_classes=n_classes, factor=factor)
     codes = random_codes(problem, seed)
-    lams = [1e-4, 0.1, 3.0]
-    for lam, along in zip(lams, problem.path(lams), strict=True):
-        alone = random_problem(seed, n_classes=n_classes, factor=factor, lam=lam)
-        assert along.lam == lam
+    alphas = [1e-4, 0.1, 3.0]
+    for alpha, along in zip(alphas, problem.path(alphas), strict=True):
+        alone = random_problem(seed, n_classes=n_classes, factor=factor, alpha=alpha)
+        assert along.alpha == alpha
         assert_close(along.objective(codes), alone.objective(codes), scale=1)
         assert_close(along.move_gains(codes), alone.move_gains(codes), scale=10)
         K = kernel_of(problem)
@@ -134,13 +134,13 @@ def test_the_pieces_of_a_path(rng, factor, n_classes):
     n = 50
     problem = random_problem(0, n=n, rank=40, n_classes=n_classes, factor=factor)
     E = rng.normal(size=(n, 3))
-    lams = np.array([1e-3, 0.1, 10.0])
+    alphas = np.array([1e-3, 0.1, 10.0])
     # A second path from a problem on the first one.
-    for path in (problem.path(lams), next(problem.path([5.0])).path(lams)):
-        for lam, along in zip(lams, path, strict=True):
+    for path in (problem.path(alphas), next(problem.path([5.0])).path(alphas)):
+        for alpha, along in zip(alphas, path, strict=True):
             system = along.system
             alone = random_problem(
-                0, n=n, rank=40, n_classes=n_classes, factor=factor, lam=lam
+                0, n=n, rank=40, n_classes=n_classes, factor=factor, alpha=alpha
             ).system
             Q = alone.dense(np.arange(n))
             assert_close(system.dense(np.arange(n)), Q, scale=1, factor=100)
@@ -257,8 +257,8 @@ def test_repair_of_two_classes_takes_the_largest_outputs(n_free, low, seed):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"lam": 0.0}, "lam must be positive"),
-        ({"lam_unlabeled": -1.0}, "lam_unlabeled must be positive"),
+        ({"alpha": 0.0}, "alpha must be positive"),
+        ({"unlabeled_weight": -1.0}, "unlabeled_weight must be positive"),
         ({"balance": 1.5}, "shares between 0 and 1"),
         ({"balance": [0.2, 0.2]}, "sum to 1"),
         ({"balance": [0.2, 0.3, 0.5]}, "one share per class"),
@@ -301,7 +301,7 @@ def test_bad_partitions():
     three = random_problem(0, n_classes=3)
     with pytest.raises(ValueError, match="use move_gains"):
         three.flip_gains(random_codes(three))
-    with pytest.raises(ValueError, match="lams must be positive"):
+    with pytest.raises(ValueError, match="alphas must be positive"):
         problem.path([0.0])
 
 
@@ -319,7 +319,7 @@ def test_matrices_that_are_no_kernels():
 def test_features_that_drown_the_regularisation(rng):
     Z = 1e8 * np.repeat(rng.normal(size=(20, 1)), 2, axis=1)
     problem = PartitionProblem.from_factor(Z, np.zeros(20, dtype=int), 1e-3)
-    with pytest.raises(ValueError, match="scale the features, or raise lam"):
+    with pytest.raises(ValueError, match="scale the features, or raise alpha"):
         problem.objective(np.tile([-1, 1], 10))
 
 

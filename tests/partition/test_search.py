@@ -47,7 +47,7 @@ def assert_valid(problem, result, gap=None):
 @settings(max_examples=25)
 @given(problem=problems(), seed=st.integers(0, 99))
 def test_results_are_valid(name, problem, seed):
-    result = SOLVERS[name](problem, start="random", n_restarts=1, random_state=seed)
+    result = SOLVERS[name](problem, start="random", n_init=2, random_state=seed)
     assert_valid(problem, result)
     assert result.objectives.shape == (2,)
 
@@ -103,7 +103,7 @@ def test_both_representations_make_the_same_moves(
         solver(
             problem,
             start="random",
-            n_restarts=2,
+            n_init=3,
             random_state=seed,
             representation=representation,
         )
@@ -120,9 +120,7 @@ def test_both_representations_make_the_same_moves(
 def test_results_do_not_depend_on_threads(name):
     problem = random_problem(3, n=80, rank=10, n_labeled=8)
     one, two = (
-        SOLVERS[name](
-            problem, start="random", n_restarts=5, random_state=7, n_jobs=n_jobs
-        )
+        SOLVERS[name](problem, start="random", n_init=6, random_state=7, n_jobs=n_jobs)
         for n_jobs in (1, 2)
     )
     assert_array_equal(one.y, two.y)
@@ -145,7 +143,7 @@ def test_restarts_find_the_optimum(n_labeled, balanced):
             factor=seed % 2 == 0,
         )
         best, _ = reference.exhaustive_fast(problem)
-        result = local_search(problem, start="random", n_restarts=49, random_state=seed)
+        result = local_search(problem, start="random", n_init=50, random_state=seed)
         assert result.objective >= best - 1e-9
         solved += result.objective <= best + 1e-9
     assert solved >= 95
@@ -157,9 +155,7 @@ def test_other_solvers_find_the_optimum_too(name):
     for seed in range(20):
         problem = random_problem(seed, n=10, rank=4, balanced=seed % 2 == 0)
         best, _ = reference.exhaustive_fast(problem)
-        result = SOLVERS[name](
-            problem, start="random", n_restarts=19, random_state=seed
-        )
+        result = SOLVERS[name](problem, start="random", n_init=20, random_state=seed)
         solved += result.objective <= best + 1e-9
     assert solved >= 18
 
@@ -170,7 +166,7 @@ def test_restarts_find_the_optimum_of_three_classes(balanced):
     for seed in range(20):
         problem = random_problem(seed, n=8, rank=3, n_classes=3, balanced=balanced)
         best, _ = reference.exhaustive(problem)
-        result = local_search(problem, start="random", n_restarts=49, random_state=seed)
+        result = local_search(problem, start="random", n_init=50, random_state=seed)
         assert result.objective >= best - 1e-9
         solved += result.objective <= best + 1e-9
     assert solved >= 18
@@ -200,10 +196,10 @@ def test_the_scale_of_the_rows_does_not_stop_the_search(scale):
     side = np.repeat([-1, 1], 50)
     X = scale * (3.0 * side[:, None] + rng.normal(size=(100, 3)))
     y = np.where(np.arange(100) % 25 == 0, side, 0)
-    for lam in (1.0, scale**2):
+    for alpha in (1.0, scale**2):
         for problem in (
-            PartitionProblem.from_factor(X, y, lam, balance=0.5),
-            next(PartitionProblem.from_factor(X, y, balance=0.5).path([lam])),
+            PartitionProblem.from_factor(X, y, alpha, balance=0.5),
+            next(PartitionProblem.from_factor(X, y, balance=0.5).path([alpha])),
         ):
             result = local_search(problem, "random", random_state=0)
             assert result.n_flips > 20
@@ -211,27 +207,27 @@ def test_the_scale_of_the_rows_does_not_stop_the_search(scale):
 
 
 @pytest.mark.parametrize("factor", [True, False])
-@pytest.mark.parametrize("n_restarts", [0, 4])
+@pytest.mark.parametrize("n_init", [1, 5])
 @pytest.mark.parametrize("balanced", [True, False])
-def test_searches_along_a_path_are_the_single_ones(factor, n_restarts, balanced):
+def test_searches_along_a_path_are_the_single_ones(factor, n_init, balanced):
     """Rows of B W computed at once (restarts) or one by one, swaps, three classes."""
-    lams = [1e-3, 0.03, 1.0, 30.0]
+    alphas = [1e-3, 0.03, 1.0, 30.0]
     for n_classes in (2, 3):
         params = dict(
             n=60, rank=25, n_labeled=6, n_classes=n_classes, factor=factor
         ) | {"balanced": balanced}
         problem = random_problem(3, **params)
-        for lam, along in zip(lams, problem.path(lams), strict=True):
-            alone = random_problem(3, lam=lam, **params)
+        for alpha, along in zip(alphas, problem.path(alphas), strict=True):
+            alone = random_problem(3, alpha=alpha, **params)
             for solver in (local_search, tabu_search, evolve):
                 for representation in ("factor", "dense"):
                     shown = solver(
                         along,
-                        n_restarts=n_restarts,
+                        n_init=n_init,
                         random_state=0,
                         representation=representation,
                     )
-                    expected = solver(alone, n_restarts=n_restarts, random_state=0)
+                    expected = solver(alone, n_init=n_init, random_state=0)
                     assert_array_equal(shown.y, expected.y)
                     assert_close(shown.objectives, expected.objectives, scale=1)
                     assert shown.n_trials == expected.n_trials
@@ -274,7 +270,7 @@ def test_tight_balance_does_not_block_the_search():
 def test_tabu_search_is_no_worse_than_its_local_optimum():
     better = 0
     for seed in range(20):
-        problem = random_problem(seed, n=60, rank=20, lam=1e-3)
+        problem = random_problem(seed, n=60, rank=20, alpha=1e-3)
         climbed = local_search(problem, start="random", random_state=seed)
         walked = tabu_search(problem, start=climbed.y, random_state=seed)
         assert walked.objective <= climbed.objective + 1e-12
@@ -290,7 +286,7 @@ def test_supervised_start():
     Z, rows = free.system.Z, free.labeled
     Y = 2.0 * free.one_hot(free.codes)[rows] - 1
     K = Z @ Z.T
-    A = K[np.ix_(rows, rows)] + free.lam * len(rows) * np.eye(len(rows))
+    A = K[np.ix_(rows, rows)] + free.alpha * len(rows) * np.eye(len(rows))
     outputs = K[:, rows] @ np.linalg.solve(A, Y)
     assert_array_equal(supervised_start(free), outputs[free.free].argmax(axis=1))
 
@@ -319,23 +315,23 @@ def test_limits():
 
 def test_the_memory_budget_decides():
     problem = random_problem(0, n=200, rank=50)
-    thin = local_search(problem, memory_budget=0.01, n_restarts=20, random_state=0)
+    thin = local_search(problem, memory_budget=0.01, n_init=21, random_state=0)
     assert thin.representation == "factor"
-    thick = local_search(problem, n_restarts=20, random_state=0)
+    thick = local_search(problem, n_init=21, random_state=0)
     assert thick.representation == "dense"
     assert_array_equal(thin.y, thick.y)
     # A single run is over before the dense matrix would be ready, and a factor of low
     # rank is always faster.
     assert local_search(problem).representation == "factor"
     flat = random_problem(0, n=200, rank=3)
-    assert local_search(flat, n_restarts=99).representation == "factor"
+    assert local_search(flat, n_init=100).representation == "factor"
 
 
 @pytest.mark.parametrize(
     ("solver", "params", "message"),
     [
         (local_search, {"start": "best"}, "start='best' is unknown"),
-        (local_search, {"n_restarts": -1}, "n_restarts must not be negative"),
+        (local_search, {"n_init": 0}, "n_init must be at least 1"),
         (local_search, {"representation": "thin"}, "representation='thin'"),
         (local_search, {"max_trials": -1}, "max_trials must not be negative"),
         (tabu_search, {"patience": -1}, "patience must not be negative"),

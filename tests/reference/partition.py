@@ -7,21 +7,21 @@ import itertools
 import numpy as np
 
 
-def objective(K, codes, n_classes, labeled, lam, lam_unlabeled):
+def objective(K, codes, n_classes, labeled, alpha, unlabeled_weight):
     """F by solving the least-squares problem of every class in full."""
     n, l = len(codes), int(np.sum(labeled))  # noqa: E741
     u = n - l
-    weights = np.where(labeled, 1 / max(l, 1), lam_unlabeled / max(u, 1))
+    weights = np.where(labeled, 1 / max(l, 1), unlabeled_weight / max(u, 1))
     if l == 0:
         weights = np.full(n, 1 / u)
     total = 0.0
     for c in range(n_classes):
         y = np.where(codes == c, 1.0, -1.0)
-        # Stationary point of sum_i w_i (y - Kc)_i^2 + lam c'Kc.
+        # Stationary point of sum_i w_i (y - Kc)_i^2 + alpha c'Kc.
         W = np.diag(weights)
-        coef = np.linalg.lstsq(K @ W @ K + lam * K, K @ W @ y, rcond=None)[0]
+        coef = np.linalg.lstsq(K @ W @ K + alpha * K, K @ W @ y, rcond=None)[0]
         residual = y - K @ coef
-        total += residual @ W @ residual + lam * coef @ K @ coef
+        total += residual @ W @ residual + alpha * coef @ K @ coef
     return total / 2
 
 

@@ -5,11 +5,11 @@
 import numpy as np
 
 
-def rls_by_lstsq(K, Y, lam, fit_intercept, w, K_new=None):
+def rls_by_lstsq(K, Y, alpha, fit_intercept, w, K_new=None):
     """Fitted values (or those at K_new) from an ordinary least-squares problem.
 
     With K = Z Z' the objective is that of the stacked system
-    [sqrt(w/s) Z, sqrt(w/s)] [v; b] ~ sqrt(w/s) y and sqrt(lam) v ~ 0.
+    [sqrt(w/s) Z, sqrt(w/s)] [v; b] ~ sqrt(w/s) y and sqrt(alpha) v ~ 0.
     """
     e, U = np.linalg.eigh(K)
     keep = e > 1e-12 * max(e[-1], 0)
@@ -20,7 +20,7 @@ def rls_by_lstsq(K, Y, lam, fit_intercept, w, K_new=None):
     A = np.vstack(
         [
             root * np.hstack([Z, bias]),
-            np.sqrt(lam) * np.eye(Z.shape[1], Z.shape[1] + bias.shape[1]),
+            np.sqrt(alpha) * np.eye(Z.shape[1], Z.shape[1] + bias.shape[1]),
         ]
     )
     T = np.vstack([root * Y, np.zeros((Z.shape[1], Y.shape[1]))])
@@ -31,7 +31,7 @@ def rls_by_lstsq(K, Y, lam, fit_intercept, w, K_new=None):
     return np.hstack([Z_new, np.ones((len(K_new), bias.shape[1]))]) @ solution
 
 
-def leave_one_out_by_refitting(K, Y, lam, fit_intercept, w):
+def leave_one_out_by_refitting(K, Y, alpha, fit_intercept, w):
     n = len(K)
     if n == 1:
         return np.full_like(Y, np.nan)
@@ -41,7 +41,7 @@ def leave_one_out_by_refitting(K, Y, lam, fit_intercept, w):
         out[i] = rls_by_lstsq(
             K[np.ix_(rest, rest)],
             Y[rest],
-            lam,
+            alpha,
             fit_intercept,
             w[rest],
             K_new=K[i, rest][None],

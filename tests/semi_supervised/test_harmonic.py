@@ -252,6 +252,10 @@ class TestClassifier:
         q = np.array([0.2, 0.8])
         plain = HarmonicFunctionClassifier().fit(X, y)
         model = HarmonicFunctionClassifier(balance=q).fit(X, y)
+        by_labels = HarmonicFunctionClassifier(balance="labels").fit(X, y)
+        shares = np.bincount(y[y >= 0]) / np.sum(y >= 0)
+        given = HarmonicFunctionClassifier(balance=shares).fit(X, y)
+        assert_allclose(by_labels.predict_proba(X), given.predict_proba(X))
         F = plain.harmonic_functions_
         assert_allclose(model.harmonic_functions_, F)
         masses = F[y < 0].sum(axis=0)

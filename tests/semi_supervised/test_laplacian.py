@@ -191,7 +191,7 @@ class TestSolvers:
                 gamma=0.5, alpha=0.1, graph_alpha=0, fit_intercept=False, solver=solver
             ).fit(X, y)
             assert_allclose(model.decision_function(X), ridge.predict(X), atol=1e-4)
-        supervised = RLSClassifier(lam=0.1, gamma=0.5).fit(X, y)
+        supervised = RLSClassifier(alpha=0.1, gamma=0.5).fit(X, y)
         model = LaplacianRLSClassifier(
             gamma=0.5, alpha=0.1, graph_alpha=0, solver="dense"
         ).fit(X, y)

@@ -38,7 +38,7 @@ def test_optimality_conditions(rng, fit_intercept, weighted):
         K, Y, [1e-3, 0.1, 10], fit_intercept=fit_intercept, sample_weight=w
     ):
         residual = Y - K @ s.dual_coef - s.intercept
-        gradient = K @ (s.lam * s.dual_coef - w[:, None] * residual / w.sum())
+        gradient = K @ (s.alpha * s.dual_coef - w[:, None] * residual / w.sum())
         assert_close(gradient, np.zeros((15, 3)), scale=100)
         if fit_intercept:
             assert_close(w @ residual, np.zeros(3), scale=100)
@@ -51,30 +51,30 @@ def test_optimality_conditions(rng, fit_intercept, weighted):
     fit_intercept=st.booleans(),
     weighted=st.booleans(),
     copies=st.booleans(),
-    lam=st.sampled_from([1e-2, 1.0, 50.0]),
+    alpha=st.sampled_from([1e-2, 1.0, 50.0]),
     seed=st.integers(0, 50),
 )
-def test_against_the_slow_twin(n, fit_intercept, weighted, copies, lam, seed):
+def test_against_the_slow_twin(n, fit_intercept, weighted, copies, alpha, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     if copies:
         X = X[rng.integers(n, size=n)]
     K, Y = rbf_kernel(X, gamma=0.5), rng.normal(size=(n, 2))
     w = rng.uniform(0.5, 2, size=n) if weighted else None
-    (s,) = rls_path(K, Y, [lam], fit_intercept=fit_intercept, sample_weight=w)
+    (s,) = rls_path(K, Y, [alpha], fit_intercept=fit_intercept, sample_weight=w)
     weights = np.ones(n) if w is None else w
-    expected = rls_by_lstsq(K, Y, lam, fit_intercept, weights)
+    expected = rls_by_lstsq(K, Y, alpha, fit_intercept, weights)
     assert_close(K @ s.dual_coef + s.intercept, expected, scale=10, factor=10)
-    loo = leave_one_out_by_refitting(K, Y, lam, fit_intercept, weights)
+    loo = leave_one_out_by_refitting(K, Y, alpha, fit_intercept, weights)
     assert_close(s.loo_outputs, loo, scale=100, factor=10)
 
 
 def test_the_path_is_the_single_solutions(rng):
     K, Y = problem(rng, 20)
-    lams = [1.0, 1e-3, 30.0]
-    for lam, solution in zip(lams, rls_path(K, Y, lams), strict=True):
-        assert solution.lam == lam
-        (alone,) = rls_path(K, Y, [lam])
+    alphas = [1.0, 1e-3, 30.0]
+    for alpha, solution in zip(alphas, rls_path(K, Y, alphas), strict=True):
+        assert solution.alpha == alpha
+        (alone,) = rls_path(K, Y, [alpha])
         assert_close(solution.dual_coef, alone.dual_coef)
 
 
@@ -83,12 +83,12 @@ def test_the_path_is_the_single_solutions(rng):
     [
         ({"K": np.ones((3, 2))}, "K must be square"),
         ({"Y": np.ones(3)}, "Y have one row per row of K"),
-        ({"lams": [1.0, 0.0]}, "lams must be positive"),
+        ({"alphas": [1.0, 0.0]}, "alphas must be positive"),
         ({"sample_weight": [1.0, 0.0, 1.0]}, "drop rows of weight zero"),
     ],
 )
 def test_bad_input_of_the_solver(change, message):
-    args = {"K": np.eye(3), "Y": np.ones((3, 1)), "lams": [1.0], **change}
+    args = {"K": np.eye(3), "Y": np.ones((3, 1)), "alphas": [1.0], **change}
     with pytest.raises(ValueError, match=message):
         rls_path(**args)
 
@@ -107,7 +107,7 @@ def test_indefinite_kernels_predict_what_was_fitted(rng):
             kernel="sigmoid",
             gamma=1.0,
             kernel_params={"coef0": 0},
-            lam=1e-3,
+            alpha=1e-3,
             fit_intercept=False,
         ).fit(X, y)
     e, U = np.linalg.eigh(model.kernel_(X))
@@ -122,23 +122,23 @@ def test_indefinite_kernels_predict_what_was_fitted(rng):
 def test_float32_rows_are_no_reason_to_warn(rng, kernel, n):
     X = rng.normal(size=(n, 2)).astype(np.float32)
     y = (X[:, 0] > 0).astype(int)
-    single = RLSClassifier(kernel=kernel, lam=0.1).fit(X, y)  # warnings are errors
-    double = RLSClassifier(kernel=kernel, lam=0.1).fit(X.astype(np.float64), y)
+    single = RLSClassifier(kernel=kernel, alpha=0.1).fit(X, y)  # warnings are errors
+    double = RLSClassifier(kernel=kernel, alpha=0.1).fit(X.astype(np.float64), y)
     assert np.abs(single.decision_function(X) - double.decision_function(X)).max() < 0.1
 
 
-@pytest.mark.parametrize("lam", [1.0, 2.0**-10, 1e-8])
-def test_bias_when_ones_is_the_null_direction_of_the_kernel(rng, lam):
+@pytest.mark.parametrize("alpha", [1.0, 2.0**-10, 1e-8])
+def test_bias_when_ones_is_the_null_direction_of_the_kernel(rng, alpha):
     """A centred kernel of large rows: the bias must not cost any digits."""
     X = 1e6 * rng.normal(size=(10, 30))
     X -= X.mean(axis=0)
     y = rng.normal(size=(10, 1))
-    (solution,) = rls_path(X @ X.T, y, [lam], fit_intercept=True)
+    (solution,) = rls_path(X @ X.T, y, [alpha], fit_intercept=True)
     for i in range(10):
         rest = np.arange(10) != i
         Z, t = X[rest], y[rest] - y[rest].mean()
         Zc = Z - Z.mean(axis=0)
-        c = np.linalg.solve(Zc @ Zc.T + lam * 9 * np.eye(9), t)
+        c = np.linalg.solve(Zc @ Zc.T + alpha * 9 * np.eye(9), t)
         output = (X[i] - Z.mean(axis=0)) @ Zc.T @ c + y[rest].mean()
         assert_close(solution.loo_outputs[i], output, scale=1, factor=100)
 
@@ -149,7 +149,7 @@ def test_kernels_that_are_not_finite_are_refused(bad):
     K[0, 1] = K[1, 0] = bad
     with pytest.raises(ValueError, match="infinite values or NaN"):
         rls_path(K, np.ones((3, 1)), [1.0])
-    with pytest.raises(ValueError, match="lams must be positive numbers"):
+    with pytest.raises(ValueError, match="alphas must be positive numbers"):
         rls_path(np.eye(3), np.ones((3, 1)), [bad])
 
 
@@ -172,7 +172,7 @@ def test_weights_of_unlabelled_rows_do_not_matter(rng):
 def test_is_kernel_ridge_on_the_labelled_rows(rng):
     X = rng.normal(size=(40, 3))
     y = np.where(np.arange(40) < 12, np.arange(40) % 2, -1)
-    ours = RLSClassifier(lam=0.1, gamma=0.3, fit_intercept=False).fit(X, y)
+    ours = RLSClassifier(alpha=0.1, gamma=0.3, fit_intercept=False).fit(X, y)
     theirs = KernelRidge(alpha=0.1 * 12, kernel="rbf", gamma=0.3)
     theirs.fit(X[:12], 2.0 * y[:12] - 1)
     assert_close(ours.decision_function(X), theirs.predict(X))
@@ -181,7 +181,7 @@ def test_is_kernel_ridge_on_the_labelled_rows(rng):
 
 def test_linear_kernel_with_bias_is_ridge_classification():
     X, y = load_iris(return_X_y=True)
-    ours = RLSClassifier(lam=0.01, kernel="linear").fit(X, y)
+    ours = RLSClassifier(alpha=0.01, kernel="linear").fit(X, y)
     theirs = RidgeClassifier(alpha=0.01 * len(y)).fit(X, y)
     assert_close(ours.decision_function(X), theirs.decision_function(X), scale=1)
 
@@ -198,24 +198,24 @@ def test_unlabelled_rows_do_not_matter(rng):
     assert_array_equal(with_holes.transduction_[20:], without.predict(X[20:]))
 
 
-@pytest.mark.parametrize("lam", ["auto", [0.01, 1.0, 100.0]])
-def test_lam_is_chosen_by_leave_one_out(rng, lam):
+@pytest.mark.parametrize("alpha", ["auto", [0.01, 1.0, 100.0]])
+def test_alpha_is_chosen_by_leave_one_out(rng, alpha):
     X, y = make_blobs(40, centers=2, cluster_std=4.0, random_state=3)
-    model = RLSClassifier(lam=lam, gamma=0.1).fit(X, y)
+    model = RLSClassifier(alpha=alpha, gamma=0.1).fit(X, y)
     errors = []
     for value in model.loo_path_[:, 0]:
-        single = RLSClassifier(lam=value, gamma=0.1).fit(X, y)
-        assert single.lam_ == value
+        single = RLSClassifier(alpha=value, gamma=0.1).fit(X, y)
+        assert single.alpha_ == value
         errors.append(np.mean((single.loo_outputs_ - (2 * y - 1)) ** 2))
     assert_close(model.loo_path_[:, 1], errors)
-    assert model.lam_ == model.loo_path_[np.argmin(errors), 0]
+    assert model.alpha_ == model.loo_path_[np.argmin(errors), 0]
 
 
 def test_loo_outputs_are_those_of_fitting_again():
     X, y = load_iris(return_X_y=True)
     rows = np.arange(0, 150, 9)
     X, y = X[rows], y[rows]
-    model = RLSClassifier(lam=0.1, gamma=0.5).fit(X, y)
+    model = RLSClassifier(alpha=0.1, gamma=0.5).fit(X, y)
     for i in range(len(y)):
         rest = np.arange(len(y)) != i
         again = clone(model).fit(X[rest], y[rest])
@@ -362,10 +362,10 @@ def test_cross_validation_with_holes():
     assert cross_val_score(RLSClassifier(), X, y, cv=3).mean() > 0.95
 
 
-@pytest.mark.parametrize("lam", [[], [1.0, -1.0], [[1.0]], [np.nan]])
-def test_bad_lam(lam):
-    with pytest.raises(ValueError, match="lam must be"):
-        RLSClassifier(lam=lam).fit([[0.0], [1.0]], [0, 1])
+@pytest.mark.parametrize("alpha", [[], [1.0, -1.0], [[1.0]], [np.nan]])
+def test_bad_alpha(alpha):
+    with pytest.raises(ValueError, match="alpha must be"):
+        RLSClassifier(alpha=alpha).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_in_a_grid_search_and_a_pipeline():

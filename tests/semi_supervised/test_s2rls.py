@@ -49,9 +49,9 @@ def test_restarts_solve_the_moons():
         X, y_true = make_moons(200, noise=0.1, random_state=seed)
         y = hide_labels(y_true, per_class=2, random_state=seed)
         gamma = gamma_from_width(0.1 * range_width(X))
-        params = {"gamma": gamma, "lam": 2.0**-10, "lam_unlabeled": 0.1}
-        one = S2RLSClassifier(n_restarts=0, **params).fit(X, y)
-        many = S2RLSClassifier(n_restarts=1000, random_state=0, **params).fit(X, y)
+        params = {"gamma": gamma, "alpha": 2.0**-10, "unlabeled_weight": 0.1}
+        one = S2RLSClassifier(n_init=1, **params).fit(X, y)
+        many = S2RLSClassifier(n_init=1001, random_state=0, **params).fit(X, y)
         assert many.objective_ <= one.objective_
         errors.append([error(one, y_true, y), error(many, y_true, y)])
     one, many = np.mean(errors, axis=0)
@@ -60,8 +60,8 @@ def test_restarts_solve_the_moons():
 
 def test_fully_labelled_rows_are_plain_least_squares(blobs):
     X, y, _ = blobs
-    semi = S2RLSClassifier(lam=0.1, gamma=0.2).fit(X, y)
-    plain = RLSClassifier(lam=0.1, gamma=0.2, fit_intercept=False).fit(X, y)
+    semi = S2RLSClassifier(alpha=0.1, gamma=0.2).fit(X, y)
+    plain = RLSClassifier(alpha=0.1, gamma=0.2, fit_intercept=False).fit(X, y)
     assert_close(semi.decision_function(X), plain.decision_function(X), scale=1)
     assert_array_equal(semi.transduction_, y)
 
@@ -69,7 +69,7 @@ def test_fully_labelled_rows_are_plain_least_squares(blobs):
 def test_the_model_belongs_to_the_final_partition(blobs):
     """Fitting the final labelling as if it were given gives the same model."""
     X, _, y = blobs
-    model = S2RLSClassifier(lam=0.1, gamma=0.2, random_state=0).fit(X, y)
+    model = S2RLSClassifier(alpha=0.1, gamma=0.2, random_state=0).fit(X, y)
     K = model.kernel_(X)
     d2 = np.where(y == -1, 1 / np.sum(y == -1), 1 / np.sum(y != -1))
     Y = 2.0 * (model.transduction_[:, None] == model.classes_) - 1
@@ -99,13 +99,15 @@ def test_exact_labelling_of_few_dimensions(blobs, solver):
     X, y_true, _ = blobs
     two = y_true < 2
     X, y = X[two], hide_labels(y_true[two], per_class=3, random_state=0)
-    params = {"kernel": "linear", "lam": 0.1, "random_state": 0}
+    params = {"kernel": "linear", "alpha": 0.1, "random_state": 0}
     exact = S2RLSClassifier(solver=solver, **params).fit(X, y)
     labeled = y != -1
     assert exact.result_.gap < 1e-9
     assert_array_equal(exact.transduction_[labeled], y[labeled])
     for start in ("supervised", "random", "exact"):
-        search = S2RLSClassifier(start=start, n_restarts=20, **params).fit(X, y)
+        search = S2RLSClassifier(
+            solver_params={"start": start}, n_init=21, **params
+        ).fit(X, y)
         assert exact.objective_ <= search.objective_ + 1e-9
     sizes = np.bincount(exact.transduction_[~labeled])
     assert np.all(exact.class_sizes_[:, 0] <= sizes)
@@ -128,7 +130,7 @@ def test_balance_in_every_form(blobs):
         assert model.objective_ == forms[0].objective_
     estimated = S2RLSClassifier(random_state=0).fit(X, y)
     assert_close(estimated.balance_, [0.5, 0.5])
-    unbounded = S2RLSClassifier(balance=False, random_state=0).fit(X, y)
+    unbounded = S2RLSClassifier(balance=None, random_state=0).fit(X, y)
     assert unbounded.balance_ is None
     assert_array_equal(unbounded.class_sizes_[:, 0], 0)
 
@@ -219,20 +221,22 @@ def test_nystrom(blobs):
 
 def test_start(blobs):
     X, y_true, y = blobs
-    given = S2RLSClassifier(start=y_true, n_restarts=0).fit(X, y)
+    given = S2RLSClassifier(solver_params={"start": y_true}, n_init=1).fit(X, y)
     assert given.objective_ <= given.result_.history[0]
     names = np.array(["a", "b", "c"], dtype=object)
     with_names = np.where(y < 0, None, names[y])
-    named = S2RLSClassifier(start=names[y_true], n_restarts=0).fit(X, with_names)
+    named = S2RLSClassifier(solver_params={"start": names[y_true]}, n_init=1).fit(
+        X, with_names
+    )
     assert_array_equal(named.transduction_, names[given.transduction_])
     with pytest.raises(ValueError, match="start must name one of the classes"):
-        S2RLSClassifier(start=y_true + 5).fit(X, y)
+        S2RLSClassifier(solver_params={"start": y_true + 5}).fit(X, y)
     with pytest.raises(ValueError, match="start must name one of the classes"):
-        S2RLSClassifier(start=y_true[:-1]).fit(X, y)
+        S2RLSClassifier(solver_params={"start": y_true[:-1]}).fit(X, y)
     with pytest.raises(ValueError, match="start must name one of the classes"):
-        S2RLSClassifier(start=with_names).fit(X, with_names)  # holes
+        S2RLSClassifier(solver_params={"start": with_names}).fit(X, with_names)  # holes
     with pytest.raises(ValueError, match="start must name one of the classes"):
-        S2RLSClassifier(start=names[y_true]).fit(X, y)
+        S2RLSClassifier(solver_params={"start": names[y_true]}).fit(X, y)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -252,7 +256,7 @@ def test_single_class(rng, kernel):
     assert_array_equal(model.predict(100 * X), ["a"] * 8)
     assert model.class_sizes_.shape == (1, 2)
     with pytest.warns(UserWarning, match="single class"):
-        chosen = S2RLSClassifierCV(kernel=kernel, lams=[0.1], n_restarts=0).fit(
+        chosen = S2RLSClassifierCV(kernel=kernel, alphas=[0.1], n_init=1).fit(
             X, ["a", "a"] + [None] * 6
         )
     assert_array_equal(chosen.transduction_, ["a"] * 8)
@@ -302,11 +306,11 @@ def test_default_regularisation_knows_the_scale(blobs, kernel):
         assert_array_equal(model.transduction_, models[0].transduction_)
     assert_array_equal(models[0].predict(X), models[0].transduction_)
     if kernel == "linear":
-        assert_close(models[2].lam_, 1e6 * models[0].lam_)
-        assert_close(models[0].lam_, 0.005 * np.sum(X**2) / len(X))
+        assert_close(models[2].alpha_, 1e6 * models[0].alpha_)
+        assert_close(models[0].alpha_, 0.005 * np.sum(X**2) / len(X))
     else:
         K = rbf_kernel(X, gamma=models[0].kernel_.params["gamma"])
-        assert_close(models[0].lam_, 0.005 * (1 - K.mean()))
+        assert_close(models[0].alpha_, 0.005 * (1 - K.mean()))
 
 
 def test_a_model_that_contradicts_its_labelling_warns():
@@ -314,7 +318,7 @@ def test_a_model_that_contradicts_its_labelling_warns():
     X, y_true = make_gaussian2c(200, 200, random_state=0)
     y = hide_labels(y_true, per_class=5, random_state=0)
     with pytest.warns(UserWarning, match="contradicts its own labelling"):
-        smooth = S2RLSClassifier(lam=10.0, balance=0.3, random_state=0).fit(X, y)
+        smooth = S2RLSClassifier(alpha=10.0, balance=0.3, random_state=0).fit(X, y)
     assert np.mean(smooth.predict(X) == 0) > 0.95
     with pytest.warns(UserWarning, match="contradicts its own labelling on 50%"):
         S2RLSClassifier(random_state=0).fit(np.ones((8, 3)), [0, 1] + [-1] * 6)
@@ -336,12 +340,12 @@ class TestCrossValidation:
         X, y_true = make_gaussian2c(200, 50, random_state=0)
         y = hide_labels(y_true, n_labeled=20, random_state=0)
         model = S2RLSClassifierCV(
-            kernel="linear", n_restarts_search=2, n_restarts=5, random_state=0
+            kernel="linear", n_init_search=3, n_init=6, random_state=0
         ).fit(X, y)
         assert error(model, y_true, y) < 0.05
-        assert set(model.best_params_) == {"gamma", "lam", "lam_unlabeled"}
+        assert set(model.best_params_) == {"gamma", "alpha", "unlabeled_weight"}
         results = model.cv_results_
-        assert len(results["lam"]) == 2 * 21
+        assert len(results["alpha"]) == 2 * 21
         best = np.argmax(results["accuracy"])
         assert model.best_score_ == results["accuracy"][best]
         assert_array_equal(model.transduction_, model.best_estimator_.transduction_)
@@ -351,10 +355,10 @@ class TestCrossValidation:
         X, y_true = make_moons(60, noise=0.05, random_state=0)
         y = hide_labels(y_true, n_labeled=12, random_state=0)
         model = S2RLSClassifierCV(
-            lams=[0.01, 1.0], n_restarts_search=1, n_restarts=2, random_state=0
+            alphas=[0.01, 1.0], n_init_search=2, n_init=3, random_state=0
         ).fit(X, y)
         assert len(np.unique(model.cv_results_["gamma"].astype(float))) == 5
-        assert len(model.cv_results_["lam"]) == 5 * 2 * 2
+        assert len(model.cv_results_["alpha"]) == 5 * 2 * 2
 
     def test_scores_are_those_of_fitting_without_the_fold(self):
         """One fold by hand: same problem, same seed, same outputs."""
@@ -362,11 +366,11 @@ class TestCrossValidation:
         y = hide_labels(y_true, n_labeled=9, random_state=0)
         model = S2RLSClassifierCV(
             kernel="linear",
-            lams=[0.5],
-            lams_unlabeled=[1.0],
+            alphas=[0.5],
+            unlabeled_weights=[1.0],
             cv=9,
-            n_restarts_search=0,
-            n_restarts=0,
+            n_init_search=1,
+            n_init=1,
             random_state=0,
         ).fit(X, y)
         right = []
@@ -374,8 +378,8 @@ class TestCrossValidation:
             rest = np.arange(40) != i
             again = S2RLSClassifier(
                 kernel="linear",
-                lam=0.5,
-                n_restarts=0,
+                alpha=0.5,
+                n_init=1,
                 balance=np.bincount(y[y >= 0]) / 9,
                 balance_tol=0.2,
             ).fit(X[rest], y[rest])
@@ -386,8 +390,8 @@ class TestCrossValidation:
     def test_reproducible(self, n_jobs):
         X, y_true = make_blobs(40, centers=2, random_state=1)
         y = hide_labels(y_true, n_labeled=8, random_state=0)
-        params = {"lams": [0.1, 1.0], "gammas": [0.1], "random_state": 3}
-        params.update(n_restarts_search=2, n_restarts=2)
+        params = {"alphas": [0.1, 1.0], "gammas": [0.1], "random_state": 3}
+        params.update(n_init_search=3, n_init=3)
         first = S2RLSClassifierCV(**params).fit(X, y)
         again = S2RLSClassifierCV(n_jobs=n_jobs, **params).fit(X, y)
         assert_array_equal(
@@ -399,7 +403,7 @@ class TestCrossValidation:
     def test_forms_of_input(self, form):
         X, y_true = make_blobs(40, centers=[[0, 0], [6, 6]], random_state=1)
         y = hide_labels(y_true, n_labeled=8, random_state=0)
-        params = {"lams": [0.1], "n_restarts_search": 0, "n_restarts": 1}
+        params = {"alphas": [0.1], "n_init_search": 1, "n_init": 2}
         data = X
         if form == "sparse":
             data = sparse.csr_array(X)
@@ -415,14 +419,14 @@ class TestCrossValidation:
         X, y_true = make_blobs(30, centers=2, random_state=1)
         with pytest.warns(IgnoredParameterWarning, match="gammas is ignored"):
             model = S2RLSClassifierCV(
-                kernel="linear", gammas=[0.1, 1.0], lams=[1.0], n_restarts=0
+                kernel="linear", gammas=[0.1, 1.0], alphas=[1.0], n_init=1
             ).fit(X, y_true)
-        assert len(model.cv_results_["lam"]) == 2
+        assert len(model.cv_results_["alpha"]) == 2
 
     def test_one_label_per_class(self):
         X, y_true = make_blobs(30, centers=[[0, 0], [9, 9]], random_state=1)
         y = hide_labels(y_true, per_class=1, random_state=0)
-        model = S2RLSClassifierCV(lams=[0.1], random_state=0, n_restarts=2).fit(X, y)
+        model = S2RLSClassifierCV(alphas=[0.1], random_state=0, n_init=3).fit(X, y)
         assert_array_equal(model.classes_, [0, 1])
 
     def test_too_few_labels(self):
@@ -432,7 +436,7 @@ class TestCrossValidation:
         ):
             S2RLSClassifierCV().fit([[0.0], [1.0]], ["a", None])
 
-    @pytest.mark.parametrize("name", ["lams", "gammas", "lams_unlabeled"])
+    @pytest.mark.parametrize("name", ["alphas", "gammas", "unlabeled_weights"])
     def test_empty_grids(self, name):
         with pytest.raises(ValueError, match="holds no value to try"):
             S2RLSClassifierCV(**{name: []}).fit([[0.0], [1.0]], [0, 1])

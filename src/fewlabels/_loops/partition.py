@@ -143,17 +143,17 @@ def weigh_rows(B, w):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def factorise(diagonal, off, lams):
-    """Factorise T + lam I = N diag(p) N' of a tridiagonal T for several lams.
+def factorise(diagonal, off, alphas):
+    """Factorise T + alpha I = N diag(p) N' of a tridiagonal T for several alphas.
 
     Returns the pivots p and the elements of N beside its diagonal, in the order of its
-    columns; both are of shape (number of lams, r).
+    columns; both are of shape (number of alphas, r).
     """
-    m, r = lams.shape[0], diagonal.shape[0]
+    m, r = alphas.shape[0], diagonal.shape[0]
     middle = r // 2
     pivots, beside = np.empty((m, r)), np.zeros((m, r))
     for s in range(m):
-        pivots[s] = diagonal + lams[s]
+        pivots[s] = diagonal + alphas[s]
         for t in range(middle):
             beside[s, t] = off[t] / pivots[s, t]
             pivots[s, t + 1] -= beside[s, t] * off[t]

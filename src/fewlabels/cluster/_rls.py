@@ -13,10 +13,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._labels import by_first_row
 from fewlabels._linalg import FLOATS
+from fewlabels._params import check_params
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, represent_rows
 from fewlabels.partition import HEURISTICS, SOLVERS, PartitionProblem, solve
+
+# What `solver_params` may hold.
+_SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
+    "start": [StrOptions({"exact", "random"}), "array-like"],
+    "time_limit": [Interval(Real, 0, None, closed="left"), None],
+    "certify": ["boolean"],
+    "allow_empty": ["boolean"],
+}
 
 
 class RLSClustering(ClusterMixin, BaseEstimator):
@@ -50,7 +59,7 @@ class RLSClustering(ClusterMixin, BaseEstimator):
     kernel_params : dict, default=None
         Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
         of a callable.
-    lam : float, default=1.0
+    alpha : float, default=1.0
         The regularisation :math:`\lambda`. If it is too small, every partition is
         fitted well; if it is large, the objective is that of kernel k-means with
         clusters of equal weight.
@@ -61,21 +70,22 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         bounds on the sizes.
     balance_tol : float, default=0.1
         Largest deviation from these shares.
-    allow_empty : bool, default=False
-        Whether clusters may be empty.
     solver : str, default="auto"
         "local_search", "evolve", "tabu_search", "exact", "branch_and_bound", or "auto",
         which takes an exact one if it needs about a second; see
         :func:`fewlabels.partition.solve`. The exact ones are for two clusters.
-    start : {"exact", "random"} or array-like of shape (n_samples,), default="exact"
-        Where a heuristic starts: the optimum in few dimensions (for two clusters),
-        random clusters, or clusters 0, 1, ... for every row.
-    n_restarts : int, default=10
-        Further runs of a heuristic from random clusters; the best run counts.
-    time_limit : float, default=60.0
-        Seconds for branch and bound; None for no limit.
-    certify : bool, default=False
-        Whether to compute a lower bound for what a heuristic has found.
+    solver_params : dict, default=None
+        Further parameters of the search:
+
+        - `start`: where a heuristic starts: "exact", the optimum in few dimensions
+          (for two clusters), unless given; "random" clusters, or clusters 0, 1, ... for
+          every row;
+        - `time_limit`: seconds for branch and bound, 60 unless given, or None;
+        - `certify`: whether to compute a lower bound for what a heuristic has found;
+        - `allow_empty`: whether clusters may be empty.
+    n_init : int, default=10
+        Number of runs of a heuristic, all but the first from random clusters; the best
+        one counts.
     n_components : int, default=None
         Landmarks of a Nyström approximation of the kernel; None for none.
     random_state : int, RandomState instance or None, default=None
@@ -87,7 +97,7 @@ class RLSClustering(ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,)
         Clusters of the training rows, numbered by their first row unless `balance`,
-        or `start` of a heuristic, give the clusters their numbers.
+        or the `start` of a heuristic, give the clusters their numbers.
     objective_ : float
         The objective.
     lower_bound_ : float or None
@@ -147,16 +157,13 @@ class RLSClustering(ClusterMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "lam": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
         "centering": ["boolean"],
         "balance": [Interval(Real, 0, 1, closed="both"), "array-like", None],
         "balance_tol": [Interval(Real, 0, None, closed="left"), None],
-        "allow_empty": ["boolean"],
         "solver": [StrOptions(set(SOLVERS))],
-        "start": [StrOptions({"exact", "random"}), "array-like"],
-        "n_restarts": [Interval(Integral, 0, None, closed="left")],
-        "time_limit": [Interval(Real, 0, None, closed="left"), None],
-        "certify": ["boolean"],
+        "solver_params": [dict, None],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -169,16 +176,13 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
         kernel_params: dict[str, Any] | None = None,
-        lam: float = 1.0,
+        alpha: float = 1.0,
         centering: bool = True,
         balance: Any = None,
         balance_tol: float | None = 0.1,
-        allow_empty: bool = False,
         solver: str = "auto",
-        start: Any = "exact",
-        n_restarts: int = 10,
-        time_limit: float | None = 60.0,
-        certify: bool = False,
+        solver_params: dict[str, Any] | None = None,
+        n_init: int = 10,
         n_components: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -187,16 +191,13 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         self.kernel = kernel
         self.gamma = gamma
         self.kernel_params = kernel_params
-        self.lam = lam
+        self.alpha = alpha
         self.centering = centering
         self.balance = balance
         self.balance_tol = balance_tol
-        self.allow_empty = allow_empty
         self.solver = solver
-        self.start = start
-        self.n_restarts = n_restarts
-        self.time_limit = time_limit
-        self.certify = certify
+        self.solver_params = solver_params
+        self.n_init = n_init
         self.n_components = n_components
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -219,10 +220,15 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
         n = X.shape[0]
-        if n < self.n_clusters and not self.allow_empty:
+        options = check_params(
+            "solver_params", self.solver_params, _SOLVER_CONSTRAINTS, "the solver"
+        )
+        allow_empty = options.pop("allow_empty", False)
+        start = options.pop("start", "exact")
+        if n < self.n_clusters and not allow_empty:
             raise ValueError(
                 f"n_samples={n} rows cannot make {self.n_clusters} clusters: ask for "
-                "fewer, or set allow_empty=True."
+                "fewer, or set allow_empty in solver_params."
             )
         rng = check_random_state(self.random_state)
         rows = represent_rows(
@@ -246,33 +252,32 @@ class RLSClustering(ClusterMixin, BaseEstimator):
             if balance is not None:
                 warn_ignored("balance", "there is a single cluster")
             k, balance, tol = 2, 0.0, 0.0
-        if not isinstance(self.start, str) and len(self.start) != n:
+        if not isinstance(start, str) and len(start) != n:
             raise ValueError(
-                f"start names clusters for {len(self.start)} rows, but X has {n}."
+                f"start names clusters for {len(start)} rows, but X has {n}."
             )
         problem = make(
             rows.matrix,
             np.full(n, -1),
-            lam=self.lam,
+            alpha=self.alpha,
             balance=balance,
             balance_tol=None if balance is None else tol,
             n_classes=k,
-            min_size=0 if self.allow_empty or self.n_clusters == 1 else 1,
+            min_size=0 if allow_empty or self.n_clusters == 1 else 1,
         )
         result = solve(
             problem,
             self.solver,
-            start=self.start if isinstance(self.start, str) else np.asarray(self.start),
-            n_restarts=self.n_restarts,
+            start=start if isinstance(start, str) else np.asarray(start),
+            n_init=self.n_init,
             random_state=rng,
             n_jobs=self.n_jobs,
-            time_limit=self.time_limit,
-            certify=self.certify,
+            **options,
         )
         self.result_, self.solver_ = result, result.solver
         self.objective_ = result.objective
         self.lower_bound_, self.gap_ = result.lower_bound, result.gap
-        started = not isinstance(self.start, str) and result.solver in HEURISTICS
+        started = not isinstance(start, str) and result.solver in HEURISTICS
         named = self.balance is not None or started
         self.labels_ = result.y if named else by_first_row(result.y)
         model, self.intercept_ = rows.uncentered_model(problem.model(self.labels_))

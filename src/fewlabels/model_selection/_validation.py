@@ -105,7 +105,7 @@ def fit_and_score(
     >>> X, y = np.array([[0.0], [0.1], [0.9], [1.0]]), np.array([0, 0, 1, 1])
     >>> hidden = np.array([0, -1, -1, 1])
     >>> every, test = np.arange(4), np.array([1, 2])
-    >>> fit_and_score(RLSClassifier(lam=1.0), X, hidden, y, every, test, None).score
+    >>> fit_and_score(RLSClassifier(alpha=1.0), X, hidden, y, every, test, None).score
     1.0
     """
     X_train = training_rows(estimator, X, rows)

@@ -53,7 +53,7 @@ def lower_bound(problem: PartitionProblem, method: str = "best") -> float:
     -------
     bound : float
         No admissible partition has a smaller F. The rounding errors to expect from the
-        kernel's largest eigenvalue over lam are subtracted.
+        kernel's largest eigenvalue over alpha are subtracted.
 
     See Also
     --------

@@ -25,7 +25,7 @@ RELATIVE_TOL = 4e-12
 # more room than that, nothing is proven.
 PROVEN_TOL = 1e-6
 PROVEN = "optimum proven"
-UNDECIDED = "nothing better beyond rounding errors: scale the rows or raise lam"
+UNDECIDED = "nothing better beyond rounding errors: scale the rows or raise alpha"
 
 # Rounds and sweeps of the relaxation at every node but the first.
 NODE_ROUNDS = 4
@@ -48,7 +48,7 @@ def branch_and_bound(
     gap: float = 0.0,
     *,
     max_nodes: int | None = None,
-    n_restarts: int = 20,
+    n_init: int = 20,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: Progress = "auto",
@@ -74,8 +74,8 @@ def branch_and_bound(
     max_nodes : int, default=None
         Stop after this many nodes; unlike a time limit it gives the same result on any
         machine.
-    n_restarts : int, default=20
-        Restarts of the local search.
+    n_init : int, default=20
+        Number of runs of the local search that comes first.
     random_state : None, int, RandomState or Generator, default=0
         Seed of the local search; the tree involves no chance.
     n_jobs : int, default=None
@@ -91,7 +91,7 @@ def branch_and_bound(
         `history` holds F of every partition that was the best for a while. After an
         interrupt from the keyboard the same, as far as the search came. `stop_reason`
         is "optimum proven" only where `gap` is below a millionth of F: with a tiny
-        `lam`, rounding errors hide which partition is best, and it says so.
+        `alpha`, rounding errors hide which partition is best, and it says so.
 
     See Also
     --------
@@ -126,7 +126,7 @@ def branch_and_bound(
     first = local_search(
         problem,
         "supervised" if problem.labeled.size else "random",
-        n_restarts,
+        n_init,
         random_state,
         n_jobs,
     )

@@ -54,7 +54,7 @@ class PartitionProblem:
         Bounds on the number of free points in every class.
     ratio : ndarray of shape (n_classes,)
         Class shares for random starts: those asked for, else those of the labels.
-    lam, lam_unlabeled : float
+    alpha, unlabeled_weight : float
         The regularisation and the weight of the free points.
 
     References
@@ -73,7 +73,7 @@ class PartitionProblem:
     >>> from fewlabels.partition import PartitionProblem, local_search
     >>> X = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0]])
     >>> y = np.array([-1, 0, 0, 0, 0, 1])  # 0 = free
-    >>> problem = PartitionProblem.from_factor(X, y, lam=0.1)
+    >>> problem = PartitionProblem.from_factor(X, y, alpha=0.1)
     >>> local_search(problem).y
     array([-1, -1, -1,  1,  1,  1])
     """
@@ -88,7 +88,7 @@ class PartitionProblem:
         signed: bool,
         ratio: Array,
         d: Array,
-        lam_unlabeled: float,
+        unlabeled_weight: float,
     ) -> None:
         self.system = system
         self.codes = codes
@@ -98,13 +98,13 @@ class PartitionProblem:
         self.bounds = bounds
         self.ratio = ratio
         self.d = d
-        self.lam_unlabeled = lam_unlabeled
+        self.unlabeled_weight = unlabeled_weight
         self._signed = signed
 
     @property
-    def lam(self) -> float:
+    def alpha(self) -> float:
         """The regularisation."""
-        return self.system.lam
+        return self.system.alpha
 
     @property
     def constant(self) -> float:
@@ -126,8 +126,8 @@ class PartitionProblem:
         cls,
         K: ArrayLike,
         y: ArrayLike,
-        lam: float = 1.0,
-        lam_unlabeled: float = 1.0,
+        alpha: float = 1.0,
+        unlabeled_weight: float = 1.0,
         balance: ArrayLike | None = None,
         balance_tol: float | None = None,
         *,
@@ -143,9 +143,9 @@ class PartitionProblem:
         y : array-like of int of shape (n_samples,)
             -1, +1, or 0 for free points; with `n_classes`, class indices 0, 1, ... and
             -1 for free points.
-        lam : float, default=1.0
+        alpha : float, default=1.0
             The regularisation.
-        lam_unlabeled : float, default=1.0
+        unlabeled_weight : float, default=1.0
             Weight of the free points relative to the labelled ones.
         balance : float or array-like of shape (n_classes,), default=None
             Share of every class among the free points, or for two classes that of the
@@ -173,8 +173,8 @@ class PartitionProblem:
             matrix,
             KernelSystem,
             y,
-            lam,
-            lam_unlabeled,
+            alpha,
+            unlabeled_weight,
             balance,
             balance_tol,
             n_classes,
@@ -186,8 +186,8 @@ class PartitionProblem:
         cls,
         Z: ArrayLike,
         y: ArrayLike,
-        lam: float = 1.0,
-        lam_unlabeled: float = 1.0,
+        alpha: float = 1.0,
+        unlabeled_weight: float = 1.0,
         balance: ArrayLike | None = None,
         balance_tol: float | None = None,
         *,
@@ -202,9 +202,9 @@ class PartitionProblem:
             Factor of the kernel matrix: the rows themselves for the linear kernel.
         y : array-like of int of shape (n_samples,)
             As in :meth:`from_kernel`.
-        lam : float, default=1.0
+        alpha : float, default=1.0
             The regularisation.
-        lam_unlabeled : float, default=1.0
+        unlabeled_weight : float, default=1.0
             Weight of the free points relative to the labelled ones.
         balance : float or array-like of shape (n_classes,), default=None
             As in :meth:`from_kernel`.
@@ -224,8 +224,8 @@ class PartitionProblem:
             as_array(Z, "Z"),
             FactorSystem,
             y,
-            lam,
-            lam_unlabeled,
+            alpha,
+            unlabeled_weight,
             balance,
             balance_tol,
             n_classes,
@@ -238,14 +238,14 @@ class PartitionProblem:
         matrix: Array,
         system: type[KernelSystem] | type[FactorSystem],
         y: ArrayLike,
-        lam: float,
-        lam_unlabeled: float,
+        alpha: float,
+        unlabeled_weight: float,
         balance: ArrayLike | None,
         balance_tol: float | None,
         n_classes: int | None,
         min_size: int,
     ) -> "PartitionProblem":
-        for name, value in (("lam", lam), ("lam_unlabeled", lam_unlabeled)):
+        for name, value in (("alpha", alpha), ("unlabeled_weight", unlabeled_weight)):
             if not value > 0:
                 raise ValueError(f"{name} must be positive, got {value}.")
         codes = _codes(y, n_classes)
@@ -266,28 +266,28 @@ class PartitionProblem:
         d = np.empty(codes.size)
         if n_labeled:
             d[~free] = np.sqrt(1.0 / n_labeled)
-            d[free] = np.sqrt(lam_unlabeled / max(n_free, 1))
+            d[free] = np.sqrt(unlabeled_weight / max(n_free, 1))
         else:
             d[:] = np.sqrt(1.0 / max(n_free, 1))
         return cls(
-            system(matrix, d, float(lam)),
+            system(matrix, d, float(alpha)),
             codes,
             size_bounds(shares, balance_tol, n_free, k, min_size),
             n_classes=k,
             signed=n_classes is None,
             ratio=ratio,
             d=d,
-            lam_unlabeled=float(lam_unlabeled),
+            unlabeled_weight=float(unlabeled_weight),
         )
 
-    def path(self, lams: Iterable[float]) -> Iterator["PartitionProblem"]:
+    def path(self, alphas: Iterable[float]) -> Iterator["PartitionProblem"]:
         """Return the same problem for other regularisations, one at a time.
 
         One reduction to tridiagonal form serves all of them.
 
         Parameters
         ----------
-        lams : iterable of float
+        alphas : iterable of float
             Positive values of the regularisation.
 
         Returns
@@ -295,9 +295,9 @@ class PartitionProblem:
         problems : iterator of PartitionProblem
             One problem per value.
         """
-        values = np.asarray(list(lams), dtype=np.float64)
+        values = np.asarray(list(alphas), dtype=np.float64)
         if not np.all(values > 0):
-            raise ValueError(f"lams must be positive, got {values}.")
+            raise ValueError(f"alphas must be positive, got {values}.")
         return (self._with(system) for system in self.system.path(values))
 
     def _with(self, system: System) -> "PartitionProblem":

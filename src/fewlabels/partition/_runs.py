@@ -248,7 +248,7 @@ def best_of_runs(
     *,
     solver: str,
     start: str | ArrayLike,
-    n_restarts: int,
+    n_init: int,
     random_state: Any,
     n_jobs: int | None,
     representation: str,
@@ -267,8 +267,8 @@ def best_of_runs(
         Name for the result.
     start : {"supervised", "random", "exact"} or array-like of shape (n_samples,)
         Where the first run starts.
-    n_restarts : int
-        Further runs, from random partitions.
+    n_init : int
+        Number of runs, all but the first from random partitions.
     random_state : None, int, RandomState or Generator
         Seed.
     n_jobs : int or None
@@ -283,12 +283,12 @@ def best_of_runs(
     result : PartitionResult
         The best run, with the counts of all.
     """
-    if n_restarts < 0:
-        raise ValueError(f"n_restarts must not be negative, got {n_restarts}.")
+    if n_init < 1:
+        raise ValueError(f"n_init must be at least 1, got {n_init}.")
     clock = perf_counter()
-    gains = prepare_gains(problem, representation, memory_budget, n_restarts + 1)
+    gains = prepare_gains(problem, representation, memory_budget, n_init)
     prepared = perf_counter()
-    generators = spawn_generators(random_state, n_restarts + 1)
+    generators = spawn_generators(random_state, n_init)
     first = first_start(problem, start, generators[0])
     starts = np.stack([first] + [random_start(problem, rng) for rng in generators[1:]])
     H, P = gains.products(starts)

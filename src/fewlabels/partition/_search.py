@@ -27,7 +27,7 @@ def _limit(value: int | None, name: str) -> int:
 def local_search(
     problem: PartitionProblem,
     start: str | ArrayLike = "supervised",
-    n_restarts: int = 0,
+    n_init: int = 1,
     random_state: Any = None,
     n_jobs: int | None = None,
     *,
@@ -53,8 +53,8 @@ def local_search(
         largest outputs become positive where the balance requires it), classes drawn by
         the class ratio, the exact optimum in the leading one to three dimensions (two
         classes; as many as take little time), or a partition.
-    n_restarts : int, default=0
-        Further runs from random partitions; the best run counts.
+    n_init : int, default=1
+        Number of runs, all but the first from random partitions; the best one counts.
     random_state : None, int, RandomState or Generator, default=None
         Seed; results do not depend on `n_jobs`.
     n_jobs : int, default=None
@@ -89,8 +89,8 @@ def local_search(
     >>> import numpy as np
     >>> from fewlabels.partition import PartitionProblem, local_search
     >>> X = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0]])
-    >>> problem = PartitionProblem.from_factor(X, [-1, 0, 0, 0, 0, 1], lam=0.1)
-    >>> result = local_search(problem, n_restarts=5, random_state=0)
+    >>> problem = PartitionProblem.from_factor(X, [-1, 0, 0, 0, 0, 1], alpha=0.1)
+    >>> result = local_search(problem, n_init=6, random_state=0)
     >>> result.y
     array([-1, -1, -1,  1,  1,  1])
     >>> bool(result.objective == problem.objective(result.y))
@@ -136,7 +136,7 @@ def local_search(
         run,
         solver="local_search",
         start=start,
-        n_restarts=n_restarts,
+        n_init=n_init,
         random_state=random_state,
         n_jobs=n_jobs,
         representation=representation,
@@ -151,7 +151,7 @@ def evolve(
     *,
     start: str | ArrayLike = "random",
     mutation: str = "flip",
-    n_restarts: int = 0,
+    n_init: int = 1,
     random_state: Any = None,
     n_jobs: int | None = None,
     patience: int | None = None,
@@ -178,8 +178,8 @@ def evolve(
         Move one random point to another class, or every point with probability 1/u.
         Where the bounds on class sizes forbid all single moves, two points exchange
         their classes.
-    n_restarts : int, default=0
-        Further runs; the best run counts.
+    n_init : int, default=1
+        Number of runs; the best one counts.
     random_state : None, int, RandomState or Generator, default=None
         Seed; results do not depend on `n_jobs`.
     n_jobs : int, default=None
@@ -210,7 +210,7 @@ def evolve(
     >>> import numpy as np
     >>> from fewlabels.partition import PartitionProblem, evolve
     >>> X = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0]])
-    >>> problem = PartitionProblem.from_factor(X, [-1, 0, 0, 0, 0, 1], lam=0.1)
+    >>> problem = PartitionProblem.from_factor(X, [-1, 0, 0, 0, 0, 1], alpha=0.1)
     >>> evolve(problem, random_state=0).y
     array([-1, -1, -1,  1,  1,  1])
     """
@@ -281,7 +281,7 @@ def evolve(
         run,
         solver="evolve",
         start=start,
-        n_restarts=n_restarts,
+        n_init=n_init,
         random_state=random_state,
         n_jobs=n_jobs,
         representation=representation,
@@ -292,7 +292,7 @@ def evolve(
 def tabu_search(
     problem: PartitionProblem,
     start: str | ArrayLike = "supervised",
-    n_restarts: int = 0,
+    n_init: int = 1,
     random_state: Any = None,
     n_jobs: int | None = None,
     *,
@@ -314,8 +314,8 @@ def tabu_search(
         The problem.
     start : {"supervised", "random", "exact"} or array-like, default="supervised"
         As in :func:`local_search`.
-    n_restarts : int, default=0
-        Further runs from random partitions; the best run counts.
+    n_init : int, default=1
+        Number of runs, all but the first from random partitions; the best one counts.
     random_state : None, int, RandomState or Generator, default=None
         Seed; results do not depend on `n_jobs`.
     n_jobs : int, default=None
@@ -350,7 +350,7 @@ def tabu_search(
     >>> import numpy as np
     >>> from fewlabels.partition import PartitionProblem, tabu_search
     >>> X = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0]])
-    >>> problem = PartitionProblem.from_factor(X, [-1, 0, 0, 0, 0, 1], lam=0.1)
+    >>> problem = PartitionProblem.from_factor(X, [-1, 0, 0, 0, 0, 1], alpha=0.1)
     >>> tabu_search(problem, random_state=0).y
     array([-1, -1, -1,  1,  1,  1])
     """
@@ -398,7 +398,7 @@ def tabu_search(
         run,
         solver="tabu_search",
         start=start,
-        n_restarts=n_restarts,
+        n_init=n_init,
         random_state=random_state,
         n_jobs=n_jobs,
         representation=representation,

@@ -36,7 +36,7 @@ def solve(
     solver: str = "auto",
     *,
     start: str | ArrayLike = "exact",
-    n_restarts: int = 10,
+    n_init: int = 10,
     random_state: Any = None,
     n_jobs: int | None = None,
     time_limit: float | None = 60.0,
@@ -56,8 +56,8 @@ def solve(
     start : {"exact", "supervised", "random"} or array-like, default="exact"
         Where the first run of a heuristic starts; see :func:`local_search`. For more
         than two classes "exact" means "random".
-    n_restarts : int, default=10
-        Further runs of a heuristic, from random partitions.
+    n_init : int, default=10
+        Number of runs of a heuristic, all but the first from random partitions.
     random_state : None, int, RandomState or Generator, default=None
         Seed.
     n_jobs : int, default=None
@@ -77,7 +77,7 @@ def solve(
     >>> import numpy as np
     >>> from fewlabels.partition import PartitionProblem, solve
     >>> X = np.array([[-2.0], [-1.5], [-1.0], [1.0], [1.5], [2.0]])
-    >>> solve(PartitionProblem.from_factor(X, [-1, 0, 0, 0, 0, 1], lam=0.1)).solver
+    >>> solve(PartitionProblem.from_factor(X, [-1, 0, 0, 0, 0, 1], alpha=0.1)).solver
     'exact'
     """
     if solver not in SOLVERS:
@@ -98,7 +98,7 @@ def solve(
             problem,
             time_limit,
             max_nodes=max_nodes,
-            n_restarts=n_restarts,
+            n_init=n_init,
             random_state=seed,
             n_jobs=n_jobs,
         )
@@ -107,7 +107,7 @@ def solve(
     result = HEURISTICS[solver](
         problem,
         start=start,
-        n_restarts=n_restarts,
+        n_init=n_init,
         random_state=random_state,
         n_jobs=n_jobs,
     )

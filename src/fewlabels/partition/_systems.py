@@ -22,18 +22,18 @@ Array = NDArray[np.float64]
 
 _NOT_PSD = (
     "K is not positive semidefinite, so it is not a kernel matrix: use another "
-    "kernel or, if only rounding is to blame, a larger lam."
+    "kernel or, if only rounding is to blame, a larger alpha."
 )
 _LOST = (
-    "lam={:g} is lost in the rounding errors of features of this size: scale the "
-    "features, or raise lam."
+    "alpha={:g} is lost in the rounding errors of features of this size: scale the "
+    "features, or raise alpha."
 )
 
 
 class System(Protocol):
     """What a problem asks of its quadratic form."""
 
-    lam: float
+    alpha: float
 
     @property
     def by_difference(self) -> bool:
@@ -71,11 +71,11 @@ class System(Protocol):
     def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
         """Return outputs on all points of the model trained on the labelled ones."""
 
-    def path(self, lams: NDArray[np.float64]) -> Iterator["System"]:
-        """Return systems for other values of lam, sharing one decomposition."""
+    def path(self, alphas: NDArray[np.float64]) -> Iterator["System"]:
+        """Return systems for other values of alpha, sharing one decomposition."""
 
     def spectrum(
-        self, rank: int | None = None, lam: float | None = None
+        self, rank: int | None = None, alpha: float | None = None
     ) -> tuple[Array, Array]:
         """Return leading columns of B, Q = B B', and eigenvalues t in falling order.
 
@@ -87,8 +87,8 @@ class System(Protocol):
 class KernelSystem:
     """Q from a kernel matrix, by one Cholesky factor."""
 
-    def __init__(self, K: Array, d: Array, lam: float) -> None:
-        self.K, self.d, self.lam = K, d, lam
+    def __init__(self, K: Array, d: Array, alpha: float) -> None:
+        self.K, self.d, self.alpha = K, d, alpha
         self._eigenpairs: tuple[Array, Array] | None = None
 
     by_difference = True
@@ -104,7 +104,7 @@ class KernelSystem:
     @cached_property
     def _cholesky(self) -> tuple[Array, bool]:
         A = self.d[:, None] * self.K * self.d
-        A.flat[:: A.shape[0] + 1] += self.lam
+        A.flat[:: A.shape[0] + 1] += self.alpha
         try:
             return linalg.cho_factor(
                 A, lower=True, overwrite_a=True, check_finite=False
@@ -118,7 +118,7 @@ class KernelSystem:
         G, _ = linalg.lapack.dpotri(factor, lower=1)
         Q = np.tril(G)
         Q += np.tril(Q, -1).T
-        Q *= -self.lam
+        Q *= -self.alpha
         Q.flat[:: Q.shape[0] + 1] += 1.0
         Q *= self.d
         Q *= self.d[:, None]
@@ -144,32 +144,33 @@ class KernelSystem:
         return self.d[:, None] * solved
 
     def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
-        return self.supervised_path(labeled, Y, [self.lam])[0]
+        return self.supervised_path(labeled, Y, [self.alpha])[0]
 
     def supervised_path(
-        self, labeled: NDArray[np.intp], Y: Array, lams: Iterable[float]
+        self, labeled: NDArray[np.intp], Y: Array, alphas: Iterable[float]
     ) -> Array:
         K = self.K[:, labeled]
-        return _for_each(K, _ridge_path(K[labeled], Y, lams, labeled.size))
+        return _for_each(K, _ridge_path(K[labeled], Y, alphas, labeled.size))
 
-    def path(self, lams: NDArray[np.float64]) -> Iterator[System]:
+    def path(self, alphas: NDArray[np.float64]) -> Iterator[System]:
         A = self.d[:, None] * self.K
         A *= self.d
         U, T = tridiagonal(A)
         shift = np.array([1e-8 * T.row_sums().max(initial=0.0)])
         if not (T.factorise(shift)[0] > 0).all():
             raise ValueError(_NOT_PSD)
-        # Q = D U (I - lam (T + lam I)^-1) U' D; the model is D U (T + lam I)^-1 U' D y.
+        # Q = D U (I - alpha (T + alpha I)^-1) U' D; the model is
+        # D U (T + alpha I)^-1 U' D y.
         U *= self.d[:, None]
-        return _Reduction(self, U, T, U, lams, _NOT_PSD).systems()
+        return _Reduction(self, U, T, U, alphas, _NOT_PSD).systems()
 
     def spectrum(
-        self, rank: int | None = None, lam: float | None = None
+        self, rank: int | None = None, alpha: float | None = None
     ) -> tuple[Array, Array]:
         n = self.d.size
         w, V = self._leading(n if rank is None else min(rank + 1, n))
         w = np.where(w > n * np.finfo(w.dtype).eps * w[0], w, 0.0)
-        t = w / (w + (lam or self.lam))
+        t = w / (w + (alpha or self.alpha))
         kept = min(int(np.count_nonzero(t)), n if rank is None else rank)
         return self.d[:, None] * V[:, :kept] * np.sqrt(t[:kept]), t
 
@@ -195,8 +196,8 @@ class KernelSystem:
 class FactorSystem:
     """Q from a factor Z of the kernel matrix, K = Z Z', by a small Cholesky factor."""
 
-    def __init__(self, Z: Array, d: Array, lam: float) -> None:
-        self.Z, self.d, self.lam = Z, d, lam
+    def __init__(self, Z: Array, d: Array, alpha: float) -> None:
+        self.Z, self.d, self.alpha = Z, d, alpha
 
     by_difference = False
     weights = np.empty((3, 0))
@@ -220,15 +221,16 @@ class FactorSystem:
     @cached_property
     def _cholesky(self) -> Array:
         A = self._gram.copy()
-        A.flat[:: A.shape[0] + 1] += self.lam
+        A.flat[:: A.shape[0] + 1] += self.alpha
         try:
             return linalg.cholesky(A, lower=True, check_finite=False)
         except linalg.LinAlgError as error:
-            raise ValueError(_LOST.format(self.lam)) from error
+            raise ValueError(_LOST.format(self.alpha)) from error
 
     @cached_property
     def B(self) -> Array:
-        # Z R^-T, then the rows scaled in place: Q = D Z (C'C + lam I)^-1 Z' D, d twice.
+        # Z R^-T, then the rows scaled in place: Q = D Z (C'C + alpha I)^-1 Z' D, with
+        # d twice.
         Bt = linalg.solve_triangular(
             self._cholesky, self.Z.T, lower=True, check_finite=False
         )
@@ -255,48 +257,49 @@ class FactorSystem:
         return linalg.cho_solve((self._cholesky, True), right, check_finite=False)
 
     def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
-        return self.supervised_path(labeled, Y, [self.lam])[0]
+        return self.supervised_path(labeled, Y, [self.alpha])[0]
 
     def supervised_path(
-        self, labeled: NDArray[np.intp], Y: Array, lams: Iterable[float]
+        self, labeled: NDArray[np.intp], Y: Array, alphas: Iterable[float]
     ) -> Array:
-        return _for_each(self.Z, ridge_weights(self.Z[labeled], Y, lams))
+        return _for_each(self.Z, ridge_weights(self.Z[labeled], Y, alphas))
 
-    def path(self, lams: NDArray[np.float64]) -> Iterator[System]:
+    def path(self, alphas: NDArray[np.float64]) -> Iterator[System]:
         U, T = tridiagonal(self._gram.copy())
-        # Q = B (T + lam I)^-1 B' with B = D^2 Z U; the weights are U (T + lam)^-1 B'y.
+        # Q = B (T + alpha I)^-1 B' with B = D^2 Z U; the weights are
+        # U (T + alpha)^-1 B'y.
         B = self.Z @ U
         B *= (self.d**2)[:, None]
-        return _Reduction(self, B, T, U, lams, _LOST).systems()
+        return _Reduction(self, B, T, U, alphas, _LOST).systems()
 
     def spectrum(
-        self, rank: int | None = None, lam: float | None = None
+        self, rank: int | None = None, alpha: float | None = None
     ) -> tuple[Array, Array]:
         s, V = self._eigenpairs
         kept = slice(rank)
-        total = s + (lam or self.lam)
+        total = s + (alpha or self.alpha)
         B = self.Z @ (V[:, kept] / np.sqrt(total[kept]))
         B *= (self.d**2)[:, None]
         return B, s / total
 
 
-def ridge_weights(Z: Array, Y: Array, lams: Iterable[float]) -> Array:
+def ridge_weights(Z: Array, Y: Array, alphas: Iterable[float]) -> Array:
     """Weights of least squares on features, in the smaller of the two forms."""
     n, r = Z.shape
     if n <= r:
-        return _for_each(Z.T, _ridge_path(Z @ Z.T, Y, lams, n))
-    return _ridge_path(Z.T @ Z, Z.T @ Y, lams, n)
+        return _for_each(Z.T, _ridge_path(Z @ Z.T, Y, alphas, n))
+    return _ridge_path(Z.T @ Z, Z.T @ Y, alphas, n)
 
 
-def _ridge_path(A: Array, Y: Array, lams: Iterable[float], n: int) -> Array:
-    """Solve (A + n lam I) X = Y for every lam."""
+def _ridge_path(A: Array, Y: Array, alphas: Iterable[float], n: int) -> Array:
+    """Solve (A + n alpha I) X = Y for every alpha."""
     solutions = []
-    for lam in lams:
+    for alpha in alphas:
         shifted = A.copy(order="F")
-        shifted.flat[:: A.shape[0] + 1] += lam * n
+        shifted.flat[:: A.shape[0] + 1] += alpha * n
         _, X, info = linalg.lapack.dposv(shifted, Y, lower=1, overwrite_a=1)
         if info:
-            raise ValueError(_LOST.format(lam))
+            raise ValueError(_LOST.format(alpha))
         solutions.append(X)
     return np.stack(solutions)
 
@@ -330,13 +333,13 @@ class Tridiagonal:
         sums[:-1] += off
         return sums
 
-    def factorise(self, lams: Array) -> tuple[Array, Array]:
-        """Factorise T + lam I = N diag(p) N', with N as the loops take it.
+    def factorise(self, alphas: Array) -> tuple[Array, Array]:
+        """Factorise T + alpha I = N diag(p) N', with N as the loops take it.
 
         Parameters
         ----------
-        lams : ndarray of shape (m,)
-            Several values of lam.
+        alphas : ndarray of shape (m,)
+            Several values of alpha.
 
         Returns
         -------
@@ -346,14 +349,14 @@ class Tridiagonal:
         """
         from fewlabels._loops.partition import factorise  # compiled on first use
 
-        return factorise(self.diagonal, self.off, lams)
+        return factorise(self.diagonal, self.off, alphas)
 
 
 def tridiagonal(A: Array) -> tuple[Array, Tridiagonal]:
     """Reduce a symmetric matrix to tridiagonal form, A = U T U'.
 
     That is half of the work of an eigendecomposition, and as good as the whole:
-    T + lam I is solved in linear time for any lam.
+    T + alpha I is solved in linear time for any alpha.
 
     Parameters
     ----------
@@ -388,10 +391,10 @@ def tridiagonal(A: Array) -> tuple[Array, Tridiagonal]:
 
 
 class _Reduction:
-    """What the systems of a path share: Q = B W B' with W = R or I - lam R.
+    """What the systems of a path share: Q = B W B' with W = R or I - alpha R.
 
-    Here R = (T + lam I)^-1 with a tridiagonal T. The model of targets Y is M R B' Y.
-    What all values of lam need is computed for all of them when the first asks.
+    Here R = (T + alpha I)^-1 with a tridiagonal T. The model of targets Y is M R B' Y.
+    What all values of alpha need is computed for all of them when the first asks.
     """
 
     def __init__(
@@ -400,45 +403,45 @@ class _Reduction:
         B: Array,
         T: Tridiagonal,
         M: Array,
-        lams: Array,
+        alphas: Array,
         error: str,
     ) -> None:
         self.base, self.B, self.T, self.M = base, B, T, M
-        self.lams, self.error = lams, error
+        self.alphas, self.error = alphas, error
         self._parts: list[tuple[NDArray[np.intp], Array]] = [(np.arange(B.shape[0]), B)]
         self._columns: Array = np.empty((B.shape[0], 0))
         self._images: Array = np.empty((B.shape[1], 0))
         self._supervised: tuple[NDArray[np.intp], Array, Array] | None = None
 
     def systems(self) -> Iterator["PathSystem"]:
-        for number in range(self.lams.size):
+        for number in range(self.alphas.size):
             if not (self._factors[0][number] > 0).all():
-                raise ValueError(self.error.format(self.lams[number]))
+                raise ValueError(self.error.format(self.alphas[number]))
             yield PathSystem(self, number)
 
-    def other(self, lams: Array) -> "_Reduction":
-        """Return the same for other values of lam."""
-        return _Reduction(self.base, self.B, self.T, self.M, lams, self.error)
+    def other(self, alphas: Array) -> "_Reduction":
+        """Return the same for other values of alpha."""
+        return _Reduction(self.base, self.B, self.T, self.M, alphas, self.error)
 
     @cached_property
     def _factors(self) -> tuple[Array, Array]:
-        return self.T.factorise(self.lams)
+        return self.T.factorise(self.alphas)
 
     @cached_property
     def weights(self) -> tuple[Array, Array]:
-        """W and R as the loops take them, for every lam."""
+        """W and R as the loops take them, for every alpha."""
         pivots, beside = self._factors
         R = np.stack([np.zeros_like(pivots), 1.0 / pivots, beside], axis=1)
         if not self.base.by_difference:
             return R, R
         W = R.copy()
         W[:, 0] = 1.0
-        W[:, 1] *= -self.lams[:, None]
+        W[:, 1] *= -self.alphas[:, None]
         return W, R
 
     @cached_property
     def diagonals(self) -> Array:
-        """Diagonals of Q, one row for every lam."""
+        """Diagonals of Q, one row for every alpha."""
         from fewlabels._loops.partition import diagonals
 
         W, _ = self.weights
@@ -479,24 +482,24 @@ class _Reduction:
         return out
 
     def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
-        """Return outputs of supervised least squares, for every lam."""
+        """Return outputs of supervised least squares, for every alpha."""
         known = self._supervised
         if (
             known is None
             or not np.array_equal(known[0], labeled)
             or not np.array_equal(known[1], Y)
         ):
-            outputs = self.base.supervised_path(labeled, Y, self.lams)
+            outputs = self.base.supervised_path(labeled, Y, self.alphas)
             known = self._supervised = labeled, Y.copy(), outputs
         return known[2]
 
 
 class PathSystem:
-    """One value of lam on a path; nothing of the size of B is computed for it."""
+    """One value of alpha on a path; nothing of the size of B is computed for it."""
 
     def __init__(self, shared: _Reduction, number: int) -> None:
         self.shared, self.number = shared, number
-        self.lam = float(shared.lams[number])
+        self.alpha = float(shared.alphas[number])
         self.by_difference = shared.base.by_difference
         self.B = shared.B
         self.weights, self._resolvent = (weights[number] for weights in shared.weights)
@@ -528,13 +531,13 @@ class PathSystem:
     def supervised_outputs(self, labeled: NDArray[np.intp], Y: Array) -> Array:
         return self.shared.supervised_outputs(labeled, Y)[self.number]
 
-    def path(self, lams: NDArray[np.float64]) -> Iterator[System]:
-        return self.shared.other(lams).systems()
+    def path(self, alphas: NDArray[np.float64]) -> Iterator[System]:
+        return self.shared.other(alphas).systems()
 
     def spectrum(
-        self, rank: int | None = None, lam: float | None = None
+        self, rank: int | None = None, alpha: float | None = None
     ) -> tuple[Array, Array]:
-        return self.shared.base.spectrum(rank, lam or self.lam)
+        return self.shared.base.spectrum(rank, alpha or self.alpha)
 
 
 def weigh_rows(X: Array, weights: Array) -> Array:

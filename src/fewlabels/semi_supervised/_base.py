@@ -68,11 +68,11 @@ class KernelClassifier(PartialLabelClassifier):
 def class_shares(balance: Any, labels: Labels) -> NDArray[np.float64] | None:
     """Shares of the classes among the unlabelled rows, in the order of the classes."""
     k = labels.classes.size
-    if isinstance(balance, bool | np.bool_):
-        if balance:
-            raise ValueError("balance=True is unknown; use None, False or shares.")
+    if balance is None:
         return None
-    if balance is None or k == 1:
+    if isinstance(balance, bool | np.bool_):  # else a share of 0 or 1
+        raise ValueError(f"balance={balance} is unknown; use 'labels', None or shares.")
+    if isinstance(balance, str) or k == 1:
         counts = np.bincount(labels.codes[labels.labeled], minlength=k)
         return counts / counts.sum()
     if hasattr(balance, "to_dict"):  # a pandas Series: its index names the classes

@@ -214,10 +214,10 @@ class HarmonicFunctionClassifier(GraphClassifier):
     label_weight : float, default=inf
         Trust in the labels: the weight of the edge that ties a labelled row to its
         label, in units of the graph's weights. Infinite clamps them.
-    balance : float, array-like, dict, None or False, default=False
+    balance : float, array-like, dict, "labels" or None, default=None
         Class shares :math:`q` for class-mass normalisation: an array in the order of
-        `classes_`, a dict by class, for two classes the share of the second, None for
-        those of the labels, False to leave it out.
+        `classes_`, a dict by class, for two classes the share of the second, "labels"
+        for those of the labels, None to leave it out.
     solver : {"auto", "direct", "cg"}, default="auto"
         See :func:`harmonic_functions`.
     tol : float, default=1e-6
@@ -297,8 +297,8 @@ class HarmonicFunctionClassifier(GraphClassifier):
             Interval(Real, 0, 1, closed="both"),
             "array-like",
             dict,
+            StrOptions({"labels"}),
             None,
-            "boolean",
         ],
     }
 
@@ -309,7 +309,7 @@ class HarmonicFunctionClassifier(GraphClassifier):
         weight: Any = "heat",
         graph: Any = None,
         label_weight: float = math.inf,
-        balance: Any = False,
+        balance: Any = None,
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 10_000,

@@ -30,7 +30,7 @@ from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, resolve_kernel
 from fewlabels.semi_supervised._base import KernelClassifier
 
 # The grid of the papers.
-LAM_GRID = 2.0 ** np.arange(-10, 11)
+ALPHA_GRID = 2.0 ** np.arange(-10, 11)
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RLSSolution:
 
     Attributes
     ----------
-    lam : float
+    alpha : float
         The regularisation.
     dual_coef : ndarray of shape (n_samples, n_targets)
         Coefficients c of f(x) = sum_i c_i k(x, x_i) + b.
@@ -53,7 +53,7 @@ class RLSSolution:
         NaN if the targets leave nothing to explain besides the bias.
     """
 
-    lam: float
+    alpha: float
     dual_coef: NDArray[Any]
     intercept: NDArray[Any]
     loo_outputs: NDArray[Any]
@@ -63,7 +63,7 @@ class RLSSolution:
 def rls_path(
     K: ArrayLike,
     Y: ArrayLike,
-    lams: Sequence[float] | NDArray[Any],
+    alphas: Sequence[float] | NDArray[Any],
     *,
     fit_intercept: bool = False,
     sample_weight: ArrayLike | None = None,
@@ -98,7 +98,7 @@ def rls_path(
         Symmetric positive semidefinite kernel matrix.
     Y : array-like of shape (n_samples, n_targets)
         Targets, one column per problem.
-    lams : sequence of float
+    alphas : sequence of float
         Positive values of :math:`\lambda`.
     fit_intercept : bool, default=False
         Whether to add a bias that is not penalised.
@@ -108,7 +108,7 @@ def rls_path(
     Returns
     -------
     path : list of RLSSolution
-        One solution per value, in the order of `lams`.
+        One solution per value, in the order of `alphas`.
 
     Warns
     -----
@@ -127,7 +127,7 @@ def rls_path(
     >>> import numpy as np
     >>> from fewlabels.semi_supervised import rls_path
     >>> K = np.array([[1.0, 0.5], [0.5, 1.0]])
-    >>> path = rls_path(K, [[1.0], [-1.0]], lams=[0.1, 1.0])
+    >>> path = rls_path(K, [[1.0], [-1.0]], alphas=[0.1, 1.0])
     >>> [solution.dual_coef.round(3).ravel().tolist() for solution in path]
     [[1.429, -1.429], [0.4, -0.4]]
     """
@@ -135,7 +135,7 @@ def rls_path(
     precision = np.float32 if given.dtype == np.float32 else np.float64
     K = np.asarray(given, dtype=np.float64)
     Y = np.asarray(Y, dtype=np.float64)
-    lams = np.asarray(lams, dtype=np.float64)
+    alphas = np.asarray(alphas, dtype=np.float64)
     n = K.shape[0]
     if K.shape != (n, n) or Y.ndim != 2 or Y.shape[0] != n:
         raise ValueError(
@@ -148,8 +148,8 @@ def rls_path(
             "sample_weight must hold one positive number per row; drop rows of weight "
             "zero."
         )
-    if not np.all((lams > 0) & np.isfinite(lams)):
-        raise ValueError(f"lams must be positive numbers, got {lams}.")
+    if not np.all((alphas > 0) & np.isfinite(alphas)):
+        raise ValueError(f"alphas must be positive numbers, got {alphas}.")
     if not np.isfinite(K).all():
         raise ValueError(
             "The kernel matrix holds infinite values or NaN: scale the rows, or use "
@@ -178,16 +178,18 @@ def rls_path(
     T = U.T @ (root * Y)
     others = _sums_of_others(w)[:, None]
     path = []
-    for lam in lams:
+    for alpha in alphas:
         # Directions that were left out must not act on predictions either.
-        D = np.where(negative, 0.0, 1.0 / (e + lam * w.sum()))
+        D = np.where(negative, 0.0, 1.0 / (e + alpha * w.sum()))
         dual_coef = root * (U @ (D[:, None] * T))
         residual = Y - K @ dual_coef
         b = w @ residual / w.sum() if fit_intercept else np.zeros(Y.shape[1])
-        loo = Y - _left_out_residuals(U, T, e, lam * others) / root
-        evidence = _log_evidence(T, e + lam * w.sum(), np.square(root * Y).sum(axis=0))
+        loo = Y - _left_out_residuals(U, T, e, alpha * others) / root
+        evidence = _log_evidence(
+            T, e + alpha * w.sum(), np.square(root * Y).sum(axis=0)
+        )
         evidence += np.log(root).sum()  # the density of Y, not of its scaled rows
-        path.append(RLSSolution(float(lam), dual_coef, b, loo, evidence))
+        path.append(RLSSolution(float(alpha), dual_coef, b, loo, evidence))
     return path
 
 
@@ -251,7 +253,7 @@ class RLSClassifier(KernelClassifier):
 
     Parameters
     ----------
-    lam : float, array-like of float or "auto", default="auto"
+    alpha : float, array-like of float or "auto", default="auto"
         The regularisation :math:`\lambda`. Among several values, the one with the least
         squared leave-one-out error is taken, from one eigendecomposition; "auto" means
         2^-10, ..., 2^10.
@@ -272,7 +274,7 @@ class RLSClassifier(KernelClassifier):
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or else the predicted one.
-    lam_ : float
+    alpha_ : float
         The regularisation used.
     dual_coef_ : ndarray of shape (n_labeled, n_targets)
         Coefficients of the labelled rows, n_targets = 1 for up to two classes.
@@ -280,8 +282,8 @@ class RLSClassifier(KernelClassifier):
         The bias.
     loo_outputs_ : ndarray of shape (n_labeled,) or (n_labeled, n_classes)
         For every labelled row, the decision value of the model trained without it.
-    loo_path_ : ndarray of shape (n_lams, 2)
-        Every value of `lam` tried and its mean squared leave-one-out error.
+    loo_path_ : ndarray of shape (n_alphas, 2)
+        Every value of `alpha` tried and its mean squared leave-one-out error.
     log_evidence_ : float
         Logarithm of the evidence, summed over the targets, see :func:`rls_path`.
     labeled_indices_ : ndarray of shape (n_labeled,)
@@ -299,7 +301,7 @@ class RLSClassifier(KernelClassifier):
     --------
     rls_path : The solver.
     sklearn.kernel_ridge.KernelRidge : The same objective for regression, with alpha
-        equal to lam times the number of rows and no bias.
+        equal to alpha times the number of rows and no bias.
 
     References
     ----------
@@ -321,7 +323,7 @@ class RLSClassifier(KernelClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
-        "lam": [
+        "alpha": [
             StrOptions({"auto"}),
             Interval(Real, 0, None, closed="neither"),
             "array-like",
@@ -331,14 +333,14 @@ class RLSClassifier(KernelClassifier):
 
     def __init__(
         self,
-        lam: Any = "auto",
+        alpha: Any = "auto",
         *,
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
         kernel_params: dict[str, Any] | None = None,
         fit_intercept: bool = True,
     ) -> None:
-        self.lam = lam
+        self.alpha = alpha
         self.kernel = kernel
         self.gamma = gamma
         self.kernel_params = kernel_params
@@ -381,7 +383,7 @@ class RLSClassifier(KernelClassifier):
         path = rls_path(
             K,
             Y,
-            self._lams(),
+            self._alphas(),
             fit_intercept=self.fit_intercept,
             sample_weight=weights,
         )
@@ -407,16 +409,16 @@ class RLSClassifier(KernelClassifier):
         K = X[self.labeled_indices_][:, self.labeled_indices_]
         return K.toarray() if sparse.issparse(K) else K
 
-    def _lams(self) -> NDArray[Any]:
-        if isinstance(self.lam, str):
-            return LAM_GRID
-        lams = np.atleast_1d(np.asarray(self.lam, dtype=np.float64))
-        if lams.ndim != 1 or lams.size == 0 or not np.all(lams > 0):
+    def _alphas(self) -> NDArray[Any]:
+        if isinstance(self.alpha, str):
+            return ALPHA_GRID
+        alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
+        if alphas.ndim != 1 or alphas.size == 0 or not np.all(alphas > 0):
             raise ValueError(
-                f"lam must be a positive number, a 1-d array of them or 'auto', got "
-                f"{self.lam!r}."
+                f"alpha must be a positive number, a 1-d array of them or 'auto', got "
+                f"{self.alpha!r}."
             )
-        return lams
+        return alphas
 
     def _keep_best(
         self,
@@ -425,7 +427,7 @@ class RLSClassifier(KernelClassifier):
         weights: NDArray[Any] | None,
     ) -> None:
         """Store the solution with the least squared leave-one-out error."""
-        lams = np.array([solution.lam for solution in path])
+        alphas = np.array([solution.alpha for solution in path])
         errors = np.array(
             [
                 np.average(np.mean((s.loo_outputs - Y) ** 2, axis=1), weights=weights)
@@ -433,10 +435,10 @@ class RLSClassifier(KernelClassifier):
             ]
         )
         # Of equals, and where a single row leaves nothing to compare, the smoothest.
-        ranking = np.lexsort((-lams, np.nan_to_num(errors, nan=np.inf)))
+        ranking = np.lexsort((-alphas, np.nan_to_num(errors, nan=np.inf)))
         best = path[ranking[0]]
-        self.loo_path_ = np.column_stack([lams, errors])
-        self.lam_ = best.lam
+        self.loo_path_ = np.column_stack([alphas, errors])
+        self.alpha_ = best.alpha
         self.dual_coef_ = best.dual_coef
         self.intercept_ = best.intercept
         self.loo_outputs_ = as_decision(best.loo_outputs)

@@ -22,6 +22,7 @@ from fewlabels._labels import (
     validate_partially_labeled,
 )
 from fewlabels._linalg import FLOATS
+from fewlabels._params import check_params
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels import (
@@ -33,7 +34,7 @@ from fewlabels.kernels import (
 )
 from fewlabels.partition import SOLVERS, PartitionProblem, solve
 from fewlabels.semi_supervised._base import KernelClassifier, class_shares
-from fewlabels.semi_supervised._rls import LAM_GRID
+from fewlabels.semi_supervised._rls import ALPHA_GRID
 
 _CONSTRAINTS: dict[str, list[Any]] = {
     **KERNEL_CONSTRAINTS,
@@ -41,20 +42,27 @@ _CONSTRAINTS: dict[str, list[Any]] = {
         Interval(Real, 0, 1, closed="both"),
         "array-like",
         dict,
+        StrOptions({"labels"}),
         None,
-        "boolean",
     ],
     "balance_tol": [Interval(Real, 0, None, closed="left"), None],
     "solver": [StrOptions(set(SOLVERS))],
-    "start": [StrOptions({"supervised", "random", "exact"}), "array-like"],
-    "n_restarts": [Interval(Integral, 0, None, closed="left")],
+    "solver_params": [dict, None],
+    "n_init": [Interval(Integral, 1, None, closed="left")],
     "n_components": [Interval(Integral, 1, None, closed="left"), None],
     "random_state": ["random_state"],
     "n_jobs": [Integral, None],
 }
 
-# lam="scale", as a share of the spread of the rows in feature space.
-LAM_SHARE = 0.005
+# What `solver_params` may hold.
+_SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
+    "start": [StrOptions({"supervised", "random", "exact"}), "array-like"],
+    "time_limit": [Interval(Real, 0, None, closed="left"), None],
+    "certify": ["boolean"],
+}
+
+# alpha="scale", as a share of the spread of the rows in feature space.
+ALPHA_SHARE = 0.005
 # A model may contradict this share of its own labelling before there is a warning.
 CONTRADICTION = 0.2
 
@@ -65,6 +73,7 @@ class _S2RLSBase(KernelClassifier):
     kernel: Any
     kernel_params: dict[str, Any] | None
     n_components: int | None
+    solver_params: dict[str, Any] | None
     balance_tol: float | None
 
     def _represent(self, X: Any, gamma: Any, rng: np.random.RandomState) -> KernelRows:
@@ -111,6 +120,11 @@ class _S2RLSBase(KernelClassifier):
             **params,
         )
 
+    def _solver_params(self) -> dict[str, Any]:
+        return check_params(
+            "solver_params", self.solver_params, _SOLVER_CONSTRAINTS, "the solver"
+        )
+
     def _validate(self, X: Any, y: ArrayLike) -> tuple[Any, Labels]:
         return validate_partially_labeled(self, X, y, accept_sparse="csr", dtype=FLOATS)
 
@@ -143,27 +157,28 @@ class S2RLSClassifier(_S2RLSBase):
     kernel_params : dict, default=None
         Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
         of a callable.
-    lam : float or "scale", default="scale"
+    alpha : float or "scale", default="scale"
         The regularisation :math:`\lambda`. "scale" is 0.005 times the mean squared
         distance of the rows from their mean in feature space, so that it suits rows of
         any scale.
-    lam_unlabeled : float, default=1.0
+    unlabeled_weight : float, default=1.0
         Weight :math:`\lambda_u` of the unlabelled rows.
-    balance : float, array-like, dict, None or False, default=None
+    balance : float, array-like, dict, "labels" or None, default="labels"
         Share of every class among the unlabelled rows: an array in the order of
         `classes_`, a dict or pandas Series by class, or for two classes the share of
-        the second one.
-        None estimates it from the labels, False sets no bounds.
+        the second one. "labels" takes the shares among the labels, None sets no bounds.
     balance_tol : float, default=0.1
         Largest deviation from these shares.
     solver : str, default="local_search"
         "local_search", "evolve", "tabu_search", "exact", "branch_and_bound" or "auto";
         see :func:`fewlabels.partition.solve`. The exact ones are for two classes.
-    start : {"supervised", "random", "exact"} or array-like, default="supervised"
-        Where the search starts: the prediction of the supervised model, random labels,
-        the optimum in few dimensions (for two classes), or a class for every row.
-    n_restarts : int, default=10
-        Further runs from random labellings; the best run counts.
+    solver_params : dict, default=None
+        Further parameters of :func:`fewlabels.partition.solve`: `start` (the
+        prediction of the supervised model unless given; "random" labels, the "exact"
+        optimum in few dimensions, or a class for every row), `time_limit` and
+        `certify`.
+    n_init : int, default=10
+        Number of runs, all but the first from random labellings; the best one counts.
     n_components : int, default=None
         Landmarks of a Nyström approximation of the kernel; None for none.
     random_state : int, RandomState instance or None, default=None
@@ -181,7 +196,7 @@ class S2RLSClassifier(_S2RLSBase):
         Its objective.
     result_ : PartitionResult
         How it was found.
-    lam_ : float
+    alpha_ : float
         The regularisation as a number.
     balance_ : ndarray of shape (n_classes,) or None
         The class shares asked for.
@@ -204,7 +219,7 @@ class S2RLSClassifier(_S2RLSBase):
 
     See Also
     --------
-    S2RLSClassifierCV : Choose lam, lam_unlabeled and gamma by cross-validation.
+    S2RLSClassifierCV : Choose alpha, unlabeled_weight and gamma by cross-validation.
     RLSClassifier : The supervised counterpart.
     fewlabels.partition.local_search : The solver.
 
@@ -232,8 +247,8 @@ class S2RLSClassifier(_S2RLSBase):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_CONSTRAINTS,
-        "lam": [Interval(Real, 0, None, closed="neither"), StrOptions({"scale"})],
-        "lam_unlabeled": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"scale"})],
+        "unlabeled_weight": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
@@ -242,13 +257,13 @@ class S2RLSClassifier(_S2RLSBase):
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
         kernel_params: dict[str, Any] | None = None,
-        lam: float | str = "scale",
-        lam_unlabeled: float = 1.0,
-        balance: Any = None,
+        alpha: float | str = "scale",
+        unlabeled_weight: float = 1.0,
+        balance: Any = "labels",
         balance_tol: float | None = 0.1,
         solver: str = "local_search",
-        start: Any = "supervised",
-        n_restarts: int = 10,
+        solver_params: dict[str, Any] | None = None,
+        n_init: int = 10,
         n_components: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -256,13 +271,13 @@ class S2RLSClassifier(_S2RLSBase):
         self.kernel = kernel
         self.gamma = gamma
         self.kernel_params = kernel_params
-        self.lam = lam
-        self.lam_unlabeled = lam_unlabeled
+        self.alpha = alpha
+        self.unlabeled_weight = unlabeled_weight
         self.balance = balance
         self.balance_tol = balance_tol
         self.solver = solver
-        self.start = start
-        self.n_restarts = n_restarts
+        self.solver_params = solver_params
+        self.n_init = n_init
         self.n_components = n_components
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -290,21 +305,21 @@ class S2RLSClassifier(_S2RLSBase):
         self.classes_ = labels.classes
         self.kernel_, self.features_ = rows.kernel, rows.features
         self.balance_ = class_shares(self.balance, labels)
-        self.lam_ = scaled_lam(rows) if self.lam == "scale" else float(self.lam)
+        self.alpha_ = scaled_alpha(rows) if self.alpha == "scale" else float(self.alpha)
         problem = self._problem(
             rows,
             labels,
             self.balance_,
-            lam=self.lam_,
-            lam_unlabeled=self.lam_unlabeled,
+            alpha=self.alpha_,
+            unlabeled_weight=self.unlabeled_weight,
         )
         result = solve(
             problem,
             self.solver,
-            start=self._start(labels),
-            n_restarts=self.n_restarts,
+            n_init=self.n_init,
             random_state=rng,
             n_jobs=self.n_jobs,
+            **self._options(labels),
         )
         self.result_ = result
         self.objective_ = result.objective
@@ -326,26 +341,27 @@ class S2RLSClassifier(_S2RLSBase):
         if share > CONTRADICTION:
             warnings.warn(
                 f"The model contradicts its own labelling on {share:.0%} of the "
-                f"unlabelled rows, so do not trust it on new ones: lam={self.lam_:.3g} "
-                "is too large, or no function of this kernel, which has no intercept, "
-                "can divide the rows in the shares asked for. Try a smaller lam, "
-                "another kernel or another balance.",
+                "unlabelled rows, so do not trust it on new ones: "
+                f"alpha={self.alpha_:.3g} is too large, or no function of this "
+                "kernel, which has no intercept, can divide the rows in the shares "
+                "asked for. Try a smaller alpha, another kernel or another balance.",
                 UserWarning,
                 stacklevel=4,
             )
 
-    def _start(self, labels: Labels) -> Any:
-        """Return the start, in class indices where a class for every row is given."""
-        if isinstance(self.start, str):
-            return self.start
-        given = label_array(self.start).tolist()
+    def _options(self, labels: Labels) -> dict[str, Any]:
+        """Check `solver_params`, and turn a start into class indices."""
+        options = {"start": "supervised", **self._solver_params()}
+        if isinstance(options["start"], str):
+            return options
+        given = label_array(options["start"]).tolist()
         index = {c: code for code, c in enumerate(labels.classes.tolist())}
         if len(given) != labels.codes.size or not set(given) <= set(index):
             raise ValueError(
                 f"start must name one of the classes {labels.classes.tolist()} for "
                 f"each of the {labels.codes.size} rows."
             )
-        return np.array([index[c] for c in given])
+        return {**options, "start": np.array([index[c] for c in given])}
 
     def _decision(self, X: Any) -> NDArray[Any]:
         if self.features_ is not None:
@@ -362,9 +378,9 @@ class S2RLSClassifierCV(_S2RLSBase):
     r"""S2RLSC with parameters chosen by cross-validation on the labelled rows.
 
     The unlabelled rows are in every training set; labelled rows are left out fold by
-    fold. One eigendecomposition per fold, `lam_unlabeled` and `gamma` serves all values
-    of `lam`. As in [1]_, the best of several runs counts while searching, and of more
-    runs at the end.
+    fold. One eigendecomposition per fold, `unlabeled_weight` and `gamma` serves all
+    values of `alpha`. As in [1]_, the best of several runs counts while searching, and
+    of more runs at the end.
 
     Parameters
     ----------
@@ -376,24 +392,24 @@ class S2RLSClassifierCV(_S2RLSBase):
     kernel_params : dict, default=None
         Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
         of a callable.
-    lams : array-like or None, default=None
-        Values of `lam` to try; None means 2^-10, ..., 2^10.
-    lams_unlabeled : array-like, default=(0.1, 1.0)
-        Values of `lam_unlabeled` to try.
-    balance : float, array-like, dict, None or False, default=None
+    alphas : array-like or None, default=None
+        Values of `alpha` to try; None means 2^-10, ..., 2^10.
+    unlabeled_weights : array-like, default=(0.1, 1.0)
+        Values of `unlabeled_weight` to try.
+    balance : float, array-like, dict, "labels" or None, default="labels"
         See :class:`S2RLSClassifier`; None estimates it from all labels.
     balance_tol : float, default=0.2
         Largest deviation from these shares.
     solver : {"local_search", "evolve", "tabu_search"}, default="local_search"
         See :mod:`fewlabels.partition`.
-    start : {"supervised", "random"}, default="supervised"
-        Where the search starts.
+    solver_params : dict, default=None
+        See :class:`S2RLSClassifier`; a `start` is "supervised" or "random".
     cv : int, default=5
         Number of folds, cut to the number of labelled rows.
-    n_restarts_search : int, default=9
-        Random restarts while searching for parameters.
-    n_restarts : int, default=49
-        Random restarts of the final model.
+    n_init_search : int, default=10
+        Number of runs of every model while searching for parameters.
+    n_init : int, default=50
+        Number of runs of the final model.
     n_components : int, default=None
         Landmarks of a Nyström approximation of the kernel; None for none.
     random_state : int, RandomState instance or None, default=None
@@ -404,12 +420,12 @@ class S2RLSClassifierCV(_S2RLSBase):
     Attributes
     ----------
     best_params_ : dict
-        The chosen `gamma`, `lam` and `lam_unlabeled`.
+        The chosen `gamma`, `alpha` and `unlabeled_weight`.
     best_score_ : float
         Their accuracy on left-out labelled rows; optimistic, being a maximum.
     cv_results_ : dict of ndarray
-        Columns "gamma", "lam_unlabeled", "lam", "accuracy" and "squared_error", one
-        entry per combination.
+        Columns "gamma", "unlabeled_weight", "alpha", "accuracy" and "squared_error",
+        one entry per combination.
     best_estimator_ : S2RLSClassifier
         The final model.
     classes_ : ndarray of shape (n_classes,)
@@ -446,11 +462,10 @@ class S2RLSClassifierCV(_S2RLSBase):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **{name: c for name, c in _CONSTRAINTS.items() if name != "gamma"},
         "gammas": ["array-like", None],
-        "lams": ["array-like", None],
-        "lams_unlabeled": ["array-like"],
-        "start": [StrOptions({"supervised", "random"})],
+        "alphas": ["array-like", None],
+        "unlabeled_weights": ["array-like"],
         "cv": [Interval(Integral, 2, None, closed="left")],
-        "n_restarts_search": [Interval(Integral, 0, None, closed="left")],
+        "n_init_search": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -459,15 +474,15 @@ class S2RLSClassifierCV(_S2RLSBase):
         kernel: Any = "rbf",
         gammas: Any = None,
         kernel_params: dict[str, Any] | None = None,
-        lams: Any = None,
-        lams_unlabeled: Any = (0.1, 1.0),
-        balance: Any = None,
+        alphas: Any = None,
+        unlabeled_weights: Any = (0.1, 1.0),
+        balance: Any = "labels",
         balance_tol: float | None = 0.2,
         solver: str = "local_search",
-        start: str = "supervised",
+        solver_params: dict[str, Any] | None = None,
         cv: int = 5,
-        n_restarts_search: int = 9,
-        n_restarts: int = 49,
+        n_init_search: int = 10,
+        n_init: int = 50,
         n_components: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -475,15 +490,15 @@ class S2RLSClassifierCV(_S2RLSBase):
         self.kernel = kernel
         self.gammas = gammas
         self.kernel_params = kernel_params
-        self.lams = lams
-        self.lams_unlabeled = lams_unlabeled
+        self.alphas = alphas
+        self.unlabeled_weights = unlabeled_weights
         self.balance = balance
         self.balance_tol = balance_tol
         self.solver = solver
-        self.start = start
+        self.solver_params = solver_params
         self.cv = cv
-        self.n_restarts_search = n_restarts_search
-        self.n_restarts = n_restarts
+        self.n_init_search = n_init_search
+        self.n_init = n_init
         self.n_components = n_components
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -507,6 +522,11 @@ class S2RLSClassifierCV(_S2RLSBase):
         """
         X, labels = self._validate(X, y)
         rng = check_random_state(self.random_state)
+        if not isinstance(self._solver_params().get("start", "random"), str):
+            raise ValueError(
+                "start in solver_params must be 'supervised' or 'random': a class for "
+                "every row says nothing about folds."
+            )
         grid = self._grid(X)
         folds = self._folds(labels, rng)
         shares = class_shares(self.balance, labels)
@@ -514,14 +534,14 @@ class S2RLSClassifierCV(_S2RLSBase):
         accuracy, squared = np.zeros((2, *(len(values) for values in grid.values())))
         for g, gamma in enumerate(grid["gamma"]):
             rows = self._represent(X, gamma, np.random.RandomState(seed))
-            for u, lam_unlabeled in enumerate(grid["lam_unlabeled"]):
+            for u, unlabeled_weight in enumerate(grid["unlabeled_weight"]):
                 for held_out in folds:
                     scores = self._score_path(
                         rows,
                         labels,
                         held_out,
-                        lam_unlabeled,
-                        grid["lam"],
+                        unlabeled_weight,
+                        grid["alpha"],
                         shares,
                         seed,
                     )
@@ -546,8 +566,8 @@ class S2RLSClassifierCV(_S2RLSBase):
             balance=self.balance,
             balance_tol=self.balance_tol,
             solver=self.solver,
-            start=self.start,
-            n_restarts=self.n_restarts,
+            solver_params=self.solver_params,
+            n_init=self.n_init,
             n_components=self.n_components,
             random_state=seed,
             n_jobs=self.n_jobs,
@@ -557,7 +577,7 @@ class S2RLSClassifierCV(_S2RLSBase):
         return self
 
     def _grid(self, X: Any) -> dict[str, list[Any]]:
-        lams = LAM_GRID if self.lams is None else self.lams
+        alphas = ALPHA_GRID if self.alphas is None else self.alphas
         gammas = ["scale"] if self.gammas is None else list(self.gammas)
         if gammas and "gamma" not in KERNEL_PARAMS.get(str(self.kernel), ()):
             if self.gammas is not None:
@@ -568,12 +588,16 @@ class S2RLSClassifierCV(_S2RLSBase):
             gammas = [gamma_from_width(c * s) for c in (0.1, 0.5, 1.0, 5.0, 10.0)]
         grid: dict[str, list[Any]] = {
             "gamma": gammas,
-            "lam_unlabeled": np.asarray(self.lams_unlabeled, dtype=float).tolist(),
-            "lam": np.asarray(lams, dtype=float).tolist(),
+            "unlabeled_weight": np.asarray(
+                self.unlabeled_weights, dtype=float
+            ).tolist(),
+            "alpha": np.asarray(alphas, dtype=float).tolist(),
         }
         for name, values in grid.items():
             if not values or any(isinstance(v, list) for v in values):
-                plural = "lams_unlabeled" if name == "lam_unlabeled" else f"{name}s"
+                plural = (
+                    "unlabeled_weights" if name == "unlabeled_weight" else f"{name}s"
+                )
                 raise ValueError(
                     f"{plural} holds no value to try: give a list with at least one."
                 )
@@ -601,26 +625,29 @@ class S2RLSClassifierCV(_S2RLSBase):
         rows: KernelRows,
         labels: Labels,
         held_out: NDArray[np.intp],
-        lam_unlabeled: float,
-        lams: list[float],
+        unlabeled_weight: float,
+        alphas: list[float],
         shares: NDArray[Any] | None,
         seed: int,
     ) -> NDArray[Any]:
-        """Right answers and squared errors on left-out rows, for every lam."""
+        """Right answers and squared errors on left-out rows, for every alpha."""
         training = np.setdiff1d(np.arange(labels.codes.size), held_out)
         problem = self._problem(
-            rows, labels, shares, subset=training, lam_unlabeled=lam_unlabeled
+            rows, labels, shares, subset=training, unlabeled_weight=unlabeled_weight
         )
         truth = signed_targets(labels.codes[held_out], labels.classes.size)
-        scores = np.empty((2, len(lams)))
-        for number, along in enumerate(problem.path(lams)):
+        options = {"start": "supervised", **self._solver_params()}
+        if not problem.labeled.size:
+            options["start"] = "random"
+        scores = np.empty((2, len(alphas)))
+        for number, along in enumerate(problem.path(alphas)):
             result = solve(
                 along,
                 self.solver,
-                start=self.start if problem.labeled.size else "random",
-                n_restarts=self.n_restarts_search,
+                n_init=self.n_init_search,
                 random_state=seed,
                 n_jobs=self.n_jobs,
+                **options,
             )
             columns = slice(None) if rows.is_factor else training
             outputs = rows.matrix[held_out][:, columns] @ along.model(result.y)
@@ -633,8 +660,8 @@ class S2RLSClassifierCV(_S2RLSBase):
         return self.best_estimator_.decision_function(X)
 
 
-def scaled_lam(rows: KernelRows) -> float:
-    """Return lam="scale" as a number.
+def scaled_alpha(rows: KernelRows) -> float:
+    """Return alpha="scale" as a number.
 
     Parameters
     ----------
@@ -643,11 +670,11 @@ def scaled_lam(rows: KernelRows) -> float:
 
     Returns
     -------
-    lam : float
+    alpha : float
         A share of their spread in feature space, or, where rounding errors are as
         large, of their mean squared length.
     """
     spread, size = rows.spread, rows.mean_square
     if spread <= 1e3 * np.finfo(rows.matrix.dtype).eps * abs(size):  # all equal
         spread = size if size > 0 else 1.0
-    return LAM_SHARE * spread
+    return ALPHA_SHARE * spread
