@@ -194,7 +194,7 @@ class TestOtherTasks:
         holes = hide_labels(y, n_labeled=60, random_state=0)
         model = FewLabelsClassifier(random_state=0).fit(X, holes)
         assert model.score(X, y) > 0.95
-        assert "upper guess" in model.expected_error_.note
+        assert "upper estimate" in model.expected_error_.note
 
     def test_balanced_classes(self):
         X, y = make_blobs([450, 50], 5, cluster_std=6.0, random_state=0)

@@ -421,7 +421,7 @@ def probabilities(outputs: NDArray[Any], temperature: float) -> NDArray[Any]:
     Returns
     -------
     p : ndarray of shape (n_samples, n_classes)
-        Lines of sum 1.
+        Rows sum to 1.
     """
     p = softmax(temperature * class_outputs(outputs), axis=1)
     return (1 - PROBABILITY_FLOOR) * p + PROBABILITY_FLOOR / p.shape[1]
@@ -605,5 +605,5 @@ def expected_error(
     high = binomial_interval(share, n_rows)[1]
     note = ""
     if counts.size >= MANY_CLASSES and labeled.size < 10 * counts.size:
-        note = "an upper guess, as few labels per class leave less to learn from"
+        note = "an upper estimate, as holding out some of so few labels costs accuracy"
     return ErrorEstimate(share, low, high, note)

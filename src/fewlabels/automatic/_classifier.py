@@ -76,18 +76,18 @@ class FewLabelsClassifier(PartialLabelClassifier):
     Parameters
     ----------
     bank : {"fast", "default", "thorough"}, default="default"
-        How many kernels, and how exactly. "fast" leaves out what costs most and is
-        meant for a million rows; "thorough" has the kernels of "default" with more
-        landmarks, eigenvectors and runs.
+        How many kernels, and how exactly. "fast" leaves out what costs the most and is
+        meant for up to a million rows; "thorough" has the kernels of "default" with
+        more landmarks, eigenvectors and runs.
     scale : {"auto", "standard", "unit", "none"}, default="auto"
         How to scale rows before distances are taken: columns of variance one, rows of
-        length one, or not at all. "auto" takes sparse rows for text and scales them to
+        length one, or not at all. "auto" treats sparse rows as text and scales them to
         length one, and standardises a dense table, recognised by few columns or by
-        columns of different size.
+        columns of different scales.
     class_weight : dict, "balanced" or None, default=None
-        "balanced" gives each class the same say: for a small error of each class
-        where class sizes differ. None is best for plain error. Weights act on scores
-        and, inversely, on the ridge of a row.
+        "balanced" gives each class the same say, for a small error in every class where
+        class sizes differ. None is best for the plain error. Weights act on scores and,
+        inversely, on the ridge of a row.
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     n_jobs : int, default=None
@@ -97,7 +97,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
         Arrays that are kept grow with the number of rows: some 5 kB a row.
     progress : "auto", bool or callable, default=False
         True writes a line to the standard error stream, "auto" does so on a terminal
-        for work that takes long, and a callable is given the share that is done.
+        for work that takes a while, and a callable is given the share that is done.
     random_state : int, RandomState instance or None, default=None
         Seed of samples, k-means starts, blocks and bootstrap.
 
@@ -106,7 +106,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else as predicted.
+        A label for every training row: the given one, or else the predicted one.
     candidates_ : dict of str to ndarray
         A table with one line per kernel and ridge: "kernel", "family", "ridge",
         "loo_error", the four scores (lower is better, NaN where held-out rows say
@@ -121,7 +121,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
         The same for `baseline_`.
     gain_ : ErrorEstimate
         By how much the error of the baseline is larger; an interval above zero means
-        that the unlabelled rows surely helped.
+        that the unlabelled rows helped.
     temperature_ : float
         Probabilities are softmax(`temperature_` * outputs).
     labeled_indices_ : ndarray of shape (n_labeled,)
@@ -226,7 +226,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
         Returns
         -------
         self : object
-            The same as `fit` on these labels, but for the time it takes.
+            The same as after `fit` on these labels, but in less time.
         """
         check_is_fitted(self)
         labels = encode_labels(y)
@@ -317,8 +317,8 @@ class FewLabelsClassifier(PartialLabelClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows. Those of the training set get what they got there, others are joined
-            to the graphs by their neighbours.
+            Rows. Those of the training set get the outputs they got there; others are
+            joined to the graphs by their neighbours.
 
         Returns
         -------
@@ -353,7 +353,8 @@ class FewLabelsClassifier(PartialLabelClassifier):
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
-            Lines of sum 1, nothing of it 0 or 1 (unless there is a single class).
+            Rows sum to 1, and no probability is 0 or 1 (unless there is a single
+            class).
         """
         outputs = self._outputs(X)
         if self.classes_.size == 1:
@@ -448,13 +449,13 @@ def _gain(
 
 def _verdict(gain: ErrorEstimate, n_labeled: int) -> str:
     if not gain.is_known:
-        return "Whether that helped, these labels cannot tell."
+        return "These labels cannot tell whether that helped."
     low, high = 100 * gain.low, 100 * gain.high
     interval = f"(gain {low:.0f} to {high:.0f} points)"
     if gain.low > 0:
-        return f"They surely helped {interval}."
+        return f"They clearly helped {interval}."
     if gain.high < 0:
-        return f"They surely hurt {interval}: use baseline_."
+        return f"They clearly hurt {interval}: use baseline_."
     if n_labeled <= FEW:
-        return f"So few labels allow no verdict on whether that helped {interval}."
-    return f"It is not certain that they helped {interval}."
+        return f"There are too few labels to say whether that helped {interval}."
+    return f"It is not clear whether that helped {interval}."

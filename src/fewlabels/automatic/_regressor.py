@@ -57,7 +57,7 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     transduction_ : ndarray of shape (n_samples,)
-        A target for every training row: as given, else as predicted.
+        A target for every training row: the given one, or else the predicted one.
     candidates_ : dict of str to ndarray
         A table with one line per kernel and ridge. Squared errors are in units of the
         variance of the known targets.
@@ -152,7 +152,7 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
         Returns
         -------
         self : object
-            The same as `fit` on these targets, but for the time it takes.
+            The same as after `fit` on these targets, but in less time.
         """
         check_is_fitted(self)
         targets = encode_targets(y)
@@ -218,8 +218,8 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows. Those of the training set get what they got there, others are joined
-            to the graphs by their neighbours.
+            Rows. Those of the training set get the outputs they got there; others are
+            joined to the graphs by their neighbours.
 
         Returns
         -------

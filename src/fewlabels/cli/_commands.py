@@ -245,8 +245,8 @@ def _label_summary(labelled: Any) -> tuple[dict[str, Any], list[str]]:
 def label(table: str, **settings: Any) -> None:
     """Label every row of TABLE.
 
-    Rows come back in their order, with all columns as they were, and three more: the
-    label (given or predicted), its confidence, and which of the two it is.
+    Rows keep their order and all their columns, and get three more: the label (given or
+    predicted), its confidence, and whether it was given or predicted.
     """
     console = Console(settings["quiet"])
     job = _Job(console, settings)
@@ -368,8 +368,8 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
 def ask(table: str, number: int, **settings: Any) -> None:
     """Say which rows of TABLE to label next, the most useful first.
 
-    Row 1 is the first below the names. Without any label yet, rows are named that stand
-    for many others.
+    Row 1 is the first below the names. If there are no labels yet, the rows named are
+    those that stand for many others.
     """
     console = Console(settings["quiet"])
     job = _Job(console, settings)
@@ -611,9 +611,9 @@ def predict(model: str, table: str, **settings: Any) -> None:
 def report(table: str, **settings: Any) -> None:
     """Write one HTML page about TABLE and its labels.
 
-    What was read, label counts, a map of the rows, the method beside the supervised
-    baseline and other candidates with held-out errors, the least certain rows, what to
-    label next, and how to reproduce it. The page needs nothing from elsewhere.
+    It shows what was read, label counts, a map of the rows, the method next to the
+    supervised baseline and other candidates with held-out errors, the least certain
+    rows, what to label next, and how to reproduce it. The page is self-contained.
     """
     console = Console(settings["quiet"])
     job = _Job(console, settings)
@@ -651,10 +651,10 @@ def report(table: str, **settings: Any) -> None:
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that exist.")
 def demo(output: str, quiet: bool, force: bool) -> None:
-    """Tell the whole story on a table that comes with fewlabels.
+    """Show all commands on a table that comes with fewlabels.
 
-    Writes a table of wines, of which a few have a label, labels the rest, compares
-    with the truth, asks for more labels, saves a model, and draws a report.
+    Writes a table of wines, a few of them labelled, labels the rest, compares with the
+    truth, asks for more labels, saves a model, and writes a report.
     """
     from fewlabels.cli._demo import tell_the_story
 

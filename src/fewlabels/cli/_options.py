@@ -32,7 +32,7 @@ reading = (
         metavar="CHAR",
         help="What separates fields; guessed by default.",
     ),
-    click.option("--encoding", help="Of text; UTF-8 by default."),
+    click.option("--encoding", help="Encoding of text; UTF-8 by default."),
     click.option("--sheet", help="Sheet of a workbook; the first by default."),
 )
 target = (
@@ -44,11 +44,11 @@ target = (
         "markers",
         multiple=True,
         metavar="TEXT",
-        help="A text that stands for 'no label', besides empty cells and NA.",
+        help="A text that means 'no label', besides empty cells and NA.",
     ),
 )
 columns = (
-    _several("--ignore", help="Leave a column out (repeat, or a,b,c)."),
+    _several("--ignore", help="Leave a column out (repeat, or give a,b,c)."),
     _several("--text", help="Take a column as free text."),
     _several("--categorical", help="Take a column as categories."),
     _several("--numeric", help="Take a column as numbers."),
@@ -64,7 +64,7 @@ running = (
     click.option(
         "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed."
     ),
-    click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
+    click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
     click.option(
         "--json", "as_json", is_flag=True, help="Write a summary as JSON to stdout."
     ),

@@ -1,4 +1,4 @@
-"""The methods that were weighed, each with an error on held-out rows."""
+"""The candidate methods, each with its error on held-out rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

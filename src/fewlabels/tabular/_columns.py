@@ -54,7 +54,7 @@ _SIGNS = re.compile(r"[$€£%\s]")
 
 @dataclass(frozen=True)
 class ColumnDescription:
-    """What a column holds, and what becomes of it.
+    """What a column holds, and how it is used.
 
     Attributes
     ----------
@@ -154,11 +154,11 @@ def describe_columns(
 ) -> list[ColumnDescription]:
     """Find out what the columns of a table hold.
 
-    Columns of text are numbers or dates where every value reads as one. Of the others,
-    those with three words and more in the mean that hardly repeat are free text, those
-    whose values are nearly all different name the rows, and the rest are categories.
-    Whole numbers name the rows where they count them, or where they are all different
-    in a column that is called an id.
+    Columns of text are numbers or dates where every value reads as one. Among the
+    others, those with three words or more on average that hardly repeat are free text,
+    those whose values are nearly all different name the rows, and the rest are
+    categories. Whole numbers name the rows where they count them, or where they are all
+    different in a column that is called an id.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What can be wrong with a table, said so that its owner can mend it."""
+"""What can be wrong with a table, in words that help its owner fix it."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -70,7 +70,7 @@ def read_table(
     path : path-like, "-" or binary file
         CSV or other delimited text, JSON lines, Parquet or Excel (.xlsx), also
         compressed (.gz, .bz2, .xz, .zst, or .zip with one file in it). "-" is the
-        standard input. What the file begins with decides, then its name.
+        standard input. Its first bytes decide the format, then its name.
     delimiter : str, default=None
         Of delimited text; None to guess among comma, semicolon, tab and bar.
     encoding : str, default=None

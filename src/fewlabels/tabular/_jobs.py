@@ -66,7 +66,7 @@ class LabelledTable:
     probabilities : ndarray of shape (n_rows, n_classes)
         Of all classes, in the order of ``model.classifier.classes_``.
     labels : ndarray of object of shape (n_rows,)
-        A label for every row: as given, else as predicted.
+        A label for every row: the given one, or else the predicted one.
     confidence : ndarray of shape (n_rows,)
         The probability of the label; 1 where it was given.
     notes : list of str
@@ -221,7 +221,7 @@ def label_table(
         Columns whose kind is known; the others are guessed.
     bank : {"auto", "fast", "default", "thorough"}, default="auto"
         How much to try, see :class:`~fewlabels.automatic.FewLabelsClassifier`;
-        "auto" is "fast" beyond 20,000 rows and "default" else.
+        "auto" is "fast" beyond 20,000 rows and "default" otherwise.
     random_state : int or RandomState instance, default=0
         Seed.
     progress : callable, default=None

@@ -74,12 +74,12 @@ class TableTransformer(TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    sklearn.compose.ColumnTransformer : Where you say what becomes of each column.
+    sklearn.compose.ColumnTransformer : You say how each column is encoded.
     fewlabels.automatic.FewLabelsClassifier : Behind this, with ``scale="none"``.
 
     Notes
     -----
-    The result is sparse where all columns are text, and dense else.
+    The result is sparse where all columns are text, and dense otherwise.
 
     Examples
     --------
