@@ -26,6 +26,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
     examples=(
         "fewlabels label flowers.csv --target species -o labelled.csv",
         "fewlabels ask flowers.csv --target species -n 10",
+        "fewlabels studio flowers.csv --target species",
         "fewlabels report flowers.csv --target species -o report.html",
         "fewlabels demo",
     ),
@@ -630,6 +631,108 @@ def report(table: str, **settings: Any) -> None:
         return summary | {"report": job.output}, lines
 
     job.finish(*console.work(work))
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels studio flowers.csv --target species",
+        "fewlabels studio digits.csv -t digit --image 28x28 --class 0,1,2,3",
+    ),
+)
+@options.with_options(
+    options.table,
+    options.target,
+    click.option(
+        "--class",
+        "classes",
+        multiple=True,
+        metavar="NAME",
+        help="A class that is known beforehand (repeat, or a,b,c).",
+    ),
+    click.option(
+        "--image",
+        metavar="28x28",
+        help="Draw columns of pixels as a picture of this height and width.",
+    ),
+    click.option(
+        "--labels",
+        "store",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Where labels are kept; TABLE.labels.jsonl beside the table by default.",
+    ),
+    click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port."),
+    click.option(
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        help="Address to listen on; others can reach any but this one.",
+    ),
+    click.option("--no-browser", is_flag=True, help="Print the address only."),
+    options.columns,
+    options.reading,
+    options.bank,
+    click.option("--seed", type=click.IntRange(0), default=0, help="Seed."),
+    click.option("-q", "--quiet", is_flag=True, help="Say nothing but the address."),
+)
+def studio(table: str, **settings: Any) -> None:
+    """Label TABLE in the browser, the most useful rows first.
+
+    The label column may be empty, or new. Each label is saved at once beside the table,
+    which itself is never touched; start again to go on, Ctrl-C to end.
+    """
+    import webbrowser
+
+    console = Console(settings["quiet"])
+    if table == "-":
+        raise UseError("The studio needs a file: labels are kept beside it.")
+    try:
+        from fewlabels.studio._run import Studio
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("starlette", "uvicorn"):
+            raise
+        raise UseError(
+            'The studio needs Starlette: pip install "fewlabels[studio]".'
+        ) from None
+    kinds = ("ignore", "text", "categorical", "numeric")
+    with console.messages():
+        page = Studio(
+            table,
+            settings["target"],
+            store=settings["store"],
+            classes=[n for given in settings["classes"] for n in _names(given, [])],
+            image=settings["image"],
+            markers=settings["markers"],
+            kinds={
+                key: [n for given in settings[key] for n in _names(given, [])]
+                for key in kinds
+            },
+            bank=settings["bank"],
+            seed=settings["seed"],
+            reading={k: settings[k] for k in ("delimiter", "encoding", "sheet")},
+            host=settings["host"],
+            port=settings["port"],
+            command=_typed(),
+        )
+    if page.is_new:
+        console.say(f"There is no column {settings['target']!r} yet: it is a new one.")
+    if not page.store.writes:
+        console.say(
+            f"Process {page.store.holder.get('pid', '?')} is labelling this table: "
+            "you may watch."
+        )
+    if settings["host"] not in ("127.0.0.1", "localhost", "::1"):
+        console.say("Whoever can reach this computer and knows the address can label.")
+    click.echo(page.address)
+    console.say(f"Labels are kept in {page.store.path}. Ctrl-C ends it.")
+    page.run(
+        lambda: (
+            None if settings["no_browser"] else webbrowser.open(page.address) and None
+        )
+    )
+    labels = len(page.session.labels)
+    console.say(f"{labels:,} labels in {page.store.path}.")
 
 
 @commands.command(

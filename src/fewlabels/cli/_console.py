@@ -5,7 +5,8 @@
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
@@ -115,6 +116,20 @@ class Console:
         if "error" in outcome:
             raise _as_message(outcome["error"])
         return outcome["result"]
+
+    @contextmanager
+    def messages(self) -> Iterator[None]:
+        """Say what the data or the use is at fault for as a message.
+
+        Yields
+        ------
+        None
+            To the block whose errors are said.
+        """
+        try:
+            yield
+        except Exception as error:
+            raise _as_message(error) from None
 
     def _leave(self) -> None:
         files = sys.modules.get("fewlabels.tabular._files")

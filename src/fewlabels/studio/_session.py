@@ -298,6 +298,7 @@ class Session:
             "quality": self.quality(),
             "map": self.plane is not None,
             "grid": self.groups is not None,
+            "order": self.order_by,
         }
 
     def quality(self) -> dict[str, Any]:

@@ -1,0 +1,121 @@
+// History, files, conflicts and keys.
+
+import { $, ask, chip, el, plural, state, toast } from "./base.js";
+
+let openRow = () => {};
+export const onOpen = (callback) => { openRow = callback; };
+
+export const isOpen = () => $("dialog").open;
+export const close = () => $("dialog").close();
+
+function open(title, ...content) {
+  $("dialog-title").textContent = title;
+  $("dialog-body").replaceChildren(...content);
+  if (!isOpen()) $("dialog").showModal();
+}
+
+export async function history() {
+  let entries;
+  try { entries = await ask("api/history"); } catch (error) { toast(error.message); return; }
+  const list = el("div");
+  const find = el("input", { class: "find", type: "search", placeholder: "Find a class, a row number or a cell", "aria-label": "Find in the history", dir: "auto" });
+  const show = () => {
+    const wanted = find.value.trim().toLocaleLowerCase();
+    const fits = (e) => !wanted || [e.label || "skipped", String(e.row + 1), ...e.cells].some((t) => t.toLocaleLowerCase().includes(wanted));
+    list.replaceChildren(...entries.filter(fits).slice(0, 200).map((e) => el("button", { class: "entry", onclick: () => { close(); openRow(e.row); } },
+      el("span", { class: "what" }, `Row ${e.row + 1}`, el("small", { dir: "auto" }, [when(e.time), e.how, ...e.cells.filter(Boolean)].join(" · "))),
+      e.do === "label" ? chip(e.label) : el("span", { class: "quiet" }, e.do === "skip" ? "not sure" : "removed"))));
+    if (!list.children.length) list.replaceChildren(el("p", { class: "quiet" }, entries.length ? "Nothing fits." : "Nothing was labelled here yet."));
+  };
+  find.addEventListener("input", show);
+  show();
+  open("History", el("p", {}, "Choose a row to change its label."), find, list);
+}
+
+const when = (time) => (time ? new Date(time).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" }) : "");
+
+const FILES = [
+  ["table", "The table", "same rows, same bytes, three more columns: label, confidence, source"],
+  ["model", "The model", "for fewlabels predict, on new rows"],
+  ["report", "The report", "one HTML page about labels and errors"],
+  ["labels", "The labels", "a CSV of the labelled rows, for fewlabels merge"],
+  ["label-studio", "Label Studio", "JSON with annotations and predictions"],
+  ["label-studio-csv", "Label Studio CSV", "the labelled rows only"],
+];
+
+export function files() {
+  const input = el("input", { type: "file", id: "import-file", class: "visually-hidden", accept: ".json,.csv,.tsv,.jsonl,.xlsx,.parquet", onchange: () => input.files[0] && upload(input.files[0]) });
+  open("Export and import",
+    el("p", {}, `${state.name} itself is never touched. Labels are in ${state.store}.`),
+    el("div", { class: "files" }, FILES.map(([what, name, text]) => el("button", { class: "file", "data-what": what, onclick: (event) => save(what, event.currentTarget) }, el("b", {}, name), el("small", {}, text)))),
+    el("h3", {}, "Labels from elsewhere"),
+    el("p", { class: "quiet small" }, "A table with a label column, or JSON or CSV of Label Studio. Rows are found by number and content."),
+    input, el("button", { class: "button", disabled: !state.writes, onclick: () => input.click() }, "Choose a file"),
+    el("p", { id: "import-result", role: "status" }));
+}
+
+async function save(what, button) {
+  const note = button.querySelector("small");
+  const text = note.textContent;
+  button.disabled = true;
+  note.textContent = "being made…";
+  try {
+    const answer = await ask("api/export", { what });
+    const name = JSON.parse(answer.headers.get("x-file-name"));
+    const link = el("a", { href: URL.createObjectURL(await answer.blob()), download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    note.textContent = `Saved as ${name}`;
+  } catch (error) { note.textContent = text; toast(error.message); }
+  button.disabled = false;
+}
+
+async function upload(file) {
+  const result = $("import-result");
+  result.textContent = "reading…";
+  try {
+    const answer = await fetch(`api/import?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
+    const content = await answer.json();
+    if (!answer.ok) throw new Error(content.error);
+    result.replaceChildren(`${plural(content.imported, "label")} taken over, ${content.same} known already.`,
+      ...(content.n_problems ? [` ${plural(content.n_problems, "problem")}: `, content.problems.slice(0, 5).join(" ")] : []));
+  } catch (error) { result.textContent = error.message; }
+}
+
+export async function conflicts() {
+  let found;
+  try { found = await ask("api/conflicts"); } catch (error) { toast(error.message); return; }
+  const show = (entries) => {
+    if (!entries.length) { close(); toast("All conflicts are settled."); return; }
+    const decide = async (c, keep) => { try { show(await ask("api/settle", { action: c.action, place: c.place, keep })); } catch (error) { toast(error.message); } };
+    open("The table has changed",
+      el("p", {}, "These labels were given to rows that are not as they were. Nothing is decided for you."),
+      el("div", {}, entries.map((c) => el("div", { class: "suspect" },
+        c.kind === "label" ? el("div", {}, `Row ${c.place}: you said `, chip(c.label || "–"), ", the table says ", chip(c.table_label), " now.")
+          : el("div", {}, `Row ${c.place} was labelled `, chip(c.label || "not sure"), ", but its cells are others now", c.card ? el("small", { class: "quiet", dir: "auto" }, `: ${c.card.cells.filter(Boolean).slice(0, 5).join(" · ")}`) : " (there is no such row)", "."),
+        el("div", { class: "row" },
+          c.card && c.label ? el("button", { class: "button", onclick: () => decide(c, true) }, "Keep the label") : null,
+          el("button", { class: "button", onclick: () => decide(c, false) }, c.kind === "label" ? "Take the table's" : "Drop it"))))));
+  };
+  show(found);
+}
+
+const KEYS = [
+  [["1", "…", "9"], "label with this class"], [["Enter"], "accept the guess"], [["S"], "not sure: skip the row"], [["/"], "search a class, or name a new one"],
+  [["U"], "undo the last answer"], [["H"], "history: change any label"], [["E"], "export and import"],
+  [["A"], "Ask"], [["G"], "Many at once"], [["M"], "Map"], [["Q"], "How good is it"], [["N"], "another group, in Many at once"], [["L"], "lasso, on the map"], [["?"], "this list"],
+];
+
+export function help() {
+  open("Keys", el("dl", { class: "keys" }, KEYS.flatMap(([keys, text]) => [el("dt", {}, keys.map((k) => (k === "…" ? "–" : el("kbd", {}, k)))), el("dd", {}, text)])),
+    ...(state.notes?.length ? [el("h3", {}, "About this table"), el("ul", {}, state.notes.map((n) => el("li", { class: "small quiet", dir: "auto" }, n)))] : []));
+}
+
+export function prepare() {
+  $("dialog-close").addEventListener("click", close);
+  $("dialog").addEventListener("click", (event) => { if (event.target === $("dialog")) close(); });
+  $("open-history").addEventListener("click", history);
+  $("open-files").addEventListener("click", files);
+  $("open-help").addEventListener("click", help);
+}
