@@ -36,6 +36,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+from sklearn.datasets import make_moons
 from sklearn.neighbors import kneighbors_graph
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 from sklearn.svm import SVC
@@ -46,7 +47,6 @@ from fewlabels.automatic._bank import BANKS
 from fewlabels.automatic._choice import FINAL_TEMPERATURES
 from fewlabels.automatic._scores import log_losses
 from fewlabels.automatic._sources import RowScaling
-from fewlabels.datasets import make_moons
 from fewlabels.semi_supervised import (
     GraphRegularizationClassifier,
     HarmonicFunctionClassifier,

@@ -20,11 +20,10 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
 
 from fewlabels.ensemble import (
-    AdaBoostClassifier,
     GentleAdaBoostClassifier,
     LogitBoostClassifier,
     ThreeStageBoostClassifier,

@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.mixture import GaussianMixture
@@ -37,7 +38,6 @@ from fewlabels.datasets import (
     load_usps,
     make_gaussian2c,
     make_gaussian4c,
-    make_moons,
 )
 from fewlabels.kernels import resolve_kernel
 from fewlabels.partition import (

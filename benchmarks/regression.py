@@ -22,8 +22,9 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from sklearn.linear_model import Lasso
 
-from fewlabels.regression import Lasso, gpsr
+from fewlabels.regression import gpsr
 
 RESULTS = Path(__file__).parent / "results" / "regression.csv"
 N, D = 2000, 8000

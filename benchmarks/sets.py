@@ -11,6 +11,7 @@ from the folder that FEWLABELS_DATA names.
 from functools import cache
 
 import numpy as np
+from sklearn.datasets import make_moons
 
 from fewlabels.datasets import (
     load_coil20,
@@ -22,7 +23,6 @@ from fewlabels.datasets import (
     load_uspst,
     make_gaussian2c,
     make_gaussian4c,
-    make_moons,
 )
 
 BOOK = ("g241c", "g241d", "digit1", "usps", "bci", "text", "coil", "coil2")

@@ -17,6 +17,7 @@ at the unlabelled rows and says which labels would help most.
 # it, and every row of a batch takes the others into account.
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.datasets import make_moons
 
 from fewlabels import FewLabelsClassifier
 from fewlabels.active import (
@@ -25,7 +26,7 @@ from fewlabels.active import (
     RandomSampling,
     UncertaintySampling,
 )
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 
 X, y_true = make_moons(300, noise=0.12, random_state=0)
 y = hide_labels(y_true, n_labeled=2, random_state=3)

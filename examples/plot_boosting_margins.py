@@ -33,11 +33,9 @@ X_test, y_test = draw(2000, rng)
 # ---------------------
 # LogitBoost lowers the log-loss, Gentle AdaBoost the exponential one by bounded steps,
 # AdaBoost by full ones.
-from fewlabels.ensemble import (
-    AdaBoostClassifier,
-    GentleAdaBoostClassifier,
-    LogitBoostClassifier,
-)
+from sklearn.ensemble import AdaBoostClassifier
+
+from fewlabels.ensemble import GentleAdaBoostClassifier, LogitBoostClassifier
 
 ROUNDS = 200
 BOOSTERS = {

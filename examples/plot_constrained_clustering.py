@@ -34,10 +34,11 @@ square = ConstrainedSpectralClustering(affinity="rbf", gamma=0.05)
 # ---------
 # Here the pairs come from the labels of twenty rows: of the same class, together; of
 # different classes, apart.
+from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from fewlabels.cluster import NormalizedSpectralClustering, constraints_from_labels
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 
 X_moons, y_true = make_moons(400, noise=0.17, random_state=2)[:2]
 y = hide_labels(y_true, n_labeled=20, random_state=0)

@@ -18,8 +18,7 @@ Igel,
 # ----------
 # Two half moons; the methods are not told which point is on which.
 import numpy as np
-
-from fewlabels.datasets import make_moons
+from sklearn.datasets import make_moons
 
 X, moon = make_moons(60, noise=0.07, random_state=0)
 print(f"{len(X)} points, {2.0 ** (len(X) - 1):.1e} partitions into two clusters")

@@ -18,9 +18,10 @@ Belkin, "Laplacian support vector machines trained in the primal" (2011).
 import warnings
 
 import numpy as np
+from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 from fewlabels.graphs import graph_laplacian, laplacian_power, similarity_graph
 from fewlabels.kernels import DenseGram, gamma_from_width, resolve_kernel
 from fewlabels.semi_supervised import LaplacianProblem, laplacian_dense, laplacian_pcg

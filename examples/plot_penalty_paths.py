@@ -39,13 +39,13 @@ names = [
 # lasso does and shares weights above the knee as ridge does. The group lasso keeps or
 # drops pairs as a whole. The garrote shrinks least squares by factors, and hardly
 # shrinks what is large.
+from sklearn.linear_model import Lasso, Ridge
+
 from fewlabels.regression import (
     BerhuRegressor,
     BridgeRegression,
     GroupLasso,
-    Lasso,
     NonNegativeGarrote,
-    Ridge,
 )
 
 alphas = np.logspace(-2.5, 1.0, 40)

@@ -14,8 +14,9 @@ least-squares" (2011): two moons, two labels each, and the parameters of the pap
 # The data
 # --------
 import numpy as np
+from sklearn.datasets import make_moons
 
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 
 X, y_true = make_moons(250, noise=0.1, random_state=0)
 y = hide_labels(y_true, per_class=2, random_state=0)

@@ -53,7 +53,9 @@ film += noise * rng.normal(size=film.shape)
 # `mu` of the penalties: what is smaller than the noise goes into neither part. PCA with
 # the same rank has to share the balls among all frames. The wall and the light of the
 # window make rank 2; the third singular value is next to nothing.
-from fewlabels.decomposition import PCA, robust_pca
+from sklearn.decomposition import PCA
+
+from fewlabels.decomposition import robust_pca
 
 D = film.reshape(n_frames, -1)
 result = robust_pca(D, mu=noise * np.sqrt(2 * max(D.shape)), random_state=0)

@@ -42,13 +42,9 @@ for t in range(n):
 # -----------
 # Each tracker is judged after every 50 rows by the sine of the largest angle between
 # its plane and the true one. PCA of all rows so far cannot forget, and is left behind.
-from fewlabels.decomposition import (
-    PAST,
-    PCA,
-    MinorSubspace,
-    OjaSubspace,
-    subspace_distance,
-)
+from sklearn.decomposition import PCA
+
+from fewlabels.decomposition import PAST, MinorSubspace, OjaSubspace, subspace_distance
 
 principal = {
     "PAST, forgetting 0.99": PAST(2, forgetting=0.99, random_state=0),

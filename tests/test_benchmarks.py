@@ -9,8 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-from fewlabels.datasets import make_moons
+from sklearn.datasets import make_moons
 
 PAPERS = Path(__file__).parents[1] / "benchmarks" / "papers"
 SCRIPT = PAPERS / "s2rlsc.py"

@@ -20,9 +20,10 @@ from benchmarks.papers.lapsvm_experiment import (
     parameters_of,
     solve,
 )
+from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 from fewlabels.graphs import graph_laplacian, laplacian_power, similarity_graph
 from fewlabels.kernels import DenseGram, TiledGram, gamma_from_width
 from fewlabels.semi_supervised import (
@@ -206,7 +207,8 @@ import json, resource, sys, time, tracemalloc
 import numpy as np
 sys.path.insert(0, {folder!r})
 from benchmarks.papers import lapsvm_claims as lapsvm
-from fewlabels.datasets import hide_labels, make_moons
+from sklearn.datasets import make_moons
+from fewlabels.datasets import hide_labels
 fit = getattr(lapsvm, {fit!r})
 fit(*lapsvm.moons(300, 0)[:2])  # loads what is loaded on first use
 X, y, truth = lapsvm.moons({n}, {seed})

@@ -11,8 +11,9 @@ from benchmarks.papers.lapsvm_experiment import (
     data_sets,
     parameters_of,
 )
+from sklearn.datasets import make_moons
 
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 from fewlabels.graphs import graph_laplacian, laplacian_power, similarity_graph
 from fewlabels.kernels import DenseGram, TiledGram, gamma_from_width
 from fewlabels.semi_supervised import (

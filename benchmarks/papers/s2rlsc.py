@@ -28,6 +28,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import make_moons
 from tqdm import tqdm
 
 from fewlabels.datasets import (
@@ -37,7 +38,6 @@ from fewlabels.datasets import (
     load_usps,
     make_gaussian2c,
     make_gaussian4c,
-    make_moons,
 )
 from fewlabels.kernels import gamma_from_width, range_width
 from fewlabels.partition import PartitionProblem, evolve, local_search

@@ -54,8 +54,7 @@ def clusters_case(name, n_labels, split):
 def growth_case(n):
     """Two moons with ten labels; a thousand rows beside them are held out."""
     from benchmarks.sets import holes
-
-    from fewlabels.datasets import make_moons
+    from sklearn.datasets import make_moons
 
     X, y = make_moons(n + 1000, noise=GROWTH_NOISE, random_state=0)
     labeled = np.concatenate(

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_moons
 
 from fewlabels.active import (
     ActiveLearner,
@@ -14,7 +15,7 @@ from fewlabels.active import (
     QueryByCommittee,
     UncertaintySampling,
 )
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 
 
 class StandIn:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.datasets import make_moons
 from sklearn.linear_model import Ridge
 
 from fewlabels.active import (
@@ -17,7 +18,7 @@ from fewlabels.active import (
     elm_weights,
     margin,
 )
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 
 
 class TestWeights:

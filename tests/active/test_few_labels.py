@@ -7,7 +7,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from fewlabels import FewLabelsClassifier
 from fewlabels.active import ActiveLearner, FewLabelsSampling, ensemble_members, margin
 from fewlabels.automatic._engine import RIDGES
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 
 
 @pytest.fixture(scope="module")

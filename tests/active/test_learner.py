@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
@@ -23,7 +23,7 @@ from fewlabels.active import (
     margin,
 )
 from fewlabels.active._loop import upsampled_rows
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 
 LEARNERS = [
     ActiveLearner(GaussianNB(), random_state=0),

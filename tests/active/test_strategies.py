@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -37,7 +37,7 @@ from fewlabels.active import (
     margin,
 )
 from fewlabels.active._base import fit_model, knows_unlabeled
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 from fewlabels.semi_supervised import HarmonicFunctionClassifier, RLSClassifier
 
 STRATEGIES = [

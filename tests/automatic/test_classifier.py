@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import make_blobs, make_classification
+from sklearn.datasets import make_blobs, make_classification, make_moons
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fewlabels import FewLabelsClassifier
 from fewlabels.automatic import _engine
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 
 
 def moons(n=300, n_labeled=10, seed=0):

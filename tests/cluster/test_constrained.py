@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
 from scipy.sparse import csr_array
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -19,7 +19,7 @@ from fewlabels.cluster import (
     constraints_from_labels,
     spectral_relaxation,
 )
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 from fewlabels.exceptions import DisconnectedGraphWarning
 from fewlabels.graphs import graph_laplacian
 

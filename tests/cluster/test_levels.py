@@ -5,14 +5,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import pdist, squareform
+from sklearn.cluster import AgglomerativeClustering
 
-from fewlabels.cluster import (
-    AgglomerativeClustering,
-    cophenet,
-    hierarchical_levels,
-    linkage,
-)
+from fewlabels.cluster import hierarchical_levels
 
 # Table 6.2 of the textbook.
 TABLE = np.array(

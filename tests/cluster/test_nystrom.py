@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
@@ -21,7 +21,6 @@ from fewlabels.cluster import (
     nystrom_relaxation,
     spectral_relaxation,
 )
-from fewlabels.datasets import make_moons
 from fewlabels.exceptions import DisconnectedGraphWarning, IgnoredParameterWarning
 
 METHODS = ("bipartite", "affinity", "laplacian")

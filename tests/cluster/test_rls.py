@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KernelCenterer, StandardScaler
 
 from fewlabels._labels import by_first_row
 from fewlabels.cluster import RLSClustering
-from fewlabels.datasets import make_moons
 from fewlabels.exceptions import IgnoredParameterWarning
 from fewlabels.partition import PartitionProblem
 from tests.helpers import assert_close

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
 from scipy.sparse import csr_array
 from sklearn.cluster import SpectralClustering
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
@@ -24,7 +24,6 @@ from fewlabels.cluster import (
     normalized_cut,
     spectral_relaxation,
 )
-from fewlabels.datasets import make_moons
 from fewlabels.exceptions import DisconnectedGraphWarning, IgnoredParameterWarning
 from fewlabels.graphs import graph_laplacian
 from tests.graphs.strategies import weights

@@ -5,9 +5,10 @@ import pytest
 import sklearn.datasets
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kstest
+from sklearn.datasets import make_moons
 from sklearn.neighbors import NearestNeighbors
 
-from fewlabels.datasets import make_clock, make_gaussian2c, make_gaussian4c, make_moons
+from fewlabels.datasets import make_clock, make_gaussian2c, make_gaussian4c
 
 GENERATORS = [make_gaussian2c, make_gaussian4c, make_clock]
 MEANS = {

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import linalg
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels.decomposition import (
-    PCA,
     ElasticNetSparsePCA,
     elastic_net,
     sparse_loadings,

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import linalg
+from sklearn.decomposition import PCA
 
 from fewlabels.decomposition import (
-    PCA,
     MinorComponentAnalysis,
     subspace_distance,
     subspace_projector,

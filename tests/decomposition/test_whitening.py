@@ -6,14 +6,9 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy import linalg
 from sklearn.metrics.pairwise import linear_kernel
+from sklearn.preprocessing import KernelCenterer, Normalizer, StandardScaler
 
-from fewlabels.decomposition import (
-    KernelCenterer,
-    Normalizer,
-    RowCenterer,
-    StandardScaler,
-    ZCAWhitening,
-)
+from fewlabels.decomposition import RowCenterer, ZCAWhitening
 from tests.helpers import assert_close
 
 

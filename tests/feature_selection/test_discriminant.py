@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from fewlabels.feature_selection import (
     FisherLinearClassifier,
-    SelectKBest,
     WeightedVotingClassifier,
     fisher_score,
     signal_to_noise,

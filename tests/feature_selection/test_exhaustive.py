@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
+from sklearn.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, cross_val_score
 
-from fewlabels.feature_selection import (
-    ExhaustiveFeatureSelector,
-    SequentialFeatureSelector,
-)
+from fewlabels.feature_selection import ExhaustiveFeatureSelector
 
 
 @pytest.fixture

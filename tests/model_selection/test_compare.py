@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from sklearn.datasets import make_moons
 from sklearn.linear_model import Ridge
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.svm import SVC
 
-from fewlabels.datasets import make_moons
 from fewlabels.model_selection import (
     Comparison,
     LabeledKFold,

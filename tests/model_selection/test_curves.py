@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_moons
 from sklearn.semi_supervised import LabelSpreading
 
-from fewlabels.datasets import hide_labels, make_gaussian2c, make_moons
+from fewlabels.datasets import hide_labels, make_gaussian2c
 from fewlabels.exceptions import IgnoredParameterWarning
 from fewlabels.model_selection import LabelCurve, learning_curve_labels
 from fewlabels.semi_supervised import RLSClassifier, S2RLSClassifier

@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.datasets import make_moons
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -25,7 +26,7 @@ from sklearn.model_selection import (
 from sklearn.semi_supervised import LabelSpreading
 
 from fewlabels import unlabeled_mask
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 from fewlabels.model_selection import (
     LabeledKFold,
     LabeledSplit,

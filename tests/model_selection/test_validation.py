@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import make_moons
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
@@ -17,7 +18,7 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 from fewlabels import unlabeled_mask
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 from fewlabels.model_selection import (
     LabeledKFold,
     LabeledOnly,

@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.linear_model import ElasticNet
+from sklearn.linear_model import ElasticNet, LogisticRegression, SGDClassifier
 from sklearn.linear_model import LogisticRegression as Theirs
+from sklearn.svm import LinearSVC
 
 from fewlabels.optimize import (
     FiniteSumClassifier,
     FiniteSumProblem,
     FiniteSumRegressor,
     L2Penalty,
-    LinearSVC,
-    LogisticRegression,
-    SGDClassifier,
 )
 
 ALL_SOLVERS = ("saga", "svrg", "sag", "cd", "approx", "gd")

@@ -46,7 +46,7 @@ def partitions(problem):
 def objectives(K, problem, codes):
     """F = lam / 2 sum_c y' (K + lam D^-2)^-1 y of partitions, K being fractions."""
     n, n_labeled = problem.codes.size, problem.labeled.size
-    lam, weight = Fraction(problem.lam), Fraction(problem.lam_unlabeled)
+    lam, weight = Fraction(problem.alpha), Fraction(problem.unlabeled_weight)
     A = [list(row) for row in K]
     for i in range(n):
         share = n / Fraction(1) if n_labeled == 0 else (n - n_labeled) / weight

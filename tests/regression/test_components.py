@@ -5,13 +5,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 from fewlabels.regression import (
-    PLSRegression,
     PrincipalComponentRegression,
     nipals_pair,
     principal_component_path,

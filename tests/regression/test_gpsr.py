@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso
 
-from fewlabels.regression import GPSR, Lasso, gpsr
+from fewlabels.regression import GPSR, gpsr
 
 VARIANTS = [
     {"variant": "basic"},

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso
 
 from fewlabels._loops.regression import group_length
-from fewlabels.regression import GroupLasso, Lasso, group_lasso
+from fewlabels.regression import GroupLasso, group_lasso
 from tests.reference.regression import group_descent, group_minimizer
 
 GROUPS = [0, 0, 0, 1, 1, 2, 2, 2]

@@ -9,16 +9,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 
 from fewlabels._loops.regression import BERHU, BRIDGE, _minimizer, bridge_root
 from fewlabels.regression import (
     BerhuRegressor,
     BridgeRegression,
-    ElasticNet,
-    Lasso,
-    LinearRegression,
     NonNegativeGarrote,
-    Ridge,
     berhu_regression,
     bridge_regression,
     nonnegative_garrote,

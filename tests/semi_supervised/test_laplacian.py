@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from fewlabels.datasets import hide_labels, make_moons
+from fewlabels.datasets import hide_labels
 from fewlabels.exceptions import DisconnectedGraphWarning, IgnoredParameterWarning
 from fewlabels.graphs import similarity_graph
 from fewlabels.semi_supervised import (

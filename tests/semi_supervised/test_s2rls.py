@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
-from fewlabels.datasets import hide_labels, make_gaussian2c, make_moons
+from fewlabels.datasets import hide_labels, make_gaussian2c
 from fewlabels.exceptions import IgnoredParameterWarning
 from fewlabels.kernels import gamma_from_width, range_width
 from fewlabels.semi_supervised import (

@@ -81,7 +81,8 @@ class ActiveELMClassifier(QueryLoop, ELMClassifier):
     Examples
     --------
     >>> from fewlabels.active import ActiveELMClassifier
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> X, y_true = make_moons(200, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=4, random_state=0)
     >>> model = ActiveELMClassifier(budget=26, random_state=0)

@@ -419,7 +419,7 @@ class ELMClassifier(PartialLabelClassifier):
     Examples
     --------
     >>> from fewlabels.active import ELMClassifier
-    >>> from fewlabels.datasets import make_moons
+    >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.1, random_state=0)
     >>> bool(ELMClassifier(random_state=0).fit(X, y).score(X, y) > 0.95)
     True

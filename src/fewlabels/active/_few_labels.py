@@ -83,7 +83,8 @@ def ensemble_members(
     >>> import numpy as np
     >>> from fewlabels import FewLabelsClassifier
     >>> from fewlabels.active import ensemble_members
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> X, y_true = make_moons(100, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=10, random_state=0)
     >>> model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
@@ -195,7 +196,8 @@ class FewLabelsSampling(QueryStrategy):
     --------
     >>> from fewlabels import FewLabelsClassifier
     >>> from fewlabels.active import ActiveLearner, FewLabelsSampling
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> X, y_true = make_moons(200, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=2, random_state=0)
     >>> learner = ActiveLearner(

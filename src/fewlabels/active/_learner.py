@@ -111,7 +111,8 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
     Examples
     --------
     >>> from fewlabels.active import ActiveLearner
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from sklearn.gaussian_process import GaussianProcessClassifier
     >>> X, y_true = make_moons(200, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=4, random_state=0)

@@ -224,7 +224,8 @@ class QueryByCommittee(QueryStrategy):
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from fewlabels.active import QueryByCommittee
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> X, y_true = make_moons(100, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=10, random_state=0)
     >>> members = [LogisticRegression(), GaussianNB(), KNeighborsClassifier(3)]

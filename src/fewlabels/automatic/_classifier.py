@@ -146,7 +146,8 @@ class FewLabelsClassifier(PartialLabelClassifier):
     Examples
     --------
     >>> from fewlabels import FewLabelsClassifier
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> X, y_true = make_moons(300, noise=0.08, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=10, random_state=0)  # -1 = unlabelled
     >>> model = FewLabelsClassifier(random_state=0).fit(X, y)

@@ -72,7 +72,8 @@ class BankModel:
     Examples
     --------
     >>> from fewlabels import FewLabelsClassifier
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> X, y = make_moons(60, random_state=0)
     >>> y = hide_labels(y, per_class=3, random_state=0)
     >>> model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)

@@ -2,11 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from scipy.cluster.hierarchy import cophenet, fcluster, linkage
-from scipy.spatial.distance import cdist
-from sklearn.cluster import AgglomerativeClustering, KMeans
-from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
-
 from fewlabels.cluster._constrained import (
     ConstrainedRelaxation,
     ConstrainedSpectralClustering,
@@ -60,16 +55,12 @@ from fewlabels.cluster._spherical import (
 )
 
 __all__ = [
-    "AgglomerativeClustering",
     "ConstrainedRelaxation",
     "ConstrainedSpectralClustering",
     "HierarchicalLevels",
-    "KMeans",
-    "KNeighborsClassifier",
     "LeaderClustering",
     "MacQueenKMeans",
     "MacQueenResult",
-    "NearestCentroid",
     "NormalizedCut",
     "NormalizedSpectralClustering",
     "NystromRelaxation",
@@ -82,18 +73,14 @@ __all__ = [
     "SphericalKMeans",
     "Split",
     "association",
-    "cdist",
     "combined_similarity",
     "confusion_similarity",
     "constrained_relaxation",
     "constraint_matrix",
     "constraints_from_labels",
-    "cophenet",
     "cut_value",
-    "fcluster",
     "hierarchical_levels",
     "leaders",
-    "linkage",
     "macqueen_kmeans",
     "minimum_normalized_cut",
     "normalized_association",

@@ -269,7 +269,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from fewlabels.cluster import NystromSpectralClustering
-    >>> from fewlabels.datasets import make_moons
+    >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(2000, noise=0.05, random_state=0)[:2]
     >>> model = NystromSpectralClustering(gamma=50.0, random_state=0).fit(X)
     >>> np.bincount(model.labels_)

@@ -356,7 +356,7 @@ class NormalizedSpectralClustering(GraphClusterer):
     --------
     >>> import numpy as np
     >>> from fewlabels.cluster import NormalizedSpectralClustering
-    >>> from fewlabels.datasets import make_moons
+    >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(200, noise=0.05, random_state=0)[:2]
     >>> model = NormalizedSpectralClustering(random_state=0).fit(X)
     >>> np.bincount(model.labels_)

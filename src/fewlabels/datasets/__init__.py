@@ -8,8 +8,6 @@ files that the user provides (none are shipped) or from OpenML, and
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from sklearn.datasets import make_moons
-
 from fewlabels._holes import hide_labels
 from fewlabels.datasets._generators import make_clock, make_gaussian2c, make_gaussian4c
 from fewlabels.datasets._loaders import (
@@ -41,6 +39,5 @@ __all__ = [
     "make_clock",
     "make_gaussian2c",
     "make_gaussian4c",
-    "make_moons",
     "split_labels",
 ]

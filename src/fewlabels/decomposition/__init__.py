@@ -5,9 +5,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from sklearn.decomposition import PCA
-from sklearn.preprocessing import KernelCenterer, Normalizer, StandardScaler
-
 from fewlabels.decomposition._cca import (
     SVDCCA,
     CanonicalPairs,
@@ -66,15 +63,12 @@ __all__ = [  # noqa: RUF022
     "ElasticNetSparsePCA",
     "FisherDiscriminantAnalysis",
     "KernelCCA",
-    "KernelCenterer",
     "LowRankPlusSparse",
     "MinorComponentAnalysis",
     "MinorSubspace",
-    "Normalizer",
     "OjaSubspace",
     "OneLabelTwoView",
     "PAST",
-    "PCA",
     "PenalizedDecomposition",
     "RobustPCA",
     "RowCenterer",
@@ -82,7 +76,6 @@ __all__ = [  # noqa: RUF022
     "Scatter",
     "SparseCCA",
     "SparseLoadings",
-    "StandardScaler",
     "ZCAWhitening",
     "cca_eigen",
     "cca_svd",

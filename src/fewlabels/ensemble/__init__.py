@@ -2,8 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from sklearn.ensemble import AdaBoostClassifier
-
 from fewlabels.ensemble._additive import (
     AdditiveModel,
     GentleAdaBoostClassifier,
@@ -23,7 +21,6 @@ from fewlabels.ensemble._three_stage import (
 from fewlabels.ensemble._voting import RejectVotingClassifier, Vote, majority_vote
 
 __all__ = [
-    "AdaBoostClassifier",
     "AdditiveModel",
     "GentleAdaBoostClassifier",
     "LogitBoostClassifier",

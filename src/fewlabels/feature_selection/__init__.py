@@ -6,13 +6,6 @@ scikit-learn.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from sklearn.feature_selection import (
-    RFE,
-    SelectKBest,
-    SequentialFeatureSelector,
-    r_regression,
-)
-
 from fewlabels.feature_selection._alignment import (
     KernelAlignmentSelector,
     align_features,
@@ -41,16 +34,13 @@ from fewlabels.feature_selection._similarity import (
     regression_error,
 )
 
-__all__ = [  # noqa: RUF022 - in plain order, capitals or not
+__all__ = [
     "ExhaustiveFeatureSelector",
     "FeatureClusters",
     "FeatureSimilaritySelector",
     "FisherLinearClassifier",
     "KernelAlignmentSelector",
     "ProjectedGradientResult",
-    "RFE",
-    "SelectKBest",
-    "SequentialFeatureSelector",
     "WeightedVotingClassifier",
     "align_features",
     "cluster_features",
@@ -59,7 +49,6 @@ __all__ = [  # noqa: RUF022 - in plain order, capitals or not
     "kernel_alignment",
     "mici",
     "pearson_score",
-    "r_regression",
     "regression_error",
     "signal_to_noise",
     "spectral_projected_gradient",

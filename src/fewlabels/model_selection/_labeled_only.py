@@ -52,7 +52,8 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.model_selection import LabeledOnly
     >>> X, y_true = make_moons(200, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=40, random_state=0)

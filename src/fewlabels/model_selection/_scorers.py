@@ -65,7 +65,8 @@ def loo_accuracy_score(
 
     Examples
     --------
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.model_selection import loo_accuracy_score
     >>> from fewlabels.semi_supervised import RLSClassifier
     >>> X, y_true = make_moons(200, noise=0.1, random_state=0)
@@ -112,7 +113,8 @@ def loo_neg_squared_error(
 
     Examples
     --------
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.model_selection import loo_neg_squared_error
     >>> from fewlabels.semi_supervised import RLSClassifier
     >>> X, y_true = make_moons(200, noise=0.1, random_state=0)
@@ -166,7 +168,8 @@ def log_evidence_score(
 
     Examples
     --------
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.model_selection import log_evidence_score
     >>> from fewlabels.semi_supervised import RLSClassifier
     >>> X, y_true = make_moons(200, noise=0.1, random_state=0)

@@ -193,7 +193,8 @@ class LabeledKFold(LabelSplitter):
     In a search, `y` stays as it is:
 
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from fewlabels._holes import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.semi_supervised import RLSClassifier
     >>> X, y_true = make_moons(200, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=20, random_state=0)
@@ -507,7 +508,8 @@ class TrainOnAll(LabelSplitter):
     Examples
     --------
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from fewlabels._holes import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.model_selection import TrainOnAll, loo_neg_squared_error
     >>> from fewlabels.semi_supervised import RLSClassifier
     >>> X, y_true = make_moons(200, noise=0.1, random_state=0)

@@ -15,9 +15,6 @@ and Singer.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.svm import LinearSVC
-
 from fewlabels._linalg import conjugate_gradients
 from fewlabels.optimize._benchmark_functions import (
     BENCHMARK_FUNCTIONS,
@@ -83,14 +80,11 @@ __all__ = [
     "HingeLoss",
     "L1Penalty",
     "L2Penalty",
-    "LinearSVC",
     "LogisticLoss",
-    "LogisticRegression",
     "Loss",
     "OptimizationResult",
     "QuadraticMajorizer",
     "QuadraticProblem",
-    "SGDClassifier",
     "SmoothProblem",
     "SquaredHingeLoss",
     "SquaredLoss",

@@ -53,7 +53,7 @@ class LabelCurveDisplay:
 
     Examples
     --------
-    >>> from fewlabels.datasets import make_moons
+    >>> from sklearn.datasets import make_moons
     >>> from fewlabels.model_selection import learning_curve_labels
     >>> from fewlabels.plotting import LabelCurveDisplay
     >>> from fewlabels.semi_supervised import RLSClassifier
@@ -217,7 +217,7 @@ class ComparisonDisplay:
 
     Examples
     --------
-    >>> from fewlabels.datasets import make_moons
+    >>> from sklearn.datasets import make_moons
     >>> from fewlabels.model_selection import LabelShuffleSplit, compare
     >>> from fewlabels.plotting import ComparisonDisplay
     >>> from fewlabels.semi_supervised import RLSClassifier

@@ -6,9 +6,6 @@ scikit-learn.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from sklearn.cross_decomposition import PLSRegression
-from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
-
 from fewlabels.optimize import basis_pursuit
 from fewlabels.regression._base import PenalizedSolution
 from fewlabels.regression._basis_pursuit import (
@@ -37,17 +34,12 @@ from fewlabels.regression._total import TotalLeastSquares, total_least_squares
 __all__ = [  # noqa: RUF022 - in plain order, capitals or not
     "BerhuRegressor",
     "BridgeRegression",
-    "ElasticNet",
     "GPSR",
     "GarroteSolution",
     "GroupLasso",
-    "Lasso",
-    "LinearRegression",
     "NonNegativeGarrote",
-    "PLSRegression",
     "PenalizedSolution",
     "PrincipalComponentRegression",
-    "Ridge",
     "ScorePair",
     "SparseSolution",
     "TotalLeastSquares",

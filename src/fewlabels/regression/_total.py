@@ -133,7 +133,8 @@ class TotalLeastSquares(LinearRegressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from fewlabels.regression import LinearRegression, TotalLeastSquares
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from fewlabels.regression import TotalLeastSquares
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=1000)
     >>> X = (x + rng.normal(scale=0.5, size=1000))[:, None]  # the feature is measured

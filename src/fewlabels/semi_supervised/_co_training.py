@@ -402,7 +402,8 @@ class DemocraticCoLearningClassifier(_Committee):
 
     Examples
     --------
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.semi_supervised import DemocraticCoLearningClassifier
     >>> X, y_true = make_moons(300, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=30, random_state=0)
@@ -638,7 +639,8 @@ class TriTrainingClassifier(_Committee):
 
     Examples
     --------
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.semi_supervised import TriTrainingClassifier
     >>> X, y_true = make_moons(300, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=30, random_state=0)

@@ -278,7 +278,8 @@ class HarmonicFunctionClassifier(GraphClassifier):
 
     Examples
     --------
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.semi_supervised import HarmonicFunctionClassifier
     >>> X, y_true = make_moons(300, noise=0.05, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=4, random_state=0)

@@ -166,7 +166,8 @@ class LaplacianSVC(LaplacianClassifier):
 
     Examples
     --------
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.semi_supervised import LaplacianSVC
     >>> X, y_true = make_moons(400, noise=0.05, random_state=0)
     >>> y = hide_labels(y_true, per_class=1, random_state=0)  # two labels in all
@@ -366,7 +367,8 @@ class LaplacianRLSClassifier(LaplacianClassifier):
 
     Examples
     --------
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.semi_supervised import LaplacianRLSClassifier
     >>> X, y_true = make_moons(400, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, per_class=2, random_state=0)

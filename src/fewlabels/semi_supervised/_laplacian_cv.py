@@ -151,7 +151,8 @@ class LaplacianRLSClassifierCV(KernelClassifier):
 
     Examples
     --------
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.semi_supervised import LaplacianRLSClassifierCV
     >>> X, y_true = make_moons(300, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, per_class=5, random_state=0)

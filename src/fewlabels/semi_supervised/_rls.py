@@ -310,7 +310,8 @@ class RLSClassifier(KernelClassifier):
 
     Examples
     --------
-    >>> from fewlabels.datasets import hide_labels, make_moons
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
     >>> from fewlabels.semi_supervised import RLSClassifier
     >>> X, y_true = make_moons(200, noise=0.1, random_state=0)
     >>> y = hide_labels(y_true, n_labeled=40, random_state=0)  # -1 = unlabelled

@@ -220,7 +220,7 @@ class LpMKLClassifier(DomainClassifier):
 
     Examples
     --------
-    >>> from fewlabels.datasets import make_moons
+    >>> from sklearn.datasets import make_moons
     >>> from fewlabels.transfer import LpMKLClassifier
     >>> X, y = make_moons(100, noise=0.1, random_state=0)
     >>> model = LpMKLClassifier(["linear", "rbf"], p=1.0, C=10.0).fit(X, y)
