@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import pdist
 from sklearn.gaussian_process.kernels import Matern, WhiteKernel
@@ -100,6 +101,17 @@ def test_sparse_rows(name, rng):
     assert_close(KERNELS[name](thin), K)
     assert_close(KERNELS[name](thin, X), K, scale=np.abs(K).max())
     assert_close(KERNELS[name].diagonal(thin), KERNELS[name].diagonal(X))
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+@pytest.mark.parametrize("name", ["linear", "rbf", "poly"])
+def test_the_same_without_validation(name, as_sparse, rng):
+    """Bit for bit what scikit-learn computes after its checks."""
+    X = rng.normal(size=(40, 3))
+    X = sparse.csr_array(X) if as_sparse else X
+    kernel = Kernel(name, {"gamma": 0.7, "coef0": 1})
+    for Y in (None, X[[5]], X[:9]):
+        assert_array_equal(kernel._between_checked(X, Y), kernel(X, Y))
 
 
 def test_precomputed():

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import sys
 import warnings
 
 import numpy as np
@@ -18,10 +19,12 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
+from sklearn.utils import validation
 
 from fewlabels.datasets import hide_labels
 from fewlabels.exceptions import DisconnectedGraphWarning, IgnoredParameterWarning
 from fewlabels.graphs import similarity_graph
+from fewlabels.kernels import GramOperator
 from fewlabels.semi_supervised import (
     LaplacianRLSClassifier,
     LaplacianRLSClassifierCV,
@@ -260,6 +263,36 @@ class TestSolvers:
             assert warm.n_iter_ < cold.n_iter_
         # Other rows: there is nothing to start from.
         assert model.fit(X[:100], y[:100]).transduction_.shape == (100,)
+
+
+@pytest.mark.parametrize("solver", ["auto", "low_rank", "dense", "pcg"])
+@pytest.mark.parametrize("estimator", [LaplacianSVC, LaplacianRLSClassifier])
+def test_rows_are_validated_once(estimator, solver, monkeypatch):
+    X, y_true = make_moons(200, noise=0.1, random_state=0)
+    y = hide_labels(y_true, n_labeled=20, random_state=0)
+    estimator(solver=solver).fit(X, y)  # whatever is imported on first use
+    checked, built = [], []
+
+    def counted(array, *args, **params):
+        checked.append(array)
+        return original(array, *args, **params)
+
+    def made(gram, *args, **params):
+        built.append(gram)
+        return initialised(gram, *args, **params)
+
+    original, initialised = validation.check_array, GramOperator.__init__
+    for loaded in list(sys.modules.values()):
+        if getattr(loaded, "check_array", None) is original:
+            monkeypatch.setattr(loaded, "check_array", counted)
+    monkeypatch.setattr(GramOperator, "__init__", made)
+    estimator(solver=solver).fit(X, y)
+    ours = [a for a in checked if isinstance(a, np.ndarray) and np.shares_memory(a, X)]
+    assert len(ours) == 1
+    # The others are labels, the centred rows of scikit-learn's search, and matrices of
+    # all pairs of rows: none for every column of the kernel.
+    assert len(checked) <= 10
+    assert len(built) == 1
 
 
 class TestInputs:

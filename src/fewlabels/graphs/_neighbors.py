@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, get_index_dtype, issparse
 from sklearn.base import clone
 from sklearn.metrics import pairwise_distances
-from sklearn.metrics.pairwise import paired_euclidean_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
@@ -60,6 +59,10 @@ def per_edge(
     for batch in gather_batches(rows.size, width):
         values[batch] = function(X[rows[batch]], Y[columns[batch]])
     return values
+
+
+def _edge_lengths(X: Any, Y: Any) -> NDArray[Any]:
+    return row_norms(X - Y)
 
 
 def neighbor_graph(
@@ -164,7 +167,7 @@ class ExactSearch(NeighborSearch):
         if not self._euclidean:
             return distances.astype(self._X.dtype, copy=False)
         queries = self._X if X is None else X
-        return per_edge(paired_euclidean_distances, queries, self._X, rows, columns)
+        return per_edge(_edge_lengths, queries, self._X, rows, columns)
 
     def kneighbors(
         self, n_neighbors: int, X: Any = None
@@ -274,7 +277,7 @@ class ApproximateSearch(NeighborSearch):
     def _lengths(self, queries: NDArray[Any], indices: NDArray[Any]) -> NDArray[Any]:
         """Distances to the rows found; infinite where none was found."""
         lengths = per_edge(
-            paired_euclidean_distances,
+            _edge_lengths,
             queries,
             self._X,
             np.repeat(np.arange(queries.shape[0]), indices.shape[1]),

@@ -198,7 +198,11 @@ def _check_finite(lengths: NDArray[Any]) -> None:
 
 
 @validate_params(
-    {"X": ["array-like", "sparse matrix"], **GRAPH_CONSTRAINTS},
+    {
+        "X": ["array-like", "sparse matrix"],
+        **GRAPH_CONSTRAINTS,
+        "check_input": ["boolean"],
+    },
     prefer_skip_nested_validation=True,
 )
 def similarity_graph(
@@ -215,6 +219,7 @@ def similarity_graph(
     metric_params: dict[str, Any] | None = None,
     neighbors: Any = "exact",
     n_jobs: int | None = None,
+    check_input: bool = True,
 ) -> csr_array:
     r"""Build a weighted graph that joins similar rows.
 
@@ -267,6 +272,8 @@ def similarity_graph(
         How to search, see :func:`nearest_neighbors`.
     n_jobs : int, default=None
         Passed to scikit-learn's search.
+    check_input : bool, default=True
+        Whether to validate `X`; False trusts rows that have been validated before.
 
     Returns
     -------
@@ -312,7 +319,7 @@ def similarity_graph(
            [0. , 0. , 0.5, 0. ]])
     """
     return _build(
-        check_rows(X),
+        check_rows(X) if check_input else X,
         kind=kind,
         n_neighbors=n_neighbors,
         symmetrize=symmetrize,

@@ -17,18 +17,19 @@ from sklearn.metrics.pairwise import (
     PAIRWISE_KERNEL_FUNCTIONS,
     pairwise_kernels,
 )
-from sklearn.utils import check_array
-from sklearn.utils.extmath import row_norms
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params, is_default
+from fewlabels._rows import check_rows
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels._widths import (
+    LOCAL,
+    MEDIAN,
+    distance_quantile,
+    feature_range,
     gamma_from_width,
-    local_width,
-    median_width,
-    range_width,
 )
 
 PRECOMPUTED = "precomputed"
@@ -84,6 +85,33 @@ def _sigmoid_diagonal(
     X: Any, gamma: float | None = None, coef0: float = 1, **unused: Any
 ) -> NDArray[Any]:
     return np.tanh(_affine_norms(X, gamma, coef0))
+
+
+def _products(X: Any, Y: Any) -> NDArray[Any]:
+    return safe_sparse_dot(X, (X if Y is None else Y).T, dense_output=True)
+
+
+def _linear(X: Any, Y: Any, **unused: Any) -> NDArray[Any]:
+    return _products(X, Y)
+
+
+def _rbf(X: Any, Y: Any, gamma: float | None = None, **unused: Any) -> NDArray[Any]:
+    K = -2 * _products(X, Y)
+    K += row_norms(X, squared=True)[:, None]
+    K += row_norms(X if Y is None else Y, squared=True)
+    np.maximum(K, 0, out=K)
+    if Y is None:
+        np.fill_diagonal(K, 0)
+    K *= -(1.0 / X.shape[1] if gamma is None else gamma)
+    return np.exp(K, K)
+
+
+# Kernels between float64 rows that have been validated, step by step as scikit-learn
+# computes them: its functions validate every row again for a single column.
+_BETWEEN_CHECKED: dict[str, Callable[..., NDArray[Any]]] = {
+    "linear": _linear,
+    "rbf": _rbf,
+}
 
 
 # k(x, x) without the rest of the kernel matrix, by scikit-learn's name.
@@ -163,6 +191,14 @@ class Kernel:
         )
         # Some kernels are computed in float64 only.
         return K.astype(X.dtype, copy=False) if X.dtype in FLOATS else K
+
+    def _between_checked(self, X: Any, Y: Any = None) -> NDArray[Any]:
+        """Evaluate the kernel between rows that have been validated."""
+        if isinstance(self.metric, str) and X.dtype == np.float64:
+            between = _BETWEEN_CHECKED.get(self.metric)
+            if between is not None:
+                return between(X, Y, **self.params)
+        return self(X, Y)
 
     def diagonal(self, X: Any) -> NDArray[Any]:
         """Evaluate k(x, x) for every row, without the rest of the matrix.
@@ -272,9 +308,9 @@ def _scale_gamma(X: Any) -> float:
 
 _GAMMA_RULES: dict[str, Callable[[Any], float]] = {
     "scale": _scale_gamma,
-    "median": lambda X: gamma_from_width(median_width(X)),
-    "range": lambda X: gamma_from_width(range_width(X)),
-    "local": lambda X: gamma_from_width(local_width(X)),
+    "median": lambda X: gamma_from_width(distance_quantile(X, MEDIAN)),
+    "range": lambda X: gamma_from_width(feature_range(X)),
+    "local": lambda X: gamma_from_width(distance_quantile(X, LOCAL)),
 }
 
 
@@ -317,6 +353,7 @@ def resolve_kernel(
     *,
     gamma: float | str | None = "scale",
     kernel_params: Mapping[str, Any] | None = None,
+    check_input: bool = True,
 ) -> Kernel:
     r"""Fix the parameters of a kernel, including those that depend on the data.
 
@@ -337,6 +374,8 @@ def resolve_kernel(
     kernel_params : dict, default=None
         Further parameters of the kernel: `degree` (3 unless given) of "poly", `coef0`
         (1 unless given) of "poly" and "sigmoid", or the keywords of a callable.
+    check_input : bool, default=True
+        Whether to validate `X`; False trusts rows that have been validated before.
 
     Returns
     -------
@@ -371,11 +410,11 @@ def resolve_kernel(
         return Kernel(kernel, dict(kernel_params or {}))
     params = _named_params(kernel, gamma, kernel_params)
     if "gamma" in params:
-        params["gamma"] = _gamma_number(X, kernel, gamma)
+        params["gamma"] = _gamma_number(X, kernel, gamma, check_input)
     return Kernel(kernel, params)
 
 
-def _gamma_number(X: Any, kernel: str, gamma: Any) -> float | None:
+def _gamma_number(X: Any, kernel: str, gamma: Any, check_input: bool) -> float | None:
     """Compute a gamma that is given as a rule, and check one that is a number."""
     if isinstance(gamma, str):
         if gamma not in _GAMMA_RULES:
@@ -388,8 +427,7 @@ def _gamma_number(X: Any, kernel: str, gamma: Any) -> float | None:
                 f"gamma={gamma!r} is a width of the 'rbf' kernel; give a number or "
                 f"'scale' for kernel={kernel!r}."
             )
-        X = check_array(X, accept_sparse="csr", dtype=FLOATS)
-        return _GAMMA_RULES[gamma](X)
+        return _GAMMA_RULES[gamma](check_rows(X) if check_input else X)
     if gamma is not None and not 0 <= gamma < np.inf:
         raise ValueError(f"gamma must be a non-negative number, got {gamma}.")
     return gamma

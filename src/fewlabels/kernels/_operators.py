@@ -22,6 +22,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.parallel import Parallel, delayed
 
 from fewlabels._linalg import FLOATS, serial_blas
+from fewlabels._rows import check_rows
 from fewlabels.kernels._functions import Kernel, budget_bytes, resolve_kernel
 
 # Larger tiles leave the cache and are slower, however much memory there is.
@@ -213,6 +214,8 @@ class TiledGram(GramOperator):
         `working_memory` when None. Vectors of length n_samples come on top.
     n_jobs : int, default=None
         Number of threads. None means 1, -1 all cores.
+    check_input : bool, default=True
+        Whether to validate `X`; False trusts rows that have been validated before.
 
     Attributes
     ----------
@@ -245,10 +248,11 @@ class TiledGram(GramOperator):
         kernel_params: dict[str, Any] | None = None,
         memory_budget: float | None = None,
         n_jobs: int | None = None,
+        check_input: bool = True,
     ) -> None:
-        X = check_array(X, accept_sparse="csr", dtype=FLOATS)
+        X = check_rows(X) if check_input else X
         self.kernel: Kernel = resolve_kernel(
-            X, kernel, gamma=gamma, kernel_params=kernel_params
+            X, kernel, gamma=gamma, kernel_params=kernel_params, check_input=False
         )
         if self.kernel.is_precomputed:
             raise ValueError(
@@ -294,7 +298,7 @@ class TiledGram(GramOperator):
     def _tile(self, rows: slice, columns: slice) -> NDArray[Any]:
         # Without a second argument scikit-learn makes the diagonal exact.
         Y = None if rows == columns else self.X[columns]
-        return self.kernel(self.X[rows], Y)
+        return self.kernel._between_checked(self.X[rows], Y)
 
     def diagonal(self) -> NDArray[Any]:
         """Diagonal of K, without the rest.
@@ -323,7 +327,7 @@ class TiledGram(GramOperator):
         if chosen.size == 0:
             return np.empty((self.shape[0], 0), dtype=self.dtype)
         with config_context(assume_finite=True):
-            return self.kernel(self.X, self.X[chosen])
+            return self.kernel._between_checked(self.X, self.X[chosen])
 
     def toarray(self) -> NDArray[Any]:
         """K as a dense array, whatever the memory budget.
@@ -333,7 +337,7 @@ class TiledGram(GramOperator):
         K : ndarray of shape (n_samples, n_samples)
             The matrix.
         """
-        return self.kernel(self.X)
+        return self.kernel._between_checked(self.X)
 
 
 class LowRankGram(GramOperator):
@@ -522,6 +526,7 @@ def gram_operator(
     representation: str = "auto",
     memory_budget: float | None = None,
     n_jobs: int | None = None,
+    check_input: bool = True,
 ) -> GramOperator:
     """Make the Gram operator of a kernel on the rows of X.
 
@@ -544,6 +549,8 @@ def gram_operator(
         MiB for the matrix or the tiles; scikit-learn's `working_memory` when None.
     n_jobs : int, default=None
         Threads of the tiled operator.
+    check_input : bool, default=True
+        Whether to validate `X`; False trusts rows that have been validated before.
 
     Returns
     -------
@@ -565,8 +572,10 @@ def gram_operator(
             f"representation={representation!r} is unknown; use 'auto', 'dense' or "
             "'tiled'."
         )
-    X = check_array(X, accept_sparse="csr", dtype=FLOATS)
-    resolved = resolve_kernel(X, kernel, gamma=gamma, kernel_params=kernel_params)
+    X = check_rows(X) if check_input else X
+    resolved = resolve_kernel(
+        X, kernel, gamma=gamma, kernel_params=kernel_params, check_input=False
+    )
     if resolved.is_precomputed:
         if representation == "tiled":
             raise ValueError(
@@ -579,5 +588,7 @@ def gram_operator(
         fits = dense_bytes <= budget_bytes(memory_budget)
         representation = "dense" if fits else "tiled"
     if representation == "dense":
-        return DenseGram(resolved(X))
-    return TiledGram(X, resolved, memory_budget=memory_budget, n_jobs=n_jobs)
+        return DenseGram(resolved._between_checked(X))
+    return TiledGram(
+        X, resolved, memory_budget=memory_budget, n_jobs=n_jobs, check_input=False
+    )

@@ -12,6 +12,10 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import row_norms
 
 from fewlabels._linalg import FLOATS
+from fewlabels._rows import check_rows
+
+# Shares of all pairs of rows that are closer than a width.
+MEDIAN, LOCAL = 0.5, 0.05
 
 
 def gamma_from_width(width: float) -> float:
@@ -93,7 +97,11 @@ def range_width(X: Any) -> float:
     >>> range_width([[0, 0], [3, 1], [1, 4]])
     5.0
     """
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=FLOATS)
+    return feature_range(check_array(X, accept_sparse=("csr", "csc"), dtype=FLOATS))
+
+
+def feature_range(X: Any) -> float:
+    """Length of the ranges of all features, of validated rows."""
     ranges = X.max(axis=0) - X.min(axis=0)
     width = float(np.linalg.norm(ranges.toarray() if sparse.issparse(X) else ranges))
     return width if width > 0 else 1.0
@@ -123,7 +131,7 @@ def median_width(X: Any, *, max_samples: int = 2000, random_state: Any = 0) -> f
     >>> median_width([[0.0], [1.0], [3.0], [3.0]])
     2.0
     """
-    return _distance_quantile(X, 0.5, max_samples, random_state)
+    return distance_quantile(check_rows(X), MEDIAN, max_samples, random_state)
 
 
 def local_width(X: Any, *, max_samples: int = 2000, random_state: Any = 0) -> float:
@@ -154,13 +162,13 @@ def local_width(X: Any, *, max_samples: int = 2000, random_state: Any = 0) -> fl
     >>> local_width(np.arange(41)[:, None])
     2.0
     """
-    return _distance_quantile(X, 0.05, max_samples, random_state)
+    return distance_quantile(check_rows(X), LOCAL, max_samples, random_state)
 
 
-def _distance_quantile(
-    X: Any, quantile: float, max_samples: int, random_state: Any
+def distance_quantile(
+    X: Any, quantile: float, max_samples: int = 2000, random_state: Any = 0
 ) -> float:
-    X = check_array(X, accept_sparse="csr", dtype=FLOATS)
+    """Quantile of the distances between validated rows that are not copies."""
     if max_samples < 2:
         raise ValueError(f"max_samples must be at least 2, got {max_samples}.")
     n_samples = X.shape[0]

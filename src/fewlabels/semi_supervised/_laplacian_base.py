@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -147,6 +148,7 @@ class LaplacianTask:
     """Everything about a problem except how its kernel matrix is held."""
 
     X: Any
+    kernel: Kernel
     laplacian: LaplacianPower | None
     labeled: NDArray[np.intp]
     targets: NDArray[Any]
@@ -162,6 +164,11 @@ class LaplacianTask:
             self.loss,
             self.fit_intercept,
         )
+
+    @cached_property
+    def precise_problem(self) -> LaplacianProblem:
+        """The problem with a kernel in float64, of which columns are computed."""
+        return self.problem(precise_gram(self.X, self.kernel))
 
 
 class LaplacianEstimator(BaseEstimator):
@@ -258,7 +265,7 @@ class LaplacianEstimator(BaseEstimator):
             return self.solver, "as asked for", None
         rank_tol = options.get("rank_tol", default_of(laplacian_factor, "rank_tol"))
         limit = options.get("n_components") or AUTO_RANK
-        problem = task.problem(precise_gram(task.X, self.kernel_))
+        problem = task.precise_problem
         found = factored(problem.gram, rank_tol=rank_tol, n_components=limit)
         rank = found.pivots.size
         why = (
@@ -291,9 +298,12 @@ class LaplacianEstimator(BaseEstimator):
             self.kernel,
             gamma=usual_gamma(self.kernel, self.gamma),
             kernel_params=self.kernel_params,
+            check_input=False,
         )
         laplacian = self._set_graph(X, labeled, graph)
-        task = LaplacianTask(X, laplacian, labeled, targets, loss, self.fit_intercept)
+        task = LaplacianTask(
+            X, self.kernel_, laplacian, labeled, targets, loss, self.fit_intercept
+        )
         weights = self._weights(X.shape[0], labeled.size)
         self.solver_, self.solver_reason_, factor = self._choose_solver(task, options)
         options = {
@@ -323,7 +333,13 @@ class LaplacianEstimator(BaseEstimator):
     ) -> LaplacianSolution:
         X = dense_rows(task.X) if self.kernel_.is_precomputed else task.X
         budget = options.pop("memory_budget", None)
-        gram = gram_operator(X, self.kernel_, memory_budget=budget, n_jobs=self.n_jobs)
+        gram = gram_operator(
+            X,
+            self.kernel_,
+            memory_budget=budget,
+            n_jobs=self.n_jobs,
+            check_input=False,
+        )
         return laplacian_pcg(
             task.problem(gram),
             *weights,
@@ -349,13 +365,13 @@ class LaplacianEstimator(BaseEstimator):
         }
         if self.solver_ == "low_rank":
             return laplacian_low_rank(
-                task.problem(precise_gram(task.X, self.kernel_)),
+                task.precise_problem,
                 *weights,
                 factor=factor,
                 **{**options, **common},
             )
         X = dense_rows(task.X) if self.kernel_.is_precomputed else task.X
-        gram = gram_operator(X, self.kernel_, representation="dense")
+        gram = gram_operator(X, self.kernel_, representation="dense", check_input=False)
         return laplacian_dense(task.problem(gram), *weights, **common)
 
     def _keep(self, X: Any, solution: LaplacianSolution, n_labeled: int) -> None:

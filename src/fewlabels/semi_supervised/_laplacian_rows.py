@@ -37,7 +37,7 @@ def precise_gram(X: Any, kernel: Kernel) -> GramOperator:
     """Gram operator in float64 that computes columns only on demand."""
     if kernel.is_precomputed:
         return DenseGram(dense_rows(X))
-    return TiledGram(X.astype(np.float64, copy=False), kernel)
+    return TiledGram(X.astype(np.float64, copy=False), kernel, check_input=False)
 
 
 def kernel_distances(K: NDArray[Any]) -> NDArray[Any]:
@@ -56,13 +56,17 @@ def build_graph(
     n_jobs: int | None = None,
     **params: Any,
 ) -> Any:
-    """Neighbour graph of rows, or of the rows behind a kernel matrix."""
+    """Neighbour graph of validated rows, or of those behind a kernel matrix."""
     n = X.shape[0]
     if n == 1:
         return sparse.csr_array((1, 1))
     if precomputed:
         X, params = kernel_distances(dense_rows(X)), {**params, "metric": "precomputed"}
     graph = similarity_graph(
-        X, n_neighbors=min(n_neighbors, n - 1), n_jobs=n_jobs, **params
+        X,
+        n_neighbors=min(n_neighbors, n - 1),
+        n_jobs=n_jobs,
+        check_input=False,
+        **params,
     )
     return graph.astype(np.float64)
