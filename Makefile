@@ -23,6 +23,9 @@ MAKE_VENV = $(PYTHON) -m venv $(VENV)
 INSTALL = $(BIN)/python -m pip install --quiet
 endif
 
+# Workers of the tests, and the processes that they start, share compiled modules.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-slow lint docs links bench peers dist clean
 
 help:
