@@ -313,6 +313,7 @@ def test_leverage_needs_a_psd_kernel(rng):
         ).fit(rng.normal(size=(60, 3)))
 
 
+@pytest.mark.slow
 def test_no_more_than_the_factor_is_held():
     """Peak memory of a process of its own, as the system counts it."""
     code = """
