@@ -43,8 +43,9 @@ from sklearn.svm import SVC
 from tqdm import tqdm
 
 from fewlabels import FewLabelsClassifier, RLSClassifier
-from fewlabels.automatic._bank import BANKS
 from fewlabels.automatic._choice import FINAL_TEMPERATURES
+from fewlabels.automatic._families import FAMILIES
+from fewlabels.automatic._recipe import BANKS
 from fewlabels.automatic._scores import log_losses
 from fewlabels.automatic._sources import RowScaling
 from fewlabels.semi_supervised import (
@@ -431,9 +432,7 @@ def mean_of(lines, value, form):
 
 def drop(path, wanted, sizes, n_splits):
     """Mean error with every family of kernels left out of the bank in turn."""
-    from fewlabels.automatic import _classifier
-
-    families = list(_classifier.IN_WORDS)
+    families = list(FAMILIES)
     header = ["set", "n_labels", "n_splits", "all", *families]
     print(" | ".join(header))
     done = {(line["set"], int(line["n_labels"])) for line in read(path)}
@@ -442,17 +441,17 @@ def drop(path, wanted, sizes, n_splits):
             continue
         X, y, splits = data_of(name, n_labels)
         model, _ = bank_of(name, X.shape[0], "default")
-        everything = model._bank.kernels
+        everything = model._bank.candidates
         cells = []
         for family in (None, *families):
-            model._bank.kernels = [k for k in everything if k.family != family]
+            model._bank.candidates = [k for k in everything if k.family != family]
             errors = []
             for labeled in splits[:n_splits]:
                 model.refit_labels(holes(y, labeled), judge=False)
                 rows = np.setdiff1d(np.arange(y.size), labeled)
                 errors.append(100 * np.mean(model.transduction_[rows] != y[rows]))
             cells.append(f"{np.mean(errors):.1f}")
-        model._bank.kernels = everything
+        model._bank.candidates = everything
         line = [name, str(n_labels), str(min(n_splits, len(splits))), *cells]
         print(" | ".join(line), flush=True)
         fresh = not path.exists()

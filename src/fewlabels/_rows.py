@@ -1,4 +1,4 @@
-"""Rows as estimators take them: checks, distances, views."""
+"""Rows as estimators take them: checks, distances, views, equal rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -7,9 +7,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array
 
 from fewlabels._linalg import FLOATS
+
+# A dense table, as opposed to pixels: up to so many columns, or a standard deviation
+# that is so many times the median one.
+TABLE_COLUMNS = 20
+TABLE_RATIO = 4.0
+_BATCH = 4096
+# Constants of the generator SplitMix64, whose last step spreads every bit.
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def check_rows(X: Any) -> Any:
@@ -66,3 +76,87 @@ def view_columns(
             raise ValueError("views holds an empty selection of columns.")
         columns.append(selected)
     return columns
+
+
+def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    words = (words ^ (words >> np.uint64(30))) * _FACTORS[0]
+    words = (words ^ (words >> np.uint64(27))) * _FACTORS[1]
+    return words ^ (words >> np.uint64(31))
+
+
+def _entries(values: NDArray[Any], columns: NDArray[Any], half: int) -> Any:
+    """Numbers for single entries, whose sum over a row is half of its digest."""
+    salts = _mixed(columns.astype(np.uint64) * _STEP + np.uint64(half + 1))
+    return _mixed(values.astype(np.float64).view(np.uint64) + salts)
+
+
+def row_digests(X: Any) -> NDArray[Any]:
+    """Fingerprints of 16 bytes: equal rows have equal ones.
+
+    Parameters
+    ----------
+    X : {ndarray, csr_matrix} of shape (n_samples, n_features)
+        Rows of real numbers.
+
+    Returns
+    -------
+    digests : ndarray of shape (n_samples,)
+        Of a type that can be compared, sorted and searched.
+    """
+    halves = np.empty((X.shape[0], 2), dtype=np.uint64)
+    if issparse(X):
+        X = csr_array(X, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        for half in range(2):
+            entries = _entries(X.data, X.indices, half)
+            sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries)])
+            halves[:, half] = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    else:
+        columns = np.arange(X.shape[1])
+        for start in range(0, X.shape[0], _BATCH):
+            batch = slice(start, start + _BATCH)
+            values = np.asarray(X[batch]) + 0.0  # no negative zeros
+            for half in range(2):
+                halves[batch, half] = _entries(values, columns, half).sum(axis=1)
+    return halves.view("V16")[:, 0]
+
+
+def equal_rows(X: Any) -> NDArray[np.intp]:
+    """Give every row the number of its distinct row, in the order of their first.
+
+    Parameters
+    ----------
+    X : {ndarray, csr_matrix} of shape (n_samples, n_features)
+        Rows of real numbers.
+
+    Returns
+    -------
+    index : ndarray of shape (n_samples,)
+        Equal rows have the same number.
+    """
+    _, first, index = np.unique(row_digests(X), return_index=True, return_inverse=True)
+    number = np.empty(first.size, dtype=np.intp)
+    number[np.argsort(first)] = np.arange(first.size)
+    return number[index]
+
+
+def has_own_units(deviations: NDArray[Any], n_columns: int) -> bool:
+    """Tell a table from columns of one unit, such as pixels.
+
+    Parameters
+    ----------
+    deviations : ndarray of shape (n_varying,)
+        Standard deviations of the columns that vary.
+    n_columns : int
+        Number of all columns.
+
+    Returns
+    -------
+    table : bool
+        Whether columns should be standardised.
+    """
+    if n_columns <= TABLE_COLUMNS:
+        return True
+    largest = deviations.max(initial=0.0)
+    return bool(largest and largest > TABLE_RATIO * np.median(deviations))

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from fewlabels import FewLabelsClassifier
-from fewlabels.active import ActiveLearner, FewLabelsSampling, ensemble_members, margin
-from fewlabels.automatic._engine import RIDGES
+from fewlabels.active import ActiveLearner, FewLabelsSampling, margin
+from fewlabels.automatic._kernels import RIDGES
 from fewlabels.datasets import hide_labels
 
 
@@ -26,8 +26,8 @@ def fitted():
 
 
 def kernel_matrix(model, name):
-    (kernel,) = (k for k in model._bank.kernels if k.name == name)
-    return kernel.block(model._bank.sources, model._bank.index)
+    (kernel,) = (k for k in model._bank.candidates if k.name == name)
+    return kernel.block(model._bank.index)
 
 
 def heaviest(model):
@@ -40,7 +40,7 @@ def heaviest(model):
 def test_members_are_gaussian_processes(fitted):
     _, _, y, model = fitted
     J, places = np.flatnonzero(y != -1), np.arange(20, 35)
-    members = ensemble_members(model, np.arange(90), places, n_members=3)
+    members = model.members(np.arange(90), places, n_members=3)
     Y = np.where(y[J] == 1, 1.0, -1.0)[:, None]
     for member, (name, ridge) in zip(members, heaviest(model), strict=False):
         K = kernel_matrix(model, name)
@@ -55,7 +55,7 @@ def test_members_are_gaussian_processes(fitted):
 def test_all_members_together_are_the_classifier(fitted):
     """With every kernel at its heaviest ridge, the average is about the ensemble's."""
     X, _, _, model = fitted
-    members = ensemble_members(model, np.arange(90), np.arange(1), n_members=99)
+    members = model.members(np.arange(90), np.arange(1), n_members=99)
     average = sum(m.weight * m.outputs for m in members)[:, 0]
     assert np.corrcoef(average, model.decision_function(X))[0, 1] > 0.99
 
@@ -67,7 +67,7 @@ def test_utilities_are_falls_of_variance(fitted):
     strategy = FewLabelsSampling(n_members=2, focus=1.5, random_state=0)
     rows, utilities = strategy.query(X, y, model=model, n_queries=3)
     w = margin(model.predict_proba(X)) ** 1.5
-    members = ensemble_members(model, np.arange(90), np.arange(1), n_members=2)
+    members = model.members(np.arange(90), np.arange(1), n_members=2)
 
     def variance(known):
         total = 0.0
@@ -92,20 +92,22 @@ def test_kernel_matrices_are_kept(fitted):
     X, _, y, model = fitted
     strategy = FewLabelsSampling(random_state=0)
     first = strategy.query(X, y, model=model, n_queries=3)
-    kept = dict(strategy._matrices)
+    kept = dict(model._bank._matrices)
     again = strategy.query(X, y, model=model, n_queries=3)
-    assert all(strategy._matrices[k] is K for k, K in kept.items())
+    assert kept
+    assert all(model._bank._matrices[k] is K for k, K in kept.items())
     assert_array_equal(first.indices, again.indices)
     # The same members as from what is needed alone.
     places, rows = np.arange(5, 12), np.arange(3, 60)
     for one, two in zip(
-        ensemble_members(model, rows, places, kept=kept),
-        ensemble_members(model, rows, places),
+        model.members(rows, places, max_kept_rows=90),
+        model.members(rows, places),
         strict=True,
     ):
         assert_allclose(one.outputs, two.outputs, rtol=1e-3, atol=1e-3)
         assert_allclose(one.covariance, two.covariance, rtol=1e-3, atol=1e-3)
-    assert not {"_bank", "_matrices"} & set(vars(deepcopy(strategy)))
+    assert "_members" not in vars(deepcopy(strategy))
+    assert not deepcopy(model)._bank._matrices
     other = FewLabelsClassifier(bank="fast", random_state=1).fit(X[:50], y[:50])
     assert strategy.query(X[:50], y[:50], model=other).utilities.size == 50
 
@@ -150,7 +152,7 @@ def test_own_model_and_copies_of_rows():
 def test_rows_without_kernels():
     X, y = np.ones((6, 2)), np.array([0, 1, -1, -1, -1, -1])
     model = FewLabelsClassifier(random_state=0).fit(X, y)
-    assert ensemble_members(model, np.arange(6), np.arange(1)) == []
+    assert model.members(np.arange(6), np.arange(1)) == []
     rows, _ = FewLabelsSampling(random_state=0).query(X, y, model=model, n_queries=2)
     assert np.unique(rows).size == 2
 

@@ -10,13 +10,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from fewlabels.automatic._bank import BANKS, KernelBank
+from fewlabels._rows import row_digests
+from fewlabels.automatic import _recipe
+from fewlabels.automatic._bank import KernelBank
+from fewlabels.automatic._recipe import BANKS
 from fewlabels.automatic._sources import (
     Components,
     GraphVectors,
     RowScaling,
+    Source,
     View,
-    row_digests,
 )
 from fewlabels.graphs import graph_laplacian, nearest_neighbors, similarity_graph
 
@@ -36,11 +39,15 @@ def bank(rows):
 
 
 def kernel_named(bank, name):
-    return next(kernel for kernel in bank.kernels if kernel.name == name)
+    return next(kernel for kernel in bank.candidates if kernel.name == name)
+
+
+def source_of(bank, name):
+    return kernel_named(bank, name)._source
 
 
 def matrix(bank, name):
-    return kernel_named(bank, name).block(bank.sources, np.arange(bank.n_rows))
+    return kernel_named(bank, name).block(np.arange(bank.n_rows))
 
 
 def normalised(K):
@@ -53,15 +60,15 @@ def normalised(K):
 
 class TestEveryKernel:
     def test_there_are_as_many_as_the_recipe_says(self, bank):
-        names = [kernel.name for kernel in bank.kernels]
+        names = [kernel.name for kernel in bank.candidates]
         # 50 whitened components of 30 and one-vector graphs do not exist here.
         assert len(names) == len(set(names))
         assert len(names) == 72 - 1
 
     def test_symmetric_psd_centred_and_scaled(self, bank):
         everything = np.arange(bank.n_rows)
-        for kernel in bank.kernels:
-            K = kernel.block(bank.sources, everything)
+        for kernel in bank.candidates:
+            K = kernel.block(everything)
             assert_allclose(K, K.T, atol=1e-10, err_msg=kernel.name)
             assert np.linalg.eigvalsh(K)[0] > -1e-8, kernel.name
             assert_allclose(K.mean(axis=1), 1, atol=1e-8, err_msg=kernel.name)
@@ -72,9 +79,9 @@ class TestEveryKernel:
         coef = np.array([[1.0, 0.0], [-2.0, 1.0], [0.5, 3.0], [0.0, -1.0]])
         (view,) = bank.training_views()
         everything = np.arange(bank.n_rows)
-        for kernel in bank.kernels:
-            K = kernel.block(bank.sources, everything)
-            outputs = kernel.outputs(bank.sources, chosen, coef)(view)
+        for kernel in bank.candidates:
+            K = kernel.block(everything)
+            outputs = kernel.outputs(chosen, coef)(view)
             assert_allclose(
                 outputs, K[:, chosen] @ coef, atol=1e-8, err_msg=kernel.name
             )
@@ -86,16 +93,16 @@ class TestEveryKernel:
         (view,) = bank.training_views()
         for name in ("linear", "graph 5, heat", "clusters 4", "rbf 0.5 on graph 5, 10"):
             kernel = kernel_named(bank, name)
-            K = kernel.block(bank.sources, chosen)
+            K = kernel.block(chosen)
             coef = np.linalg.solve(K + 0.1 * np.diag(diagonal), Y)
-            dual = kernel.outputs(bank.sources, chosen, coef)(view)
-            primal = kernel.primal_outputs(bank.sources, chosen, Y, 0.1, diagonal)(view)
+            dual = kernel.outputs(chosen, coef)(view)
+            primal = kernel.primal_outputs(chosen, Y, 0.1, diagonal)(view)
             assert_allclose(primal, dual, atol=1e-6, err_msg=name)
 
     def test_batches_do_not_matter(self, bank):
         coef = np.ones((2, 1))
-        for kernel in bank.kernels:
-            function = kernel.outputs(bank.sources, np.array([0, 9]), coef)
+        for kernel in bank.candidates:
+            function = kernel.outputs(np.array([0, 9]), coef)
             parts = [function(view) for view in bank.training_views(50)]
             (view,) = bank.training_views()
             whole = function(view)
@@ -117,22 +124,22 @@ class TestNewRows:
 
         But for the stretch of components, which only new rows need.
         """
-        parts = bank.sources["components"]
+        parts = source_of(bank, "whitened 5")
         monkeypatch.setattr(parts, "_stretch", np.ones_like(parts._stretch))
         coef = np.array([[1.0], [-1.0], [0.5]])
         (old,) = bank.training_views()
         (new,) = bank.new_views(rows)
-        exact = [k for k in bank.kernels if k.family in self.EXACT]
+        exact = [k for k in bank.candidates if k.family in self.EXACT]
         assert len(exact) > 20
         for kernel in exact:
-            function = kernel.outputs(bank.sources, np.array([0, 1, 2]), coef)
+            function = kernel.outputs(np.array([0, 1, 2]), coef)
             assert_allclose(
                 function(new), function(old), atol=1e-7, err_msg=kernel.name
             )
 
     def test_graph_vectors_extend_by_the_eigenvalue_equation(self, bank):
         """S u = (1 - lam) u, read as a rule for one row."""
-        graph = bank.sources["graph 10"]
+        graph = source_of(bank, "graph 10, heat")
         S = np.eye(bank.n_rows) - graph.laplacian.toarray()
         assert_allclose(
             S @ graph.train, graph.train * (1 - graph.eigenvalues), atol=1e-8
@@ -144,9 +151,9 @@ class TestNewRows:
         (old,) = bank.training_views()
         (new,) = bank.new_views(rows + 1e-3 * rng.normal(size=rows.shape))
         # Of 120 rows, 50 vectors reach eigenvalue 1, where u = S u / (1 - lam) fails.
-        smooth = [k for k in bank.kernels if not k.name.endswith("50 vectors")]
+        smooth = [k for k in bank.candidates if not k.name.endswith("50 vectors")]
         for kernel in smooth:
-            function = kernel.outputs(bank.sources, np.array([0, 1, 2]), coef)
+            function = kernel.outputs(np.array([0, 1, 2]), coef)
             a, b = function(old)[:, 0], function(new)[:, 0]
             assert np.corrcoef(a, b)[0, 1] > 0.9, kernel.name
 
@@ -160,8 +167,7 @@ class TestNewRows:
         signal[:5] = [8.0, 6.0, 5.0, 4.0, 3.0]
         X = rng.normal(size=(2000, n_columns)) * np.sqrt(1 + signal**2)
         parts = Components(X[:1000], 30, np.random.RandomState(0))
-        view = View({"components": parts}, rows=X[1000:])
-        shares = view["components"].std(axis=0) / parts.train.std(axis=0)
+        shares = View(rows=X[1000:])[parts].std(axis=0) / parts.train.std(axis=0)
         if n_columns == 20:
             assert parts._stretch.max() < 1.15
         else:
@@ -170,14 +176,33 @@ class TestNewRows:
         if n_columns == 2500:  # and it would not do without
             assert (shares / parts._stretch)[10:].max() < 0.5
 
+    @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+    def test_directions_without_variance_say_nothing(self, form):
+        """Of fewer rows than columns the last direction is a rounding error."""
+        X = np.random.default_rng(0).normal(size=(240, 400))
+        parts = Components(form(X[:120]), 300, np.random.RandomState(0))
+        shares = View(rows=form(X[120:]))[parts].std(axis=0) / parts.train.std(axis=0)
+        assert parts._stretch.min() > 1.2
+        assert 0.7 < shares.mean() < 1.3
+
+    def test_a_column_that_only_rows_held_out_have(self):
+        X = np.random.default_rng(0).normal(size=(120, 3))
+        X[:, 2] = 0
+        held = np.random.RandomState(0).permutation(120)[:24]
+        X[held, 2] = 1.0
+        stretch = Components(X, 3, np.random.RandomState(0))._stretch
+        assert np.isfinite(stretch).all()
+        assert stretch.min() > 1.01
+
     def test_new_rows_have_the_neighbours_they_would_have_had(self, rows):
         """A row is joined to its nearest ones, and to rows that it is nearest to."""
         distances, indices = nearest_neighbors(rows[1:], n_neighbors=15)
-        graph = GraphVectors(distances, indices, 3, 0.8, 20, np.random.RandomState(0))
+        search = Source()
+        search.train = distances, indices
+        graph = GraphVectors(search, 3, 0.8, 20, np.random.RandomState(0))
         to_first = cdist(rows[:1], rows[1:])[0]
         order = np.argsort(to_first)[:15]
-        view = View({"graph": graph}, rows=rows[:1])
-        view._cache["neighbors"] = to_first[order][None], order[None]
+        search.new = lambda view: (to_first[order][None], order[None])
         assert_allclose(graph._bandwidth, 0.8 * distances[:, :3].mean())
         W = similarity_graph(
             rows, n_neighbors=3, symmetrize="mean", bandwidth=graph._bandwidth
@@ -187,7 +212,7 @@ class TestNewRows:
         expected = (w / np.sqrt(w.sum() * graph._degrees)) @ graph.train
         expected /= np.maximum(1 - graph.eigenvalues, 0.2)
         assert np.count_nonzero(w) > 3
-        assert_allclose(view["graph"][0], expected, atol=1e-10)
+        assert_allclose(View(rows=rows[:1])[graph][0], expected, atol=1e-10)
 
     def test_known_rows(self, bank, rows):
         found = bank.known_rows(np.vstack([rows[5:7], rows[:1] + 1e-9]))
@@ -227,8 +252,8 @@ class TestAgainstPlainFormulas:
 
     def test_deformed_kernel_has_the_inverse_it_should(self, bank):
         """K~^-1 = K^-1 + g M, on the Gaussian base, which has full rank."""
-        graph = bank.sources["graph 5"]
-        F = bank.sources["gaussian features"].train
+        graph = source_of(bank, "graph 5, heat")
+        F = source_of(bank, "rbf 0.5 on graph 5, 0.1").train
         K = F @ F.T
         L = graph.laplacian.toarray() / graph.eigenvalues[graph.n_null + 50]
         deformed = np.linalg.inv(np.linalg.inv(K) + 0.1 * L @ L)
@@ -240,15 +265,15 @@ class TestAgainstPlainFormulas:
         """On a line the path is the distance, in units of the mean step."""
         X = np.linspace(0, 1, 80)[:, None]
         bank = KernelBank(SMALL, scale="none", random_state=0).build(X)
-        source = bank.sources["geodesic"]
-        d, _ = nearest_neighbors(bank.sources["components"].train, 5)
+        source = source_of(bank, "geodesic")
+        d, _ = nearest_neighbors(source_of(bank, "whitened 1").train, 5)
         landmarks = np.argmin(source._costs, axis=0)
         expected = cdist(X, X[landmarks]) / (X.std() * d.mean())
         # A path of steps along a line may not overshoot, so it is as long.
         assert_allclose(source._costs, expected, rtol=1e-6)
 
     def test_clusters_count_runs(self, bank):
-        source = bank.sources["clusters 8"]
+        source = source_of(bank, "clusters 8")
         runs = source.train.indices.reshape(120, 5)
         shares = np.mean(runs[:, None, :] == runs[None, :, :], axis=2)
         assert_allclose(matrix(bank, "clusters 8"), normalised(shares), atol=1e-8)
@@ -292,7 +317,7 @@ def test_equal_rows_count_once(rows):
 def test_digests_of_sparse_rows_ignore_how_they_are_stored():
     A = sparse.csr_array(([1.0, 2.0, 0.0], [2, 0, 1], [0, 3]), shape=(1, 4))
     B = sparse.csr_array(np.array([[2.0, 0.0, 1.0, 0.0]]))
-    assert row_digests(A) == row_digests(B)
+    assert_array_equal(row_digests(A), row_digests(B))
 
 
 def test_sparse_and_dense_rows_make_the_same_kernels(rows):
@@ -305,12 +330,10 @@ def test_sparse_and_dense_rows_make_the_same_kernels(rows):
 
 def test_large_sets_are_sampled(monkeypatch, rows):
     """With fewer anchors than rows kernels are still psd and nearly centred."""
-    from fewlabels.automatic import _bank
-
-    monkeypatch.setattr(_bank, "_REFERENCE_ROWS", 80)
+    monkeypatch.setattr(_recipe, "REFERENCE_ROWS", 80)
     settings = replace(SMALL, anchors=60, rank=40, landmarks=20)
     bank = KernelBank(settings, random_state=0).build(rows)
-    for kernel in bank.kernels:
-        K = kernel.block(bank.sources, np.arange(bank.n_rows))
+    for kernel in bank.candidates:
+        K = kernel.block(np.arange(bank.n_rows))
         assert np.linalg.eigvalsh(K)[0] > -1e-8, kernel.name
         assert abs(K.mean() - 1) < 0.2, kernel.name

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest
 
 from fewlabels.automatic import _choice as choice
-from fewlabels.automatic._scores import candidates_of, ridge_inverses
+from fewlabels.automatic._scores import kernel_models
 
 RIDGES = np.array([0.01, 1.0])
 
@@ -29,13 +29,13 @@ def problem(rng, n_labeled, n_classes=2, few=True):
         few=few,
     )
     supervised = np.repeat([True, False, True], 2)
-    pool = choice.Pool(RIDGES, supervised, np.full(6, 1 / 6))
+    groups = np.repeat(np.arange(3), 2)
+    pool = choice.Pool(groups, np.tile(RIDGES, 3), supervised, np.full(6, 1 / 6))
     return kernels, labeled, pool
 
 
 def models_of(kernels, Y, rows):
-    blocks = [ridge_inverses(K[np.ix_(rows, rows)], RIDGES) for K in kernels]
-    return candidates_of(np.concatenate(blocks), Y[rows])
+    return kernel_models([K[np.ix_(rows, rows)] for K in kernels], RIDGES, Y[rows])
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,10 @@ class TestChoose:
     def test_of_equals_the_smoother(self, rng):
         """The smallest ridge is best by a hair, and the largest is taken."""
         _, labeled, _ = problem(rng, 40, few=False)
-        ridges = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
-        pool = choice.Pool(ridges, np.zeros(330, dtype=bool), np.full(330, 1 / 330))
+        ridges = np.tile([1e-3, 1e-2, 0.1, 1.0, 10.0], 66)
+        groups = np.repeat(np.arange(66), 5)
+        nobody = np.zeros(330, dtype=bool)
+        pool = choice.Pool(groups, ridges, nobody, np.full(330, 1 / 330))
         means = np.add.outer(np.arange(66), 1e-6 * np.arange(5)).ravel()
         log = np.broadcast_to(means[:, None, None], (330, 10, 40))
         losses = choice.Losses(log[:, 0], log[:, 0], log, log)

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fewlabels import FewLabelsClassifier
-from fewlabels.automatic import _engine
+from fewlabels.automatic import _engine, _kernels
 from fewlabels.datasets import hide_labels
 
 
@@ -156,7 +156,7 @@ class TestManyLabels:
     def test_more_labels_than_are_scored(self, monkeypatch):
         """The choice is made on a sample, the fit on all labels."""
         monkeypatch.setattr(_engine, "MAX_SCORED", 60)
-        monkeypatch.setattr(_engine, "MAX_SOLVED", 150)
+        monkeypatch.setattr(_kernels, "MAX_SOLVED", 150)
         X, y = make_moons(500, noise=0.2, random_state=0)
         holes = np.where(np.arange(500) < 400, y, -1)
         model = FewLabelsClassifier(random_state=0).fit(X, holes)

@@ -24,8 +24,7 @@ def problem(rng):
     codes = np.arange(n) % 3
     Y = np.where(codes[:, None] == np.arange(3), 1.0, -1.0)
     diagonal = rng.uniform(0.5, 2.0, size=n)
-    inverses = [scores.ridge_inverses(K, RIDGES, diagonal) for K in kernels]
-    models = scores.candidates_of(np.concatenate(inverses), Y)
+    models = scores.kernel_models(kernels, RIDGES, Y, diagonal)
     return kernels, diagonal, codes, Y, models
 
 
@@ -46,7 +45,7 @@ class TestHeldOut:
         blocks = scores.stratified_blocks(
             codes, np.arange(24), n_blocks, np.random.RandomState(0)
         )
-        outputs = scores.held_out(models, Y, blocks)
+        outputs = models.held_out(blocks)
         for index, (K, ridge) in each_candidate(kernels):
             for block in blocks:
                 rest = np.setdiff1d(np.arange(24), block)
@@ -54,8 +53,8 @@ class TestHeldOut:
                 assert_allclose(outputs[index, block], expected, rtol=0, atol=1e-8)
 
     def test_rows_in_no_block(self, problem):
-        _, _, _, Y, models = problem
-        outputs = scores.held_out(models, Y, [np.array([3, 7])])
+        *_, models = problem
+        outputs = models.held_out([np.array([3, 7])])
         assert np.isfinite(outputs[:, [3, 7]]).all()
         assert np.isnan(np.delete(outputs, [3, 7], axis=1)).all()
 
@@ -64,7 +63,7 @@ def test_without_a_block_equals_refitting(problem):
     kernels, diagonal, _, Y, models = problem
     block = np.array([2, 3, 11])
     rest = np.setdiff1d(np.arange(24), block)
-    smaller = scores.without(models, block, Y)
+    smaller = models.without(block)
     inverses = smaller.blocks(np.arange(rest.size)[None])[:, 0]
     diagonals = smaller.diagonal(np.arange(rest.size))
     for index, (K, ridge) in each_candidate(kernels):
@@ -82,7 +81,7 @@ def test_nested_outputs_equal_refitting(problem):
     kernels, diagonal, _, Y, models = problem
     outer, inner = np.array([0, 1, 9]), np.array([4, 5])  # inner: places in the rest
     rest = np.setdiff1d(np.arange(24), outer)
-    nested = scores.held_out(scores.without(models, outer, Y), Y[rest], [inner])
+    nested = models.without(outer).held_out([inner])
     for index, (K, ridge) in each_candidate(kernels):
         train = np.delete(rest, inner)
         expected = refitted(K, ridge, diagonal, Y, train, rest[inner])
@@ -146,8 +145,14 @@ class TestWeights:
         losses = [np.array([[4.0, 4.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])]
         sums = weights.rank_sums(losses, np.ones((1, 2)))
         assert_array_equal(sums, [[3, 0, 1, 2]])
-        w = weights.decayed_weights(sums, 2, decay=0.5)
+        w = weights.decayed_weights(sums, np.array([0, 0, 1, 1]), decay=0.5)
         assert_allclose(w, [0, 2 / 3, 1 / 3, 0])
+
+    def test_candidates_of_unequal_size(self):
+        # The best variants have sums 1, 2 and 0; of equal ones the first counts.
+        sums = np.array([[1.0, 1.0, 4.0, 2.0, 0.0]])
+        w = weights.decayed_weights(sums, np.array([0, 0, 0, 1, 2]), decay=0.5)
+        assert_allclose(w, np.array([2, 0, 0, 1, 4]) / 7)
 
     def test_the_best_temperature_counts(self):
         losses = np.array([[[9.0], [1.0]], [[2.0], [3.0]]])  # candidates, T, rows
@@ -158,12 +163,13 @@ class TestWeights:
         losses = [np.array([[0.0, 1.0], [1.0, 0.0]])]
         draws = np.array([[2.0, 0.0], [0.0, 2.0]])
         assert_array_equal(weights.rank_sums(losses, draws), [[0, 1], [1, 0]])
-        w = weights.decayed_weights(weights.rank_sums(losses, draws), 1, decay=0.5)
+        sums = weights.rank_sums(losses, draws)
+        w = weights.decayed_weights(sums, np.arange(2), decay=0.5)
         assert_allclose(w, [0.5, 0.5])
 
     def test_only_some_kernels_are_kept(self):
         sums = np.arange(10.0)[None]
-        w = weights.decayed_weights(sums, 1, decay=0.9, n_kept=3)
+        w = weights.decayed_weights(sums, np.arange(10), decay=0.9, n_kept=3)
         assert np.count_nonzero(w) == 3
         assert_allclose(w.sum(), 1)
 

@@ -166,7 +166,7 @@ def test_methods_are_compared():
     labelled = label_table(frame, "kind")
     model = labelled.model.classifier
     codes = np.searchsorted(model.classes_, y[labelled.given].astype(str))
-    own, baseline, *candidates = compared_methods(model, codes)
+    own, baseline, *candidates = compared_methods(model)
     assert own.error is model.expected_error_
     assert baseline.name == f"supervised: {model.baseline_.name}"
     assert_allclose(sum(method.weight for method in candidates), 1.0)
@@ -177,7 +177,7 @@ def test_methods_are_compared():
         model.candidates_["weight"][within].argmax()
     ]
     rows = model.labeled_indices_
-    K = model._bank.kernels[0].block(model._bank.sources, model._bank.index[rows])
+    K = model._bank.candidates[0].block(model._bank.index[rows])
     wrong = 0
     for left in range(rows.size):
         rest = np.delete(np.arange(rows.size), left)

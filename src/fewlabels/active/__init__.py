@@ -20,11 +20,7 @@ from fewlabels.active._exploration import (
     SoftmaxExploration,
     ThompsonExploration,
 )
-from fewlabels.active._few_labels import (
-    FewLabelsSampling,
-    Member,
-    ensemble_members,
-)
+from fewlabels.active._few_labels import FewLabelsSampling
 from fewlabels.active._learner import ActiveLearner
 from fewlabels.active._loop import QueryRound
 from fewlabels.active._opposite_pair import OppositePair, find_opposite_pair
@@ -61,7 +57,6 @@ __all__ = [
     "ExpectedGradientLength",
     "FewLabelsSampling",
     "HiddenLayer",
-    "Member",
     "OppositePair",
     "Query",
     "QueryByCommittee",
@@ -76,7 +71,6 @@ __all__ = [
     "elm_start",
     "elm_update",
     "elm_weights",
-    "ensemble_members",
     "entropy",
     "expected_gradient_length",
     "find_opposite_pair",

@@ -2,143 +2,16 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from fewlabels.active._base import Pool, QueryStrategy, fit_model
 from fewlabels.active._utilities import downdated, margin, variance_reduction
 from fewlabels.automatic import FewLabelsClassifier
-from fewlabels.automatic._bank import KernelBank
-from fewlabels.automatic._choice import probabilities
-from fewlabels.automatic._engine import RIDGES
-from fewlabels.automatic._sources import View
-
-# Kernels that weigh less than this share of the heaviest are left out.
-NEGLIGIBLE = 0.01
-
-
-class Member(NamedTuple):
-    """One kernel of the ensemble, given the labels so far.
-
-    Attributes
-    ----------
-    weight : float
-        Its share in the ensemble.
-    ridge : float
-        Variance of the noise of a label: its heaviest ridge.
-    outputs : ndarray of shape (n_rows, n_targets)
-        Its outputs for the rows.
-    covariance : ndarray of shape (n_rows, n_candidates)
-        Covariance of the rows with the candidates, given the labels.
-    """
-
-    weight: float
-    ridge: float
-    outputs: NDArray[np.float64]
-    covariance: NDArray[np.float64]
-
-
-def ensemble_members(
-    model: FewLabelsClassifier,
-    rows: NDArray[np.intp],
-    places: NDArray[np.intp],
-    *,
-    n_members: int = 12,
-    kept: dict[int, NDArray[Any]] | None = None,
-) -> list[Member]:
-    r"""Take the heaviest kernels of a fitted classifier, with their uncertainty.
-
-    Least squares with a kernel K and a ridge is the mean of a Gaussian process, whose
-    covariance given the labels of the rows J is also known,
-
-    .. math:: P = K - K_{\cdot J} (K_{JJ} + \rho D)^{-1} K_{J \cdot} .
-
-    Parameters
-    ----------
-    model : FewLabelsClassifier
-        A fitted classifier.
-    rows : ndarray of int
-        Training rows to look at.
-    places : ndarray of int
-        Which of them are candidates: indices into `rows`.
-    n_members : int, default=12
-        Number of kernels.
-    kept : dict of int to ndarray, default=None
-        Kernel matrices of all distinct rows, by the number of the kernel in the bank.
-        They do not depend on labels. Those that are missing are added. None computes
-        only what is needed, and keeps nothing.
-
-    Returns
-    -------
-    members : list of Member
-        The members, with weights that sum to 1; none if the classifier has no kernels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fewlabels import FewLabelsClassifier
-    >>> from fewlabels.active import ensemble_members
-    >>> from sklearn.datasets import make_moons
-    >>> from fewlabels.datasets import hide_labels
-    >>> X, y_true = make_moons(100, noise=0.1, random_state=0)
-    >>> y = hide_labels(y_true, n_labeled=10, random_state=0)
-    >>> model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
-    >>> members = ensemble_members(model, np.arange(100), np.arange(5))
-    >>> members[0].covariance.shape, round(sum(m.weight for m in members), 6)
-    ((100, 5), 1.0)
-    """
-    bank = model._bank
-    table = model.candidates_["weight"].reshape(-1, RIDGES.size)
-    shares = table.sum(axis=1)
-    if not shares.size or not shares.any():
-        return []
-    order = np.argsort(-shares, kind="stable")[:n_members]
-    order = order[shares[order] > NEGLIGIBLE * shares.max()]
-    labeled = model.labeled_indices_
-    codes = np.searchsorted(model.classes_, model.transduction_[labeled])
-    labelled = model._labeled(codes, bank.index[labeled])
-    J, Z = bank.index[labeled], bank.index[rows]
-    ends = np.concatenate([J, Z[places]])
-    seen, n_targets = np.concatenate([J, Z]), labelled.Y.shape[1]
-    view = View(bank.sources, batch=seen if kept is None else slice(None))
-    members = []
-    for k in order:
-        ridge = float(RIDGES[table[k].argmax()])
-        if kept is None:
-            K = _kernel_columns(bank, k, ends, view)
-        else:
-            if k not in kept:
-                every = np.arange(bank.n_rows)
-                kept[k] = _kernel_columns(bank, k, every, view).astype(np.float32)
-            K = kept[k].take(ends, axis=1).take(seen, axis=0)
-        A = ((K[: J.size, : J.size] + K[: J.size, : J.size].T) / 2).astype(np.float64)
-        A[np.diag_indices_from(A)] += ridge / labelled.importance
-        right = np.hstack([labelled.Y, K[: J.size, J.size :]])
-        # Exact coefficients, then the large product in the precision of the kernel.
-        coefs = linalg.solve(A, right, assume_a="pos").astype(K.dtype)
-        fitted = K[J.size :, : J.size] @ coefs
-        members.append(
-            Member(
-                float(shares[k] / shares[order].sum()),
-                ridge,
-                fitted[:, :n_targets],
-                K[J.size :, J.size :] - fitted[:, n_targets:],
-            )
-        )
-    return members
-
-
-def _kernel_columns(
-    bank: KernelBank, k: int, ends: NDArray[np.intp], view: View
-) -> NDArray[np.float64]:
-    """Kernel of the rows of a view with some distinct rows."""
-    columns = bank.kernels[k].outputs(bank.sources, ends, np.eye(ends.size))(view)
-    return np.asarray(columns, dtype=np.float64)
 
 
 class FewLabelsSampling(QueryStrategy):
@@ -172,8 +45,8 @@ class FewLabelsSampling(QueryStrategy):
         Most rows to compare, a random sample of those that can be asked about.
     max_rows : int, default=1500
         Most rows x in the sum, a random sample. Where there are no more rows than that,
-        kernel matrices are kept for the next query: 4 max_rows^2 bytes for each kernel
-        that was ever among the heaviest.
+        the model keeps kernel matrices for the next query: 4 max_rows^2 bytes for each
+        kernel that was ever among the heaviest.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples and of ties.
 
@@ -239,7 +112,7 @@ class FewLabelsSampling(QueryStrategy):
                 f"FewLabelsSampling looks into a FewLabelsClassifier, got "
                 f"{type(model).__name__}: use UncertaintySampling or another strategy."
             )
-        same_rows = model._bank.index.size == pool.y.size
+        same_rows = model.transduction_.size == pool.y.size
         if not same_rows or not np.array_equal(model.labeled_indices_, pool.labeled):
             raise ValueError(
                 "model was fitted to other rows or labels than X and y: fit it again, "
@@ -259,16 +132,11 @@ class FewLabelsSampling(QueryStrategy):
             others = self._rng.choice(others, min(size, others.size), replace=False)
         rows = np.concatenate([asked, others])
         self._places = np.arange(asked.size)
-        self._groups = model._bank.index[asked]
-        self._members = ensemble_members(
-            model,
-            rows,
-            self._places,
-            n_members=self.n_members,
-            kept=self._matrices_of(model._bank),
+        self._groups = model.distinct_rows_[asked]
+        self._members = model.members(
+            rows, self._places, n_members=self.n_members, max_kept_rows=self.max_rows
         )
-        outputs = model._model.training_outputs[model._bank.index[rows]]
-        P = probabilities(outputs, model.temperature_)
+        P = model.label_distributions_[rows]
         doubt = margin(P) if model.classes_.size > 1 else np.ones(rows.size)
         self._focused = doubt**self.focus
         if not self._focused.any():
@@ -277,19 +145,9 @@ class FewLabelsSampling(QueryStrategy):
         utilities[self._compared] = self._gains([m.covariance for m in self._members])
         return utilities
 
-    def _matrices_of(self, bank: KernelBank) -> dict[int, NDArray[Any]] | None:
-        """Kernel matrices from earlier queries, where all rows are looked at."""
-        if bank.n_rows > self.max_rows:
-            return None
-        if getattr(self, "_bank", None) is not bank:
-            self._bank: KernelBank = bank
-            self._matrices: dict[int, NDArray[Any]] = {}
-        return self._matrices
-
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed again, and is large, is not pickled or copied.
-        large = ("_bank", "_matrices", "_members")
-        return {k: v for k, v in super().__getstate__().items() if k not in large}
+        return {k: v for k, v in super().__getstate__().items() if k != "_members"}
 
     def _gains(self, covariances: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         total = np.zeros(self._places.size)

@@ -14,6 +14,7 @@ from sklearn.utils import check_array, check_random_state
 
 from fewlabels._labels import encode_labels
 from fewlabels._linalg import FLOATS
+from fewlabels._rows import equal_rows
 from fewlabels._sklearn import safe_indexing
 from fewlabels.active._base import (
     MAX_SEED,
@@ -35,7 +36,6 @@ from fewlabels.active._utilities import (
     variance_reduction,
     vote_entropy,
 )
-from fewlabels.automatic._sources import row_digests
 from fewlabels.kernels import resolve_kernel
 
 MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {
@@ -119,7 +119,7 @@ class ClusterCoverage(QueryStrategy):
         n = X.shape[0]
         rng = check_random_state(self.random_state)
         wanted = pool.labeled.size + 10 if self.n_clusters is None else self.n_clusters
-        k = min(wanted, len(set(row_digests(X))))
+        k = min(wanted, equal_rows(X).max() + 1)
         found = KMeans(k, random_state=rng.randint(MAX_SEED)).fit(X).labels_
         k_near = min(TYPICAL_NEIGHBORS, n - 1)
         near = NearestNeighbors(n_neighbors=max(k_near, 1)).fit(X)

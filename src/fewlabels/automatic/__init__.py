@@ -5,6 +5,14 @@
 from fewlabels.automatic._choice import ErrorEstimate
 from fewlabels.automatic._classifier import FewLabelsClassifier
 from fewlabels.automatic._engine import BankModel
+from fewlabels.automatic._members import Contribution, Member
 from fewlabels.automatic._regressor import FewLabelsRegressor
 
-__all__ = ["BankModel", "ErrorEstimate", "FewLabelsClassifier", "FewLabelsRegressor"]
+__all__ = [
+    "BankModel",
+    "Contribution",
+    "ErrorEstimate",
+    "FewLabelsClassifier",
+    "FewLabelsRegressor",
+    "Member",
+]

@@ -1,7 +1,7 @@
 """The choice among candidates, and how good it will be: all on the labelled rows.
 
-Everything here is algebra on l x l matrices and knows neither rows nor kernels, only
-the inverses of :mod:`fewlabels.automatic._scores`.
+Nothing here knows rows or kernels, only outputs for labelled rows that were left out,
+see :class:`fewlabels.automatic._scores.Models`.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -15,13 +15,11 @@ from scipy.special import softmax
 from scipy.stats import beta, chi2, norm
 
 from fewlabels.automatic._scores import (
-    Candidates,
+    Models,
     class_outputs,
-    held_out,
     log_losses,
     squared_losses,
     stratified_blocks,
-    without,
 )
 from fewlabels.automatic._weights import (
     bootstrap_draws,
@@ -116,6 +114,12 @@ class Labeled:
             importance=self.importance[rest],
         )
 
+    def sample(self, size: int, rng: np.random.RandomState) -> "Labeled":
+        """Take about so many of the rows, with all classes in their shares."""
+        n_blocks = -(-self.size // size)
+        sample = stratified_blocks(self.codes, self.groups, n_blocks, rng)[0]
+        return self.without(np.setdiff1d(np.arange(self.size), sample))
+
 
 class Losses(NamedTuple):
     """Losses of all candidates on every row, one held out and many held out."""
@@ -124,6 +128,7 @@ class Losses(NamedTuple):
     many_squared: NDArray[Any]
     single_log: NDArray[Any] | None
     many_log: NDArray[Any] | None
+    single_wrong: NDArray[np.bool_] | None = None
 
     def used(self, labeled: Labeled) -> list[NDArray[Any]]:
         """Those that rank candidates: with many labels and classes, log-loss only."""
@@ -153,44 +158,57 @@ class Choice(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """What is known of candidates beforehand.
+    """What is known of the variants of all candidates beforehand.
 
     Attributes
     ----------
-    ridges : ndarray of shape (n_ridges,)
-        Candidates of one kernel lie together, one per ridge.
-    supervised : ndarray of bool of shape (n_candidates,)
+    groups : ndarray of shape (n_variants,)
+        Number of the candidate of every variant, in order.
+    ridges : ndarray of shape (n_variants,)
+        Their ridges; NaN for candidates that have none.
+    supervised : ndarray of bool of shape (n_variants,)
         Which ones make no use of unlabelled rows.
-    fixed : ndarray of shape (n_candidates,)
+    fixed : ndarray of shape (n_variants,)
         Weights where held-out rows say nothing.
     """
 
+    groups: NDArray[np.intp]
     ridges: NDArray[Any]
     supervised: NDArray[np.bool_]
     fixed: NDArray[Any]
 
     @property
-    def n_ridges(self) -> int:
-        """Ridges per kernel."""
-        return self.ridges.size
+    def decades_below(self) -> NDArray[Any]:
+        """Decades from the ridge of every variant up to the largest one."""
+        decades = np.log10(np.nanmax(self.ridges, initial=0.0) / self.ridges)
+        return np.nan_to_num(decades)
 
     @property
-    def decades_below(self) -> NDArray[Any]:
-        """Decades from the ridge of every candidate up to the largest one."""
-        decades = np.log10(self.ridges.max() / self.ridges)
-        return np.tile(decades, self.supervised.size // self.n_ridges)
+    def smoothest(self) -> int:
+        """The last variant of the first supervised candidate; -1 if there is none."""
+        known = self.groups[self.supervised]
+        return int(np.flatnonzero(self.groups == known[0])[-1]) if known.size else -1
 
-    def of_kernels(self, kernels: NDArray[np.intp]) -> "Pool":
-        """Take the candidates of some kernels."""
-        rows = (kernels[:, None] * self.n_ridges + np.arange(self.n_ridges)).ravel()
+    def shares(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Sum weights over the variants of every candidate."""
+        return np.bincount(self.groups, weights)
+
+    def of(self, chosen: NDArray[np.intp]) -> "Pool":
+        """Take some candidates."""
+        rows = np.isin(self.groups, chosen)
         fixed = self.fixed[rows]
         if not fixed.any():
-            fixed = np.ones(rows.size)
-        return Pool(self.ridges, self.supervised[rows], fixed / fixed.sum())
+            fixed = np.ones(fixed.size)
+        return Pool(
+            np.unique(self.groups[rows], return_inverse=True)[1],
+            self.ridges[rows],
+            self.supervised[rows],
+            fixed / fixed.sum(),
+        )
 
 
 def held_out_losses(
-    models: Candidates, labeled: Labeled, rng: np.random.RandomState
+    models: Models, labeled: Labeled, rng: np.random.RandomState
 ) -> Losses:
     """Losses of every candidate: each row left out, and many rows left out at once.
 
@@ -198,7 +216,7 @@ def held_out_losses(
 
     Parameters
     ----------
-    models : Candidates
+    models : Models
         The models.
     labeled : Labeled
         The rows.
@@ -213,12 +231,12 @@ def held_out_losses(
     Y, codes, groups = labeled.Y, labeled.codes, labeled.groups
     singles = [np.flatnonzero(groups == g) for g in np.unique(groups)]
     repeats, n_blocks = (N_HALVES, 2) if labeled.few else (N_FIFTHS, 5)
-    single = held_out(models, Y, singles)
+    single = models.held_out(singles)
     grid = TEMPERATURES_FEW if labeled.few else TEMPERATURES
     squared, logs = [], []
     for _ in range(repeats):
         blocks = stratified_blocks(codes, groups, n_blocks, rng)
-        many = held_out(models, Y, blocks)
+        many = models.held_out(blocks)
         squared.append(squared_losses(many, Y))
         if not labeled.regression:
             logs.append(log_losses(many, codes, grid))
@@ -228,6 +246,7 @@ def held_out_losses(
         np.mean(squared, axis=0),
         single_log,
         np.mean(logs, axis=0) if logs else None,
+        None if labeled.regression else wrong(single, codes),
     )
 
 
@@ -258,16 +277,14 @@ def choose(
     """
     if losses is None:
         # Without evidence the smoothest supervised candidate is as good as any.
-        known = np.flatnonzero(pool.supervised)
-        baseline = known[pool.n_ridges - 1] if known.size else -1
-        return Choice(pool.fixed, int(baseline), None)
+        return Choice(pool.fixed, pool.smoothest, None)
     used = losses.used(labeled)
     draws = bootstrap_draws(N_DRAWS, labeled.size, rng) * labeled.importance
     decay = 0.7 if labeled.few else 0.75
     sums = rank_sums(used, draws)
     if not labeled.few:
         sums += SMOOTHNESS * len(used) * sums.shape[1] * pool.decades_below
-    weights = decayed_weights(sums, pool.n_ridges, decay)
+    weights = decayed_weights(sums, pool.groups, decay)
     held = None
     if not labeled.few and losses.many_log is not None:
         means = losses.many_log @ labeled.importance
@@ -346,13 +363,13 @@ def outer_blocks(
 
 
 def nested_outputs(
-    models: Candidates, labeled: Labeled, pool: Pool, rng: np.random.RandomState
+    models: Models, labeled: Labeled, pool: Pool, rng: np.random.RandomState
 ) -> Nested:
     """Leave blocks out and repeat scoring, weighting and averaging on the rest.
 
     Parameters
     ----------
-    models : Candidates
+    models : Models
         Models of all labelled rows.
     labeled : Labeled
         The rows.
@@ -372,10 +389,9 @@ def nested_outputs(
         rest = labeled.without(block)
         losses = None
         if rest.says_something:
-            inner = without(models, block, labeled.Y)
-            losses = held_out_losses(inner, rest, rng)
+            losses = held_out_losses(models.without(block), rest, rng)
         choice = choose(losses, rest, pool, rng)
-        answers = held_out(models, labeled.Y, [block])[:, block]
+        answers = models.held_out([block])[:, block]
         outputs[block] = np.tensordot(choice.weights, answers, axes=1)
         if choice.baseline >= 0:
             baseline[block] = answers[choice.baseline]
@@ -558,17 +574,17 @@ def wrong(outputs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.bool_]:
 
     Parameters
     ----------
-    outputs : ndarray of shape (l, n_targets)
+    outputs : ndarray of shape (..., l, n_targets)
         Outputs.
     codes : ndarray of shape (l,)
         True classes.
 
     Returns
     -------
-    wrong : ndarray of bool of shape (l,)
+    wrong : ndarray of bool of shape (..., l)
         Whether each is wrong.
     """
-    return class_outputs(outputs).argmax(axis=1) != codes
+    return class_outputs(outputs).argmax(axis=-1) != codes
 
 
 def expected_error(

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import math
+from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -24,7 +25,8 @@ from fewlabels._labels import (
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels._sklearn import StrOptions, fit_context
-from fewlabels.automatic._bank import BANK_CONSTRAINTS, build_bank
+from fewlabels.automatic._bank import BANK_CONSTRAINTS, KernelBank, build_bank
+from fewlabels.automatic._candidates import Candidate, Outputs
 from fewlabels.automatic._choice import (
     EFFECTIVE,
     FEW,
@@ -38,24 +40,22 @@ from fewlabels.automatic._choice import (
     wrong,
 )
 from fewlabels.automatic._engine import (
+    BankModel,
     Scored,
     candidate_table,
     fit_models,
+    pruned_models,
     score_candidates,
 )
-
-IN_WORDS = {
-    "linear": "a linear function",
-    "rbf": "similarity of rows (Gaussian kernels)",
-    "components": "leading principal components",
-    "clusters": "clusters",
-    "graph vectors": "the neighbour graph",
-    "graph filter": "the neighbour graph",
-    "unit filter": "the neighbour graph",
-    "deformed linear": "functions that are smooth along the neighbour graph",
-    "deformed rbf": "functions that are smooth along the neighbour graph",
-    "geodesic": "paths through the neighbour graph",
-}
+from fewlabels.automatic._families import FAMILIES
+from fewlabels.automatic._members import (
+    Contribution,
+    Member,
+    contributions_of,
+    members_of,
+)
+from fewlabels.automatic._recipe import BankSettings
+from fewlabels.automatic._sources import RowScaling, Source
 
 
 class FewLabelsClassifier(PartialLabelClassifier):
@@ -108,9 +108,12 @@ class FewLabelsClassifier(PartialLabelClassifier):
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or else the predicted one.
     candidates_ : dict of str to ndarray
-        A table with one line per kernel and ridge: "kernel", "family", "ridge",
-        "loo_error", the four scores (lower is better, NaN where held-out rows say
-        nothing) and "weight". ``pandas.DataFrame(model.candidates_)`` shows it.
+        A table with one line per kernel and ridge: "kernel", "family", "ridge", four
+        scores ("loo_squared_error" and "loo_log_loss" with one row left out,
+        "many_squared_error" and "many_log_loss" with many), the error "loo_error" with
+        one row left out, and "weight". Of scores and errors, lower is better; they are
+        NaN where held-out rows say nothing. ``pandas.DataFrame(model.candidates_)``
+        shows it.
     baseline_ : BankModel
         The best supervised candidate, fitted to the same labels; has `predict`.
     expected_error_ : ErrorEstimate
@@ -259,6 +262,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
             rng=rng,
         )
         self.candidates_ = candidate_table(self._bank, scored)
+        self._contributions = contributions_of(self.candidates_, scored.labeled)
         self._keep_answers(labels)
         if judge:
             self._keep_judgement(scored, labels)
@@ -362,6 +366,122 @@ class FewLabelsClassifier(PartialLabelClassifier):
             return np.ones((outputs.shape[0], 1))
         return probabilities(outputs, self.temperature_)
 
+    @property
+    def label_distributions_(self) -> NDArray[Any]:
+        """Probabilities of classes for all training rows."""
+        outputs = self._model.training_outputs[self._bank.index]
+        if self.classes_.size == 1:
+            return np.ones((outputs.shape[0], 1))
+        return probabilities(outputs, self.temperature_)
+
+    @property
+    def distinct_rows_(self) -> NDArray[np.intp]:
+        """Number of the distinct row that every training row is a copy of."""
+        return self._bank.index
+
+    def contributions(self) -> list[Contribution]:
+        """Tell what every family of candidates adds to the answer.
+
+        Returns
+        -------
+        contributions : list of Contribution
+            Families with their share and the error of their heaviest candidate when
+            one labelled row is left out; the heaviest first.
+        """
+        check_is_fitted(self)
+        return self._contributions
+
+    def members(
+        self,
+        rows: NDArray[np.intp],
+        places: NDArray[np.intp],
+        *,
+        n_members: int = 12,
+        max_kept_rows: int = 0,
+    ) -> list[Member]:
+        r"""Take the heaviest kernels, with their uncertainty.
+
+        Least squares with a kernel K and a ridge is the mean of a Gaussian process, of
+        which the covariance after the labels of the rows J is known too,
+
+        .. math:: P = K - K_{\cdot J} (K_{JJ} + \rho D)^{-1} K_{J \cdot} .
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Training rows to look at.
+        places : ndarray of int
+            Which of them may get a label: indices into `rows`.
+        n_members : int, default=12
+            Number of kernels.
+        max_kept_rows : int, default=0
+            Where there are no more distinct training rows than that, kernel matrices
+            are kept for the next call, also after other labels.
+
+        Returns
+        -------
+        members : list of Member
+            Of weights with sum 1; none where the classifier has no kernels.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import make_moons
+        >>> from fewlabels import FewLabelsClassifier
+        >>> from fewlabels.datasets import hide_labels
+        >>> X, y_true = make_moons(100, noise=0.1, random_state=0)
+        >>> y = hide_labels(y_true, n_labeled=10, random_state=0)
+        >>> model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+        >>> members = model.members(np.arange(100), np.arange(5))
+        >>> members[0].covariance.shape, round(sum(m.weight for m in members), 6)
+        ((100, 5), 1.0)
+        """
+        check_is_fitted(self)
+        labeled, index = self.labeled_indices_, self._bank.index
+        codes = np.searchsorted(self.classes_, self.transduction_[labeled])
+        return members_of(
+            self._bank,
+            self.candidates_,
+            self._labeled(codes, index[labeled]),
+            index[rows],
+            np.asarray(places),
+            n_members=n_members,
+            max_kept_rows=max_kept_rows,
+        )
+
+    def pruned(self) -> Self:
+        """Copy the classifier with nothing but what predictions need, for saving.
+
+        Returns
+        -------
+        model : object
+            It predicts the same, but cannot learn other labels.
+        """
+        check_is_fitted(self)
+        lean = copy(self)
+        lean._bank, models = pruned_models(self._model, self.baseline_)
+        lean._model, lean.baseline_ = models
+        lean._contributions = []
+        lean.progress = False  # a callable is no data
+        return lean
+
+    @classmethod
+    def saved_types(cls) -> list[str]:
+        """Name the classes of this package that a pruned classifier is made of.
+
+        Returns
+        -------
+        names : list of str
+            Dotted names, for those who check what a file asks for.
+        """
+        found = {cls, BankModel, BankSettings, ErrorEstimate, KernelBank, RowScaling}
+        open_ends: list[type] = [Source, Candidate, Outputs]
+        while open_ends:
+            found.add(last := open_ends.pop())
+            open_ends += last.__subclasses__()
+        names = (f"{known.__module__}.{known.__qualname__}" for known in found)
+        return sorted(name for name in names if name.startswith("fewlabels."))
+
     def explain(self) -> str:
         """Say in plain words what carried the decision and what it is worth.
 
@@ -376,7 +496,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
             f"{n_labeled} labels of {self.classes_.size} classes, {n - n_labeled} rows "
             "without a label."
         ]
-        if self.classes_.size == 1 or not self._bank.kernels:
+        if self.classes_.size == 1 or not self._bank.candidates:
             return lines[0] + " There is nothing to choose."
         table = self.candidates_
         if np.isnan(table["loo_squared_error"]).all():
@@ -384,7 +504,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
                 "No class has two different labelled rows, so that labels cannot judge "
                 "kernels: a fixed average over graph kernels answers."
             )
-        words = np.array([IN_WORDS[f] for f in table["family"]])
+        words = np.array([FAMILIES[f].words for f in table["family"]])
         shares = {word: table["weight"][words == word].sum() for word in set(words)}
         ranked = sorted(shares.items(), key=lambda pair: -pair[1])
         carried = [f"{word} {100 * share:.0f} %" for word, share in ranked[:4]]

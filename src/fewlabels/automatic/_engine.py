@@ -1,20 +1,21 @@
-"""From labels and a bank to an averaged model: score, weigh, judge, fit."""
+"""From a bank and labels to weights, outputs and an honest error."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Iterable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 from sklearn.utils import check_array
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import decide
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import ProgressLine
-from fewlabels.automatic._bank import SUPERVISED, KernelBank, total_outputs
+from fewlabels.automatic._bank import KernelBank
+from fewlabels.automatic._candidates import Candidate, Outputs, total_outputs
 from fewlabels.automatic._choice import (
     Choice,
     Labeled,
@@ -25,30 +26,18 @@ from fewlabels.automatic._choice import (
     held_out_losses,
     nested_outputs,
 )
-from fewlabels.automatic._kernels import (
-    BankKernel,
-    FeatureKernel,
-    Outputs,
-)
-from fewlabels.automatic._scores import (
-    Candidates,
-    candidates_of,
-    ridge_inverses,
-    stratified_blocks,
-)
+from fewlabels.automatic._families import FAMILIES
+from fewlabels.automatic._kernels import models_of
+from fewlabels.automatic._scores import JoinedModels, Models
 from fewlabels.kernels._functions import budget_bytes
 
-RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
-# Families averaged where held-out rows say nothing, and their ridge.
-FALLBACK = ("graph filter", "geodesic", "deformed rbf")
+# Ridge of the kernels that are averaged where held-out rows say nothing.
 FALLBACK_RIDGE = 0.1
 # More labels than this are sampled for the choice; all of them then fit the model.
 MAX_SCORED = 500
-# With more labels than that, so few kernels carry nearly all of the weight.
-MANY_LABELS_KERNELS = 8
-# Systems with more labels than that are not solved; a sample is.
-MAX_SOLVED = 5000
-# Weights below this share of the largest are not worth a kernel's evaluation.
+# With more labels than that, so few candidates carry nearly all of the weight.
+MANY_LABELS_CANDIDATES = 8
+# Weights below this share of the largest are not worth a candidate's evaluation.
 NEGLIGIBLE = 1e-3
 # Bytes of inverses held while scoring, and while judging the whole procedure.
 CHUNK_BYTES = 2**26
@@ -56,7 +45,7 @@ NESTED_BYTES = 2**26
 
 
 class BankModel:
-    """A sum of kernel expansions on a bank, such as the supervised baseline.
+    """A weighted sum of fitted candidates of a bank, such as the supervised baseline.
 
     It is made by the automatic estimators.
 
@@ -86,14 +75,14 @@ class BankModel:
     def __init__(
         self,
         bank: KernelBank,
-        functions: list[Outputs],
+        fitted: list[tuple[Candidate, Outputs]],
         constant: NDArray[Any],
         classes: NDArray[Any] | None,
         batch: int,
         name: str,
     ) -> None:
         self._bank = bank
-        self._functions = functions
+        self._fitted = fitted
         self._constant = constant
         self._batch = batch
         self.classes_ = classes
@@ -116,8 +105,9 @@ class BankModel:
 
     def _of(self, views: Iterable[Any], n_rows: int) -> NDArray[Any]:
         outputs = np.tile(self._constant, (n_rows, 1))
-        if self._functions:
-            parts = [total_outputs(self._functions, view) for view in views]
+        if self._fitted:
+            functions = [function for _, function in self._fitted]
+            parts = [total_outputs(functions, view) for view in views]
             outputs += np.concatenate(parts)
         return self._unit * outputs + self._shift
 
@@ -162,6 +152,16 @@ class BankModel:
         return f"BankModel({self.name!r})"
 
 
+def pruned_models(*models: BankModel) -> tuple[KernelBank, list[BankModel]]:
+    """Copy models of one bank, with nothing in the bank but what they use."""
+    used = [candidate for model in models for candidate, _ in model._fitted]
+    bank = models[0]._bank.pruned(used)
+    copies = [copy(model) for model in models]
+    for model in copies:
+        model._bank = bank
+    return bank, copies
+
+
 class Scored(NamedTuple):
     """What was found on the labelled rows.
 
@@ -169,18 +169,21 @@ class Scored(NamedTuple):
     ----------
     labeled : Labeled
         The rows that were scored, perhaps a sample of all.
+    pool : Pool
+        The candidates.
     choice : Choice
-        Weights of candidates.
-    coefs : ndarray of shape (n_candidates, l, n_targets)
-        Coefficients of every candidate.
+        Their weights.
+    found : list
+        What scoring found for every candidate that fitting it can use.
     nested : Nested or None
         Outputs of the whole procedure; None where held-out rows say nothing, or where
         it was not judged.
     """
 
     labeled: Labeled
+    pool: Pool
     choice: Choice
-    coefs: NDArray[Any]
+    found: list[Any]
     nested: Nested | None
 
 
@@ -192,12 +195,12 @@ def score_candidates(
     *,
     judge: bool = True,
 ) -> Scored:
-    """Score every kernel at every ridge, weigh them, and judge the whole procedure.
+    """Score every candidate, weigh them, and judge the whole procedure.
 
     Parameters
     ----------
     bank : KernelBank
-        The kernels.
+        The candidates.
     everything : Labeled
         All labelled rows; their groups are numbers of distinct rows.
     rng : RandomState
@@ -210,72 +213,68 @@ def score_candidates(
     Returns
     -------
     scored : Scored
-        Weights, coefficients and nested outputs.
+        Weights and nested outputs.
     """
     labeled = everything
     if everything.size > MAX_SCORED:
-        labeled = _sampled(everything, MAX_SCORED, rng)
-    kernels, n_labeled = bank.kernels, labeled.size
-    pool = _pool_of(kernels)
-    useful = labeled.says_something and len(kernels) > 0
+        labeled = everything.sample(MAX_SCORED, rng)
+    candidates, pool = bank.candidates, pool_of(bank.candidates)
+    useful = labeled.says_something and len(candidates) > 0
     seed = rng.randint(2**31)  # all candidates meet the same blocks
-    bytes_per_kernel = 8 * RIDGES.size * n_labeled**2
-    per_chunk = max(1, CHUNK_BYTES // bytes_per_kernel)
-    keep_all = judge and bytes_per_kernel * len(kernels) <= NESTED_BYTES
+    n_variants = max((c.ridges.size for c in candidates), default=1)
+    size = 8 * n_variants * labeled.size**2  # bytes of the inverses of a kernel
+    per_chunk = max(1, CHUNK_BYTES // size)
+    keep_all = judge and size * len(candidates) <= NESTED_BYTES
     losses: list[Losses] = []
-    coefs = [np.empty((0, n_labeled, labeled.Y.shape[1]))]
-    kept: list[NDArray[Any]] = []
-    for start in range(0, len(kernels), per_chunk):
-        models = _candidates(bank, kernels[start : start + per_chunk], labeled)
-        coefs.append(models.coefs)
+    found: list[Any] = []
+    kept: list[Models] = []
+    for start in range(0, len(candidates), per_chunk):
+        models = models_of(candidates[start : start + per_chunk], labeled)
+        found += models.kept()
         if useful:
             fresh = np.random.RandomState(seed)
             losses.append(held_out_losses(models, labeled, fresh))
         if keep_all:
-            kept.append(models.inverses)
-        line.update(0.7 + 0.1 * start / len(kernels), "scores")
+            kept.append(models)
+        line.update(0.7 + 0.1 * start / len(candidates), "scores")
     choice = choose(_joined(losses) if useful else None, labeled, pool, rng)
     nested = None
     if useful and judge:
         line.update(0.8, "expected error")
-        if keep_all:
-            models = candidates_of(np.concatenate(kept), labeled.Y)
-        else:
-            chosen = _heaviest(choice, NESTED_BYTES // bytes_per_kernel)
-            pool = pool.of_kernels(chosen)
-            models = _candidates(bank, [kernels[k] for k in chosen], labeled)
-        nested = nested_outputs(models, labeled, pool, rng)
+        judged = pool
+        if not keep_all:
+            chosen = _heaviest(choice, pool, NESTED_BYTES // size)
+            judged = pool.of(chosen)
+            kept = [models_of([candidates[k] for k in chosen], labeled)]
+        models = kept[0] if len(kept) == 1 else JoinedModels(kept)
+        nested = nested_outputs(models, labeled, judged, rng)
     line.update(0.95, "outputs")
-    return Scored(labeled, choice, np.concatenate(coefs), nested)
+    return Scored(labeled, pool, choice, found, nested)
 
 
-def _sampled(labeled: Labeled, size: int, rng: np.random.RandomState) -> Labeled:
-    """About so many of the rows, with all classes in their shares."""
-    n_blocks = -(-labeled.size // size)
-    sample = stratified_blocks(labeled.codes, labeled.groups, n_blocks, rng)[0]
-    return labeled.without(np.setdiff1d(np.arange(labeled.size), sample))
+def pool_of(candidates: list[Candidate]) -> Pool:
+    """Collect what is known of candidates beforehand.
 
+    Parameters
+    ----------
+    candidates : list of Candidate
+        The candidates.
 
-def _candidates(
-    bank: KernelBank, kernels: list[BankKernel], labeled: Labeled
-) -> Candidates:
-    inverses = [
-        ridge_inverses(
-            kernel.block(bank.sources, labeled.groups), RIDGES, 1 / labeled.importance
-        )
-        for kernel in kernels
-    ]
-    return candidates_of(np.concatenate(inverses), labeled.Y)
-
-
-def _pool_of(kernels: list[BankKernel]) -> Pool:
-    families = np.array([kernel.family for kernel in kernels], dtype=object)
-    trusted = np.isin(families, FALLBACK)
+    Returns
+    -------
+    pool : Pool
+        One line for every variant of each.
+    """
+    sizes = np.array([c.ridges.size for c in candidates], dtype=np.intp)
+    groups = np.repeat(np.arange(sizes.size), sizes)
+    ridges = np.concatenate([np.empty(0), *(c.ridges for c in candidates)])
+    families = [FAMILIES[c.family] for c in candidates]
+    supervised = np.array([f.supervised for f in families], dtype=bool)[groups]
+    trusted = np.array([f.fallback for f in families], dtype=bool)[groups]
     if not trusted.any():
         trusted[:] = True
-    fixed = np.outer(trusted, RIDGES == FALLBACK_RIDGE).ravel().astype(float)
-    supervised = np.repeat(np.isin(families, SUPERVISED), RIDGES.size)
-    return Pool(RIDGES, supervised, fixed / max(fixed.sum(), 1.0))
+    fixed = (trusted & (np.isnan(ridges) | (ridges == FALLBACK_RIDGE))).astype(float)
+    return Pool(groups, ridges, supervised, fixed / max(fixed.sum(), 1.0))
 
 
 def _joined(parts: list[Losses]) -> Losses:
@@ -286,12 +285,12 @@ def _joined(parts: list[Losses]) -> Losses:
     return Losses(*columns)
 
 
-def _heaviest(choice: Choice, n_kept: int) -> NDArray[np.intp]:
-    """Kernels whose inverses fit into memory: the heaviest, and the baseline."""
-    shares = choice.weights.reshape(-1, RIDGES.size).sum(axis=1)
+def _heaviest(choice: Choice, pool: Pool, n_kept: int) -> NDArray[np.intp]:
+    """Candidates whose inverses fit into memory: the heaviest, and the baseline."""
+    shares = pool.shares(choice.weights)
     chosen = np.argsort(-shares, kind="stable")[: max(2, n_kept)]
     if choice.baseline >= 0:
-        chosen = np.union1d(chosen, choice.baseline // RIDGES.size)
+        chosen = np.union1d(chosen, pool.groups[choice.baseline])
     return np.sort(chosen)
 
 
@@ -309,7 +308,7 @@ def fit_models(
     Parameters
     ----------
     bank : KernelBank
-        The kernels.
+        The candidates.
     everything : Labeled
         All labelled rows.
     scored : Scored
@@ -326,77 +325,49 @@ def fit_models(
     average, baseline : BankModel
         The weighted average, and the supervised candidate.
     """
-    choice = scored.choice
+    choice, pool = scored.choice, scored.pool
     batch = _batch(bank, everything.size, memory_budget)
     nothing = np.zeros(everything.Y.shape[1])
     mean = np.average(everything.Y, axis=0, weights=everything.importance)
 
     def model(weights: NDArray[Any], name: str) -> BankModel:
-        functions = _functions(bank, everything, scored, weights, rng)
-        constant = nothing if functions else mean
-        return BankModel(bank, functions, constant, classes, batch, name)
+        fitted = _fitted(bank, everything, scored, weights, rng)
+        constant = nothing if fitted else mean
+        return BankModel(bank, fitted, constant, classes, batch, name)
 
     only = np.zeros_like(choice.weights)
     name = "the mean of the labels"
     if choice.baseline >= 0:
         only[choice.baseline] = 1.0
-        kernel, ridge = divmod(choice.baseline, RIDGES.size)
-        name = f"{bank.kernels[kernel].name}, ridge {RIDGES[ridge]:g}"
+        name = bank.candidates[pool.groups[choice.baseline]].name
+        if np.isfinite(pool.ridges[choice.baseline]):
+            name += f", ridge {pool.ridges[choice.baseline]:g}"
     return model(choice.weights, "average"), model(only, name)
 
 
-def _functions(
+def _fitted(
     bank: KernelBank,
     everything: Labeled,
     scored: Scored,
     weights: NDArray[Any],
     rng: np.random.RandomState,
-) -> list[Outputs]:
-    """One function for every kernel that has a weight worth its evaluation."""
-    table = weights.reshape(-1, RIDGES.size)
-    shares = table.sum(axis=1)
+) -> list[tuple[Candidate, Outputs]]:
+    """Fit every candidate that has a weight worth its evaluation."""
+    shares = scored.pool.shares(weights)
     if not shares.any():
         return []
     order = np.argsort(-shares, kind="stable")
     many = scored.labeled.size < everything.size
     if many:
-        order = order[:MANY_LABELS_KERNELS]
+        order = order[:MANY_LABELS_CANDIDATES]
     active = order[shares[order] > NEGLIGIBLE * shares.max()]
-    table = table / shares[active].sum()
-    if many:
-        return [_refitted(bank, k, table[k], everything, rng) for k in active]
-    coefs = scored.coefs.reshape(*table.shape, *scored.coefs.shape[1:])
-    return [
-        bank.kernels[k].outputs(
-            bank.sources, everything.groups, np.tensordot(table[k], coefs[k], axes=1)
-        )
-        for k in active
-    ]
-
-
-def _refitted(
-    bank: KernelBank,
-    k: int,
-    weights: NDArray[Any],
-    labeled: Labeled,
-    rng: np.random.RandomState,
-) -> Outputs:
-    """Fit a kernel, at its heaviest ridge, to many labels."""
-    kernel, ridge, share = bank.kernels[k], RIDGES[weights.argmax()], weights.sum()
-    if isinstance(kernel, FeatureKernel) and kernel.n_features < labeled.size:
-        return kernel.primal_outputs(
-            bank.sources,
-            labeled.groups,
-            share * labeled.Y,
-            ridge,
-            1 / labeled.importance,
-        )
-    if labeled.size > MAX_SOLVED:
-        labeled = _sampled(labeled, MAX_SOLVED, rng)
-    A = kernel.block(bank.sources, labeled.groups)
-    A[np.diag_indices_from(A)] += ridge / labeled.importance
-    coef = linalg.solve(A, share * labeled.Y, assume_a="pos", overwrite_a=True)
-    return kernel.outputs(bank.sources, labeled.groups, coef)
+    weights = weights / shares[active].sum()
+    fitted = []
+    for k in active:
+        candidate, own = bank.candidates[k], weights[scored.pool.groups == k]
+        found = None if many else scored.found[k]
+        fitted.append((candidate, candidate.fit(everything, own, found, rng)))
+    return fitted
 
 
 def _batch(bank: KernelBank, n_labeled: int, memory_budget: float | None) -> int:
@@ -407,12 +378,12 @@ def _batch(bank: KernelBank, n_labeled: int, memory_budget: float | None) -> int
 
 
 def candidate_table(bank: KernelBank, scored: Scored) -> dict[str, NDArray[Any]]:
-    """Columns of a table with one line per kernel and ridge.
+    """Columns of a table with one line per candidate and ridge.
 
     Parameters
     ----------
     bank : KernelBank
-        The kernels.
+        The candidates.
     scored : Scored
         See :func:`score_candidates`.
 
@@ -421,19 +392,25 @@ def candidate_table(bank: KernelBank, scored: Scored) -> dict[str, NDArray[Any]]
     table : dict of str to ndarray
         Names, ridges, mean losses and weights.
     """
-    kernels = bank.kernels
-    names = np.array([kernel.name for kernel in kernels], dtype=object)
-    families = np.array([kernel.family for kernel in kernels], dtype=object)
+    groups = scored.pool.groups
+    names = np.array([c.name for c in bank.candidates], dtype=object)
+    families = np.array([c.family for c in bank.candidates], dtype=object)
     table: dict[str, NDArray[Any]] = {
-        "kernel": np.repeat(names, RIDGES.size),
-        "family": np.repeat(families, RIDGES.size),
-        "ridge": np.tile(RIDGES, len(kernels)),
+        "kernel": names[groups],
+        "family": families[groups],
+        "ridge": scored.pool.ridges.copy(),
     }
     losses = scored.choice.losses
     v = scored.labeled.importance / scored.labeled.importance.sum()
     for name, loss in zip(
-        ("loo_squared_error", "many_squared_error", "loo_log_loss", "many_log_loss"),
-        (None,) * 4 if losses is None else losses,
+        (
+            "loo_squared_error",
+            "many_squared_error",
+            "loo_log_loss",
+            "many_log_loss",
+            "loo_error",
+        ),
+        (None,) * 5 if losses is None else losses,
         strict=True,
     ):
         table[name] = np.full(table["ridge"].size, np.nan)

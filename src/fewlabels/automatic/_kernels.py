@@ -7,57 +7,107 @@ grid of ridges then fits all. Nothing of size n x n is ever formed.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
+from fewlabels.automatic._candidates import Candidate, LearnedModels, Outputs
+from fewlabels.automatic._choice import Labeled
+from fewlabels.automatic._scores import JoinedModels, Models, kernel_models
 from fewlabels.automatic._sources import Source, View, squared_distances
 
+RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
+# Systems with more labels than that are not solved; a sample is.
+MAX_SOLVED = 5000
 _BATCH = 4096
 
 
-class Outputs(Protocol):
-    """What a kernel makes of coefficients: a function of rows."""
+class BankKernel(Candidate):
+    """A kernel on the rows of a bank: least squares with each of several ridges."""
 
-    def __call__(self, view: View) -> NDArray[Any]:
-        """Compute outputs for the rows of a view."""
+    ridges = RIDGES
 
+    def prepare(self) -> bool:
+        """Centre and scale; tell whether anything finite is left."""
+        raise NotImplementedError
 
-class BankKernel:
-    """A kernel on the rows of a bank.
-
-    Attributes
-    ----------
-    name : str
-        Unique in the bank.
-    family : str
-        What it is built on: "linear", "rbf", "components", "clusters", "graph
-        vectors", "graph filter", "unit filter", "deformed linear", "deformed rbf" or
-        "geodesic".
-    """
-
-    name: str
-    family: str
-
-    def block(self, sources: dict[str, Source], rows: NDArray[Any]) -> NDArray[Any]:
+    def block(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Normalised kernel matrix of some training rows."""
         raise NotImplementedError
 
-    def outputs(
-        self, sources: dict[str, Source], rows: NDArray[Any], coef: NDArray[Any]
-    ) -> Outputs:
+    def outputs(self, rows: NDArray[Any], coef: NDArray[Any]) -> Outputs:
         """Make the function x -> k(x, rows) @ coef."""
         raise NotImplementedError
+
+    def fit(
+        self,
+        labeled: Labeled,
+        weights: NDArray[Any],
+        found: Any,
+        rng: np.random.RandomState,
+    ) -> Outputs:
+        """Sum coefficients over ridges, or solve for many labels at the heaviest."""
+        if found is not None:
+            return self.outputs(labeled.groups, np.tensordot(weights, found, axes=1))
+        ridge, share = self.ridges[weights.argmax()], weights.sum()
+        return self._solve(labeled, share * labeled.Y, ridge, rng)
+
+    def _solve(
+        self,
+        labeled: Labeled,
+        Y: NDArray[Any],
+        ridge: float,
+        rng: np.random.RandomState,
+    ) -> Outputs:
+        if labeled.size > MAX_SOLVED:
+            labeled = replace(labeled, Y=Y).sample(MAX_SOLVED, rng)
+            Y = labeled.Y
+        A = self.block(labeled.groups)
+        A[np.diag_indices_from(A)] += ridge / labeled.importance
+        coef = linalg.solve(A, Y, assume_a="pos", overwrite_a=True)
+        return self.outputs(labeled.groups, coef)
+
+
+def models_of(candidates: Sequence[Candidate], labeled: Labeled) -> Models:
+    """Models of candidates on labelled rows, those of kernels in closed form.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        Kernels and learners.
+    labeled : Labeled
+        The rows.
+
+    Returns
+    -------
+    models : Models
+        In the order of the candidates.
+    """
+    parts: list[Models] = []
+    for _, same in groupby(candidates, lambda c: isinstance(c, BankKernel)):
+        group: list[Any] = list(same)
+        if isinstance(group[0], BankKernel):
+            blocks = (kernel.block(labeled.groups) for kernel in group)
+            diagonal = 1 / labeled.importance
+            parts.append(kernel_models(blocks, RIDGES, labeled.Y, diagonal))
+        else:
+            parts += [LearnedModels(learner, labeled) for learner in group]
+    return parts[0] if len(parts) == 1 else JoinedModels(parts)
 
 
 def _dense(A: Any) -> NDArray[Any]:
     return A.toarray() if issparse(A) else np.asarray(A)
 
 
-class _LinearOutputs(NamedTuple):
+@dataclass(frozen=True)
+class _LinearOutputs(Outputs):
     kernel: "FeatureKernel"
     weights: NDArray[Any]
     offset: NDArray[Any]
@@ -74,8 +124,8 @@ class FeatureKernel(BankKernel):
     ----------
     name, family : str
         See :class:`BankKernel`.
-    source : str
-        Name of the array.
+    source : Source
+        The array.
     n_columns : int, default=None
         Use only the leading ones.
     scales : ndarray of shape (n_columns,), default=None
@@ -84,18 +134,21 @@ class FeatureKernel(BankKernel):
         Whether features are scaled to length one, for a kernel of unit diagonal.
     transform : ndarray of shape (n_source_columns, n_features), default=None
         Map from columns to features, instead of the three above.
+    moments : ndarray of shape (n_source_columns, n_source_columns), default=None
+        Mean of z z' over the rows z of the source, where there is a transform.
     """
 
     def __init__(
         self,
         name: str,
         family: str,
-        source: str,
+        source: Source,
         *,
         n_columns: int | None = None,
         scales: NDArray[Any] | None = None,
         unit_rows: bool = False,
         transform: NDArray[Any] | None = None,
+        moments: NDArray[Any] | None = None,
     ) -> None:
         self.name = name
         self.family = family
@@ -104,6 +157,7 @@ class FeatureKernel(BankKernel):
         self._scales = scales
         self._unit_rows = unit_rows
         self._transform = transform
+        self._moments = moments
 
     def raw(self, view: View) -> Any:
         """Features before centring; with a transform, what it applies to."""
@@ -119,20 +173,11 @@ class FeatureKernel(BankKernel):
             Z = Z / np.where(norms > 1e-12, norms, 1)[:, None]
         return Z
 
-    def fit(
-        self, sources: dict[str, Source], moments: NDArray[Any] | None = None
-    ) -> bool:
-        """Centre and scale; tell whether anything is left.
-
-        Parameters
-        ----------
-        sources : dict of str to Source
-            The arrays.
-        moments : ndarray, default=None
-            Mean of z z' over the rows z of the source, where there is a transform.
-        """
-        Z = sources[self._source].train
+    def prepare(self) -> bool:
+        """Centre and scale; tell whether anything finite is left."""
+        Z = self._source.train
         n = Z.shape[0]
+        moments, self._moments = self._moments, None  # large, and used once
         if self._transform is not None and moments is not None:
             self._mean = np.asarray(Z.mean(axis=0), dtype=np.float64).ravel()
             T = self._transform
@@ -159,9 +204,9 @@ class FeatureKernel(BankKernel):
             centred = centred @ self._transform
         return centred / self._unit
 
-    def block(self, sources: dict[str, Source], rows: NDArray[Any]) -> NDArray[Any]:
+    def block(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Normalised kernel matrix of some training rows."""
-        Z = sources[self._source].train[rows]
+        Z = self._source.train[rows]
         if issparse(Z):  # which has too many columns to be made dense
             means = Z @ self._mean
             K = _dense(Z @ Z.T).astype(np.float64) - means[:, None] - means
@@ -169,11 +214,9 @@ class FeatureKernel(BankKernel):
         Phi = self._features(Z)
         return Phi @ Phi.T + 1
 
-    def outputs(
-        self, sources: dict[str, Source], rows: NDArray[Any], coef: NDArray[Any]
-    ) -> Outputs:
+    def outputs(self, rows: NDArray[Any], coef: NDArray[Any]) -> Outputs:
         """Make the function x -> k(x, rows) @ coef."""
-        Z = sources[self._source].train[rows]
+        Z = self._source.train[rows]
         total = coef.sum(axis=0)
         if issparse(Z):
             weights = (Z.T @ coef - np.outer(self._mean, total)) / self._unit
@@ -189,17 +232,13 @@ class FeatureKernel(BankKernel):
 
     def primal_outputs(
         self,
-        sources: dict[str, Source],
         rows: NDArray[Any],
         Y: NDArray[Any],
         ridge: float,
         diagonal: NDArray[Any],
     ) -> Outputs:
         """Fit by normal equations of the features, for more rows than features."""
-        Z = sources[self._source].train[rows]
-        n_features = (
-            self._mean.size if self._transform is None else self._transform.shape[1]
-        )
+        Z, n_features = self._source.train[rows], self.n_features
         G = np.zeros((n_features + 1, n_features + 1))
         R = np.zeros((n_features + 1, Y.shape[1]))
         for batch in gen_batches(rows.size, _BATCH):
@@ -212,6 +251,17 @@ class FeatureKernel(BankKernel):
         w = np.linalg.solve(G, R)
         return self._function(w[:-1], w[-1])
 
+    def _solve(
+        self,
+        labeled: Labeled,
+        Y: NDArray[Any],
+        ridge: float,
+        rng: np.random.RandomState,
+    ) -> Outputs:
+        if self.n_features >= labeled.size:
+            return super()._solve(labeled, Y, ridge, rng)
+        return self.primal_outputs(labeled.groups, Y, ridge, 1 / labeled.importance)
+
     @property
     def n_features(self) -> int:
         """Number of features."""
@@ -220,7 +270,8 @@ class FeatureKernel(BankKernel):
         return self._mean.size
 
 
-class _ColumnOutputs(NamedTuple):
+@dataclass(frozen=True)
+class _ColumnOutputs(Outputs):
     kernel: "ColumnKernel"
     ends: Any  # the rows that carry coefficients
     key: int
@@ -247,8 +298,8 @@ class ColumnKernel(BankKernel):
     ----------
     name, family : str
         See :class:`BankKernel`.
-    source : str
-        Name of the array.
+    source : Source
+        The array.
     anchors : ndarray of int
         Rows to centre on.
     n_columns : int, default=None
@@ -261,7 +312,7 @@ class ColumnKernel(BankKernel):
         self,
         name: str,
         family: str,
-        source: str,
+        source: Source,
         anchors: NDArray[Any],
         *,
         n_columns: int | None = None,
@@ -291,9 +342,9 @@ class ColumnKernel(BankKernel):
             d2 = view.distances_to((self._source, self._n_columns, *key), Z, others)
         return np.exp(-self._gamma * d2)
 
-    def fit(self, sources: dict[str, Source]) -> bool:
-        """Centre and scale; tell whether anything is left."""
-        self.anchors = self._cut(sources[self._source].train[self._anchor_rows])
+    def prepare(self) -> bool:
+        """Centre and scale; tell whether anything finite is left."""
+        self.anchors = self._cut(self._source.train[self._anchor_rows])
         K = self.values(self.anchors, self.anchors, None, None)
         self._grand = float(K.mean(dtype=np.float64))
         trace = float(np.mean(K.diagonal(), dtype=np.float64))
@@ -304,19 +355,17 @@ class ColumnKernel(BankKernel):
         values = self.values(Z, self.anchors, None, None)
         return values.mean(axis=1, dtype=np.float64)
 
-    def block(self, sources: dict[str, Source], rows: NDArray[Any]) -> NDArray[Any]:
+    def block(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Normalised kernel matrix of some training rows."""
-        Z = self._cut(sources[self._source].train[rows])
+        Z = self._cut(self._source.train[rows])
         means = self._means(Z)
         K = self.values(Z, Z, None, None).astype(np.float64)
         K = (K + K.T) / 2 - means[:, None] - means + self._grand
         return K / self._unit + 1
 
-    def outputs(
-        self, sources: dict[str, Source], rows: NDArray[Any], coef: NDArray[Any]
-    ) -> Outputs:
+    def outputs(self, rows: NDArray[Any], coef: NDArray[Any]) -> Outputs:
         """Make the function x -> k(x, rows) @ coef."""
-        Z = self._cut(sources[self._source].train[rows])
+        Z = self._cut(self._source.train[rows])
         total = coef.sum(axis=0)
         offset = (self._grand * total - self._means(Z) @ coef) / self._unit + total
         # Distances to the same rows are the same: one key per set of rows.

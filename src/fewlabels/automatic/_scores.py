@@ -8,20 +8,62 @@ and learning from the rest R gives, on B, exactly
     f_B = Y_B - [(A^{-1})_{BB}]^{-1} (A^{-1} Y)_B, \qquad
     (A_{RR})^{-1} = (A^{-1})_{RR} - (A^{-1})_{RB} [(A^{-1})_{BB}]^{-1} (A^{-1})_{BR},
 
-so that a model is never fitted twice, also not in nested cross-validation. All
-functions take stacks of inverses, of shape (n_candidates, l, l).
+so that a kernel is never fitted twice, also not in nested cross-validation.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
 Blocks = Sequence[NDArray[np.intp]]
+
+
+class Models(Protocol):
+    """Candidates on the same labelled rows, which answer for rows left out."""
+
+    def held_out(self, blocks: Blocks) -> NDArray[Any]:
+        """Answer for every row by models that have not seen its block.
+
+        Parameters
+        ----------
+        blocks : sequence of ndarray of int
+            Disjoint blocks of rows. Together they should hold all rows: the output of
+            a row in no block is NaN.
+
+        Returns
+        -------
+        outputs : ndarray of shape (n_variants, l, n_targets)
+            The held-out outputs of all variants of all candidates.
+        """
+
+    def without(self, block: NDArray[np.intp]) -> "Models":
+        """Learn from all rows but one block, once only; the others keep their order."""
+
+    def kept(self) -> list[Any]:
+        """List, for every candidate, what fitting it to these rows has found."""
+
+
+class JoinedModels(NamedTuple):
+    """Several models as one."""
+
+    parts: Sequence[Models]
+
+    def held_out(self, blocks: Blocks) -> NDArray[Any]:
+        """See :meth:`Models.held_out`."""
+        return np.concatenate([part.held_out(blocks) for part in self.parts])
+
+    def without(self, block: NDArray[np.intp]) -> "JoinedModels":
+        """See :meth:`Models.without`."""
+        return JoinedModels([part.without(block) for part in self.parts])
+
+    def kept(self) -> list[Any]:
+        """See :meth:`Models.kept`."""
+        return [found for part in self.parts for found in part.kept()]
 
 
 class Removed(NamedTuple):
@@ -31,7 +73,7 @@ class Removed(NamedTuple):
     right: NDArray[Any]  # candidates, removed, rest
 
 
-class Candidates(NamedTuple):
+class KernelModels(NamedTuple):
     """Models on the same labelled rows, one for every pair of kernel and ridge.
 
     Attributes
@@ -40,6 +82,10 @@ class Candidates(NamedTuple):
         :math:`A^{-1}` of each.
     coefs : ndarray of shape (n_candidates, l, n_targets)
         :math:`A^{-1} Y` of each.
+    Y : ndarray of shape (l, n_targets)
+        Targets.
+    n_ridges : int
+        Models of one kernel, which lie together.
     rows : ndarray of int, default=None
         Where rows have been left out, the others' places in `inverses`; `coefs` has
         these rows only.
@@ -50,6 +96,8 @@ class Candidates(NamedTuple):
 
     inverses: NDArray[Any]
     coefs: NDArray[Any]
+    Y: NDArray[Any]
+    n_ridges: int
     rows: NDArray[np.intp] | None = None
     removed: Removed | None = None
 
@@ -94,6 +142,40 @@ class Candidates(NamedTuple):
             diagonal -= np.einsum("crb,cbr->cr", left, right)
         return diagonal
 
+    def held_out(self, blocks: Blocks) -> NDArray[Any]:
+        """See :meth:`Models.held_out`."""
+        outputs = np.full(self.coefs.shape, np.nan)
+        for stack in _by_size(blocks):
+            coefs = self.coefs[:, stack]  # candidates, blocks, size, targets
+            if stack.shape[1] == 1:
+                rows = stack[:, 0]
+                residuals = coefs / self.diagonal(rows)[:, :, None, None]
+            else:
+                residuals = np.linalg.solve(self.blocks(stack), coefs)
+            outputs[:, stack] = self.Y[stack] - residuals
+        return outputs
+
+    def without(self, block: NDArray[np.intp]) -> "KernelModels":
+        """See :meth:`Models.without`."""
+        rest = np.setdiff1d(np.arange(self.Y.shape[0]), block)
+        left = self.inverses[:, rest[:, None], block]
+        within = self.blocks(block[None])[:, 0]
+        right = np.linalg.solve(within, left.transpose(0, 2, 1))
+        coefs = self.coefs[:, rest] - right.transpose(0, 2, 1) @ self.coefs[:, block]
+        return self._replace(
+            coefs=coefs, Y=self.Y[rest], rows=rest, removed=Removed(left, right)
+        )
+
+    def kept(self) -> list[Any]:
+        """Coefficients of every kernel, of shape (n_ridges, l, n_targets)."""
+        return list(self.coefs.reshape(-1, self.n_ridges, *self.coefs.shape[1:]))
+
+
+def _by_size(blocks: Blocks) -> list[NDArray[np.intp]]:
+    """Blocks of one size each, stacked: systems of one size are solved in one call."""
+    sizes = sorted({len(block) for block in blocks})
+    return [np.stack([b for b in blocks if len(b) == size]) for size in sizes]
+
 
 def ridge_inverses(
     K: NDArray[Any], ridges: NDArray[Any], diagonal: NDArray[Any] | None = None
@@ -120,83 +202,32 @@ def ridge_inverses(
     return np.stack([(U / (np.maximum(e, 0) + ridge)) @ U.T for ridge in ridges])
 
 
-def candidates_of(inverses: NDArray[Any], Y: NDArray[Any]) -> Candidates:
-    """Fit every model to the targets.
+def kernel_models(
+    kernels: Iterable[NDArray[Any]],
+    ridges: NDArray[Any],
+    Y: NDArray[Any],
+    diagonal: NDArray[Any] | None = None,
+) -> KernelModels:
+    """Fit every kernel with every ridge.
 
     Parameters
     ----------
-    inverses : ndarray of shape (n_candidates, l, l)
-        :math:`A^{-1}` of each.
+    kernels : iterable of ndarray of shape (l, l)
+        Kernel matrices of the labelled rows.
+    ridges : ndarray of shape (n_ridges,)
+        Positive regularisations.
     Y : ndarray of shape (l, n_targets)
         Targets.
+    diagonal : ndarray of shape (l,), default=None
+        Positive weights of the ridge; ones when None.
 
     Returns
     -------
-    candidates : Candidates
-        The models.
+    models : KernelModels
+        Those of one kernel lie together.
     """
-    return Candidates(inverses, inverses @ Y)
-
-
-def _by_size(blocks: Blocks) -> list[NDArray[np.intp]]:
-    """Blocks of one size each, stacked: systems of one size are solved in one call."""
-    sizes = sorted({len(block) for block in blocks})
-    return [np.stack([b for b in blocks if len(b) == size]) for size in sizes]
-
-
-def held_out(models: Candidates, Y: NDArray[Any], blocks: Blocks) -> NDArray[Any]:
-    """Compute outputs for rows by models that have not seen the block of the row.
-
-    Parameters
-    ----------
-    models : Candidates
-        The models.
-    Y : ndarray of shape (l, n_targets)
-        Targets.
-    blocks : sequence of ndarray of int
-        Disjoint blocks of rows. Together they should hold all rows: the output of a
-        row in no block is NaN.
-
-    Returns
-    -------
-    outputs : ndarray of shape (n_candidates, l, n_targets)
-        The held-out outputs.
-    """
-    outputs = np.full(models.coefs.shape, np.nan)
-    for stack in _by_size(blocks):
-        coefs = models.coefs[:, stack]  # candidates, blocks, size, targets
-        if stack.shape[1] == 1:
-            rows = stack[:, 0]
-            residuals = coefs / models.diagonal(rows)[:, :, None, None]
-        else:
-            residuals = np.linalg.solve(models.blocks(stack), coefs)
-        outputs[:, stack] = Y[stack] - residuals
-    return outputs
-
-
-def without(models: Candidates, block: NDArray[np.intp], Y: NDArray[Any]) -> Candidates:
-    """Models learned from all rows but one block.
-
-    Parameters
-    ----------
-    models : Candidates
-        Models of all l rows.
-    block : ndarray of int
-        Rows to leave out, once only.
-    Y : ndarray of shape (l, n_targets)
-        Targets of all rows.
-
-    Returns
-    -------
-    models : Candidates
-        Models of the other rows, in their order.
-    """
-    rest = np.setdiff1d(np.arange(Y.shape[0]), block)
-    left = models.inverses[:, rest[:, None], block]
-    within = models.blocks(block[None])[:, 0]
-    right = np.linalg.solve(within, left.transpose(0, 2, 1))
-    coefs = models.coefs[:, rest] - right.transpose(0, 2, 1) @ models.coefs[:, block]
-    return Candidates(models.inverses, coefs, rest, Removed(left, right))
+    inverses = np.concatenate([ridge_inverses(K, ridges, diagonal) for K in kernels])
+    return KernelModels(inverses, inverses @ Y, Y, ridges.size)
 
 
 def class_outputs(outputs: NDArray[Any]) -> NDArray[Any]:

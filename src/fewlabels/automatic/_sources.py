@@ -1,13 +1,13 @@
 """What the kernels of a bank are made of: arrays over rows, found without labels.
 
 Every source holds the array of the training rows and can compute the same for new rows.
-A :class:`View` is a batch of rows, training or new, through which kernels ask for
-arrays; what several of them need is computed once.
+Sources that are made from others hold them. A :class:`View` is a batch of rows,
+training or new, through which kernels ask for arrays; what several need is computed
+once.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from fewlabels._linalg import inverse_square_root
+from fewlabels._rows import has_own_units
 from fewlabels.graphs import (
     auto_bandwidth,
     graph_from_neighbors,
@@ -30,8 +31,6 @@ from fewlabels.graphs import (
 from fewlabels.graphs._neighbors import make_search
 from fewlabels.graphs._weights import WEIGHT_FLOOR
 
-# Bytes of the fingerprint of a row.
-DIGEST_SIZE = 16
 # Up to so many rows everything is computed in double precision.
 DOUBLE_ROWS = 5000
 # Components of a graph whose eigenvectors are computed; rows in further ones, which
@@ -44,34 +43,6 @@ EIGENVECTOR_TOL = 1e-2
 _BATCH = 4096
 # exp(50) is still far from the largest float32.
 MAX_EXPONENT = 50.0
-
-
-def row_digests(X: Any) -> list[bytes]:
-    """Fingerprints of rows: equal rows have equal ones.
-
-    Parameters
-    ----------
-    X : {ndarray, csr_matrix} of shape (n_samples, n_features)
-        Rows.
-
-    Returns
-    -------
-    digests : list of bytes
-        One per row.
-    """
-    if issparse(X):
-        X = csr_array(X, copy=True)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        return [
-            blake2b(
-                X.indices[a:b].astype(np.int64).tobytes() + X.data[a:b].tobytes(),
-                digest_size=DIGEST_SIZE,
-            ).digest()
-            for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
-        ]
-    X = np.ascontiguousarray(X + 0.0)  # no negative zeros
-    return [blake2b(row.tobytes(), digest_size=DIGEST_SIZE).digest() for row in X]
 
 
 class RowScaling:
@@ -88,9 +59,6 @@ class RowScaling:
         there are up to 20 columns or where the standard deviation of one is more than
         four times the median of all.
     """
-
-    TABLE_COLUMNS = 20
-    TABLE_RATIO = 4.0
 
     def __init__(self, scale: str) -> None:
         self.scale = scale
@@ -135,10 +103,7 @@ class RowScaling:
         self.columns_ = np.flatnonzero(deviation > rounding)
         deviation = deviation[self.columns_]
         if self.scale == "auto":
-            table = X.shape[1] <= self.TABLE_COLUMNS or (
-                deviation.size
-                and deviation.max() > self.TABLE_RATIO * np.median(deviation)
-            )
+            table = has_own_units(deviation, X.shape[1])
             self.kind_ = "standard" if table else "none"
         if self.kind_ == "standard":
             self.factor_ = 1 / deviation
@@ -240,13 +205,17 @@ class Components(Source):
 
     def __init__(self, rows: Any, n_components: int, rng: Any) -> None:
         self._mean, variance, basis = self._directions(rows, n_components, rng)
-        floor = 1e-10 if rows.dtype == np.float64 else 1e-6
-        keep = variance > floor * variance.max(initial=0.0)
-        keep[n_components:] = False
-        self._basis = basis[:, keep].astype(rows.dtype)
-        self.deviations = np.sqrt(variance[keep])
+        rank = min(n_components, self._n_varying(rows, variance))
+        self._basis = basis[:, :rank].astype(rows.dtype)
+        self.deviations = np.sqrt(variance[:rank])
         self.train = self._project(rows)
         self._stretch = self._missing(rows, rng).astype(rows.dtype)
+
+    @staticmethod
+    def _n_varying(rows: Any, variance: NDArray[Any]) -> int:
+        """Count the variances, in falling order, that are not rounding errors."""
+        floor = 1e-10 if rows.dtype == np.float64 else 1e-6
+        return int(np.count_nonzero(variance > floor * variance.max(initial=0.0)))
 
     def _directions(
         self, rows: Any, n_components: int, rng: Any
@@ -291,14 +260,15 @@ class Components(Source):
         order = rng.permutation(n)
         held, rest = rows[order[:n_held]], rows[order[n_held:]]
         mean, variance, basis = self._directions(rest, rank, rng)
-        found = min(rank, variance.size)
+        # A direction along which the rest has no variance says nothing.
+        found = min(rank, self._n_varying(rows, variance))
         basis = basis[:, :found].astype(rows.dtype)
         lengths = held @ basis - (mean @ basis).astype(rows.dtype)
         square = np.mean(np.square(lengths), axis=0, dtype=np.float64)
-        shares = square / np.maximum(variance[:found], np.finfo(float).tiny)
+        shares = square / variance[:found]
         # Shares fall along the components, and single ones are uncertain.
         shares = isotonic_regression(shares, increasing=False)
-        stretch[:found] = np.clip(shares**-0.5, 1.0, self.MAX_STRETCH)
+        stretch[:found] = np.clip(shares, self.MAX_STRETCH**-2, 1.0) ** -0.5
         stretch[found:] = stretch[found - 1] if found else 1.0
         return stretch
 
@@ -309,6 +279,59 @@ class Components(Source):
         return self._project(view.rows) * self._stretch
 
 
+class Leading(Source):
+    """The leading components, on which distances mean most."""
+
+    def __init__(self, components: Components, n_columns: int) -> None:
+        self._components = components
+        self.n_columns = n_columns
+
+    @property
+    def train(self) -> NDArray[Any]:
+        return np.ascontiguousarray(self._components.train[:, : self.n_columns])
+
+    def new(self, view: "View") -> NDArray[Any]:
+        return view[self._components][:, : self.n_columns]
+
+
+class Neighbors(Source):
+    """Distances and indices of the nearest training rows, by leading components.
+
+    Parameters
+    ----------
+    leading : Leading
+        Source of the leading components.
+    n_neighbors : int
+        How many to find.
+    method : {"exact", "approximate", "auto"}
+        See :func:`fewlabels.graphs.nearest_neighbors`.
+    n_jobs : int or None
+        Threads.
+    """
+
+    def __init__(
+        self, leading: Leading, n_neighbors: int, method: str, n_jobs: int | None
+    ) -> None:
+        self._leading = leading
+        self._n_neighbors = n_neighbors
+        self._options: dict[str, Any] = {"neighbors": method, "n_jobs": n_jobs}
+        self._search: Any = None
+        self.train = self._index().kneighbors(n_neighbors)
+
+    def _index(self) -> Any:
+        if self._search is None:
+            self._search = make_search(self._leading.train, **self._options)
+        return self._search
+
+    def new(self, view: "View") -> tuple[NDArray[Any], NDArray[Any]]:
+        return self._index().kneighbors(self._n_neighbors, view[self._leading])
+
+    def __getstate__(self) -> dict[str, Any]:
+        # An approximate index cannot be pickled, and is quickly made again; neighbours
+        # of training rows were for those who built the graphs.
+        return {**self.__dict__, "_search": None, "train": None}
+
+
 class Clusters(Source):
     """One-hot rows of many runs of k-means on the leading components.
 
@@ -316,8 +339,8 @@ class Clusters(Source):
 
     Parameters
     ----------
-    components : ndarray of shape (n_rows, n_components)
-        Leading components.
+    leading : Leading
+        Source of the leading components.
     k : int
         Clusters per run.
     n_runs : int
@@ -329,9 +352,11 @@ class Clusters(Source):
     """
 
     def __init__(
-        self, components: NDArray[Any], k: int, n_runs: int, n_rows: int, rng: Any
+        self, leading: "Leading", k: int, n_runs: int, n_rows: int, rng: Any
     ) -> None:
+        self._leading = leading
         self._k = k
+        components = leading.train
         centres = []
         for _ in range(n_runs):
             sample = components
@@ -357,7 +382,7 @@ class Clusters(Source):
         return csr_array((data, columns.ravel(), indptr), shape=(n, n_runs * self._k))
 
     def new(self, view: "View") -> csr_array:
-        return self._one_hot(view.leading)
+        return self._one_hot(view[self._leading])
 
 
 class GraphVectors(Source):
@@ -372,7 +397,7 @@ class GraphVectors(Source):
 
     Parameters
     ----------
-    distances, indices : ndarray of shape (n_rows, k)
+    neighbors : Neighbors
         The neighbour search.
     k : int
         Neighbours to use.
@@ -385,14 +410,10 @@ class GraphVectors(Source):
     """
 
     def __init__(
-        self,
-        distances: NDArray[Any],
-        indices: NDArray[Any],
-        k: int,
-        width: float,
-        n_vectors: int,
-        rng: Any,
+        self, neighbors: Source, k: int, width: float, n_vectors: int, rng: Any
     ) -> None:
+        self._neighbors = neighbors
+        distances, indices = neighbors.train
         n = distances.shape[0]
         self.n_neighbors = k
         self._bandwidth = width * auto_bandwidth(distances[:, :k])
@@ -429,7 +450,7 @@ class GraphVectors(Source):
         return self.eigenvalues / (unit if unit > 1e-9 else 1.0)
 
     def new(self, view: "View") -> NDArray[Any]:
-        d, near = view.neighbors
+        d, near = view[self._neighbors]
         w = np.maximum(np.exp(-(d**2) / (2 * self._bandwidth**2)), WEIGHT_FLOOR)
         # Half a weight for every end that counts the other among its neighbours.
         halves = 0.5 * (d <= self._reach[near]).astype(w.dtype)
@@ -485,10 +506,12 @@ class LinearFeatures(Source):
     """
 
     def __init__(self, components: Source) -> None:
+        self._components = components
         self.train, self._mean, self._unit = _normalised(components.train)
 
     def new(self, view: "View") -> NDArray[Any]:
-        return _with_constant((view["components"] - self._mean) / self._unit)
+        Z = view[self._components]
+        return _with_constant((Z - self._mean) / self._unit)
 
 
 class Geodesics(Source):
@@ -496,8 +519,10 @@ class Geodesics(Source):
 
     Parameters
     ----------
-    distances, indices : ndarray of shape (n_rows, k)
-        The neighbour search, cut to the neighbours of the graph.
+    neighbors : Neighbors
+        The neighbour search.
+    k : int
+        Neighbours to use.
     landmarks : ndarray of int
         Rows from which paths start.
     sharpness : float
@@ -507,15 +532,14 @@ class Geodesics(Source):
     """
 
     def __init__(
-        self,
-        distances: NDArray[Any],
-        indices: NDArray[Any],
-        landmarks: NDArray[Any],
-        sharpness: float,
+        self, neighbors: Source, k: int, landmarks: NDArray[Any], sharpness: float
     ) -> None:
+        self._neighbors = neighbors
+        self._k = k
         self._sharpness = sharpness
+        distances, indices = (part[:, :k] for part in neighbors.train)
         self._unit = auto_bandwidth(distances)
-        n, self._k = distances.shape
+        n = distances.shape[0]
         indptr = np.arange(n + 1) * self._k
         steps = csr_array(
             (self._steps(distances).ravel(), indices.ravel(), indptr), shape=(n, n)
@@ -544,7 +568,7 @@ class Geodesics(Source):
         return np.exp(-self._gamma * self._lengths(costs) ** 2)
 
     def new(self, view: "View") -> NDArray[Any]:
-        distances, indices = view.neighbors
+        distances, indices = view[self._neighbors]
         steps = self._steps(distances[:, : self._k])
         costs = self._costs[indices[:, 0]] + steps[:, :1]
         for j in range(1, self._k):
@@ -600,88 +624,30 @@ def _normalised(
 
 
 class View:
-    """Some rows of a bank, seen through its arrays.
+    """Some rows of a bank, seen through its sources.
 
     Parameters
     ----------
-    sources : dict of str to Source
-        The arrays.
     batch : slice or ndarray of int, default=None
         Training rows to look at.
     rows : {ndarray, csr_array}, default=None
         Or new rows, scaled.
-    search : NeighborSearch, default=None
-        Index of the training rows' leading components, for new rows.
-    n_neighbors : int, default=0
-        How many neighbours of new rows to find.
-    n_leading : int, default=0
-        How many components are leading ones.
     """
 
-    def __init__(
-        self,
-        sources: dict[str, Source],
-        *,
-        batch: Any = None,
-        rows: Any = None,
-        search: Any = None,
-        n_neighbors: int = 0,
-        n_leading: int = 0,
-    ) -> None:
-        self._sources = sources
+    def __init__(self, *, batch: Any = None, rows: Any = None) -> None:
         self._batch = batch
         self.rows = rows
-        self._search = search
-        self._n_neighbors = n_neighbors
-        self._n_leading = n_leading
         self._cache: dict[Any, Any] = {}
 
-    def __getitem__(self, name: str) -> Any:
-        source = self._sources[name]
+    def __getitem__(self, source: Source) -> Any:
         if self.rows is None:
             return source.train[self._batch]
-        if name not in self._cache:
-            self._cache[name] = source.new(self)
-        return self._cache[name]
-
-    @property
-    def leading(self) -> NDArray[Any]:
-        """Leading components."""
-        return self["components"][:, : self._n_leading]
-
-    @property
-    def neighbors(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Distances and indices of the nearest training rows."""
-        if "neighbors" not in self._cache:
-            self._cache["neighbors"] = self._search.kneighbors(
-                self._n_neighbors, self.leading
-            )
-        return self._cache["neighbors"]
+        if source not in self._cache:
+            self._cache[source] = source.new(self)
+        return self._cache[source]
 
     def distances_to(self, key: Any, rows: Any, others: Any) -> NDArray[Any]:
         """Squared distances, computed once per key."""
         if key not in self._cache:
             self._cache[key] = squared_distances(rows, others)
         return self._cache[key]
-
-
-def leading_search(components: NDArray[Any], neighbors: str, n_jobs: Any) -> Any:
-    """Index of the leading components for neighbour search.
-
-    Parameters
-    ----------
-    components : ndarray of shape (n_rows, n_leading)
-        Leading components.
-    neighbors : {"exact", "approximate", "auto"}
-        See :func:`fewlabels.graphs.nearest_neighbors`.
-    n_jobs : int or None
-        Threads.
-
-    Returns
-    -------
-    search : NeighborSearch
-        The index.
-    """
-    return make_search(
-        np.ascontiguousarray(components), neighbors=neighbors, n_jobs=n_jobs
-    )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# How many kernels share the weight in one draw of the bootstrap.
+# How many candidates share the weight in one draw of the bootstrap.
 N_KEPT = 30
 
 
@@ -46,34 +46,37 @@ def rank_sums(losses: list[NDArray[Any]], draws: NDArray[Any]) -> NDArray[Any]:
 
 
 def decayed_weights(
-    sums: NDArray[Any], n_ridges: int, decay: float, n_kept: int = N_KEPT
+    sums: NDArray[Any], groups: NDArray[np.intp], decay: float, n_kept: int = N_KEPT
 ) -> NDArray[Any]:
-    """Weights that decay with the rank of a kernel at its best ridge.
+    """Weights that decay with the rank of a candidate at its best variant.
 
     Parameters
     ----------
-    sums : ndarray of shape (n_draws, n_kernels * n_ridges)
-        Rank sums, see :func:`rank_sums`; candidates of one kernel lie together.
-    n_ridges : int
-        Ridges per kernel.
+    sums : ndarray of shape (n_draws, n_variants)
+        Rank sums, see :func:`rank_sums`.
+    groups : ndarray of shape (n_variants,)
+        Number of the candidate of every variant, 0, 1, ... without a gap, in order.
     decay : float
-        A kernel of rank k weighs ``decay ** k``.
+        A candidate of rank k weighs ``decay ** k``.
     n_kept : int, default=30
-        Kernels of higher rank weigh nothing.
+        Candidates of higher rank weigh nothing.
 
     Returns
     -------
-    weights : ndarray of shape (n_kernels * n_ridges,)
+    weights : ndarray of shape (n_variants,)
         Mean weights over the draws, of sum 1.
     """
-    table = sums.reshape(sums.shape[0], -1, n_ridges)
-    best = table.argmin(axis=2)[:, :, None]
-    ranks = _ranks(np.take_along_axis(table, best, axis=2)[:, :, 0])
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    least = np.minimum.reduceat(sums, starts, axis=1)
+    # The first variant of a candidate that is as good as its best one.
+    places = np.where(sums == least[:, groups], np.arange(groups.size), groups.size)
+    best = np.minimum.reduceat(places, starts, axis=1)
+    ranks = _ranks(least)
     weights = np.where(ranks < n_kept, float(decay) ** ranks, 0.0)
     weights /= weights.sum(axis=1, keepdims=True)
-    placed = np.zeros_like(table)
-    np.put_along_axis(placed, best, weights[:, :, None], axis=2)
-    return placed.mean(axis=0).ravel()
+    placed = np.zeros_like(sums)
+    np.put_along_axis(placed, best, weights, axis=1)
+    return placed.mean(axis=0)
 
 
 def bootstrap_draws(

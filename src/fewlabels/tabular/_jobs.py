@@ -14,9 +14,9 @@ from scipy.sparse import issparse
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
+from fewlabels._rows import equal_rows
 from fewlabels.active import FewLabelsSampling, margin
 from fewlabels.automatic import FewLabelsClassifier
-from fewlabels.automatic._sources import row_digests
 from fewlabels.cluster import NormalizedSpectralClustering
 from fewlabels.graphs import eigengap_n_clusters, similarity_graph
 from fewlabels.tabular._columns import ColumnDescription
@@ -463,10 +463,7 @@ def _spectral_clusters(
 
 def _distinct_rows(features: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """First of every set of equal rows, and for every row the number of its set."""
-    known: dict[bytes, int] = {}
-    copy_of = np.array(
-        [known.setdefault(digest, len(known)) for digest in row_digests(features)]
-    )
+    copy_of = equal_rows(features)
     _, first = np.unique(copy_of, return_index=True)
     return first, copy_of
 

@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import zipfile
-from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,23 +27,7 @@ FORMAT = 1
 # What a file may make besides numbers, text and the classes that skops trusts anyway
 # (scikit-learn's estimators and NumPy's types). Nothing here runs code of the file.
 TRUSTED = (
-    "fewlabels.automatic._bank.BankSettings",
-    "fewlabels.automatic._bank.KernelBank",
-    "fewlabels.automatic._sources.Clusters",
-    "fewlabels.automatic._sources.Components",
-    "fewlabels.automatic._sources.Geodesics",
-    "fewlabels.automatic._sources.GraphVectors",
-    "fewlabels.automatic._sources.LinearFeatures",
-    "fewlabels.automatic._sources.Nystrom",
-    "fewlabels.automatic._sources.RowScaling",
-    "fewlabels.automatic._sources.Rows",
-    "fewlabels.automatic._kernels.ColumnKernel",
-    "fewlabels.automatic._kernels.FeatureKernel",
-    "fewlabels.automatic._kernels._ColumnOutputs",
-    "fewlabels.automatic._kernels._LinearOutputs",
-    "fewlabels.automatic._choice.ErrorEstimate",
-    "fewlabels.automatic._classifier.FewLabelsClassifier",
-    "fewlabels.automatic._engine.BankModel",
+    *FewLabelsClassifier.saved_types(),
     "fewlabels.tabular._columns.ColumnDescription",
     "fewlabels.tabular._encoders.CategoryEncoder",
     "fewlabels.tabular._encoders.DateEncoder",
@@ -234,7 +217,7 @@ def save_model(
     ['small', 'large']
     """
     sio = _skops()
-    lean = _lean(model.classifier)
+    lean = model.classifier.pruned()
     parts = {"transformer": model.transformer, "classifier": lean}
     about = {
         **model.about,
@@ -250,23 +233,6 @@ def save_model(
         text = json.dumps(about, indent=1, ensure_ascii=False)
         archive.writestr("fewlabels.json", text)
         archive.writestr("model.skops", data, zipfile.ZIP_DEFLATED, 1)
-
-
-def _lean(classifier: FewLabelsClassifier) -> FewLabelsClassifier:
-    """Copy a classifier with nothing but what predictions need."""
-    lean = copy(classifier)
-    lean._model, lean.baseline_ = copy(classifier._model), copy(classifier.baseline_)
-    functions: list[Any] = [*lean._model._functions, *lean.baseline_._functions]
-    used = [function.kernel for function in functions]
-    bank = copy(classifier._bank)
-    # What other arrays of new rows are computed from, and what the kernels ask for.
-    names = {"rows", "components"} | {kernel._source for kernel in used}
-    bank.sources = {n: s for n, s in bank.sources.items() if n in names}
-    bank.kernels = [k for k in bank.kernels if any(k is other for other in used)]
-    bank._moments = {}
-    lean._bank = lean._model._bank = lean.baseline_._bank = bank
-    lean.progress = False  # a callable is no data
-    return lean
 
 
 def load_model(path: str | os.PathLike[str]) -> TableModel:

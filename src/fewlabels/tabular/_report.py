@@ -466,8 +466,7 @@ def label_report(
     if suggestion is None:
         suggestion = suggest_rows(labelled, target.name, random_state=random_state)
     used = _telling(labelled.columns)
-    codes = np.searchsorted(model.classifier.classes_, target.texts[given])
-    methods = compared_methods(model.classifier, codes, random_state)
+    methods = compared_methods(model.classifier)
     unsure = labelled.least_sure()
     tiles = [
         _tile(f"{n_rows:,}", "rows"),

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._rows import has_own_units
 from fewlabels._sklearn import Interval, fit_context
-from fewlabels.automatic._sources import RowScaling
 from fewlabels.tabular._columns import ColumnDescription, describe_columns
 from fewlabels.tabular._encoders import (
     CategoryEncoder,
@@ -208,11 +208,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         if len(numbers) < len(self.encoders_) or any(e.compressed for e in numbers):
             return
         deviations = np.array([e.deviation for e in numbers])
-        if (
-            len(numbers) <= RowScaling.TABLE_COLUMNS
-            or deviations.max() > RowScaling.TABLE_RATIO * np.median(deviations)
-            or deviations.max() == 0
-        ):
+        if has_own_units(deviations, len(numbers)) or deviations.max() == 0:
             return
         for encoder, block in zip(numbers, blocks, strict=True):
             block[:, 0] *= encoder.unit / deviations.max()

@@ -1,0 +1,60 @@
+"""The families of candidates: the one place that says what each of them is."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Family:
+    """Candidates of one kind.
+
+    Attributes
+    ----------
+    name : str
+        As in the table `candidates_`.
+    words : str
+        What it builds on, in a sentence.
+    short : str
+        The same for a cell of a table.
+    supervised : bool
+        Whether it makes no use of unlabelled rows.
+    fallback : bool
+        Whether it answers where held-out rows say nothing.
+    """
+
+    name: str
+    words: str
+    short: str
+    supervised: bool = False
+    fallback: bool = False
+
+
+_GRAPH = ("the neighbour graph", "neighbour graph")
+_SMOOTH = ("functions that are smooth along the neighbour graph", "smooth on the graph")
+
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family("linear", "a linear function", "linear", supervised=True),
+        Family(
+            "rbf",
+            "similarity of rows (Gaussian kernels)",
+            "similarity of rows",
+            supervised=True,
+        ),
+        Family("components", "leading principal components", "principal components"),
+        Family("clusters", "clusters", "clusters"),
+        Family("graph vectors", *_GRAPH),
+        Family("graph filter", *_GRAPH, fallback=True),
+        Family("unit filter", *_GRAPH),
+        Family("deformed linear", *_SMOOTH),
+        Family("deformed rbf", *_SMOOTH, fallback=True),
+        Family(
+            "geodesic",
+            "paths through the neighbour graph",
+            "paths on the graph",
+            fallback=True,
+        ),
+    )
+}

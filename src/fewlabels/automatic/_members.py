@@ -1,0 +1,175 @@
+"""What the automatic classifier is made of, for those who look into it."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from fewlabels.automatic._bank import KernelBank
+from fewlabels.automatic._choice import ErrorEstimate, Labeled, binomial_interval
+from fewlabels.automatic._families import FAMILIES
+from fewlabels.automatic._kernels import BankKernel
+from fewlabels.automatic._sources import View
+
+# Kernels that weigh less than this share of the heaviest are left out.
+NEGLIGIBLE = 0.01
+
+
+class Member(NamedTuple):
+    """One kernel of the automatic classifier, given the labels so far.
+
+    Attributes
+    ----------
+    weight : float
+        Its share among the members.
+    ridge : float
+        Variance of the noise of a label: its heaviest ridge.
+    outputs : ndarray of shape (n_rows, n_targets)
+        What it says of the rows.
+    covariance : ndarray of shape (n_rows, n_candidates)
+        Of the rows with those that may get a label, after the labels.
+    """
+
+    weight: float
+    ridge: float
+    outputs: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+
+
+class Contribution(NamedTuple):
+    """What one family of candidates adds to the automatic classifier.
+
+    Attributes
+    ----------
+    family : str
+        Name of the family.
+    words : str
+        What it builds on.
+    name : str
+        Its heaviest candidate.
+    weight : float
+        Its share in the answer.
+    error : ErrorEstimate
+        Share of labelled rows that its heaviest candidate gets wrong when they are
+        left out. It was chosen by the same labels, so that this is a little too small.
+    """
+
+    family: str
+    words: str
+    name: str
+    weight: float
+    error: ErrorEstimate
+
+
+def members_of(
+    bank: KernelBank,
+    table: dict[str, NDArray[Any]],
+    labeled: Labeled,
+    rows: NDArray[np.intp],
+    places: NDArray[np.intp],
+    *,
+    n_members: int,
+    max_kept_rows: int,
+) -> list[Member]:
+    """Take the heaviest kernels, with their covariance after the labels.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        The candidates.
+    table : dict of str to ndarray
+        See :func:`fewlabels.automatic._engine.candidate_table`.
+    labeled : Labeled
+        All labelled rows.
+    rows : ndarray of int
+        Distinct rows to look at.
+    places : ndarray of int
+        Which of them may get a label.
+    n_members : int
+        Number of kernels.
+    max_kept_rows : int
+        Up to so many distinct rows, kernel matrices are kept for the next call.
+
+    Returns
+    -------
+    members : list of Member
+        Of weights with sum 1.
+    """
+    candidates = bank.candidates
+    sizes = np.array([c.ridges.size for c in candidates], dtype=np.intp)
+    groups = np.repeat(np.arange(sizes.size), sizes)
+    is_kernel = np.array([isinstance(c, BankKernel) for c in candidates], dtype=bool)
+    shares = np.bincount(groups, table["weight"]) * is_kernel
+    if not shares.any():
+        return []
+    order = np.argsort(-shares, kind="stable")[:n_members]
+    order = order[shares[order] > NEGLIGIBLE * shares.max()]
+    J, n_targets = labeled.groups, labeled.Y.shape[1]
+    ends, seen = np.concatenate([J, rows[places]]), np.concatenate([J, rows])
+    view = View(batch=seen)
+    members = []
+    for k in order:
+        ridge = float(candidates[k].ridges[table["weight"][groups == k].argmax()])
+        if bank.n_rows > max_kept_rows:
+            K: NDArray[Any] = bank.kernel_columns(k, ends, view)
+        else:
+            K = bank.kernel_matrix(k).take(ends, axis=1).take(seen, axis=0)
+        A = ((K[: J.size, : J.size] + K[: J.size, : J.size].T) / 2).astype(np.float64)
+        A[np.diag_indices_from(A)] += ridge / labeled.importance
+        right = np.hstack([labeled.Y, K[: J.size, J.size :]])
+        # Exact coefficients, then the large product in the precision of the kernel.
+        coefs = linalg.solve(A, right, assume_a="pos").astype(K.dtype)
+        fitted = K[J.size :, : J.size] @ coefs
+        members.append(
+            Member(
+                float(shares[k] / shares[order].sum()),
+                ridge,
+                fitted[:, :n_targets],
+                K[J.size :, J.size :] - fitted[:, n_targets:],
+            )
+        )
+    return members
+
+
+def contributions_of(
+    table: dict[str, NDArray[Any]], labeled: Labeled
+) -> list[Contribution]:
+    """Sum up the table of candidates by families, the heaviest first.
+
+    Parameters
+    ----------
+    table : dict of str to ndarray
+        See :func:`fewlabels.automatic._engine.candidate_table`.
+    labeled : Labeled
+        The rows that were scored.
+
+    Returns
+    -------
+    contributions : list of Contribution
+        One per family.
+    """
+    found = []
+    for family in dict.fromkeys(table["family"]):
+        within = np.flatnonzero(table["family"] == family)
+        best = within[table["weight"][within].argmax()]
+        share = float(table["loo_error"][best])
+        if np.unique(labeled.codes, return_counts=True)[1].min() < 2:
+            error = ErrorEstimate(np.nan, 0.0, 1.0, "a class has a single label")
+        elif np.isnan(share):
+            error = ErrorEstimate(np.nan, 0.0, 1.0, "left-out rows say nothing")
+        else:
+            n_distinct = np.unique(labeled.groups).size
+            error = ErrorEstimate(share, *binomial_interval(share, n_distinct))
+        found.append(
+            Contribution(
+                family,
+                FAMILIES[family].short,
+                str(table["kernel"][best]),
+                float(table["weight"][within].sum()),
+                error,
+            )
+        )
+    return sorted(found, key=lambda contribution: -contribution.weight)

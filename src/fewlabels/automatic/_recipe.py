@@ -1,0 +1,474 @@
+"""The recipe of a bank: what is built, in which order, and what share of work it is.
+
+Every step names its source and yields its kernels. A new kind of kernel is a class here
+and a line in :func:`recipe`.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.utils.extmath import row_norms
+
+from fewlabels.automatic._kernels import BankKernel, ColumnKernel, FeatureKernel
+from fewlabels.automatic._sources import (
+    Clusters,
+    Components,
+    Geodesics,
+    GraphVectors,
+    Leading,
+    LinearFeatures,
+    Neighbors,
+    Nystrom,
+    Rows,
+    Source,
+    squared_distances,
+)
+
+
+@dataclass(frozen=True)
+class BankSettings:
+    """What a bank holds, and how exactly.
+
+    Attributes
+    ----------
+    widths : tuple of float
+        Of Gaussian kernels, in units of the median distance.
+    whitened : tuple of int
+        Numbers of leading components, each with variance one.
+    component_widths : tuple of (int, float)
+        Gaussian kernels on some leading components: how many, and the width.
+    square : bool
+        Whether the squared linear kernel is in.
+    clusters : tuple of int
+        Numbers of clusters.
+    cluster_runs : int
+        Runs of k-means for each.
+    graphs : tuple of (int, float)
+        Numbers of neighbours, and the width of the weights in units of the mean
+        distance to them: the more neighbours, the more the near ones count.
+    vectors : tuple of int
+        Numbers of leading eigenvectors.
+    powers : tuple of int
+        Exponents p of (r + 0.1)^-p.
+    unit_powers : tuple of (int, float)
+        Exponents p and offsets o of (r + o)^-p with a diagonal of ones.
+    deformations : tuple of float
+        Weights of the graph in deformed kernels.
+    rank : int
+        Landmarks of the deformed Gaussian kernel.
+    n_vectors : int
+        Eigenvectors per graph.
+    landmarks : int
+        Of geodesic kernels.
+    n_leading : int
+        Components for clusters, graphs and the squared kernel.
+    n_components : int
+        Components for the deformed linear kernel.
+    anchors : int
+        Rows on which function kernels are centred.
+    """
+
+    widths: tuple[float, ...] = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4)
+    whitened: tuple[int, ...] = (1, 2, 5, 20, 50)
+    component_widths: tuple[tuple[int, float], ...] = (
+        (3, 0.35),
+        (5, 0.35),
+        (10, 0.7),
+        (20, 0.7),
+    )
+    square: bool = True
+    clusters: tuple[int, ...] = (2, 4, 8, 16, 32)
+    cluster_runs: int = 30
+    graphs: tuple[tuple[int, float], ...] = ((3, 1.0), (5, 0.7), (10, 0.5))
+    vectors: tuple[int, ...] = (2, 3, 5, 10, 20, 50)
+    powers: tuple[int, ...] = (1, 2, 4)
+    unit_powers: tuple[tuple[int, float], ...] = ((2, 0.1), (4, 0.5))
+    deformations: tuple[float, ...] = (0.1, 10.0)
+    rank: int = 500
+    n_vectors: int = 100
+    landmarks: int = 100
+    n_leading: int = 50
+    n_components: int = 300
+    anchors: int = 1000
+
+
+BANKS = {
+    "fast": BankSettings(
+        widths=(0.35, 0.7, 1.4),
+        whitened=(2, 5, 20),
+        component_widths=((5, 0.35), (20, 0.7)),
+        square=False,
+        clusters=(2, 8, 32),
+        cluster_runs=10,
+        graphs=((10, 0.5),),
+        deformations=(),
+        rank=0,
+        n_vectors=80,
+        landmarks=0,
+        n_components=50,
+        anchors=300,
+    ),
+    "default": BankSettings(),
+    "thorough": BankSettings(
+        cluster_runs=100, rank=1000, n_vectors=200, landmarks=300, anchors=2000
+    ),
+}
+
+# Rows looked at for landmarks and anchors, and the first of them for medians.
+REFERENCE_ROWS = 2000
+MEDIAN_ROWS = 1000
+CLUSTER_ROWS = 3000
+NEIGHBORS = 15
+GEODESIC_NEIGHBORS = 5
+HEAT = 3.0
+OFFSET = 0.1
+
+
+class Workshop:
+    """What the steps of a recipe share; every source is made when first asked for.
+
+    Parameters
+    ----------
+    rows : {ndarray, csr_array} of shape (n_rows, n_features)
+        Distinct rows, scaled.
+    settings : BankSettings
+        What to build.
+    neighbors : {"exact", "approximate", "auto"}
+        How to search neighbours.
+    n_jobs : int or None
+        Threads of the search.
+    rng : RandomState
+        Of samples and starts.
+    """
+
+    def __init__(
+        self,
+        rows: Any,
+        settings: BankSettings,
+        neighbors: str,
+        n_jobs: int | None,
+        rng: np.random.RandomState,
+    ) -> None:
+        self.rows = Rows(rows)
+        self.n_rows = rows.shape[0]
+        self.settings = settings
+        self.rng = rng
+        self._search = neighbors, n_jobs
+        self._graphs: dict[int, GraphVectors] = {}
+        self._medians: dict[int | None, float] = {}
+        self._moments: dict[Source, NDArray[np.float64]] = {}
+        size = min(REFERENCE_ROWS, self.n_rows)
+        # In random order: any first of them are a sample too.
+        self.reference = rng.choice(self.n_rows, size, replace=False)
+
+    @property
+    def anchors(self) -> NDArray[np.intp]:
+        """Rows on which kernels are centred: all, where they are few."""
+        many = self.n_rows > REFERENCE_ROWS
+        return self.reference[: self.settings.anchors] if many else self.reference
+
+    @cached_property
+    def components(self) -> Components:
+        return Components(self.rows.train, self.settings.n_components, self.rng)
+
+    @cached_property
+    def leading(self) -> Leading:
+        rank = self.components.deviations.size
+        return Leading(self.components, min(self.settings.n_leading, rank))
+
+    @cached_property
+    def neighbors(self) -> Neighbors:
+        return Neighbors(self.leading, min(NEIGHBORS, self.n_rows - 1), *self._search)
+
+    @cached_property
+    def linear_features(self) -> LinearFeatures:
+        return LinearFeatures(self.components)
+
+    @cached_property
+    def gaussian_features(self) -> Nystrom:
+        landmarks = self.reference[: self.settings.rank]
+        return Nystrom(self.rows, landmarks, 0.5 / (0.25 * self.median_square()))
+
+    def graph(self, k: int, width: float) -> GraphVectors:
+        """Eigenvectors of one graph."""
+        if k not in self._graphs:
+            n_vectors = self.settings.n_vectors
+            self._graphs[k] = GraphVectors(
+                self.neighbors, k, width, n_vectors, self.rng
+            )
+        return self._graphs[k]
+
+    def median_square(self, n_columns: int | None = None) -> float:
+        """Median squared distance of two rows, or of some of their components."""
+        if n_columns not in self._medians:
+            sample = self.reference[:MEDIAN_ROWS]
+            if n_columns is None:
+                Z = self.rows.train[sample]
+            else:
+                Z = self.components.train[sample, :n_columns]
+            half = squared_distances(Z, Z)[np.triu_indices(Z.shape[0], k=1)]
+            known = [np.median(half), np.mean(half), np.max(row_norms(Z), initial=0.0)]
+            self._medians[n_columns] = next((float(m) for m in known if m > 0), 1.0)
+        return self._medians[n_columns]
+
+    def moments(self, source: Source) -> NDArray[np.float64]:
+        """Mean of z z' over the rows z of a source."""
+        if source not in self._moments:
+            F = source.train
+            self._moments[source] = (F.T @ F).astype(np.float64) / self.n_rows
+        return self._moments[source]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of the recipe.
+
+    Attributes
+    ----------
+    share : float
+        Of the work, in the same units for all steps.
+    """
+
+    share: float
+
+    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
+        """Make the kernels of this step, from as few sources as they need."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Linear(Step):
+    """The linear kernel of the rows."""
+
+    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
+        yield FeatureKernel("linear", "linear", shop.rows)
+
+
+@dataclass(frozen=True)
+class Gaussian(Step):
+    """A Gaussian kernel of the rows."""
+
+    width: float
+
+    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
+        gamma = 0.5 / (self.width**2 * shop.median_square())
+        name = f"rbf {self.width:g}"
+        yield ColumnKernel(name, "rbf", shop.rows, shop.anchors, gamma=gamma)
+
+
+@dataclass(frozen=True)
+class Whitened(Step):
+    """Some leading components, each with variance one."""
+
+    n_columns: int
+
+    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
+        parts, m = shop.components, self.n_columns
+        if m <= min(parts.deviations.size, shop.n_rows // 2):
+            yield FeatureKernel(
+                f"whitened {m}",
+                "components",
+                parts,
+                n_columns=m,
+                scales=1 / parts.deviations[:m],
+            )
+
+
+@dataclass(frozen=True)
+class Squared(Step):
+    """The squared linear kernel of the leading components."""
+
+    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
+        if shop.components.deviations.size:
+            yield ColumnKernel(
+                "squared linear",
+                "components",
+                shop.components,
+                shop.anchors,
+                n_columns=shop.leading.n_columns,
+            )
+
+
+@dataclass(frozen=True)
+class ComponentGaussian(Step):
+    """A Gaussian kernel of some leading components."""
+
+    n_columns: int
+    width: float
+
+    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
+        parts, m = shop.components, self.n_columns
+        if m < parts.deviations.size:
+            yield ColumnKernel(
+                f"rbf {self.width:g} on {m} components",
+                "components",
+                parts,
+                shop.anchors,
+                n_columns=m,
+                gamma=0.5 / (self.width**2 * shop.median_square(m)),
+            )
+
+
+@dataclass(frozen=True)
+class Cluster(Step):
+    """How often two rows share a cluster, over runs of k-means."""
+
+    k: int
+    n_runs: int
+
+    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
+        if shop.components.deviations.size and self.k <= shop.n_rows / 3:
+            source = Clusters(shop.leading, self.k, self.n_runs, CLUSTER_ROWS, shop.rng)
+            yield FeatureKernel(f"clusters {self.k}", "clusters", source)
+
+
+@dataclass(frozen=True)
+class OnGraph(Step):
+    """What needs the graph of some nearest neighbours, if there are enough rows."""
+
+    k: int
+    width: float
+
+    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
+        if shop.components.deviations.size and self.k < shop.n_rows / 2:
+            yield from self.on_graph(shop, shop.graph(self.k, self.width))
+
+    def on_graph(self, shop: Workshop, graph: GraphVectors) -> Iterator[BankKernel]:
+        """Make the kernels, knowing that there is a graph."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Vectors(OnGraph):
+    """Leading eigenvectors of a graph, as rows of length one."""
+
+    numbers: tuple[int, ...]
+
+    def on_graph(self, shop: Workshop, graph: GraphVectors) -> Iterator[BankKernel]:
+        extra = graph.n_null - 1  # of several components, each has its own constant
+        for m in self.numbers:
+            if m <= shop.n_rows // 2 and m + extra <= graph.eigenvalues.size:
+                yield FeatureKernel(
+                    f"graph {self.k}, {m} vectors",
+                    "graph vectors",
+                    graph,
+                    n_columns=m + extra,
+                    unit_rows=True,
+                )
+
+
+@dataclass(frozen=True)
+class Filters(OnGraph):
+    """Functions of the eigenvalues r of a graph: powers, and heat."""
+
+    powers: tuple[int, ...]
+    unit_powers: tuple[tuple[int, float], ...]
+
+    def on_graph(self, shop: Workshop, graph: GraphVectors) -> Iterator[BankKernel]:
+        r, name = graph.scaled(20), f"graph {self.k}"
+        for p in self.powers:
+            yield FeatureKernel(
+                f"{name}, power {p}",
+                "graph filter",
+                graph,
+                scales=(r + OFFSET) ** (-p / 2),
+            )
+        for p, offset in self.unit_powers:
+            yield FeatureKernel(
+                f"{name}, unit power {p}",
+                "unit filter",
+                graph,
+                scales=(r + offset) ** (-p / 2),
+                unit_rows=True,
+            )
+        yield FeatureKernel(
+            f"{name}, heat",
+            "graph filter",
+            graph,
+            scales=np.exp(-0.5 * HEAT * r),
+            unit_rows=True,
+        )
+
+
+@dataclass(frozen=True)
+class Deformed(OnGraph):
+    r"""A base kernel deformed by the squared Laplacian of a graph, in feature space.
+
+    With features F of the base, :math:`F (I + g F' M F)^{-1} F'` has the inverse
+    :math:`K^{-1} + g M`; one eigendecomposition serves every g.
+    """
+
+    base: str
+    weights: tuple[float, ...]
+
+    def on_graph(self, shop: Workshop, graph: GraphVectors) -> Iterator[BankKernel]:
+        linear = self.base == "linear"
+        source: Source = shop.linear_features if linear else shop.gaussian_features
+        F = source.train
+        at = min(graph.n_null + 50, graph.eigenvalues.size - 1)
+        unit = max(float(graph.eigenvalues[at]), 2e-3)  # no eigenvalue beyond 1e3
+        LF = graph.laplacian.astype(F.dtype) @ F
+        e, V = linalg.eigh((LF.T @ LF).astype(np.float64) / unit**2)
+        e = np.maximum(e, 0)
+        for g in self.weights:
+            yield FeatureKernel(
+                f"{self.base} on graph {self.k}, {g:g}",
+                f"deformed {self.base.split()[0]}",
+                source,
+                transform=V / np.sqrt(1 + g * e),
+                moments=shop.moments(source),
+            )
+
+
+@dataclass(frozen=True)
+class Paths(Step):
+    """Gaussian kernels of path lengths through the graph, plain and sharp."""
+
+    sharpness: tuple[tuple[str, float], ...] = (
+        ("geodesic", 0.0),
+        ("geodesic, sharp", 4.0),
+    )
+
+    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
+        k = GEODESIC_NEIGHBORS
+        if shop.components.deviations.size and k < shop.n_rows / 2:
+            landmarks = shop.reference[: shop.settings.landmarks]
+            for name, sharpness in self.sharpness:
+                source = Geodesics(shop.neighbors, k, landmarks, sharpness)
+                yield FeatureKernel(name, "geodesic", source)
+
+
+def recipe(given: BankSettings) -> list[Step]:
+    """List what makes a bank, in the order in which it is built.
+
+    Parameters
+    ----------
+    given : BankSettings
+        What to build.
+
+    Returns
+    -------
+    steps : list of Step
+        The lines of the recipe.
+    """
+    steps: list[Step] = [Linear(1)]
+    steps += [Gaussian(1, width) for width in given.widths]
+    steps += [Whitened(1, m) for m in given.whitened]
+    steps += [Squared(1)] * given.square
+    steps += [ComponentGaussian(1, m, width) for m, width in given.component_widths]
+    steps += [Cluster(5, k, given.cluster_runs) for k in given.clusters]
+    for k, width in given.graphs:
+        steps.append(Vectors(10, k, width, given.vectors))
+        steps.append(Filters(1, k, width, given.powers, given.unit_powers))
+        if given.deformations:
+            steps.append(Deformed(4, k, width, "linear", given.deformations))
+            steps.append(Deformed(6, k, width, "rbf 0.5", given.deformations))
+    steps += [Paths(8)] * bool(given.landmarks)
+    return steps

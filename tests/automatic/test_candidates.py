@@ -1,0 +1,170 @@
+"""Candidates that are not kernels: weighed by the same rule, judged as honestly."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import pickle
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_moons
+
+from fewlabels import FewLabelsClassifier
+from fewlabels.automatic import _bank, _choice
+from fewlabels.automatic._bank import KernelBank
+from fewlabels.automatic._candidates import LearnedModels, Learner, Outputs
+from fewlabels.automatic._engine import pool_of
+from fewlabels.automatic._families import FAMILIES, Family
+from fewlabels.automatic._kernels import RIDGES, BankKernel, models_of
+from fewlabels.automatic._recipe import BANKS, Step, recipe
+from fewlabels.datasets import hide_labels
+
+
+@dataclass(frozen=True)
+class NearestOutputs(Outputs):
+    source: object
+    rows: np.ndarray
+    Y: np.ndarray
+
+    def __call__(self, view):
+        Z = view[self.source]
+        near = ((Z[:, None] - self.source.train[self.rows]) ** 2).sum(axis=2)
+        return self.Y[near.argmin(axis=1)]
+
+
+class Nearest(Learner):
+    """The target of the nearest labelled row."""
+
+    name, family = "nearest label", "nearest"
+
+    def __init__(self, source):
+        self.source = source
+
+    def learn(self, labeled):
+        return NearestOutputs(self.source, labeled.groups, labeled.Y)
+
+
+@dataclass(frozen=True)
+class NearestStep(Step):
+    def candidates(self, shop):
+        yield Nearest(shop.rows)
+
+
+@pytest.fixture
+def with_nearest(monkeypatch):
+    """One class and one line: here the line goes before the kernels."""
+    family = Family("nearest", "the nearest label", "nearest label", supervised=True)
+    monkeypatch.setitem(FAMILIES, "nearest", family)
+    monkeypatch.setattr(_bank, "recipe", lambda given: [NearestStep(1), *recipe(given)])
+
+
+@pytest.fixture
+def moons():
+    X, y_true = make_moons(120, noise=0.1, random_state=0)
+    return X, y_true, hide_labels(y_true, n_labeled=24, random_state=0)
+
+
+def labeled_rows(bank, y):
+    rows = np.flatnonzero(y != -1)
+    return _choice.Labeled(
+        Y=np.where(y[rows] == 1, 1.0, -1.0)[:, None],
+        codes=y[rows],
+        groups=bank.index[rows],
+        importance=np.ones(rows.size),
+        few=False,
+    )
+
+
+def test_kernels_and_learners_side_by_side(with_nearest, moons):
+    X, _, y = moons
+    bank = KernelBank("fast", random_state=0).build(X)
+    nearest, *kernels = bank.candidates
+    assert isinstance(nearest, Nearest)
+    assert all(isinstance(kernel, BankKernel) for kernel in kernels)
+    labeled = labeled_rows(bank, y)
+    mixed = models_of([*kernels[:2], nearest, kernels[2]], labeled)
+    blocks = [np.arange(0, 24, 2), np.arange(1, 24, 2)]
+    outputs = mixed.held_out(blocks)
+    assert outputs.shape == (3 * RIDGES.size + 1, 24, 1)
+    order = [*kernels[:2], nearest, kernels[2]]
+    alone = [models_of([candidate], labeled).held_out(blocks) for candidate in order]
+    assert_allclose(outputs, np.concatenate(alone))
+    # And again without some of the rows.
+    inner = mixed.without(np.arange(4)).held_out([np.arange(5)])
+    again = LearnedModels(nearest, labeled.without(np.arange(4)))
+    assert_allclose(inner[2 * RIDGES.size], again.held_out([np.arange(5)])[0])
+    assert [found is None for found in mixed.kept()] == [False, False, True, False]
+
+
+def test_held_out_rows_of_a_learner_are_not_seen(with_nearest, moons):
+    X, _, y = moons
+    bank = KernelBank("fast", scale="none", random_state=0).build(X)
+    labeled = labeled_rows(bank, y)
+    (outputs,) = LearnedModels(bank.candidates[0], labeled).held_out(
+        [np.array([i]) for i in range(24)]
+    )
+    Z = X[np.flatnonzero(y != -1)]
+    near = ((Z[:, None] - Z) ** 2).sum(axis=2)
+    np.fill_diagonal(near, np.inf)
+    assert_array_equal(outputs, labeled.Y[near.argmin(axis=1)])
+
+
+def test_pools_of_unequal_candidates(with_nearest, moons):
+    bank = KernelBank("fast", random_state=0).build(moons[0])
+    pool = pool_of(bank.candidates)
+    assert_array_equal(np.bincount(pool.groups), [1, *[5] * (len(bank.candidates) - 1)])
+    assert np.isnan(pool.ridges[0])
+    assert pool.decades_below[0] == 0
+    assert pool.smoothest == 0
+    assert pool.supervised[:16].all()  # nearest, linear and the first Gaussian kernels
+    assert_allclose(pool.fixed.sum(), 1)
+    part = pool.of(np.array([0, 3]))
+    assert_array_equal(part.groups, [0, 1, 1, 1, 1, 1])
+    assert_allclose(part.fixed.sum(), 1)
+
+
+def test_the_whole_classifier_with_a_learner(with_nearest, moons):
+    X, y_true, y = moons
+    model = FewLabelsClassifier(bank="fast", random_state=0).fit(X[:110], y[:110])
+    table = model.candidates_
+    place = np.flatnonzero(table["kernel"] == "nearest label")
+    assert place.size == 1
+    assert table["weight"][place] > 0
+    assert 0 <= table["loo_error"][place] < 0.5
+    assert "nearest" in {c.family for c in model.contributions()}
+    assert model.expected_error_.is_known
+    assert "the nearest label" in model.explain() or table["weight"][place] < 0.1
+    assert np.mean(model.predict(X[110:]) == y_true[110:]) > 0.8
+    again = pickle.loads(pickle.dumps(model.pruned()))
+    assert_allclose(again.decision_function(X), model.decision_function(X))
+    # Members are kernels, which have a covariance.
+    members = model.members(np.arange(50), np.arange(5), n_members=99)
+    assert_allclose(sum(member.weight for member in members), 1)
+
+
+def test_many_labels_fit_a_learner_again(with_nearest, moons, monkeypatch):
+    from fewlabels.automatic import _engine
+
+    monkeypatch.setattr(_engine, "MAX_SCORED", 12)
+    X, y_true, y = moons
+    model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+    assert model.score(X, y_true) > 0.8
+
+
+def test_a_recipe_can_be_read():
+    steps = recipe(BANKS["fast"])
+    names = [type(step).__name__ for step in steps]
+    assert names[0] == "Linear"
+    assert all(step.share > 0 for step in steps)
+    # Steps of one kind follow each other, but for those of one graph.
+    kinds = [a for a, b in pairwise([*names, ""]) if a != b]
+    assert len(kinds) == len(set(kinds))
+
+
+def test_every_family_is_described():
+    X = np.random.default_rng(0).normal(size=(60, 30))
+    bank = KernelBank(random_state=0).build(X)
+    assert {c.family for c in bank.candidates} == set(FAMILIES)
+    assert all(f.words and f.short for f in FAMILIES.values())
