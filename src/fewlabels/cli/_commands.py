@@ -687,16 +687,10 @@ def studio(table: str, **settings: Any) -> None:
     console = Console(settings["quiet"])
     if table == "-":
         raise UseError("The studio needs a file: labels are kept beside it.")
-    try:
-        from fewlabels.studio._run import Studio
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in ("starlette", "uvicorn"):
-            raise
-        raise UseError(
-            'The studio needs Starlette: pip install "fewlabels[studio]".'
-        ) from None
     kinds = ("ignore", "text", "categorical", "numeric")
     with console.messages():
+        from fewlabels.studio import Studio
+
         page = Studio(
             table,
             settings["target"],
@@ -726,11 +720,7 @@ def studio(table: str, **settings: Any) -> None:
         console.say("Whoever can reach this computer and knows the address can label.")
     click.echo(page.address)
     console.say(f"Labels are kept in {page.store.path}. Ctrl-C ends it.")
-    page.run(
-        lambda: (
-            None if settings["no_browser"] else webbrowser.open(page.address) and None
-        )
-    )
+    page.run(lambda: settings["no_browser"] or webbrowser.open(page.address))
     labels = len(page.session.labels)
     console.say(f"{labels:,} labels in {page.store.path}.")
 

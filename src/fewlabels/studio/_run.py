@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from fewlabels.tabular import (
 class Studio:
     """A table that is being labelled in the browser.
 
+    Each label is saved in a journal beside the table before the next row is shown; the
+    table itself is never touched. A classifier learns in a process of its own.
+
     Parameters
     ----------
     table : path-like, Table, DataFrame of pandas or polars, dict or array-like
@@ -37,29 +40,53 @@ class Studio:
     target : str
         The label column; a new one where the table has none of that name.
     store : path-like, default=None
-        The journal of labels; beside the table when None.
+        The journal of labels. When None, ``NAME.labels.jsonl`` beside the table, or in
+        the current folder, named after the target, where there is no file.
     classes : sequence of str, default=()
-        Classes that are known beforehand.
+        Classes that are known beforehand, in the order of their keys.
     image : str, default=None
-        Size of the pictures that columns of pixels make, such as "28x28".
+        Height and width of the pictures that columns of pixels make, as in "28x28".
     markers : sequence, default=()
-        Values that stand for "no label".
-    kinds : dict, default=None
-        Columns to ignore, or whose kind is known.
-    bank : str, default="auto"
-        How much to try.
+        Values that stand for "no label", besides empty cells and NA.
+    kinds : dict of str to list of str, default=None
+        Columns to "ignore", and columns that are "text", "categorical" or "numeric".
+    bank : {"auto", "fast", "default", "thorough"}, default="auto"
+        How much to try, see :class:`~fewlabels.automatic.FewLabelsClassifier`; "auto"
+        is "fast" beyond 5,000 rows, so that learning keeps pace with a person.
     seed : int, default=0
         Seed.
     reading : dict, default=None
-        Delimiter, encoding and sheet.
+        Options of :func:`fewlabels.tabular.read_table`.
     host : str, default="127.0.0.1"
-        Address to listen on.
+        Address to listen on; any but this one can be reached by others.
     port : int, default=0
         Port; 0 for a free one.
     framed : bool, default=False
-        Whether the page may stand in a frame.
+        Whether the page may stand in a frame of another page, as in a notebook.
     command : str, default=""
-        The command line, for the report.
+        What was typed, for the report.
+
+    Attributes
+    ----------
+    address : str
+        Where the page is. It holds a token: whoever knows it can read the table.
+    labels : list of str or None
+        The label of every row, in the order of the table.
+
+    See Also
+    --------
+    serve : The same in a cell of a notebook.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from fewlabels.studio import Studio
+    >>> data = {"size": [1.0, 1.1, 5.0, 5.2], "kind": ["small", None, "large", None]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = pathlib.Path(folder, "sizes.labels.jsonl")
+    ...     with Studio(data, "kind", store=store) as studio:
+    ...         print(studio.address.split(":")[0], studio.labels)
+    http ['small', None, 'large', None]
     """
 
     def __init__(
@@ -219,7 +246,12 @@ class Studio:
         """Where the page is, token included."""
         return self.server.address
 
-    async def _serve(self, ready: Callable[[], None]) -> None:
+    @property
+    def labels(self) -> list[str | None]:
+        """The label of every row, in the order of the table."""
+        return [self.session.labels.get(row) for row in range(self.table.n_rows)]
+
+    async def _serve(self, ready: Callable[[], Any]) -> None:
         self._loop = asyncio.get_running_loop()
         for message in self._early:
             self.session.receive(message)
@@ -229,13 +261,30 @@ class Studio:
             self._worker.stop()
             self.store.close()
 
-    def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Answer the browser until Ctrl-C."""
+    def run(self, ready: Callable[[], Any] = lambda: None) -> None:
+        """Answer the browser until Ctrl-C.
+
+        Parameters
+        ----------
+        ready : callable, default=None
+            Called when the page can be opened.
+
+        Returns
+        -------
+        None
+            Everything is saved.
+        """
         with suppress(KeyboardInterrupt):
             asyncio.run(self._serve(ready))
 
-    def start(self) -> "Studio":
-        """Answer the browser from a thread, and return at once."""
+    def start(self) -> Self:
+        """Answer the browser from a thread, and return at once.
+
+        Returns
+        -------
+        self : Studio
+            Its page can be opened.
+        """
         ready = threading.Event()
         self._thread = threading.Thread(
             target=lambda: asyncio.run(self._serve(ready.set)), daemon=True
@@ -245,9 +294,61 @@ class Studio:
         return self
 
     def stop(self) -> None:
-        """Stop what :meth:`start` has started."""
+        """Stop what :meth:`start` has started; everything is saved.
+
+        Returns
+        -------
+        None
+            The page no longer answers.
+        """
         self.server.stop()
         self._thread.join(10)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def _repr_html_(self) -> str:
+        """Show the page in a cell of a notebook."""
+        return (
+            f'<iframe src="{self.address}" title="fewlabels studio" width="100%" '
+            'height="760" style="border: 1px solid #8884; border-radius: 12px">'
+            "</iframe>"
+        )
+
+
+def serve(table: Any, *, target: str, **options: Any) -> Studio:
+    """Label a table in a cell of a notebook.
+
+    Parameters
+    ----------
+    table : path-like, Table, DataFrame of pandas or polars, dict or array-like
+        The table.
+    target : str
+        The label column; a new one where the table has none of that name.
+    **options : dict
+        Further parameters of :class:`Studio`.
+
+    Returns
+    -------
+    studio : Studio
+        As the last line of a cell it shows the page. Its ``labels`` are up to date at
+        any time, and ``stop()`` ends it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from fewlabels.studio import serve
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = pathlib.Path(folder, "sizes.labels.jsonl")
+    ...     studio = serve({"size": [1, 2, 7]}, target="kind", store=store)
+    ...     print(studio.labels, "iframe" in studio._repr_html_())
+    ...     studio.stop()
+    [None, None, None] True
+    """
+    return Studio(table, target, framed=True, **options).start()
 
 
 def _fingerprint(path: Path) -> tuple[int, int] | None:

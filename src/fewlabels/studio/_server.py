@@ -520,7 +520,7 @@ class Server:
             )
         )
 
-    async def serve(self, ready: Callable[[], None] = lambda: None) -> None:
+    async def serve(self, ready: Callable[[], Any] = lambda: None) -> None:
         """Answer until somebody stops it."""
         watch = asyncio.create_task(self.app.look())
         self.socket.listen(128)

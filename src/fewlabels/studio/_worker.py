@@ -17,6 +17,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 # Seconds between two estimates of the error while labels keep coming.
@@ -51,8 +52,12 @@ class Worker:
         )
         self._receive = receive
         self._outbox: queue.Queue[Message | None] = queue.Queue()
-        for target in (self._send_all, self._receive_all):
-            threading.Thread(target=target, daemon=True).start()
+        self._threads = [
+            threading.Thread(target=target, daemon=True)
+            for target in (self._send_all, self._receive_all)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def send(self, *message: Any) -> None:
         """Send a message, without waiting."""
@@ -63,6 +68,12 @@ class Worker:
         self._outbox.put(None)
         self._process.kill()
         self._process.wait()
+        for thread in self._threads:
+            thread.join(5)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):  # what was not sent goes nowhere
+                    pipe.close()
 
     def _send_all(self) -> None:
         pipe = self._process.stdin
