@@ -292,7 +292,7 @@ def s2rlsc():
         gammas=("median",),
         alphas=2.0 ** np.arange(-12, 1, 2),
         unlabeled_weights=(1.0,),
-        n_init_search=1,
+        solver_params={"n_init_search": 1},
         n_init=10,
         random_state=0,
     )

@@ -74,12 +74,12 @@ def models(n_clusters, width):
             True,
         ),
         "NormalizedSpectralClustering, kNN graph given": (
-            NormalizedSpectralClustering(n_clusters, norm="random_walk", **graph),
+            NormalizedSpectralClustering(n_clusters, laplacian="random_walk", **graph),
             True,
         ),
         "NormalizedSpectralClustering, kNN graph given, multilevel": (
             NormalizedSpectralClustering(
-                n_clusters, norm="random_walk", eigen_solver="multilevel", **graph
+                n_clusters, laplacian="random_walk", eigen_solver="multilevel", **graph
             ),
             True,
         ),

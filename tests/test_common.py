@@ -206,7 +206,7 @@ ESTIMATORS = [
             kernel="linear",
             alphas=[0.1, 10.0],
             cv=2,
-            n_init_search=2,
+            solver_params={"n_init_search": 2},
             n_init=3,
             random_state=0,
         ),

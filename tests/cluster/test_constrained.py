@@ -168,7 +168,7 @@ class TestRelaxation:
     def test_no_constraints_is_the_normalised_cut(self, rng):
         W, Q = random_problem(rng)
         result = constrained_relaxation(W, 0 * Q, n_components=2)
-        exact = spectral_relaxation(W, 3, norm="random_walk").vectors[:, 1:]
+        exact = spectral_relaxation(W, 3, laplacian="random_walk").vectors[:, 1:]
         cosines = linalg.svdvals(linalg.orth(result.vectors).T @ linalg.orth(exact))
         assert_allclose(cosines, 1)
 
@@ -218,7 +218,7 @@ class TestConstraints:
     def test_contradictions(self):
         with pytest.raises(ValueError, match=r"pair \(0, 1\) is in must_link and in"):
             constraint_matrix(3, [(0, 1)], [(1, 0)])
-        with pytest.warns(UserWarning, match="1 cannot-links part rows"):
+        with pytest.warns(UserWarning, match="1 cannot-links separate rows"):
             constraint_matrix(3, [(0, 1), (1, 2)], [(0, 2)])
 
     def test_labels(self):

@@ -28,7 +28,7 @@ from fewlabels.exceptions import DisconnectedGraphWarning, IgnoredParameterWarni
 from fewlabels.graphs import graph_laplacian
 from tests.graphs.strategies import weights
 
-NORMS = ("symmetric", "random_walk", None, "affinity")
+LAPLACIANS = ("symmetric", "random_walk", "unnormalized", "affinity")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def blobs(global_random_seed):
 class TestRelaxation:
     @pytest.mark.parametrize("solver", ["auto", "dense", "lanczos"])
     def test_affinity_attains_the_bound_of_ky_fan(self, W, solver, rng):
-        H = spectral_relaxation(W, 3, norm="affinity", eigen_solver=solver).vectors
+        H = spectral_relaxation(W, 3, laplacian="affinity", eigen_solver=solver).vectors
         largest = linalg.eigvalsh(W)[::-1][:3]
         assert_allclose(H.T @ H, np.eye(3), atol=1e-10)
         assert_allclose(np.trace(H.T @ W @ H), largest.sum())
@@ -60,14 +60,14 @@ class TestRelaxation:
         """T T' by L_sym equals that by (L, D): the factor of a row cancels."""
         D = np.diag(W.sum(axis=1))
         pencil = linalg.eigh(graph_laplacian(W), D)[1][:, :3]
-        T = normalize(spectral_relaxation(W, 3, norm="symmetric").vectors)
+        T = normalize(spectral_relaxation(W, 3, laplacian="symmetric").vectors)
         expected = normalize(pencil)
         assert_allclose(T @ T.T, expected @ expected.T, atol=1e-10)
 
     def test_random_walk_and_symmetric(self, W):
         """Equal eigenvalues, u_rw = D^-1/2 u_sym, L u = lambda D u, u' D u = 1."""
-        symmetric = spectral_relaxation(W, 4, norm="symmetric")
-        walk = spectral_relaxation(W, 4, norm="random_walk")
+        symmetric = spectral_relaxation(W, 4, laplacian="symmetric")
+        walk = spectral_relaxation(W, 4, laplacian="random_walk")
         D = np.diag(W.sum(axis=1))
         L = graph_laplacian(W)
         pencil = linalg.eigh(L, D, eigvals_only=True)[:4]
@@ -80,7 +80,7 @@ class TestRelaxation:
         assert_allclose(U.T @ D @ U, np.eye(4), atol=1e-10)
 
     def test_unnormalized(self, W):
-        result = spectral_relaxation(W, 4, norm=None)
+        result = spectral_relaxation(W, 4, laplacian="unnormalized")
         L = graph_laplacian(W)
         assert_allclose(result.eigenvalues, linalg.eigvalsh(L)[:4], atol=1e-11)
         U = result.vectors
@@ -88,13 +88,13 @@ class TestRelaxation:
 
     @given(W=weights())
     def test_components_span_the_null_space(self, W):
-        for norm in ("symmetric", "random_walk", None):
-            result = spectral_relaxation(W, W.shape[0], norm=norm)
+        for laplacian in ("symmetric", "random_walk", "unnormalized"):
+            result = spectral_relaxation(W, W.shape[0], laplacian=laplacian)
             report = result.connectivity
             zero = result.eigenvalues == 0
             assert np.count_nonzero(zero) == report.n_components
             indicators = (report.labels[:, None] == np.arange(report.n_components)) * 1
-            if norm == "symmetric":
+            if laplacian == "symmetric":
                 d = W.sum(axis=0)
                 indicators = indicators * np.sqrt(np.where(d > 0, d, 1))[:, None]
             U = result.vectors[:, zero]
@@ -106,7 +106,7 @@ class TestRelaxation:
         [
             ({"n_components": 0}, "n_components=0"),
             ({"n_components": 5}, "n_components=5"),
-            ({"n_components": 1, "norm": "other"}, "norm='other'"),
+            ({"n_components": 1, "laplacian": "other"}, "laplacian='other'"),
             ({"n_components": 1, "eigen_solver": "other"}, "eigen_solver='other'"),
         ],
     )
@@ -116,22 +116,22 @@ class TestRelaxation:
 
     def test_bad_weights(self):
         with pytest.raises(ValueError, match="symmetric"):
-            spectral_relaxation([[0, 1], [2, 0]], 1, norm="affinity")
+            spectral_relaxation([[0, 1], [2, 0]], 1, laplacian="affinity")
         with pytest.raises(ValueError, match="not symmetric"):
             spectral_relaxation([[0, 1], [2, 0]], 1)
         with pytest.raises(ValueError, match="negative weights"):
             spectral_relaxation([[0, -1], [-1, 0]], 1)
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("laplacian", LAPLACIANS)
 @pytest.mark.parametrize("affinity", ["knn", "rbf", "precomputed"])
 @pytest.mark.parametrize("assign_labels", ["kmeans", "discretize"])
-def test_every_variant_finds_blobs(norm, affinity, assign_labels, blobs):
+def test_every_variant_finds_blobs(laplacian, affinity, assign_labels, blobs):
     X, y = blobs
     rows = rbf_kernel(X, gamma=0.1) if affinity == "precomputed" else X
     model = NormalizedSpectralClustering(
         3,
-        norm=norm,
+        laplacian=laplacian,
         affinity=affinity,
         n_neighbors=15,
         gamma=0.1 if affinity == "rbf" else "scale",
@@ -139,7 +139,7 @@ def test_every_variant_finds_blobs(norm, affinity, assign_labels, blobs):
         random_state=0,
     ).fit(rows)
     # Leading eigenvectors of a sparse affinity may sit in one cluster.
-    if (norm, affinity) != ("affinity", "knn"):
+    if (laplacian, affinity) != ("affinity", "knn"):
         assert adjusted_rand_score(y, model.labels_) == 1
         assert_array_equal(model.predict(rows), model.labels_)
     assert model.labels_[0] == 0
@@ -165,16 +165,16 @@ def test_regular_graphs_make_no_difference():
     n = 24
     ring = np.roll(np.eye(n), 1, axis=1) + np.roll(np.eye(n), 2, axis=1)
     labels = []
-    for norm in ("symmetric", "random_walk", None):
-        relaxation = spectral_relaxation(ring + ring.T, 3, norm=norm)
-        scale = 4 if norm is None else 1
+    for laplacian in ("symmetric", "random_walk", "unnormalized"):
+        relaxation = spectral_relaxation(ring + ring.T, 3, laplacian=laplacian)
+        scale = 4 if laplacian == "unnormalized" else 1
         assert_allclose(
             relaxation.eigenvalues,
             spectral_relaxation(ring + ring.T, 3).eigenvalues * scale,
             atol=1e-12,
         )
         model = NormalizedSpectralClustering(
-            2, norm=norm, affinity="precomputed", random_state=0
+            2, laplacian=laplacian, affinity="precomputed", random_state=0
         )
         W = np.kron(np.eye(2), ring + ring.T)
         labels.append(model.fit(W).labels_)
@@ -186,7 +186,7 @@ def test_random_walk_is_that_of_scikit_learn(blobs):
     X, _ = blobs
     W = rbf_kernel(X, gamma=0.05)
     ours = NormalizedSpectralClustering(
-        3, norm="random_walk", affinity="precomputed", random_state=0
+        3, laplacian="random_walk", affinity="precomputed", random_state=0
     ).fit(W)
     theirs = SpectralClustering(3, affinity="precomputed", random_state=0).fit(W)
     assert adjusted_rand_score(ours.labels_, theirs.labels_) == 1
@@ -195,17 +195,19 @@ def test_random_walk_is_that_of_scikit_learn(blobs):
 def test_moons():
     X, y = make_moons(400, noise=0.05, random_state=0)[:2]
     new, y_new = make_moons(300, noise=0.05, random_state=1)[:2]
-    for norm in ("symmetric", "random_walk"):
-        model = NormalizedSpectralClustering(2, norm=norm, random_state=0).fit(X)
+    for laplacian in ("symmetric", "random_walk"):
+        model = NormalizedSpectralClustering(
+            2, laplacian=laplacian, random_state=0
+        ).fit(X)
         assert adjusted_rand_score(y, model.labels_) == 1
         assert adjusted_rand_score(y_new, model.predict(new)) == 1
     assert normalized_cut(model.affinity_matrix_, model.labels_) < 0.01
 
 
-@pytest.mark.parametrize("norm", NORMS)
-def test_training_rows_stay_where_they_were(norm, W):
+@pytest.mark.parametrize("laplacian", LAPLACIANS)
+def test_training_rows_stay_where_they_were(laplacian, W):
     """The extension satisfies the eigenvector equation at the old vertices."""
-    params = {"norm": norm, "affinity": "precomputed", "random_state": 0}
+    params = {"laplacian": laplacian, "affinity": "precomputed", "random_state": 0}
     dense = NormalizedSpectralClustering(3, **params).fit(W)
     assert_allclose(dense.embed(W), dense.embedding_, atol=1e-9)
     assert_array_equal(dense.predict(W), dense.labels_)
@@ -234,8 +236,9 @@ def test_ignored_parameters():
     X = np.arange(20.0)[:, None]
     with pytest.warns(IgnoredParameterWarning, match="gamma=2"):
         NormalizedSpectralClustering(n_neighbors=5, gamma=2.0).fit(X)
-    with pytest.warns(IgnoredParameterWarning, match="bandwidth=2"):
-        NormalizedSpectralClustering(affinity="rbf", bandwidth=2.0).fit(X)
+    model = NormalizedSpectralClustering(affinity="rbf", graph_params={"weight": "dot"})
+    with pytest.raises(ValueError, match="graph_params holds 'weight', which affinity"):
+        model.fit(X)
 
 
 def test_bad_input():
@@ -260,13 +263,13 @@ def test_strange_rows(data):
             ]
         )
     )
-    norm = data.draw(st.sampled_from(NORMS))
+    laplacian = data.draw(st.sampled_from(LAPLACIANS))
     affinity = data.draw(st.sampled_from(["knn", "rbf"]))
     n_clusters = data.draw(st.integers(1, 3))
     assign_labels = data.draw(st.sampled_from(["kmeans", "discretize"]))
     model = NormalizedSpectralClustering(
         n_clusters,
-        norm=norm,
+        laplacian=laplacian,
         affinity=affinity,
         assign_labels=assign_labels,
         n_neighbors=3,

@@ -342,8 +342,7 @@ LAST_ONLY = {
     "batch_size": 1,
     "learning_starts": 1,
     "target_update": 1,
-    "optimizer": "sgd",
-    "dtype": "float64",
+    "solver_params": {"optimizer": "sgd", "dtype": "float64"},
     **LINEAR,
 }
 
@@ -387,7 +386,7 @@ class TestDeep:
                 batch_size=30,
                 learning_starts=20,
                 target_update=1000,
-                dtype="float64",
+                solver_params={"dtype": "float64"},
                 random_state=0,
             ).begin(env)
             for _ in wander(env, agent, 60):
@@ -449,14 +448,14 @@ class TestDeep:
 
     def test_ignored_device(self):
         with pytest.warns(IgnoredParameterWarning, match="device"):
-            DQNAgent(device="cuda").begin(Line())
+            DQNAgent(solver_params={"device": "cuda"}).begin(Line())
 
     def test_torch_is_asked_for_by_its_extra(self, monkeypatch):
         import sys
 
         monkeypatch.setitem(sys.modules, "torch", None)
         with pytest.raises(ImportError, match=r"fewlabels\[deep\]"):
-            DQNAgent(backend="torch").begin(Line())
+            DQNAgent(solver_params={"backend": "torch"}).begin(Line())
 
 
 class TestTorch:
@@ -469,12 +468,14 @@ class TestTorch:
             agent = DQNAgent(
                 hidden=(8, 6),
                 activation="tanh",
-                optimizer=optimizer,
                 loss=loss,
                 learning_starts=20,
                 target_update=30,
-                backend=backend,
-                dtype="float64",
+                solver_params={
+                    "optimizer": optimizer,
+                    "backend": backend,
+                    "dtype": "float64",
+                },
                 random_state=0,
             )
             history = train(agent, Line(), n_episodes=15, seed=0)
@@ -487,7 +488,8 @@ class TestTorch:
 
     def test_resuming(self, tmp_path):
         pytest.importorskip("torch")
-        settings = {"hidden": (8,), "learning_starts": 20, "backend": "torch"}
+        settings = {"hidden": (8,), "learning_starts": 20}
+        settings["solver_params"] = {"backend": "torch"}
         whole = DQNAgent(**settings, random_state=0)
         expected = train(whole, Line(), n_episodes=20, seed=0)
         path = tmp_path / "half.npz"

@@ -340,7 +340,10 @@ class TestCrossValidation:
         X, y_true = make_gaussian2c(200, 50, random_state=0)
         y = hide_labels(y_true, n_labeled=20, random_state=0)
         model = S2RLSClassifierCV(
-            kernel="linear", n_init_search=3, n_init=6, random_state=0
+            kernel="linear",
+            solver_params={"n_init_search": 3},
+            n_init=6,
+            random_state=0,
         ).fit(X, y)
         assert error(model, y_true, y) < 0.05
         assert set(model.best_params_) == {"gamma", "alpha", "unlabeled_weight"}
@@ -355,7 +358,10 @@ class TestCrossValidation:
         X, y_true = make_moons(60, noise=0.05, random_state=0)
         y = hide_labels(y_true, n_labeled=12, random_state=0)
         model = S2RLSClassifierCV(
-            alphas=[0.01, 1.0], n_init_search=2, n_init=3, random_state=0
+            alphas=[0.01, 1.0],
+            solver_params={"n_init_search": 2},
+            n_init=3,
+            random_state=0,
         ).fit(X, y)
         assert len(np.unique(model.cv_results_["gamma"].astype(float))) == 5
         assert len(model.cv_results_["alpha"]) == 5 * 2 * 2
@@ -369,7 +375,7 @@ class TestCrossValidation:
             alphas=[0.5],
             unlabeled_weights=[1.0],
             cv=9,
-            n_init_search=1,
+            solver_params={"n_init_search": 1},
             n_init=1,
             random_state=0,
         ).fit(X, y)
@@ -391,7 +397,7 @@ class TestCrossValidation:
         X, y_true = make_blobs(40, centers=2, random_state=1)
         y = hide_labels(y_true, n_labeled=8, random_state=0)
         params = {"alphas": [0.1, 1.0], "gammas": [0.1], "random_state": 3}
-        params.update(n_init_search=3, n_init=3)
+        params.update(solver_params={"n_init_search": 3}, n_init=3)
         first = S2RLSClassifierCV(**params).fit(X, y)
         again = S2RLSClassifierCV(n_jobs=n_jobs, **params).fit(X, y)
         assert_array_equal(
@@ -403,7 +409,7 @@ class TestCrossValidation:
     def test_forms_of_input(self, form):
         X, y_true = make_blobs(40, centers=[[0, 0], [6, 6]], random_state=1)
         y = hide_labels(y_true, n_labeled=8, random_state=0)
-        params = {"alphas": [0.1], "n_init_search": 1, "n_init": 2}
+        params = {"alphas": [0.1], "solver_params": {"n_init_search": 1}, "n_init": 2}
         data = X
         if form == "sparse":
             data = sparse.csr_array(X)

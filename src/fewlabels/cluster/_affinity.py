@@ -13,14 +13,21 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._linalg import FLOATS
+from fewlabels._params import check_params, is_default
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs import (
-    SEARCH_CONSTRAINTS,
-    WEIGHT_CONSTRAINTS,
+    GRAPH_CONSTRAINTS,
     SimilarityGraphTransformer,
 )
 from fewlabels.kernels import KERNEL_CONSTRAINTS, resolve_kernel
+
+# What `graph_params` may hold: all of the graph but what has a name of its own.
+_GRAPH_PARAMS: dict[str, list[Any]] = {
+    name: constraint
+    for name, constraint in GRAPH_CONSTRAINTS.items()
+    if name not in ("kind", "radius", "n_neighbors", "n_jobs")
+}
 
 AFFINITY_CONSTRAINTS: dict[str, list[Any]] = {
     "affinity": [
@@ -28,9 +35,7 @@ AFFINITY_CONSTRAINTS: dict[str, list[Any]] = {
         callable,
     ],
     "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-    "weight": WEIGHT_CONSTRAINTS["weight"],
-    "bandwidth": WEIGHT_CONSTRAINTS["bandwidth"],
-    "neighbors": SEARCH_CONSTRAINTS["neighbors"],
+    "graph_params": [dict, None],
     "gamma": KERNEL_CONSTRAINTS["gamma"],
     "kernel_params": KERNEL_CONSTRAINTS["kernel_params"],
     "random_state": ["random_state"],
@@ -43,9 +48,7 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
 
     affinity: Any
     n_neighbors: int
-    weight: Any
-    bandwidth: Any
-    neighbors: Any
+    graph_params: dict[str, Any] | None
     gamma: Any
     kernel_params: dict[str, Any] | None
     n_jobs: int | None
@@ -66,24 +69,24 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
             dtype=FLOATS,
             ensure_non_negative=self._weighs_given(),
         )
+        params = check_params(
+            "graph_params",
+            self.graph_params,
+            _GRAPH_PARAMS if self._is("knn") else {},
+            f"affinity={self.affinity!r}",
+        )
         self._transformer: SimilarityGraphTransformer | None = None
         self._fit_X: Any = None
         self.kernel_ = None
         if self._is("knn"):
-            if self.gamma != "scale":
-                warn_ignored(f"gamma={self.gamma!r}", "affinity='knn' uses bandwidth")
+            if not is_default(type(self), "gamma", self.gamma):
+                warn_ignored(f"gamma={self.gamma!r}", "affinity='knn' has a bandwidth")
             self._transformer = SimilarityGraphTransformer(
                 n_neighbors=self.n_neighbors,
-                weight=self.weight,
-                bandwidth=self.bandwidth,
-                neighbors=self.neighbors,
                 n_jobs=self.n_jobs,
+                **{"weight": "binary", **params},
             )
             return self._transformer.fit_transform(X)
-        if self.bandwidth != "auto":
-            warn_ignored(
-                f"bandwidth={self.bandwidth}", f"affinity={self.affinity!r} has none"
-            )
         if self._is("precomputed"):
             if X.shape[0] != X.shape[1]:
                 raise ValueError(

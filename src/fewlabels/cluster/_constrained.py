@@ -487,16 +487,15 @@ class ConstrainedSpectralClustering(GraphClusterer):
         The weights, see :class:`NormalizedSpectralClustering`.
     n_neighbors : int, default=10
         Neighbours of "knn".
-    weight : str or callable, default="binary"
-        Weight of an edge of "knn", see :func:`fewlabels.graphs.similarity_graph`.
-    bandwidth : float or "auto", default="auto"
-        Bandwidth of "heat" and other weights that have one.
-    neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
-        Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
+    graph_params : dict, default=None
+        Further parameters of the graph "knn", those of
+        :func:`fewlabels.graphs.similarity_graph`; `weight` is "binary" unless given.
+        With "heat", long edges are so weak that a few outliers may become a cluster.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
         Width of a kernel.
     kernel_params : dict, default=None
-        Keyword parameters of a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
     n_init : int, default=10
         Runs of k-means; the best counts.
     random_state : int, RandomState instance or None, default=None
@@ -574,9 +573,7 @@ class ConstrainedSpectralClustering(GraphClusterer):
         normalize_rows: bool = True,
         affinity: Any = "knn",
         n_neighbors: int = 10,
-        weight: Any = "binary",
-        bandwidth: float | str = "auto",
-        neighbors: Any = "exact",
+        graph_params: dict[str, Any] | None = None,
         gamma: float | str | None = "scale",
         kernel_params: dict[str, Any] | None = None,
         n_init: int = 10,
@@ -589,9 +586,7 @@ class ConstrainedSpectralClustering(GraphClusterer):
         self.normalize_rows = normalize_rows
         self.affinity = affinity
         self.n_neighbors = n_neighbors
-        self.weight = weight
-        self.bandwidth = bandwidth
-        self.neighbors = neighbors
+        self.graph_params = graph_params
         self.gamma = gamma
         self.kernel_params = kernel_params
         self.n_init = n_init

@@ -195,7 +195,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
     approximated from its columns at l landmarks, see :func:`nystrom_relaxation`; their
     rows, scaled to length 1, are clustered by k-means. Memory grows like n l, time like
     n l^2 at most, and no array of size n x n exists. With all rows as landmarks this is
-    ``NormalizedSpectralClustering(norm="symmetric")``.
+    ``NormalizedSpectralClustering(laplacian="symmetric")``.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ from fewlabels.cluster._assign import (
 )
 from fewlabels.graphs import EIGEN_SOLVERS, ConnectivityReport, laplacian_eigenpairs
 
-NORMS = ("symmetric", "random_walk", "affinity", None)
+LAPLACIANS = ("symmetric", "random_walk", "unnormalized", "affinity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,21 +96,22 @@ def spectral_relaxation(
     W: Any,
     n_components: int,
     *,
-    norm: str | None = "symmetric",
+    laplacian: str = "symmetric",
     eigen_solver: str = "auto",
     eigen_tol: float | None = None,
     random_state: Any = None,
 ) -> SpectralRelaxation:
     r"""Relax the clustering of the vertices of a graph to an eigenproblem.
 
-    Among all matrices H of n x K numbers in place of indicators of clusters, by `norm`,
+    Among all matrices H of n x K numbers in place of indicators of clusters, by
+    `laplacian`,
 
     ==============  ================================================================
     "symmetric"     :math:`\min \operatorname{tr}(H^\top L_{sym} H)`, :math:`H^\top H =
                     I`: eigenvectors of :math:`L_{sym} = D^{-1/2} (D - W) D^{-1/2}`
     "random_walk"   :math:`\min \operatorname{tr}(H^\top L H)`, :math:`H^\top D H =
                     I`: :math:`L u = \lambda D u`, the relaxed normalised cut
-    None            :math:`\min \operatorname{tr}(H^\top L H)`, :math:`H^\top H =
+    "unnormalized"  :math:`\min \operatorname{tr}(H^\top L H)`, :math:`H^\top H =
                     I`: eigenvectors of :math:`L = D - W`, the relaxed ratio cut
     "affinity"      :math:`\max \operatorname{tr}(H^\top W H)`, :math:`H^\top H = I`:
                     eigenvectors of W
@@ -125,12 +126,12 @@ def spectral_relaxation(
         symmetric matrix, used as it is.
     n_components : int
         Number K of eigenvectors.
-    norm : {"symmetric", "random_walk", "affinity"} or None, default="symmetric"
+    laplacian : str, default="symmetric"
         Which problem.
     eigen_solver : str, default="auto"
         LAPACK ("dense"), ARPACK with products ("lanczos"), ARPACK with a sparse factor
         ("shift_invert"), or a hierarchy of coarser graphs, whose eigenvectors are
-        carried back and corrected ("multilevel"; for norm "affinity", which has no
+        carried back and corrected ("multilevel"; for "affinity", which has no
         such graphs, products take its place). "auto" takes the first for small graphs,
         and the third where a reordering shows that the factor will be
         sparse, as for neighbours in few dimensions. These are also the graphs whose
@@ -163,15 +164,15 @@ def spectral_relaxation(
     --------
     >>> from fewlabels.cluster import spectral_relaxation
     >>> W = [[0, 1, 0, 0], [1, 0, 0.1, 0], [0, 0.1, 0, 1], [0, 0, 1, 0]]
-    >>> result = spectral_relaxation(W, 2, norm=None)
+    >>> result = spectral_relaxation(W, 2, laplacian="unnormalized")
     >>> result.eigenvalues.round(3)
     array([0.   , 0.095])
     >>> u = result.vectors[:, 1]
     >>> u * u[0] > 0  # on the side of the first vertex
     array([ True,  True, False, False])
     """
-    if norm not in NORMS:
-        raise ValueError(f"norm={norm!r} must be one of {NORMS}.")
+    if laplacian not in LAPLACIANS:
+        raise ValueError(f"laplacian={laplacian!r} must be one of {LAPLACIANS}.")
     if eigen_solver not in EIGEN_SOLVERS:
         raise ValueError(
             f"eigen_solver={eigen_solver!r} must be one of {EIGEN_SOLVERS}."
@@ -183,7 +184,7 @@ def spectral_relaxation(
             f"vertices, {n}."
         )
     rng = check_random_state(random_state)
-    if norm == "affinity":
+    if laplacian == "affinity":
         W = check_array(W, accept_sparse="csr", dtype=np.float64, input_name="W")
         if W.shape[0] != W.shape[1] or not is_symmetric(W):
             raise ValueError(
@@ -194,17 +195,19 @@ def spectral_relaxation(
     pairs = laplacian_eigenpairs(
         W,
         n_components,
-        kind="unnormalized" if norm is None else "symmetric",
+        kind="unnormalized" if laplacian == "unnormalized" else "symmetric",
         solver=eigen_solver,
         tol=_eigen_tol(eigen_solver, eigen_tol),
         random_state=rng,
     )
-    vectors = pairs.random_walk_vectors() if norm == "random_walk" else pairs.vectors
+    vectors = (
+        pairs.random_walk_vectors() if laplacian == "random_walk" else pairs.vectors
+    )
     return SpectralRelaxation(pairs.values, vectors, pairs.degrees, pairs.report)
 
 
 def extend_vectors(
-    W_new: Any, relaxation: SpectralRelaxation, norm: str | None
+    W_new: Any, relaxation: SpectralRelaxation, laplacian: str
 ) -> NDArray[np.float64]:
     r"""Continue the eigenvectors of a graph to new vertices.
 
@@ -214,7 +217,7 @@ def extend_vectors(
     ==============  ================================================================
     "symmetric"     :math:`\frac{1}{1-\lambda} \sum_j w_{xj} u_j / \sqrt{d_x d_j}`
     "random_walk"   :math:`\frac{1}{1-\lambda} \sum_j w_{xj} u_j / d_x`
-    None            :math:`\sum_j w_{xj} u_j / (d_x - \lambda)`
+    "unnormalized"  :math:`\sum_j w_{xj} u_j / (d_x - \lambda)`
     "affinity"      :math:`\frac{1}{\lambda} \sum_j w_{xj} u_j`
     ==============  ================================================================
 
@@ -224,7 +227,7 @@ def extend_vectors(
         Weights from new vertices to the old ones.
     relaxation : SpectralRelaxation
         The eigenvectors.
-    norm : {"symmetric", "random_walk", "affinity"} or None
+    laplacian : {"symmetric", "random_walk", "unnormalized", "affinity"}
         What they are eigenvectors of.
 
     Returns
@@ -234,13 +237,13 @@ def extend_vectors(
         new vertex (a factor of zero).
     """
     values, U = relaxation.eigenvalues, relaxation.vectors
-    if norm == "affinity":
+    if laplacian == "affinity":
         return _divided(product(W_new, U), values)
     degrees = row_sums(W_new)[:, None]
-    if norm is None:
+    if laplacian == "unnormalized":
         return _divided(product(W_new, U), np.where(degrees > 0, degrees - values, 0))
     old = relaxation.degrees
-    if norm == "symmetric":
+    if laplacian == "symmetric":
         scaled = U / np.sqrt(np.where(old > 0, old, 1))[:, None]
         return _divided(product(W_new, scaled), np.sqrt(degrees) * (1 - values))
     return _divided(product(W_new, U), degrees * (1 - values))
@@ -273,7 +276,7 @@ class NormalizedSpectralClustering(GraphClusterer):
     ----------
     n_clusters : int, default=2
         Number K of clusters.
-    norm : {"symmetric", "random_walk", "affinity"} or None, default="symmetric"
+    laplacian : str, default="symmetric"
         Which eigenvectors.
     affinity : {"knn", "precomputed"}, kernel name or callable, default="knn"
         The weights: a graph of nearest neighbours, kernel values (see
@@ -281,17 +284,15 @@ class NormalizedSpectralClustering(GraphClusterer):
         itself, dense or sparse.
     n_neighbors : int, default=10
         Neighbours of "knn".
-    weight : str or callable, default="binary"
-        Weight of an edge of "knn", see :func:`fewlabels.graphs.similarity_graph`. With
-        "heat", long edges are so weak that a few outliers may become a cluster.
-    bandwidth : float or "auto", default="auto"
-        Bandwidth of "heat" and other weights that have one.
-    neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
-        Search for neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
+    graph_params : dict, default=None
+        Further parameters of the graph "knn", those of
+        :func:`fewlabels.graphs.similarity_graph`; `weight` is "binary" unless given.
+        With "heat", long edges are so weak that a few outliers may become a cluster.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
         Width of a kernel.
     kernel_params : dict, default=None
-        Keyword parameters of a callable kernel.
+        Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
+        of a callable.
     assign_labels : {"kmeans", "discretize"}, default="kmeans"
         From eigenvectors to clusters: k-means, or the rotation that brings the rows
         nearest to indicators [3]_.
@@ -368,7 +369,7 @@ class NormalizedSpectralClustering(GraphClusterer):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **AFFINITY_CONSTRAINTS,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "norm": [StrOptions({norm for norm in NORMS if norm}), None],
+        "laplacian": [StrOptions(set(LAPLACIANS))],
         "assign_labels": [StrOptions(set(ASSIGNMENTS))],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "eigen_solver": [StrOptions(set(EIGEN_SOLVERS))],
@@ -379,12 +380,10 @@ class NormalizedSpectralClustering(GraphClusterer):
         self,
         n_clusters: int = 2,
         *,
-        norm: str | None = "symmetric",
+        laplacian: str = "symmetric",
         affinity: Any = "knn",
         n_neighbors: int = 10,
-        weight: Any = "binary",
-        bandwidth: float | str = "auto",
-        neighbors: Any = "exact",
+        graph_params: dict[str, Any] | None = None,
         gamma: float | str | None = "scale",
         kernel_params: dict[str, Any] | None = None,
         assign_labels: str = "kmeans",
@@ -395,12 +394,10 @@ class NormalizedSpectralClustering(GraphClusterer):
         n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.norm = norm
+        self.laplacian = laplacian
         self.affinity = affinity
         self.n_neighbors = n_neighbors
-        self.weight = weight
-        self.bandwidth = bandwidth
-        self.neighbors = neighbors
+        self.graph_params = graph_params
         self.gamma = gamma
         self.kernel_params = kernel_params
         self.assign_labels = assign_labels
@@ -432,7 +429,7 @@ class NormalizedSpectralClustering(GraphClusterer):
         self.relaxation_ = spectral_relaxation(
             W,
             self.n_clusters,
-            norm=self.norm,
+            laplacian=self.laplacian,
             eigen_solver=self.eigen_solver,
             eigen_tol=self.eigen_tol,
             random_state=rng,
@@ -450,10 +447,10 @@ class NormalizedSpectralClustering(GraphClusterer):
         return self
 
     def _weighs_given(self) -> bool:
-        return super()._weighs_given() and self.norm != "affinity"
+        return super()._weighs_given() and self.laplacian != "affinity"
 
     def _rows(self, vectors: NDArray[Any]) -> NDArray[Any]:
-        return normalize(vectors) if self.norm == "symmetric" else vectors
+        return normalize(vectors) if self.laplacian == "symmetric" else vectors
 
     def embed(self, X: Any) -> NDArray[np.float64]:
         """Put new rows into the space of eigenvectors.
@@ -472,7 +469,7 @@ class NormalizedSpectralClustering(GraphClusterer):
         warn_unjoined(
             row_sums(abs(W)), "training row", "Use a wider kernel, or affinity='knn'."
         )
-        return self._rows(extend_vectors(W, self.relaxation_, self.norm))
+        return self._rows(extend_vectors(W, self.relaxation_, self.laplacian))
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Assign rows to the clusters.

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels._params import check_params
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
 from fewlabels.reinforcement._base import GAMMA, SCHEDULE, SEED, Mask, NetworkAgent
@@ -171,6 +172,23 @@ class ReplayBuffer:
         return {**fields, "buffer_added": self._added}
 
 
+# What `solver_params` may hold.
+_SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
+    "optimizer": [StrOptions({"adam", "sgd"})],
+    "train_every": [Interval(Integral, 1, None, closed="left")],
+    "backend": [StrOptions({"numpy", "torch"})],
+    "device": [str],
+    "dtype": [StrOptions({"float32", "float64"})],
+}
+_SOLVER_DEFAULTS: dict[str, Any] = {
+    "optimizer": "adam",
+    "train_every": 1,
+    "backend": "numpy",
+    "device": "cpu",
+    "dtype": "float32",
+}
+
+
 class DQNAgent(NetworkAgent):
     r"""Deep Q-learning with experience replay and a target network.
 
@@ -185,7 +203,7 @@ class DQNAgent(NetworkAgent):
     with :math:`y_j = r_j` where the episode terminated. The weights :math:`\theta^-` of
     the target are copied from θ every `target_update` steps and stay fixed in between.
 
-    Small networks are fastest in NumPy. With ``backend="torch"`` the same agent runs in
+    Small networks are fastest in NumPy. With the backend "torch" the same agent runs in
     torch, on any of its devices; both start from the same weights.
 
     Parameters
@@ -202,8 +220,6 @@ class DQNAgent(NetworkAgent):
         Probability of a random action, as a function of the number of steps.
     learning_rate : float, default=1e-3
         Size of the steps of the optimiser.
-    optimizer : {"adam", "sgd"}, default="adam"
-        How weights follow the gradient.
     loss : {"squared", "huber"}, default="squared"
         "huber" is linear for differences beyond 1: the gradient is clipped.
     batch_size : int, default=64
@@ -212,19 +228,20 @@ class DQNAgent(NetworkAgent):
         Transitions in the memory.
     learning_starts : int, default=1000
         Steps before the first batch is drawn.
-    train_every : int, default=1
-        Steps between two batches.
     target_update : int, default=500
         Steps between two copies to the target.
     double : bool, default=False
         Whether the network chooses the action whose value the target gives [2]_,
         to avoid values that are too large.
-    backend : {"numpy", "torch"}, default="numpy"
-        What computes the networks; "torch" needs the extra ``deep``.
-    device : str, default="cpu"
-        Where torch computes, such as "cuda".
-    dtype : {"float32", "float64"}, default="float32"
-        Precision of the networks.
+    solver_params : dict, default=None
+        How the networks are trained:
+
+        - `optimizer`: how weights follow the gradient, "adam" (default) or "sgd";
+        - `train_every`: steps between two batches, 1 unless given;
+        - `backend`: what computes the networks, "numpy" (default) or "torch", which
+          needs the extra ``deep``;
+        - `device`: where torch computes, such as "cuda"; "cpu" unless given;
+        - `dtype`: precision of the networks, "float32" (default) or "float64".
     random_state : int or None, default=None
         Seed of the first weights, of exploration and of the batches.
 
@@ -267,17 +284,13 @@ class DQNAgent(NetworkAgent):
         "gamma": GAMMA,
         "epsilon": SCHEDULE,
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "optimizer": [StrOptions({"adam", "sgd"})],
         "loss": [StrOptions({"squared", "huber"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "capacity": [Interval(Integral, 1, None, closed="left")],
         "learning_starts": [Interval(Integral, 1, None, closed="left")],
-        "train_every": [Interval(Integral, 1, None, closed="left")],
         "target_update": [Interval(Integral, 1, None, closed="left")],
         "double": ["boolean"],
-        "backend": [StrOptions({"numpy", "torch"})],
-        "device": [str],
-        "dtype": [StrOptions({"float32", "float64"})],
+        "solver_params": [dict, None],
         "random_state": SEED,
     }
 
@@ -290,17 +303,13 @@ class DQNAgent(NetworkAgent):
         gamma: float = 0.99,
         epsilon: float | Schedule = EXPLORATION,
         learning_rate: float = 1e-3,
-        optimizer: str = "adam",
         loss: str = "squared",
         batch_size: int = 64,
         capacity: int = 50_000,
         learning_starts: int = 1000,
-        train_every: int = 1,
         target_update: int = 500,
         double: bool = False,
-        backend: str = "numpy",
-        device: str = "cpu",
-        dtype: str = "float32",
+        solver_params: dict[str, Any] | None = None,
         random_state: int | None = None,
     ) -> None:
         self.hidden = hidden
@@ -309,49 +318,51 @@ class DQNAgent(NetworkAgent):
         self.gamma = gamma
         self.epsilon = epsilon
         self.learning_rate = learning_rate
-        self.optimizer = optimizer
         self.loss = loss
         self.batch_size = batch_size
         self.capacity = capacity
         self.learning_starts = learning_starts
-        self.train_every = train_every
         self.target_update = target_update
         self.double = double
-        self.backend = backend
-        self.device = device
-        self.dtype = dtype
+        self.solver_params = solver_params
         self.random_state = random_state
 
     def _begin_networks(self) -> None:
+        given = check_params(
+            "solver_params", self.solver_params, _SOLVER_CONSTRAINTS, "the training"
+        )
+        self._options = {**_SOLVER_DEFAULTS, **given}
+        device = self._options["device"]
         settings: dict[str, Any] = {
             "activation": self.activation,
             "bias": self.bias,
-            "optimizer": self.optimizer,
+            "optimizer": self._options["optimizer"],
             "learning_rate": self.learning_rate,
             "loss": self.loss,
-            "dtype": np.dtype(self.dtype),
+            "dtype": np.dtype(self._options["dtype"]),
             "rng": self.rng_,
         }
         sizes = (self.n_inputs_, *check_hidden(self.hidden), self.n_actions_)
         self._networks: Any
-        if self.backend == "torch":
+        if self._options["backend"] == "torch":
             from fewlabels.reinforcement._torch import TorchBackend
 
-            self._networks = TorchBackend(sizes, device=self.device, **settings)
+            self._networks = TorchBackend(sizes, device=device, **settings)
         else:
-            if self.device != "cpu":
-                warn_ignored(
-                    f"device={self.device!r}", "backend='numpy' computes on the CPU"
-                )
+            if device != _SOLVER_DEFAULTS["device"]:
+                warn_ignored(f"device={device!r}", "backend='numpy' uses the CPU")
             self._networks = NumpyBackend(sizes, **settings)
         self.buffer_ = ReplayBuffer(
-            self.capacity, self.n_inputs_, self.n_actions_, np.dtype(self.dtype)
+            self.capacity,
+            self.n_inputs_,
+            self.n_actions_,
+            np.dtype(self._options["dtype"]),
         )
         self.losses_: list[float] = []
         self._episode_loss = [0.0, 0]
 
     def _encode(self, observation: Any) -> NDArray[Any]:
-        return super()._encode(observation).astype(self.dtype, copy=False)
+        return super()._encode(observation).astype(self._options["dtype"], copy=False)
 
     def q_values(self, observation: Any) -> NDArray[np.float64]:
         """Return the values of all actions.
@@ -414,7 +425,7 @@ class DQNAgent(NetworkAgent):
         )
         if (
             self.n_steps_ >= self.learning_starts
-            and self.n_steps_ % self.train_every == 0
+            and self.n_steps_ % self._options["train_every"] == 0
         ):
             self._learn(self.buffer_.sample(self.batch_size, self.rng_))
         if self.n_steps_ % self.target_update == 0:
@@ -434,7 +445,7 @@ class DQNAgent(NetworkAgent):
         best = np.where(batch.masks, preference, -np.inf).argmax(axis=1)
         future = values[np.arange(len(best)), best]
         targets = batch.rewards + self.gamma * np.where(batch.terminated, 0, future)
-        targets = targets.astype(self.dtype, copy=False)
+        targets = targets.astype(self._options["dtype"], copy=False)
         loss = self._networks.fit(batch.observations, batch.actions, targets)
         self._episode_loss[0] += loss
         self._episode_loss[1] += 1

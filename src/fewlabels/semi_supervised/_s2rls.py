@@ -63,6 +63,8 @@ _SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
 
 # alpha="scale", as a share of the spread of the rows in feature space.
 ALPHA_SHARE = 0.005
+# Runs of every model while S2RLSClassifierCV searches.
+_N_INIT_SEARCH = 10
 # A model may contradict this share of its own labelling before there is a warning.
 CONTRADICTION = 0.2
 
@@ -120,9 +122,12 @@ class _S2RLSBase(KernelClassifier):
             **params,
         )
 
+    # What `solver_params` may hold.
+    _solver_constraints: ClassVar[dict[str, list[Any]]] = _SOLVER_CONSTRAINTS
+
     def _solver_params(self) -> dict[str, Any]:
         return check_params(
-            "solver_params", self.solver_params, _SOLVER_CONSTRAINTS, "the solver"
+            "solver_params", self.solver_params, self._solver_constraints, "the solver"
         )
 
     def _validate(self, X: Any, y: ArrayLike) -> tuple[Any, Labels]:
@@ -403,11 +408,11 @@ class S2RLSClassifierCV(_S2RLSBase):
     solver : {"local_search", "evolve", "tabu_search"}, default="local_search"
         See :mod:`fewlabels.partition`.
     solver_params : dict, default=None
-        See :class:`S2RLSClassifier`; a `start` is "supervised" or "random".
+        See :class:`S2RLSClassifier`; a `start` is "supervised" or "random". And
+        `n_init_search`, the number of runs of every model while searching, 10 unless
+        given.
     cv : int, default=5
         Number of folds, cut to the number of labelled rows.
-    n_init_search : int, default=10
-        Number of runs of every model while searching for parameters.
     n_init : int, default=50
         Number of runs of the final model.
     n_components : int, default=None
@@ -465,6 +470,9 @@ class S2RLSClassifierCV(_S2RLSBase):
         "alphas": ["array-like", None],
         "unlabeled_weights": ["array-like"],
         "cv": [Interval(Integral, 2, None, closed="left")],
+    }
+    _solver_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_SOLVER_CONSTRAINTS,
         "n_init_search": [Interval(Integral, 1, None, closed="left")],
     }
 
@@ -481,7 +489,6 @@ class S2RLSClassifierCV(_S2RLSBase):
         solver: str = "local_search",
         solver_params: dict[str, Any] | None = None,
         cv: int = 5,
-        n_init_search: int = 10,
         n_init: int = 50,
         n_components: int | None = None,
         random_state: Any = None,
@@ -497,7 +504,6 @@ class S2RLSClassifierCV(_S2RLSBase):
         self.solver = solver
         self.solver_params = solver_params
         self.cv = cv
-        self.n_init_search = n_init_search
         self.n_init = n_init
         self.n_components = n_components
         self.random_state = random_state
@@ -522,7 +528,8 @@ class S2RLSClassifierCV(_S2RLSBase):
         """
         X, labels = self._validate(X, y)
         rng = check_random_state(self.random_state)
-        if not isinstance(self._solver_params().get("start", "random"), str):
+        params = self._solver_params()
+        if not isinstance(params.get("start", "random"), str):
             raise ValueError(
                 "start in solver_params must be 'supervised' or 'random': a class for "
                 "every row says nothing about folds."
@@ -566,7 +573,7 @@ class S2RLSClassifierCV(_S2RLSBase):
             balance=self.balance,
             balance_tol=self.balance_tol,
             solver=self.solver,
-            solver_params=self.solver_params,
+            solver_params={k: v for k, v in params.items() if k != "n_init_search"},
             n_init=self.n_init,
             n_components=self.n_components,
             random_state=seed,
@@ -637,6 +644,7 @@ class S2RLSClassifierCV(_S2RLSBase):
         )
         truth = signed_targets(labels.codes[held_out], labels.classes.size)
         options = {"start": "supervised", **self._solver_params()}
+        runs = options.pop("n_init_search", _N_INIT_SEARCH)
         if not problem.labeled.size:
             options["start"] = "random"
         scores = np.empty((2, len(alphas)))
@@ -644,7 +652,7 @@ class S2RLSClassifierCV(_S2RLSBase):
             result = solve(
                 along,
                 self.solver,
-                n_init=self.n_init_search,
+                n_init=runs,
                 random_state=seed,
                 n_jobs=self.n_jobs,
                 **options,
