@@ -16,6 +16,8 @@ MOST_PARAMETERS = 14
 # Names that are synonyms of one in the table of docs/contributing.md, with that one.
 SYNONYMS = {
     "gamma_A": "alpha",
+    "lam1": "alpha",
+    "lam2": "ridge_alpha",
     "gamma_I": "graph_alpha",
     "lams": "alphas",
     "lam_unlabeled": "unlabeled_weight",

@@ -40,16 +40,16 @@ class TestSolvers:
         cosines = np.sort(np.cos(linalg.subspace_angles(X, Y)))[::-1]
         assert_allclose(solver(X, Y).correlations, cosines)
 
-    @pytest.mark.parametrize("reg", [0.0, 3.0])
-    def test_generalised_eigenproblem(self, views, solver, reg):
+    @pytest.mark.parametrize("alpha", [0.0, 3.0])
+    def test_generalised_eigenproblem(self, views, solver, alpha):
         """Eigenvalues of the symmetric pencil of both views: plus and minus."""
         X, Y = (V - V.mean(axis=0) for V in views)
         cross = np.zeros((7, 7))
         cross[:4, 4:] = X.T @ Y
         cross += cross.T
-        within = linalg.block_diag(X.T @ X, Y.T @ Y) + reg * np.eye(7)
+        within = linalg.block_diag(X.T @ X, Y.T @ Y) + alpha * np.eye(7)
         values, vectors = linalg.eigh(cross, within)
-        A, B, correlations = solver(X, Y, reg=reg)
+        A, B, correlations = solver(X, Y, alpha=alpha)
         assert_allclose(correlations, values[::-1][:3], rtol=1e-9)
         assert_allclose(values[:3], -correlations, rtol=1e-9)
         W = np.vstack([A, B])
@@ -100,8 +100,8 @@ class TestSolvers:
 
     def test_bad_arguments(self, views, solver):
         X, Y = views
-        with pytest.raises(ValueError, match="reg"):
-            solver(X, Y, reg=-1.0)
+        with pytest.raises(ValueError, match="alpha"):
+            solver(X, Y, alpha=-1.0)
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             solver(X, Y[:-1])
 

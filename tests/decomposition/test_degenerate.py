@@ -26,7 +26,7 @@ from fewlabels.decomposition import (
 ONE_VIEW = [
     RobustPCA(random_state=0),
     ElasticNetSparsePCA(2),
-    ElasticNetSparsePCA(2, lam2=np.inf),
+    ElasticNetSparsePCA(2, ridge_alpha=np.inf),
     MinorComponentAnalysis(2),
     OjaSubspace(2, random_state=0),
     PAST(2, random_state=0),
@@ -38,7 +38,7 @@ ONE_VIEW = [
 ]
 TWO_VIEWS = [
     SVDCCA(2),
-    SVDCCA(2, reg=0.1),
+    SVDCCA(2, alpha=0.1),
     SVDCCA(2, solver="eigen"),
     KernelCCA(2),
     KernelCCA(2, kernel="linear"),

@@ -33,12 +33,12 @@ def centered(K):
 
 
 class TestSolver:
-    @pytest.mark.parametrize("kappa", [1e-10, 0.1, 10.0])
-    def test_linear_kernel(self, views, kappa):
+    @pytest.mark.parametrize("alpha", [1e-10, 0.1, 10.0])
+    def test_linear_kernel(self, views, alpha):
         """CCA with a ridge; without one in the limit."""
         X, Y = views
-        pairs = kernel_cca(linear_kernel(X), linear_kernel(Y), kappa=kappa)
-        expected = cca_svd(X, Y, reg=kappa)
+        pairs = kernel_cca(linear_kernel(X), linear_kernel(Y), alpha=alpha)
+        expected = cca_svd(X, Y, alpha=alpha)
         assert_allclose(pairs.correlations, expected.correlations, atol=1e-8)
         X = X - X.mean(axis=0)
         scores = X @ X.T @ pairs.x_weights
@@ -46,41 +46,41 @@ class TestSolver:
 
     def test_optimality(self, views):
         K_x, K_y = (centered(rbf_kernel(V, gamma=0.3)) for V in views)
-        kappa = 0.5
-        alpha, beta, values = kernel_cca(K_x, K_y, kappa=kappa)
-        alpha, beta, values = alpha[:, :5], beta[:, :5], values[:5]
+        alpha = 0.5
+        a, b, values = kernel_cca(K_x, K_y, alpha=alpha)
+        a, b, values = a[:, :5], b[:, :5], values[:5]
         eye = np.eye(5)
-        for K, c in ((K_x, alpha), (K_y, beta)):
-            assert_allclose(c.T @ (K @ K + kappa * K) @ c, eye, atol=1e-9)
-        assert_allclose(alpha.T @ K_x @ K_y @ beta, np.diag(values), atol=1e-9)
-        inverse = linalg.inv(K_y + kappa * np.eye(40))
+        for K, c in ((K_x, a), (K_y, b)):
+            assert_allclose(c.T @ (K @ K + alpha * K) @ c, eye, atol=1e-9)
+        assert_allclose(a.T @ K_x @ K_y @ b, np.diag(values), atol=1e-9)
+        inverse = linalg.inv(K_y + alpha * np.eye(40))
         assert_allclose(
-            K_y @ inverse @ K_x @ alpha,
-            values**2 * ((K_x + kappa * np.eye(40)) @ alpha),
+            K_y @ inverse @ K_x @ a,
+            values**2 * ((K_x + alpha * np.eye(40)) @ a),
             atol=1e-8,
         )
         # As functions: coefficients may differ where a kernel matrix is zero.
-        expected = inverse @ K_x @ alpha / values
-        assert_allclose(K_y @ beta, K_y @ expected, atol=1e-8)
+        expected = inverse @ K_x @ a / values
+        assert_allclose(K_y @ b, K_y @ expected, atol=1e-8)
 
     def test_more_regularisation_less_correlation(self, views):
         K_x, K_y = (rbf_kernel(V) for V in views)
         values = [
-            kernel_cca(K_x, K_y, kappa=kappa).correlations[:5]
-            for kappa in (1e-3, 1e-2, 0.1, 1.0, 10.0)
+            kernel_cca(K_x, K_y, alpha=alpha).correlations[:5]
+            for alpha in (1e-3, 1e-2, 0.1, 1.0, 10.0)
         ]
         assert (np.diff(values, axis=0) < 0).all()
 
     def test_without_regularisation_all_correlations_are_one(self, views):
         K_x, K_y = (rbf_kernel(V, gamma=5.0) for V in views)
-        pairs = kernel_cca(K_x, K_y, kappa=0.0)
+        pairs = kernel_cca(K_x, K_y, alpha=0.0)
         assert_allclose(pairs.correlations, np.ones(39), atol=1e-8)
 
     def test_bad_arguments(self):
         with pytest.raises(ValueError, match="K_y must be square"):
             kernel_cca(np.eye(3), np.ones((3, 2)))
-        with pytest.raises(ValueError, match="kappa"):
-            kernel_cca(np.eye(3), np.eye(3), kappa=-1.0)
+        with pytest.raises(ValueError, match="alpha"):
+            kernel_cca(np.eye(3), np.eye(3), alpha=-1.0)
         with pytest.raises(ValueError, match="K_x is not positive semidefinite"):
             kernel_cca(-np.eye(3), np.eye(3))
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -90,8 +90,8 @@ class TestSolver:
 class TestEstimator:
     def test_linear_kernel(self, rng, views):
         X, Y = views
-        ours = KernelCCA(2, kernel="linear", kappa=0.3).fit(X, Y)
-        linear = SVDCCA(2, reg=0.3).fit(X, Y)
+        ours = KernelCCA(2, kernel="linear", alpha=0.3).fit(X, Y)
+        linear = SVDCCA(2, alpha=0.3).fit(X, Y)
         new = rng.normal(size=(5, 3)), rng.normal(size=(5, 2))
         for a, b in zip(ours.transform(*new), linear.transform(*new), strict=True):
             assert_allclose(np.abs(a), np.abs(b), atol=1e-8)
@@ -101,7 +101,7 @@ class TestEstimator:
         X, Y = views
         theirs = nonparametric.KCCA(2, kernel="linear", shrinkage=1e-7).fit([X, Y])
         a, b = (Z / linalg.norm(Z, axis=0) for Z in theirs.transform([X, Y]))
-        ours = KernelCCA(2, kernel="linear", kappa=1e-8).fit(X, Y)
+        ours = KernelCCA(2, kernel="linear", alpha=1e-8).fit(X, Y)
         expected = np.abs(((a - a.mean(axis=0)) * (b - b.mean(axis=0))).sum(axis=0))
         assert_allclose(ours.canonical_correlations_, expected, atol=1e-3)
 
@@ -123,8 +123,8 @@ class TestEstimator:
     def test_two_kernels(self, views):
         X, Y = views
         kernel_y = Kernel("rbf", {"gamma": 2.0})
-        model = KernelCCA(kernel="linear", kernel_y=kernel_y, kappa=0.2).fit(X, Y)
-        expected = kernel_cca(linear_kernel(X), rbf_kernel(Y, gamma=2.0), kappa=0.2)
+        model = KernelCCA(kernel="linear", kernel_y=kernel_y, alpha=0.2).fit(X, Y)
+        expected = kernel_cca(linear_kernel(X), rbf_kernel(Y, gamma=2.0), alpha=0.2)
         assert_allclose(model.canonical_correlations_, expected.correlations[:1])
 
     def test_new_rows_are_centred_alike(self, views):

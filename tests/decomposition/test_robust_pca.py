@@ -54,16 +54,16 @@ def test_optimality(rng):
     """R = D - A - E lies in mu times the subdifferentials of both norms."""
     A, E = planted(rng, 40, 30, 2, 0.05)
     D = A + E + 0.1 * rng.normal(size=A.shape)
-    mu, lam = 1.0, 1 / np.sqrt(40)
+    mu, alpha = 1.0, 1 / np.sqrt(40)
     result = robust_pca(D, mu=mu, tol=1e-7, max_iter=20_000)
     assert result.mu == mu
     assert 0 < result.components.shape[0] < 30
     R = D - result.low_rank - result.sparse
     assert linalg.norm(R, 2) <= mu * (1 + 1e-5)
-    assert np.abs(R).max() <= lam * mu * (1 + 1e-5)
+    assert np.abs(R).max() <= alpha * mu * (1 + 1e-5)
     on = np.abs(result.sparse) > 0
     assert 0 < on.mean() < 1
-    assert_allclose(R[on], lam * mu * np.sign(result.sparse[on]), rtol=1e-5)
+    assert_allclose(R[on], alpha * mu * np.sign(result.sparse[on]), rtol=1e-5)
     V = result.components.T
     U = result.low_rank @ V / result.singular_values
     assert_allclose(R @ V, mu * U, atol=1e-5)
@@ -72,7 +72,7 @@ def test_optimality(rng):
 
 def test_without_errors_it_shrinks_singular_values(rng):
     D = rng.normal(size=(20, 12))
-    result = robust_pca(D, lam=100.0, mu=2.0, tol=1e-8, max_iter=5000)
+    result = robust_pca(D, alpha=100.0, mu=2.0, tol=1e-8, max_iter=5000)
     assert_array_equal(result.sparse, 0)
     U, s, Vt = linalg.svd(D, full_matrices=False)
     assert_allclose(result.low_rank, (U * soft_threshold(s, 2.0)) @ Vt, atol=1e-6)

@@ -64,7 +64,7 @@ def _orient(x_weights: NDArray[Any], y_weights: NDArray[Any]) -> None:
 def pairs_from_factors(
     x_factor: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
     y_factor: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    reg: float,
+    alpha: float,
 ) -> CanonicalPairs:
     r"""Solve canonical correlation analysis from the singular values of both views.
 
@@ -77,7 +77,7 @@ def pairs_from_factors(
     x_factor, y_factor : tuples (U, s, Vt)
         Left singular vectors as columns, positive singular values, and the transpose of
         the matrix that turns coefficients C into weights.
-    reg : float
+    alpha : float
         The regularisation :math:`\kappa`.
 
     Returns
@@ -86,8 +86,8 @@ def pairs_from_factors(
         As many as the smaller rank.
     """
     (U_x, s_x, Vt_x), (U_y, s_y, Vt_y) = x_factor, y_factor
-    # hypot(s, sqrt(reg)) = sqrt(s^2 + reg), without the loss of squaring.
-    r_x, r_y = np.hypot(s_x, np.sqrt(reg)), np.hypot(s_y, np.sqrt(reg))
+    # hypot(s, sqrt(alpha)) = sqrt(s^2 + alpha), without the loss of squaring.
+    r_x, r_y = np.hypot(s_x, np.sqrt(alpha)), np.hypot(s_y, np.sqrt(alpha))
     cross = (s_x / r_x)[:, None] * (U_x.T @ U_y) * (s_y / r_y)
     L, correlations, Rt = linalg.svd(cross, full_matrices=False, check_finite=False)
     x_weights, y_weights = (Vt_x.T / r_x) @ L, (Vt_y.T / r_y) @ Rt.T
@@ -95,7 +95,7 @@ def pairs_from_factors(
     return CanonicalPairs(x_weights, y_weights, np.clip(correlations, 0, 1))
 
 
-def cca_svd(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
+def cca_svd(X: Any, Y: Any, *, alpha: float = 0.0) -> CanonicalPairs:
     r"""Find canonical correlations by two SVDs, and a third between them.
 
     With the centred views :math:`X = U_x S_x V_x^\top`, :math:`Y = U_y S_y V_y^\top`
@@ -110,7 +110,7 @@ def cca_svd(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
         Rows in the first view. Features that depend on each other do no harm.
     Y : array-like of shape (n_samples, n_features_y)
         The same rows in the second view.
-    reg : float, default=0.0
+    alpha : float, default=0.0
         Ridge :math:`\kappa`: the constraint becomes
         :math:`A^\top (X^\top X + \kappa I) A = I`, and likewise for Y.
 
@@ -135,12 +135,12 @@ def cca_svd(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
     >>> cca_svd(X, Y).correlations.round(3)
     array([1.  , 0.22])
     """
-    _check_reg(reg)
+    _check_alpha(alpha)
     X, Y, eps = _views(X, Y)
-    return pairs_from_factors(thin_svd(X, eps), thin_svd(Y, eps), reg)
+    return pairs_from_factors(thin_svd(X, eps), thin_svd(Y, eps), alpha)
 
 
-def cca_eigen(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
+def cca_eigen(X: Any, Y: Any, *, alpha: float = 0.0) -> CanonicalPairs:
     r"""Find canonical correlations by a generalised eigenproblem.
 
     .. math:: C_{xy} C_{yy}^{-1} C_{yx} w_x = \rho^2 C_{xx} w_x, \qquad
@@ -156,7 +156,7 @@ def cca_eigen(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
         Rows in the first view. Features that depend on each other do no harm.
     Y : array-like of shape (n_samples, n_features_y)
         The same rows in the second view.
-    reg : float, default=0.0
+    alpha : float, default=0.0
         The ridge :math:`\kappa`.
 
     Returns
@@ -181,12 +181,12 @@ def cca_eigen(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
     >>> cca_eigen(X, Y).correlations.round(3)
     array([1.  , 0.22])
     """
-    _check_reg(reg)
+    _check_alpha(alpha)
     X, Y, eps = _views(X, Y)
     # With M M' the pseudo-inverse of C_xx, w_x = M u makes it a symmetric problem
     # without C_xx, and a singular C_xx no problem.
     M_x, M_y = (
-        inverse_square_root(V.T @ V + reg * np.eye(V.shape[1]), tol=V.shape[1] * eps)
+        inverse_square_root(V.T @ V + alpha * np.eye(V.shape[1]), tol=V.shape[1] * eps)
         for V in (X, Y)
     )
     T = M_y.T @ (Y.T @ X) @ M_x
@@ -204,9 +204,9 @@ def cca_eigen(X: Any, Y: Any, *, reg: float = 0.0) -> CanonicalPairs:
     return CanonicalPairs(x_weights, y_weights, correlations)
 
 
-def _check_reg(reg: float) -> None:
-    if not 0 <= reg < np.inf:
-        raise ValueError(f"reg must be a non-negative number, got {reg}.")
+def _check_alpha(alpha: float) -> None:
+    if not 0 <= alpha < np.inf:
+        raise ValueError(f"alpha must be a non-negative number, got {alpha}.")
 
 
 class TwoViewTransformer(
@@ -337,7 +337,7 @@ class SVDCCA(TwoViewTransformer):
     ----------
     n_components : int, default=1
         Number of pairs.
-    reg : float, default=0.0
+    alpha : float, default=0.0
         Ridge :math:`\kappa` on the weights, :math:`a^\top (X^\top X + \kappa I) a` in
         place of :math:`a^\top X^\top X a`. Without it, and with no fewer features than
         rows, all correlations are 1 and mean nothing.
@@ -347,11 +347,11 @@ class SVDCCA(TwoViewTransformer):
     Attributes
     ----------
     canonical_correlations_ : ndarray of shape (n_components,)
-        Correlations of the pairs, the largest first (with `reg`, what is maximised in
+        Correlations of the pairs, the largest first (with `alpha`, what is maximised in
         their place).
     x_weights_ : ndarray of shape (n_features, n_components)
         Weights of the first view. The scores of the training rows have unit variance
-        (with `reg`, a little less).
+        (with `alpha`, a little less).
     y_weights_ : ndarray of shape (n_features_y, n_components)
         Weights of the second view.
     x_mean_ : ndarray of shape (n_features,)
@@ -396,15 +396,15 @@ class SVDCCA(TwoViewTransformer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "reg": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
         "solver": [StrOptions(set(CCA_SOLVERS))],
     }
 
     def __init__(
-        self, n_components: int = 1, *, reg: float = 0.0, solver: str = "svd"
+        self, n_components: int = 1, *, alpha: float = 0.0, solver: str = "svd"
     ) -> None:
         self.n_components = n_components
-        self.reg = reg
+        self.alpha = alpha
         self.solver = solver
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -425,7 +425,7 @@ class SVDCCA(TwoViewTransformer):
         """
         X, Y = self._validate_views(X, Y)
         self._check_n_components(X, Y)
-        pairs = CCA_SOLVERS[self.solver](X, Y, reg=self.reg)
+        pairs = CCA_SOLVERS[self.solver](X, Y, alpha=self.alpha)
         pairs = pad_pairs(pairs, self.n_components, "the ranks of X and Y")
         self._keep(X, Y, pairs)
         self.canonical_correlations_ = pairs.correlations

@@ -40,7 +40,7 @@ def _eigen_factor(
     return U[:, keep], s, (U[:, keep] / s).T
 
 
-def kernel_cca(K_x: Any, K_y: Any, *, kappa: float = 1.0) -> CanonicalPairs:
+def kernel_cca(K_x: Any, K_y: Any, *, alpha: float = 1.0) -> CanonicalPairs:
     r"""Find canonical correlations between the functions of two kernels.
 
     .. math::
@@ -59,7 +59,7 @@ def kernel_cca(K_x: Any, K_y: Any, *, kappa: float = 1.0) -> CanonicalPairs:
         Kernel matrix of the first view. It is centred here.
     K_y : array-like of shape (n_samples, n_samples)
         Kernel matrix of the second view.
-    kappa : float, default=1.0
+    alpha : float, default=1.0
         Regularisation. With 0, and kernel matrices of full rank, all correlations are 1
         and mean nothing.
 
@@ -70,7 +70,7 @@ def kernel_cca(K_x: Any, K_y: Any, *, kappa: float = 1.0) -> CanonicalPairs:
 
     See Also
     --------
-    cca_svd : With a linear kernel, the same for ``reg=kappa``.
+    cca_svd : With a linear kernel, the same for ``alpha=alpha``.
 
     References
     ----------
@@ -84,12 +84,12 @@ def kernel_cca(K_x: Any, K_y: Any, *, kappa: float = 1.0) -> CanonicalPairs:
     >>> from sklearn.metrics.pairwise import rbf_kernel
     >>> from fewlabels.decomposition import kernel_cca
     >>> x = np.linspace(-1, 1, 50)[:, None]
-    >>> pairs = kernel_cca(rbf_kernel(x), rbf_kernel(x**2), kappa=0.1)
+    >>> pairs = kernel_cca(rbf_kernel(x), rbf_kernel(x**2), alpha=0.1)
     >>> bool(pairs.correlations[0] > 0.95)  # x and x^2 have no linear correlation
     True
     """
-    if not 0 <= kappa < np.inf:
-        raise ValueError(f"kappa must be a non-negative number, got {kappa}.")
+    if not 0 <= alpha < np.inf:
+        raise ValueError(f"alpha must be a non-negative number, got {alpha}.")
     kernels = []
     for K, name in ((K_x, "K_x"), (K_y, "K_y")):
         K = check_array(K, dtype=np.float64, ensure_min_samples=2, input_name=name)
@@ -97,14 +97,14 @@ def kernel_cca(K_x: Any, K_y: Any, *, kappa: float = 1.0) -> CanonicalPairs:
             raise ValueError(f"{name} must be square, got shape {K.shape}.")
         kernels.append(KernelCenterer().fit_transform(K))
     check_consistent_length(*kernels)
-    return _centered_kernel_cca(kernels[0], kernels[1], kappa)
+    return _centered_kernel_cca(kernels[0], kernels[1], alpha)
 
 
 def _centered_kernel_cca(
-    K_x: NDArray[Any], K_y: NDArray[Any], kappa: float
+    K_x: NDArray[Any], K_y: NDArray[Any], alpha: float
 ) -> CanonicalPairs:
     return pairs_from_factors(
-        _eigen_factor(K_x, "K_x"), _eigen_factor(K_y, "K_y"), kappa
+        _eigen_factor(K_x, "K_x"), _eigen_factor(K_y, "K_y"), alpha
     )
 
 
@@ -118,7 +118,7 @@ class KernelCCA(TwoViewTransformer):
 
     with functions from the spaces of two kernels. See :func:`kernel_cca`. Its cost is
     cubic in the number of rows; for many rows, hand the features of
-    :class:`fewlabels.kernels.NystromFeatures` to :class:`SVDCCA` with ``reg=kappa``.
+    :class:`fewlabels.kernels.NystromFeatures` to :class:`SVDCCA` with ``alpha=alpha``.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class KernelCCA(TwoViewTransformer):
         Kernel of the second view: None takes the one of the first, where a rule for
         `gamma` is applied to the second view. A name stands for the kernel with default
         parameters, a :class:`fewlabels.kernels.Kernel` brings its own.
-    kappa : float, default=1.0
+    alpha : float, default=1.0
         Regularisation. Small values let functions follow the noise: all correlations
         come close to 1.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
@@ -188,7 +188,7 @@ class KernelCCA(TwoViewTransformer):
         **KERNEL_CONSTRAINTS,
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "kernel_y": [*KERNEL_CONSTRAINTS["kernel"], None],
-        "kappa": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -197,14 +197,14 @@ class KernelCCA(TwoViewTransformer):
         *,
         kernel: str | Callable[..., Any] = "rbf",
         kernel_y: str | Callable[..., Any] | None = None,
-        kappa: float = 1.0,
+        alpha: float = 1.0,
         gamma: float | str | None = "scale",
         kernel_params: dict[str, Any] | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_y = kernel_y
-        self.kappa = kappa
+        self.alpha = alpha
         self.gamma = gamma
         self.kernel_params = kernel_params
 
@@ -243,7 +243,7 @@ class KernelCCA(TwoViewTransformer):
         self._x_centerer, self._y_centerer = KernelCenterer(), KernelCenterer()
         K_x = self._x_centerer.fit_transform(_square(self.kernel_, X, "X"))
         K_y = self._y_centerer.fit_transform(_square(self.kernel_y_, Y, "Y"))
-        pairs = _centered_kernel_cca(K_x, K_y, self.kappa)
+        pairs = _centered_kernel_cca(K_x, K_y, self.alpha)
         pairs = pad_pairs(pairs, self.n_components, "the ranks of the kernel matrices")
         scale = np.sqrt(n - 1)
         self.x_weights_ = (scale * pairs.x_weights).astype(X.dtype, copy=False)
@@ -362,7 +362,7 @@ class OneLabelTwoView(KernelCCA):
         Kernel of the first view, as for :class:`KernelCCA`.
     kernel_y : str, callable or Kernel, default=None
         Kernel of the second view; None takes the one of the first.
-    kappa : float, default=1.0
+    alpha : float, default=1.0
         Regularisation.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         Of `kernel`.
@@ -416,7 +416,7 @@ class OneLabelTwoView(KernelCCA):
         n_confident: int = 5,
         kernel: str | Callable[..., Any] = "rbf",
         kernel_y: str | Callable[..., Any] | None = None,
-        kappa: float = 1.0,
+        alpha: float = 1.0,
         gamma: float | str | None = "scale",
         kernel_params: dict[str, Any] | None = None,
     ) -> None:
@@ -424,7 +424,7 @@ class OneLabelTwoView(KernelCCA):
             n_components,
             kernel=kernel,
             kernel_y=kernel_y,
-            kappa=kappa,
+            alpha=alpha,
             gamma=gamma,
             kernel_params=kernel_params,
         )

@@ -140,7 +140,7 @@ class LowRankPlusSparse:
 
 
 _PROBLEM_CONSTRAINTS: dict[str, list[Any]] = {
-    "lam": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+    "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     "mu": [None, Interval(Real, 0, None, closed="neither")],
     "eta": [Interval(Real, 0, 1, closed="neither")],
     "tol": [Interval(Real, 0, None, closed="left")],
@@ -156,7 +156,7 @@ _PROBLEM_CONSTRAINTS: dict[str, list[Any]] = {
 def robust_pca(
     D: Any,
     *,
-    lam: float | str = "auto",
+    alpha: float | str = "auto",
     mu: float | None = None,
     eta: float = 0.9,
     tol: float = 1e-2,
@@ -185,7 +185,7 @@ def robust_pca(
     ----------
     D : array-like of shape (n_samples, n_features)
         The matrix. It is not centred.
-    lam : float or "auto", default="auto"
+    alpha : float or "auto", default="auto"
         Weight of the sparse part; "auto" takes :math:`1 / \sqrt{\max(m, n)}`, which
         recovers any low-rank matrix that is not itself sparse from errors at random
         places.
@@ -245,7 +245,7 @@ def robust_pca(
     (True, (1, 30))
     """
     D = check_array(D, dtype=np.float64, input_name="D")
-    weight = float(lam) if lam != "auto" else 1 / np.sqrt(max(D.shape))
+    weight = float(alpha) if alpha != "auto" else 1 / np.sqrt(max(D.shape))
     start = 0.99 * float(linalg.norm(D, 2))
     target = SMALLEST_SHARE * start if mu is None else float(mu)
     current = max(start, target)
@@ -323,7 +323,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Parameters
     ----------
-    lam : float or "auto", default="auto"
+    alpha : float or "auto", default="auto"
         Weight of the sparse part; "auto" takes 1 / sqrt(max(X.shape)).
     mu : float, default=None
         Weight of both penalties beside half the squared error X - A - E; None for a
@@ -390,7 +390,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def __init__(
         self,
         *,
-        lam: float | str = "auto",
+        alpha: float | str = "auto",
         mu: float | None = None,
         eta: float = 0.9,
         tol: float = 1e-2,
@@ -398,7 +398,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         svd_solver: str = "auto",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.lam = lam
+        self.alpha = alpha
         self.mu = mu
         self.eta = eta
         self.tol = tol

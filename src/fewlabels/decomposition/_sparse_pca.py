@@ -28,7 +28,7 @@ from fewlabels.optimize import soft_threshold
 # Tolerance of one elastic net, relative to the squared norm of its target. Looser ones
 # would let the objective of the alternation rise.
 ELASTIC_NET_TOL = 1e-12
-# Violation of the optimality conditions that is left to rounding, in units of lam1.
+# Violation of the optimality conditions that is left to rounding, in units of alpha.
 SIGN_SLACK = 1e-9
 MAX_SIGN_CHANGES = 20
 # Cycles before it is tried whether the signs are those of the solution, and again.
@@ -36,7 +36,7 @@ ELASTIC_NET_CYCLES = (20, 200, 2000, 100_000)
 
 
 def elastic_net(
-    X: Any, y: Any, *, lam1: float, lam2: float, rescale: bool = False
+    X: Any, y: Any, *, alpha: float, ridge_alpha: float, rescale: bool = False
 ) -> NDArray[np.float64]:
     r"""Solve the elastic net in its form with sums of squares.
 
@@ -54,9 +54,9 @@ def elastic_net(
         Predictors.
     y : array-like of shape (n_samples,)
         Target.
-    lam1 : float
+    alpha : float
         Weight of the l1 norm; 0 for ridge regression.
-    lam2 : float
+    ridge_alpha : float
         Weight of the squared l2 norm; 0 for the lasso.
     rescale : bool, default=False
         Return :math:`(1 + \lambda_2) \hat b`, which undoes the shrinkage that the ridge
@@ -82,31 +82,31 @@ def elastic_net(
     >>> import numpy as np
     >>> from fewlabels.decomposition import elastic_net
     >>> X, y = np.eye(2), np.array([3.0, 0.5])
-    >>> elastic_net(X, y, lam1=2.0, lam2=1.0)  # soft(y, 1) / 2
+    >>> elastic_net(X, y, alpha=2.0, ridge_alpha=1.0)  # soft(y, 1) / 2
     array([1., 0.])
-    >>> elastic_net(X, y, lam1=2.0, lam2=1.0, rescale=True)
+    >>> elastic_net(X, y, alpha=2.0, ridge_alpha=1.0, rescale=True)
     array([2., 0.])
     """
     X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True)
-    for name, value in (("lam1", lam1), ("lam2", lam2)):
+    for name, value in (("alpha", alpha), ("ridge_alpha", ridge_alpha)):
         if not 0 <= value < np.inf:
             raise ValueError(f"{name} must be a non-negative number, got {value}.")
-    coef = _elastic_net(X, y, lam1, lam2)
-    return (1 + lam2) * coef if rescale else coef
+    coef = _elastic_net(X, y, alpha, ridge_alpha)
+    return (1 + ridge_alpha) * coef if rescale else coef
 
 
 def _elastic_net(
     X: NDArray[np.float64],
     y: NDArray[np.float64],
-    lam1: float,
-    lam2: float,
+    alpha: float,
+    ridge_alpha: float,
     start: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    if lam1 == 0:
+    if alpha == 0:
         U, s, Vt = thin_svd(X)
-        return (s / (s**2 + lam2) * (y @ U)) @ Vt
+        return (s / (s**2 + ridge_alpha) * (y @ U)) @ Vt
     n = X.shape[0]
-    alpha = lam1 / (2 * n) + lam2 / n
+    strength = alpha / (2 * n) + ridge_alpha / n
     X = np.asfortranarray(X)
     coef = np.zeros(X.shape[1]) if start is None else start
     for max_iter in ELASTIC_NET_CYCLES:
@@ -116,14 +116,14 @@ def _elastic_net(
             coef = enet_path(
                 X,
                 y,
-                l1_ratio=lam1 / (2 * n * alpha),
-                alphas=[alpha],
+                l1_ratio=alpha / (2 * n * strength),
+                alphas=[strength],
                 coef_init=coef,
                 tol=ELASTIC_NET_TOL,
                 max_iter=max_iter,
                 check_input=False,
             )[1][:, 0]
-        exact = _elastic_net_of_signs(X, y, lam1, lam2, np.sign(coef))
+        exact = _elastic_net_of_signs(X, y, alpha, ridge_alpha, np.sign(coef))
         if exact is not None:
             return exact
     return coef
@@ -132,8 +132,8 @@ def _elastic_net(
 def _elastic_net_of_signs(
     X: NDArray[np.float64],
     y: NDArray[np.float64],
-    lam1: float,
-    lam2: float,
+    alpha: float,
+    ridge_alpha: float,
     signs: NDArray[np.float64],
 ) -> NDArray[np.float64] | None:
     """Solve by changing signs until they agree with the solution; None if they do not.
@@ -142,23 +142,23 @@ def _elastic_net_of_signs(
     very slowly. For given signs the coefficients obey linear equations. Those that come
     out with the wrong sign leave, those that violate their condition enter.
     """
-    slack = SIGN_SLACK * lam1
+    slack = SIGN_SLACK * alpha
     for _ in range(MAX_SIGN_CHANGES):
         on = signs != 0
         part = X[:, on]
         gram = part.T @ part
-        gram.flat[:: gram.shape[0] + 1] += lam2
+        gram.flat[:: gram.shape[0] + 1] += ridge_alpha
         try:
             factor = linalg.cho_factor(gram, check_finite=False)
         except linalg.LinAlgError:  # dependent features without a ridge
             return None
         coef = np.zeros(X.shape[1])
-        coef[on] = linalg.cho_solve(factor, part.T @ y - 0.5 * lam1 * signs[on])
-        # Half the descent direction; where the penalty balances it, it is lam1 / 2.
-        pull = X.T @ (y - part @ coef[on]) - lam2 * coef
-        if np.max(np.abs(pull - 0.5 * lam1 * signs)[on], initial=0.0) > slack:
+        coef[on] = linalg.cho_solve(factor, part.T @ y - 0.5 * alpha * signs[on])
+        # Half the descent direction; where the penalty balances it, it is alpha / 2.
+        pull = X.T @ (y - part @ coef[on]) - ridge_alpha * coef
+        if np.max(np.abs(pull - 0.5 * alpha * signs)[on], initial=0.0) > slack:
             return None  # the equations are too ill-conditioned
-        entering = np.where(np.abs(pull) > 0.5 * lam1 + slack, np.sign(pull), 0.0)
+        entering = np.where(np.abs(pull) > 0.5 * alpha + slack, np.sign(pull), 0.0)
         changed = np.where(on, np.where(coef * signs > 0, signs, 0.0), entering)
         if np.array_equal(changed, signs):
             return coef
@@ -188,15 +188,15 @@ class SparseLoadings:
     converged: bool
 
 
-def _lam1_array(lam1: ArrayLike, n_components: int) -> NDArray[np.float64]:
-    values = np.asarray(lam1, dtype=np.float64)
+def _alpha_array(alpha: ArrayLike, n_components: int) -> NDArray[np.float64]:
+    values = np.asarray(alpha, dtype=np.float64)
     if values.ndim > 1 or (values.ndim == 1 and values.size != n_components):
         raise ValueError(
-            f"lam1 must be a number or one number per component, {n_components}, got "
+            f"alpha must be a number or one number per component, {n_components}, got "
             f"shape {values.shape}."
         )
     if not np.all((values >= 0) & np.isfinite(values)):
-        raise ValueError("lam1 must hold finite, non-negative numbers.")
+        raise ValueError("alpha must hold finite, non-negative numbers.")
     return np.broadcast_to(values, (n_components,))
 
 
@@ -204,8 +204,8 @@ def sparse_loadings(
     X: Any,
     n_components: int,
     *,
-    lam1: ArrayLike = 1.0,
-    lam2: float = 1e-3,
+    alpha: ArrayLike = 1.0,
+    ridge_alpha: float = 1e-3,
     tol: float = 1e-4,
     max_iter: int = 500,
 ) -> SparseLoadings:
@@ -226,10 +226,10 @@ def sparse_loadings(
         Rows, centred by the caller.
     n_components : int
         Number of directions.
-    lam1 : float or array-like of shape (n_components,), default=1.0
+    alpha : float or array-like of shape (n_components,), default=1.0
         Weights of the l1 norms, of the size of sums of squares of X: from
         :math:`2 \max |X^\top X a_j|` on, a direction is zero.
-    lam2 : float, default=1e-3
+    ridge_alpha : float, default=1e-3
         Weight of the squared l2 norm; inf for the limit in which
         :math:`b_j = \operatorname{soft}(X^\top X a_j, \lambda_{1,j} / 2)` up to scale,
         which is fast for many features.
@@ -241,7 +241,7 @@ def sparse_loadings(
     Returns
     -------
     loadings : SparseLoadings
-        Both matrices and the course of the objective; for ``lam2=inf``, that of
+        Both matrices and the course of the objective; for ``ridge_alpha=inf``, that of
         :math:`-2 \operatorname{tr}(A^\top X^\top X B) + \|B\|_F^2
         + \sum_j \lambda_{1,j} \|b_j\|_1`.
 
@@ -264,18 +264,20 @@ def sparse_loadings(
     >>> shared = rng.normal(size=(100, 1))
     >>> X = np.hstack([shared, shared, np.zeros((100, 3))])
     >>> X += 0.1 * rng.normal(size=X.shape)
-    >>> loadings = sparse_loadings(X - X.mean(axis=0), 1, lam1=10.0)
+    >>> loadings = sparse_loadings(X - X.mean(axis=0), 1, alpha=10.0)
     >>> np.flatnonzero(loadings.B)
     array([0, 1])
     """
     X = check_array(X, dtype=np.float64, input_name="X")
-    if not 0 <= lam2:
-        raise ValueError(f"lam2 must be a non-negative number, or inf, got {lam2}.")
+    if not 0 <= ridge_alpha:
+        raise ValueError(
+            f"ridge_alpha must be a non-negative number, or inf, got {ridge_alpha}."
+        )
     if not 1 <= n_components <= X.shape[1]:
         raise ValueError(
             f"n_components={n_components} must be from 1 to n_features={X.shape[1]}."
         )
-    weights = _lam1_array(lam1, n_components)
+    weights = _alpha_array(alpha, n_components)
     # Only X'X matters: diag(s) V' has as many rows as the smaller side of X, at most.
     s, Vt = linalg.svd(X, full_matrices=n_components > min(X.shape))[1:]
     _, Vt = svd_flip(None, Vt, u_based_decision=False)
@@ -286,16 +288,16 @@ def sparse_loadings(
     converged = False
     while not converged and len(objectives) < max_iter:
         before = B
-        B = _regress(rows, A, weights, lam2, before)
+        B = _regress(rows, A, weights, ridge_alpha, before)
         image = rows.T @ (rows @ B)
         left, _, right = linalg.svd(image, full_matrices=False, check_finite=False)
         A = left @ right
         penalty = float(np.abs(B).sum(axis=0) @ weights)
-        if np.isinf(lam2):
+        if np.isinf(ridge_alpha):
             value = -2 * float(np.vdot(A, image)) + float(np.vdot(B, B))
         else:
             fit = np.linalg.norm(rows - (rows @ B) @ A.T) ** 2
-            value = float(fit + lam2 * np.vdot(B, B))
+            value = float(fit + ridge_alpha * np.vdot(B, B))
         objectives.append(value + penalty)
         change = np.max(np.abs(B - before))
         converged = bool(change <= tol * np.max(np.abs(B)))
@@ -313,17 +315,19 @@ def _regress(
     rows: NDArray[np.float64],
     A: NDArray[np.float64],
     weights: NDArray[np.float64],
-    lam2: float,
+    ridge_alpha: float,
     start: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Solve for B, the elastic nets of all columns of A."""
     targets = rows @ A
     columns = []
-    for j, lam1 in enumerate(weights):
-        if np.isinf(lam2):
-            columns.append(soft_threshold(rows.T @ targets[:, j], lam1 / 2))
+    for j, alpha in enumerate(weights):
+        if np.isinf(ridge_alpha):
+            columns.append(soft_threshold(rows.T @ targets[:, j], alpha / 2))
         else:
-            columns.append(_elastic_net(rows, targets[:, j], lam1, lam2, start[:, j]))
+            columns.append(
+                _elastic_net(rows, targets[:, j], alpha, ridge_alpha, start[:, j])
+            )
     return np.column_stack(columns)
 
 
@@ -345,10 +349,10 @@ class ElasticNetSparsePCA(
     ----------
     n_components : int, default=2
         Number of components.
-    lam1 : float or array-like of shape (n_components,), default=1.0
+    alpha : float or array-like of shape (n_components,), default=1.0
         Weights of the l1 norms, of the size of sums of squares of X: the larger, the
         fewer features.
-    lam2 : float, default=1e-3
+    ridge_alpha : float, default=1e-3
         Weight of the squared l2 norm, which matters with more features than rows; inf
         for the fast limit, see :func:`sparse_loadings`.
     tol : float, default=1e-4
@@ -359,7 +363,7 @@ class ElasticNetSparsePCA(
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Directions of unit length, or zero where `lam1` leaves no feature.
+        Directions of unit length, or zero where `alpha` leaves no feature.
     explained_variance_ : ndarray of shape (n_components,)
         Adjusted variance: how much the scores of a component vary beyond those of the
         previous ones, since they may be correlated.
@@ -390,15 +394,15 @@ class ElasticNetSparsePCA(
     >>> X = 0.1 * rng.normal(size=(200, 6))
     >>> X[:, :3] += 2.0 * rng.normal(size=(200, 1))
     >>> X[:, 3:] += rng.normal(size=(200, 1))
-    >>> model = ElasticNetSparsePCA(2, lam1=20.0).fit(X)
+    >>> model = ElasticNetSparsePCA(2, alpha=20.0).fit(X)
     >>> [np.flatnonzero(c).tolist() for c in model.components_]
     [[0, 1, 2], [3, 4, 5]]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "lam1": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "lam2": [Interval(Real, 0, np.inf, closed="both")],
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "ridge_alpha": [Interval(Real, 0, np.inf, closed="both")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
@@ -407,14 +411,14 @@ class ElasticNetSparsePCA(
         self,
         n_components: int = 2,
         *,
-        lam1: float | ArrayLike = 1.0,
-        lam2: float = 1e-3,
+        alpha: float | ArrayLike = 1.0,
+        ridge_alpha: float = 1e-3,
         tol: float = 1e-4,
         max_iter: int = 500,
     ) -> None:
         self.n_components = n_components
-        self.lam1 = lam1
-        self.lam2 = lam2
+        self.alpha = alpha
+        self.ridge_alpha = ridge_alpha
         self.tol = tol
         self.max_iter = max_iter
 
@@ -440,15 +444,15 @@ class ElasticNetSparsePCA(
         loadings = sparse_loadings(
             centered,
             self.n_components,
-            lam1=self.lam1,
-            lam2=self.lam2,
+            alpha=self.alpha,
+            ridge_alpha=self.ridge_alpha,
             tol=self.tol,
             max_iter=self.max_iter,
         )
         lengths = np.linalg.norm(loadings.B, axis=0)
         if not lengths.all():
             warnings.warn(
-                f"lam1={self.lam1!r} leaves no feature in {np.sum(lengths == 0)} of "
+                f"alpha={self.alpha!r} leaves no feature in {np.sum(lengths == 0)} of "
                 f"{self.n_components} components: they are zero. Use a smaller one.",
                 UserWarning,
                 stacklevel=2,
