@@ -93,7 +93,8 @@ def test_turn_is_its_slow_twin(seed, bounded, offset):
     G = rng.normal(size=(m, 2))
     P = np.column_stack([rng.normal(size=(m, 3)), np.ones(m)])
     base = np.append(rng.normal(size=3) * offset, 0.0)
-    lower, upper = (-(m % 2), m % 2) if bounded else (-np.inf, np.inf)
+    most = float(m % 2) if bounded else np.inf  # a float, as the solver hands it over
+    lower, upper = -most, most
     keys, signs = loops.angles(G)
     best_p = np.full(4, np.nan)
     best = loops.turn(

@@ -291,7 +291,8 @@ class _StreamingSubspace(
             )
         rng = check_random_state(self.random_state)
         start = rng.normal(size=(n_features, self.n_components))
-        self.frame_ = linalg.qr(start, mode="economic")[0]
+        # By rows, as the functions take it: the loops are compiled once for both.
+        self.frame_ = np.ascontiguousarray(linalg.qr(start, mode="economic")[0])
         self.n_samples_seen_ = 0
         self._mean_square = 0.0
 
