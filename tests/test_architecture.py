@@ -272,3 +272,13 @@ def test_every_public_name_is_reachable():
     assert set(dir(fewlabels)) == set(fewlabels.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         fewlabels.nothing  # noqa: B018
+
+
+def test_labelling_a_table_starts_without_other_methods():
+    code = "import sys, fewlabels.tabular; print(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = set(run.stdout.split())
+    for package in ("active", "cluster", "partition", "semi_supervised"):
+        assert f"fewlabels.{package}" not in loaded

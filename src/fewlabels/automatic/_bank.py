@@ -67,20 +67,7 @@ class KernelBank:
     def build(
         self, X: Any, progress: Callable[[float], None] | None = None
     ) -> "KernelBank":
-        """Follow the recipe.
-
-        Parameters
-        ----------
-        X : {ndarray, csr_matrix} of shape (n_samples, n_features)
-            Rows, labelled and unlabelled.
-        progress : callable, default=None
-            Told the share of the bank that is built.
-
-        Returns
-        -------
-        self : KernelBank
-            The bank.
-        """
+        """Follow the recipe."""
         self.dtype = X.dtype
         self.index = equal_rows(X)
         _, first = np.unique(self.index, return_index=True)
@@ -118,18 +105,7 @@ class KernelBank:
         return pruned
 
     def kernel_matrix(self, place: int) -> NDArray[np.float32]:
-        """Matrix of one kernel over all distinct rows, which is kept for the next call.
-
-        Parameters
-        ----------
-        place : int
-            Number of the kernel among the candidates.
-
-        Returns
-        -------
-        K : ndarray of shape (n_rows, n_rows)
-            The matrix.
-        """
+        """Matrix of a kernel over all distinct rows, kept for the next call."""
         if place not in self._matrices:
             view = View(batch=slice(None))
             K = self.kernel_columns(place, np.arange(self.n_rows), view)
@@ -139,22 +115,7 @@ class KernelBank:
     def kernel_columns(
         self, place: int, ends: NDArray[np.intp], view: View
     ) -> NDArray[np.float64]:
-        """Kernel of the rows of a view with some distinct rows.
-
-        Parameters
-        ----------
-        place : int
-            Number of the kernel among the candidates.
-        ends : ndarray of int
-            The distinct rows.
-        view : View
-            Other rows.
-
-        Returns
-        -------
-        K : ndarray of shape (n_view_rows, n_ends)
-            Columns of the kernel matrix.
-        """
+        """Kernel of the rows of a view with some distinct rows."""
         kernel = self.candidates[place]
         if not isinstance(kernel, BankKernel):
             raise TypeError(f"{kernel.name} is not a kernel.")
@@ -162,34 +123,12 @@ class KernelBank:
         return np.asarray(columns, dtype=np.float64)
 
     def training_views(self, size: int = 4096) -> Iterator[View]:
-        """Look at all distinct training rows, batch by batch.
-
-        Parameters
-        ----------
-        size : int, default=4096
-            Rows in a batch.
-
-        Yields
-        ------
-        view : View
-            The next rows.
-        """
+        """Look at all distinct training rows, batch by batch."""
         for batch in gen_batches(self.n_rows, size):
             yield View(batch=batch)
 
     def known_rows(self, X: Any) -> NDArray[np.intp]:
-        """Find rows that were in the training set.
-
-        Parameters
-        ----------
-        X : {ndarray, csr_matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        index : ndarray of shape (n_samples,)
-            Number of the distinct training row, -1 for rows never seen.
-        """
+        """Find rows that were in the training set."""
         digests = row_digests(X.astype(self.dtype, copy=False))
         places = np.searchsorted(self._digests, digests)
         places = np.minimum(places, self._digests.size - 1)
@@ -197,20 +136,7 @@ class KernelBank:
         return np.where(known, self._number[places], -1)
 
     def new_views(self, X: Any, size: int = 4096) -> Iterator[View]:
-        """Look at new rows, batch by batch.
-
-        Parameters
-        ----------
-        X : {ndarray, csr_matrix} of shape (n_samples, n_features)
-            Rows.
-        size : int, default=4096
-            Rows in a batch.
-
-        Yields
-        ------
-        view : View
-            The next rows.
-        """
+        """Look at new rows, batch by batch."""
         for batch in gen_batches(X.shape[0], size):
             yield View(rows=self._scaling.transform(X[batch]))
 
@@ -227,24 +153,7 @@ BANK_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def build_bank(estimator: Any, X: Any, rng: Any, line: ProgressLine) -> KernelBank:
-    """Build the bank that the parameters of an estimator ask for.
-
-    Parameters
-    ----------
-    estimator : estimator instance
-        With the parameters of `BANK_CONSTRAINTS`.
-    X : {ndarray, csr_matrix} of shape (n_samples, n_features)
-        Rows.
-    rng : RandomState
-        Of samples and starts.
-    line : ProgressLine
-        Told the share of the work that is done.
-
-    Returns
-    -------
-    bank : KernelBank
-        The bank.
-    """
+    """Build the bank that the parameters of an estimator ask for."""
     return KernelBank(
         estimator.bank,
         scale=estimator.scale,

@@ -46,25 +46,7 @@ class Candidate:
         found: Any,
         rng: np.random.RandomState,
     ) -> Outputs:
-        """Learn a weighted sum of the variants.
-
-        Parameters
-        ----------
-        labeled : Labeled
-            The rows; their groups are numbers of distinct rows of the bank.
-        weights : ndarray of shape (n_variants,)
-            Weights of the variants.
-        found : object
-            What :meth:`fewlabels.automatic._scores.Models.kept` has for this candidate;
-            None where other rows were scored.
-        rng : RandomState
-            Of samples.
-
-        Returns
-        -------
-        outputs : Outputs
-            A function of rows.
-        """
+        """Learn a weighted sum of the variants."""
         raise NotImplementedError
 
 

@@ -213,20 +213,6 @@ def held_out_losses(
     """Losses of every candidate: each row left out, and many rows left out at once.
 
     Many are a half of the rows, 20 times, with few labels; else a fifth, twice.
-
-    Parameters
-    ----------
-    models : Models
-        The models.
-    labeled : Labeled
-        The rows.
-    rng : RandomState
-        Of the blocks.
-
-    Returns
-    -------
-    losses : Losses
-        Averaged over repetitions.
     """
     Y, codes, groups = labeled.Y, labeled.codes, labeled.groups
     singles = [np.flatnonzero(groups == g) for g in np.unique(groups)]
@@ -258,22 +244,6 @@ def choose(
     Ranks under the Bayesian bootstrap give weights; with more than a few labels these
     are then stacked, and the best supervised candidate is mixed in, the less so the
     more certainly it is worse on held-out rows.
-
-    Parameters
-    ----------
-    losses : Losses or None
-        See :func:`held_out_losses`.
-    labeled : Labeled
-        The rows.
-    pool : Pool
-        The candidates.
-    rng : RandomState
-        Of the bootstrap.
-
-    Returns
-    -------
-    choice : Choice
-        The weights.
     """
     if losses is None:
         # Without evidence the smoothest supervised candidate is as good as any.
@@ -306,15 +276,7 @@ def choose(
 
 
 def _plausibility(excess: NDArray[Any], importance: NDArray[Any]) -> float:
-    """1 where a loss is not in excess, near 0 where it surely is.
-
-    Parameters
-    ----------
-    excess : ndarray of shape (l,)
-        By how much the loss of every row is larger than that of the average.
-    importance : ndarray of shape (l,)
-        Weights of the rows, of mean 1.
-    """
+    """1 where a loss is not in excess, near 0 where it surely is."""
     error = np.std(importance * excess, ddof=1) / np.sqrt(excess.size)
     mean = float(np.mean(importance * excess))
     if mean <= 0:
@@ -340,21 +302,7 @@ class Nested(NamedTuple):
 def outer_blocks(
     labeled: Labeled, rng: np.random.RandomState
 ) -> list[NDArray[np.intp]]:
-    """Blocks for judging the whole procedure.
-
-    Parameters
-    ----------
-    labeled : Labeled
-        The rows.
-    rng : RandomState
-        Of the blocks.
-
-    Returns
-    -------
-    blocks : list of ndarray of int
-        Single rows for few labels, twentieths else; with many classes, one row of
-        every class.
-    """
+    """Blocks for judging the whole procedure."""
     n_groups = np.unique(labeled.groups).size
     n_blocks = n_groups if labeled.size <= FEW else min(N_OUTER, n_groups)
     if not labeled.regression and labeled.class_counts.size >= MANY_CLASSES:
@@ -365,24 +313,7 @@ def outer_blocks(
 def nested_outputs(
     models: Models, labeled: Labeled, pool: Pool, rng: np.random.RandomState
 ) -> Nested:
-    """Leave blocks out and repeat scoring, weighting and averaging on the rest.
-
-    Parameters
-    ----------
-    models : Models
-        Models of all labelled rows.
-    labeled : Labeled
-        The rows.
-    pool : Pool
-        The candidates.
-    rng : RandomState
-        Of blocks and bootstrap.
-
-    Returns
-    -------
-    nested : Nested
-        Held-out outputs.
-    """
+    """Leave blocks out and repeat scoring, weighting and averaging on the rest."""
     outputs = np.full(labeled.Y.shape, np.nan)
     baseline = np.full(labeled.Y.shape, np.nan)
     for block in outer_blocks(labeled, rng):
@@ -402,18 +333,6 @@ def best_temperature(outputs: NDArray[Any], labeled: Labeled) -> float:
     r"""Temperature T of softmax(T f) by held-out log-loss, drawn towards 3.
 
     .. math:: \min_T \sum_i -\log p_i(T) + \log^2 (T / 3)
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (l, n_targets)
-        Held-out outputs; NaN where there are none.
-    labeled : Labeled
-        The rows.
-
-    Returns
-    -------
-    temperature : float
-        The best of a grid.
     """
     known = np.isfinite(outputs).all(axis=1)
     if not known.any():
@@ -425,20 +344,7 @@ def best_temperature(outputs: NDArray[Any], labeled: Labeled) -> float:
 
 
 def probabilities(outputs: NDArray[Any], temperature: float) -> NDArray[Any]:
-    """Probabilities of classes, none of them 0 or 1.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (n_samples, n_targets)
-        Outputs.
-    temperature : float
-        The factor T.
-
-    Returns
-    -------
-    p : ndarray of shape (n_samples, n_classes)
-        Rows sum to 1.
-    """
+    """Probabilities of classes, none of them 0 or 1."""
     p = softmax(temperature * class_outputs(outputs), axis=1)
     return (1 - PROBABILITY_FLOOR) * p + PROBABILITY_FLOOR / p.shape[1]
 
@@ -491,20 +397,7 @@ class ErrorEstimate:
 
 
 def binomial_interval(share: float, n_rows: float) -> tuple[float, float]:
-    """Clopper-Pearson interval of a share among a real number of rows.
-
-    Parameters
-    ----------
-    share : float
-        The share observed.
-    n_rows : float
-        How many rows it is worth.
-
-    Returns
-    -------
-    low, high : float
-        The interval of 90 %.
-    """
+    """Clopper-Pearson interval of a share among a real number of rows."""
     tail = (1 - LEVEL) / 2
     hits = share * n_rows
     low = float(beta.ppf(tail, hits, n_rows - hits + 1)) if hits > 0 else 0.0
@@ -515,20 +408,7 @@ def binomial_interval(share: float, n_rows: float) -> tuple[float, float]:
 def paired_interval(
     first_only: float, second_only: float, n_rows: float
 ) -> tuple[float, float]:
-    """Bonett-Price interval of a difference between two shares of the same rows.
-
-    Parameters
-    ----------
-    first_only, second_only : float
-        Share of rows on which only the first, only the second is wrong.
-    n_rows : float
-        How many rows these are worth.
-
-    Returns
-    -------
-    low, high : float
-        Interval of 90 % of the first share of wrong rows minus the second.
-    """
+    """Bonett-Price interval of a difference between two shares of the same rows."""
     p = (first_only * n_rows + 1) / (n_rows + 2)
     q = (second_only * n_rows + 1) / (n_rows + 2)
     spread = np.sqrt(max(p + q - (p - q) ** 2, 0.0) / (n_rows + 2))
@@ -539,23 +419,7 @@ def paired_interval(
 def root_mean_square(
     outputs: NDArray[Any], labeled: Labeled, unit: float
 ) -> ErrorEstimate:
-    """Error of a regression on held-out rows.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (l, 1)
-        Nested held-out outputs.
-    labeled : Labeled
-        The rows.
-    unit : float
-        What a target of one stands for.
-
-    Returns
-    -------
-    estimate : ErrorEstimate
-        The root of the mean square, with the interval of a normal error for the
-        effective number of labels.
-    """
+    """Error of a regression on held-out rows."""
     if not np.isfinite(outputs).all():
         return ErrorEstimate(
             np.nan, 0.0, np.inf, "there are not two different labelled rows", False
@@ -570,42 +434,14 @@ def root_mean_square(
 
 
 def wrong(outputs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which rows the largest output puts into a wrong class.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (..., l, n_targets)
-        Outputs.
-    codes : ndarray of shape (l,)
-        True classes.
-
-    Returns
-    -------
-    wrong : ndarray of bool of shape (..., l)
-        Whether each is wrong.
-    """
+    """Which rows the largest output puts into a wrong class."""
     return class_outputs(outputs).argmax(axis=-1) != codes
 
 
 def expected_error(
     outputs: NDArray[Any], labeled: Labeled, confidence: float | None
 ) -> ErrorEstimate:
-    """Combine the error on held-out rows with the confidence on unlabelled ones.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (l, n_targets)
-        Nested held-out outputs.
-    labeled : Labeled
-        The rows.
-    confidence : float or None
-        Mean largest probability on unlabelled rows; None if there are none.
-
-    Returns
-    -------
-    estimate : ErrorEstimate
-        The mean of both, with an interval for the effective number of labels.
-    """
+    """Combine the error on held-out rows with the confidence on unlabelled ones."""
     counts = labeled.class_counts
     if counts.size < 2:
         return ErrorEstimate(np.nan, 0.0, 1.0, "the labels are of a single class")

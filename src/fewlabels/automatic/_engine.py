@@ -195,26 +195,7 @@ def score_candidates(
     *,
     judge: bool = True,
 ) -> Scored:
-    """Score every candidate, weigh them, and judge the whole procedure.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        The candidates.
-    everything : Labeled
-        All labelled rows; their groups are numbers of distinct rows.
-    rng : RandomState
-        Of samples, blocks and bootstrap.
-    line : ProgressLine
-        Told the share of the work that is done.
-    judge : bool, default=True
-        Whether to judge the procedure, which takes most of the time.
-
-    Returns
-    -------
-    scored : Scored
-        Weights and nested outputs.
-    """
+    """Score every candidate, weigh them, and judge the whole procedure."""
     labeled = everything
     if everything.size > MAX_SCORED:
         labeled = everything.sample(MAX_SCORED, rng)
@@ -253,18 +234,7 @@ def score_candidates(
 
 
 def pool_of(candidates: list[Candidate]) -> Pool:
-    """Collect what is known of candidates beforehand.
-
-    Parameters
-    ----------
-    candidates : list of Candidate
-        The candidates.
-
-    Returns
-    -------
-    pool : Pool
-        One line for every variant of each.
-    """
+    """Collect what is known of candidates beforehand."""
     sizes = np.array([c.ridges.size for c in candidates], dtype=np.intp)
     groups = np.repeat(np.arange(sizes.size), sizes)
     ridges = np.concatenate([np.empty(0), *(c.ridges for c in candidates)])
@@ -303,28 +273,7 @@ def fit_models(
     memory_budget: float | None,
     rng: np.random.RandomState,
 ) -> tuple[BankModel, BankModel]:
-    """Turn weights into functions of rows.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        The candidates.
-    everything : Labeled
-        All labelled rows.
-    scored : Scored
-        See :func:`score_candidates`.
-    classes : ndarray or None
-        The classes; None for a regression.
-    memory_budget : float or None
-        MiB for temporary arrays over rows.
-    rng : RandomState
-        Of samples.
-
-    Returns
-    -------
-    average, baseline : BankModel
-        The weighted average, and the supervised candidate.
-    """
+    """Turn weights into functions of rows."""
     choice, pool = scored.choice, scored.pool
     batch = _batch(bank, everything.size, memory_budget)
     nothing = np.zeros(everything.Y.shape[1])
@@ -378,20 +327,7 @@ def _batch(bank: KernelBank, n_labeled: int, memory_budget: float | None) -> int
 
 
 def candidate_table(bank: KernelBank, scored: Scored) -> dict[str, NDArray[Any]]:
-    """Columns of a table with one line per candidate and ridge.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        The candidates.
-    scored : Scored
-        See :func:`score_candidates`.
-
-    Returns
-    -------
-    table : dict of str to ndarray
-        Names, ridges, mean losses and weights.
-    """
+    """Columns of a table with one line per candidate and ridge."""
     groups = scored.pool.groups
     names = np.array([c.name for c in bank.candidates], dtype=object)
     families = np.array([c.family for c in bank.candidates], dtype=object)

@@ -76,20 +76,7 @@ class BankKernel(Candidate):
 
 
 def models_of(candidates: Sequence[Candidate], labeled: Labeled) -> Models:
-    """Models of candidates on labelled rows, those of kernels in closed form.
-
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-        Kernels and learners.
-    labeled : Labeled
-        The rows.
-
-    Returns
-    -------
-    models : Models
-        In the order of the candidates.
-    """
+    """Models of candidates on labelled rows, those of kernels in closed form."""
     parts: list[Models] = []
     for _, same in groupby(candidates, lambda c: isinstance(c, BankKernel)):
         group: list[Any] = list(same)

@@ -74,30 +74,7 @@ def members_of(
     n_members: int,
     max_kept_rows: int,
 ) -> list[Member]:
-    """Take the heaviest kernels, with their covariance after the labels.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        The candidates.
-    table : dict of str to ndarray
-        See :func:`fewlabels.automatic._engine.candidate_table`.
-    labeled : Labeled
-        All labelled rows.
-    rows : ndarray of int
-        Distinct rows to look at.
-    places : ndarray of int
-        Which of them may get a label.
-    n_members : int
-        Number of kernels.
-    max_kept_rows : int
-        Up to so many distinct rows, kernel matrices are kept for the next call.
-
-    Returns
-    -------
-    members : list of Member
-        Of weights with sum 1.
-    """
+    """Take the heaviest kernels, with their covariance after the labels."""
     candidates = bank.candidates
     sizes = np.array([c.ridges.size for c in candidates], dtype=np.intp)
     groups = np.repeat(np.arange(sizes.size), sizes)
@@ -137,20 +114,7 @@ def members_of(
 def contributions_of(
     table: dict[str, NDArray[Any]], labeled: Labeled
 ) -> list[Contribution]:
-    """Sum up the table of candidates by families, the heaviest first.
-
-    Parameters
-    ----------
-    table : dict of str to ndarray
-        See :func:`fewlabels.automatic._engine.candidate_table`.
-    labeled : Labeled
-        The rows that were scored.
-
-    Returns
-    -------
-    contributions : list of Contribution
-        One per family.
-    """
+    """Sum up the table of candidates by families, the heaviest first."""
     found = []
     for family in dict.fromkeys(table["family"]):
         within = np.flatnonzero(table["family"] == family)

@@ -446,18 +446,7 @@ class Paths(Step):
 
 
 def recipe(given: BankSettings) -> list[Step]:
-    """List what makes a bank, in the order in which it is built.
-
-    Parameters
-    ----------
-    given : BankSettings
-        What to build.
-
-    Returns
-    -------
-    steps : list of Step
-        The lines of the recipe.
-    """
+    """List what makes a bank, in the order in which it is built."""
     steps: list[Step] = [Linear(1)]
     steps += [Gaussian(1, width) for width in given.widths]
     steps += [Whitened(1, m) for m in given.whitened]

@@ -27,19 +27,7 @@ class Models(Protocol):
     """Candidates on the same labelled rows, which answer for rows left out."""
 
     def held_out(self, blocks: Blocks) -> NDArray[Any]:
-        """Answer for every row by models that have not seen its block.
-
-        Parameters
-        ----------
-        blocks : sequence of ndarray of int
-            Disjoint blocks of rows. Together they should hold all rows: the output of
-            a row in no block is NaN.
-
-        Returns
-        -------
-        outputs : ndarray of shape (n_variants, l, n_targets)
-            The held-out outputs of all variants of all candidates.
-        """
+        """Answer for every row by models that have not seen its block."""
 
     def without(self, block: NDArray[np.intp]) -> "Models":
         """Learn from all rows but one block, once only; the others keep their order."""
@@ -102,18 +90,7 @@ class KernelModels(NamedTuple):
     removed: Removed | None = None
 
     def blocks(self, stack: NDArray[np.intp]) -> NDArray[Any]:
-        """Take blocks of the inverses.
-
-        Parameters
-        ----------
-        stack : ndarray of shape (n_blocks, size)
-            Rows of every block.
-
-        Returns
-        -------
-        blocks : ndarray of shape (n_candidates, n_blocks, size, size)
-            The blocks on the diagonal.
-        """
+        """Take blocks of the inverses."""
         at = stack if self.rows is None else self.rows[stack]
         blocks = self.inverses[:, at[:, :, None], at[:, None, :]]
         if self.removed is not None:
@@ -123,18 +100,7 @@ class KernelModels(NamedTuple):
         return blocks
 
     def diagonal(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        """Take entries of the diagonals of the inverses.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Which entries.
-
-        Returns
-        -------
-        diagonal : ndarray of shape (n_candidates, n_rows)
-            The entries.
-        """
+        """Take entries of the diagonals of the inverses."""
         at = rows if self.rows is None else self.rows[rows]
         diagonal = self.inverses[:, at, at]
         if self.removed is not None:
@@ -180,22 +146,7 @@ def _by_size(blocks: Blocks) -> list[NDArray[np.intp]]:
 def ridge_inverses(
     K: NDArray[Any], ridges: NDArray[Any], diagonal: NDArray[Any] | None = None
 ) -> NDArray[Any]:
-    """Invert K + ridge * diag(diagonal) for every ridge, by one eigendecomposition.
-
-    Parameters
-    ----------
-    K : ndarray of shape (l, l)
-        Positive semidefinite kernel matrix.
-    ridges : ndarray of shape (n_ridges,)
-        Positive regularisations.
-    diagonal : ndarray of shape (l,), default=None
-        Positive weights of the ridge; ones when None.
-
-    Returns
-    -------
-    inverses : ndarray of shape (n_ridges, l, l)
-        The inverses.
-    """
+    """Invert K + ridge * diag(diagonal) for every ridge, by one eigendecomposition."""
     root = np.ones(K.shape[0]) if diagonal is None else np.sqrt(diagonal)
     e, U = linalg.eigh(K / np.outer(root, root), check_finite=False)
     U = U / root[:, None]
@@ -208,41 +159,13 @@ def kernel_models(
     Y: NDArray[Any],
     diagonal: NDArray[Any] | None = None,
 ) -> KernelModels:
-    """Fit every kernel with every ridge.
-
-    Parameters
-    ----------
-    kernels : iterable of ndarray of shape (l, l)
-        Kernel matrices of the labelled rows.
-    ridges : ndarray of shape (n_ridges,)
-        Positive regularisations.
-    Y : ndarray of shape (l, n_targets)
-        Targets.
-    diagonal : ndarray of shape (l,), default=None
-        Positive weights of the ridge; ones when None.
-
-    Returns
-    -------
-    models : KernelModels
-        Those of one kernel lie together.
-    """
+    """Fit every kernel with every ridge."""
     inverses = np.concatenate([ridge_inverses(K, ridges, diagonal) for K in kernels])
     return KernelModels(inverses, inverses @ Y, Y, ridges.size)
 
 
 def class_outputs(outputs: NDArray[Any]) -> NDArray[Any]:
-    """One output per class; of two classes the first is the negative of the second.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (..., n_targets)
-        One-vs-rest outputs, a single column for two classes.
-
-    Returns
-    -------
-    outputs : ndarray of shape (..., n_classes)
-        Outputs in the order of the classes.
-    """
+    """One output per class; of two classes the first is the negative of the second."""
     if outputs.shape[-1] > 1:
         return outputs
     return np.concatenate([-outputs, outputs], axis=-1)
@@ -254,42 +177,14 @@ def _leading(A: NDArray[Any]) -> NDArray[Any]:
 
 
 def squared_losses(outputs: NDArray[Any], Y: NDArray[Any]) -> NDArray[Any]:
-    """Squared error of every row, averaged over targets.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (..., l, n_targets)
-        Held-out outputs.
-    Y : ndarray of shape (l, n_targets)
-        Targets.
-
-    Returns
-    -------
-    losses : ndarray of shape (..., l)
-        The losses.
-    """
+    """Squared error of every row, averaged over targets."""
     return _leading((outputs - Y) ** 2).mean(axis=0)
 
 
 def log_losses(
     outputs: NDArray[Any], codes: NDArray[np.intp], temperatures: NDArray[Any]
 ) -> NDArray[Any]:
-    r"""Compute minus the log-probability of the true class under softmax(T f).
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (..., l, n_targets)
-        Held-out outputs f.
-    codes : ndarray of shape (l,)
-        True class of each row.
-    temperatures : ndarray of shape (n_temperatures,)
-        Values of T.
-
-    Returns
-    -------
-    losses : ndarray of shape (..., n_temperatures, l)
-        The losses.
-    """
+    r"""Compute minus the log-probability of the true class under softmax(T f)."""
     logits = _leading(class_outputs(outputs))
     largest = logits.max(axis=0)
     own = np.moveaxis(logits, -1, 0)[np.arange(codes.size), codes]
@@ -312,24 +207,7 @@ def stratified_blocks(
     n_blocks: int,
     rng: np.random.RandomState,
 ) -> list[NDArray[np.intp]]:
-    """Deal rows into blocks of about equal size and class shares.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (l,)
-        Class of each row.
-    groups : ndarray of shape (l,)
-        Rows of one group, such as copies of one another, stay together.
-    n_blocks : int
-        Number of blocks.
-    rng : RandomState
-        Source of the shuffling.
-
-    Returns
-    -------
-    blocks : list of ndarray of int
-        At most `n_blocks` blocks, none empty.
-    """
+    """Deal rows into blocks of about equal size and class shares."""
     _, first, member = np.unique(groups, return_index=True, return_inverse=True)
     order = rng.permutation(first.size)
     order = order[np.argsort(codes[first[order]], kind="stable")]

@@ -64,18 +64,7 @@ class RowScaling:
         self.scale = scale
 
     def fit(self, X: Any) -> "RowScaling":
-        """Look at the training rows.
-
-        Parameters
-        ----------
-        X : {ndarray, csr_matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        self : RowScaling
-            Ready to transform.
-        """
+        """Look at the training rows."""
         self.kind_ = self.scale
         self.dtype_ = np.float64 if X.shape[0] <= DOUBLE_ROWS else np.float32
         if issparse(X):
@@ -118,18 +107,7 @@ class RowScaling:
         return _unit_rows(Z) if self.kind_ == "unit" else Z
 
     def transform(self, X: Any) -> Any:
-        """Scale rows.
-
-        Parameters
-        ----------
-        X : {ndarray, csr_matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        Z : {ndarray, csr_array} of shape (n_samples, n_kept_features)
-            Scaled rows.
-        """
+        """Scale rows."""
         if issparse(X):
             X = csr_array(X, dtype=self.dtype_)
             if self.kind_ == "unit":
@@ -585,20 +563,7 @@ def _gaussian(X: Any, Z: Any, gamma: float) -> NDArray[Any]:
 
 
 def squared_distances(X: Any, Z: Any) -> NDArray[Any]:
-    """Squared Euclidean distances, from products, in the precision of the rows.
-
-    Parameters
-    ----------
-    X : {ndarray, csr_array} of shape (n_samples, n_features)
-        Rows, about centred.
-    Z : {ndarray, csr_array} of shape (n_others, n_features)
-        Other rows.
-
-    Returns
-    -------
-    d2 : ndarray of shape (n_samples, n_others)
-        The squares, not below 0.
-    """
+    """Squared Euclidean distances, from products, in the precision of the rows."""
     products = X @ Z.T
     if issparse(products):
         products = products.toarray()

@@ -20,22 +20,7 @@ def _ranks(values: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def rank_sums(losses: list[NDArray[Any]], draws: NDArray[Any]) -> NDArray[Any]:
-    """Sum, over several losses, the rank of every candidate.
-
-    Parameters
-    ----------
-    losses : list of ndarray of shape (n_candidates, l) or \
-            (n_candidates, n_temperatures, l)
-        Losses on the labelled rows; with several temperatures a candidate counts with
-        its best one.
-    draws : ndarray of shape (n_draws, l)
-        Weights of the rows, one set per line.
-
-    Returns
-    -------
-    sums : ndarray of shape (n_draws, n_candidates)
-        Sums of ranks, small for good candidates.
-    """
+    """Sum, over several losses, the rank of every candidate."""
     total = np.zeros((draws.shape[0], losses[0].shape[0]))
     for loss in losses:
         means = draws @ (loss if loss.ndim == 2 else loss[:, 0]).T
@@ -48,24 +33,7 @@ def rank_sums(losses: list[NDArray[Any]], draws: NDArray[Any]) -> NDArray[Any]:
 def decayed_weights(
     sums: NDArray[Any], groups: NDArray[np.intp], decay: float, n_kept: int = N_KEPT
 ) -> NDArray[Any]:
-    """Weights that decay with the rank of a candidate at its best variant.
-
-    Parameters
-    ----------
-    sums : ndarray of shape (n_draws, n_variants)
-        Rank sums, see :func:`rank_sums`.
-    groups : ndarray of shape (n_variants,)
-        Number of the candidate of every variant, 0, 1, ... without a gap, in order.
-    decay : float
-        A candidate of rank k weighs ``decay ** k``.
-    n_kept : int, default=30
-        Candidates of higher rank weigh nothing.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_variants,)
-        Mean weights over the draws, of sum 1.
-    """
+    """Weights that decay with the rank of a candidate at its best variant."""
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     least = np.minimum.reduceat(sums, starts, axis=1)
     # The first variant of a candidate that is as good as its best one.
@@ -82,22 +50,7 @@ def decayed_weights(
 def bootstrap_draws(
     n_draws: int, n_rows: int, rng: np.random.RandomState
 ) -> NDArray[Any]:
-    """Draw row weights of the Bayesian bootstrap: Exp(1), each line of mean 1.
-
-    Parameters
-    ----------
-    n_draws : int
-        Number of lines.
-    n_rows : int
-        Number of rows.
-    rng : RandomState
-        Source of the draws.
-
-    Returns
-    -------
-    draws : ndarray of shape (n_draws, n_rows)
-        The weights.
-    """
+    """Draw row weights of the Bayesian bootstrap: Exp(1), each line of mean 1."""
     draws = rng.standard_exponential((n_draws, n_rows))
     return draws / draws.mean(axis=1, keepdims=True)
 
@@ -118,24 +71,6 @@ def stacked_weights(
     .. math::
         w_k \leftarrow \frac{s\, w^0_k + \sum_i v_i r_{ik}}{s + \sum_i v_i}, \qquad
         r_{ik} = \frac{w_k p_{ki}}{\sum_j w_j p_{ji}} .
-
-    Parameters
-    ----------
-    likelihoods : ndarray of shape (n_candidates, l)
-        Held-out probability of the true class of each row.
-    prior : ndarray of shape (n_candidates,)
-        The weights :math:`w^0`, of sum 1.
-    row_weights : ndarray of shape (l,)
-        Weights v of the rows.
-    strength : float, default=20
-        How many rows the prior is worth.
-    n_steps : int, default=60
-        Number of steps.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_candidates,)
-        The weights, of sum 1.
     """
     active = np.flatnonzero(prior > 0)
     p = np.maximum(likelihoods[active], np.finfo(float).tiny)

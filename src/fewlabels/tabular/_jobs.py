@@ -15,9 +15,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from fewlabels._rows import equal_rows
-from fewlabels.active import FewLabelsSampling, margin
 from fewlabels.automatic import FewLabelsClassifier
-from fewlabels.cluster import NormalizedSpectralClustering
 from fewlabels.graphs import eigengap_n_clusters, similarity_graph
 from fewlabels.tabular._columns import ColumnDescription
 from fewlabels.tabular._errors import TableError, listed, plural
@@ -434,6 +432,8 @@ def _spectral_clusters(
     features: Any, n_clusters: int | None, rng: Any, notes: list[str]
 ) -> NDArray[Any]:
     """Cluster the different rows, a sample of them if there are many."""
+    from fewlabels.cluster import NormalizedSpectralClustering
+
     first, copy_of = _distinct_rows(features)
     n = first.size
     if n < 2 or (n_clusters is not None and n < n_clusters):
@@ -581,6 +581,9 @@ def _useful(
     labelled: LabelledTable, n_rows: int, random_state: Any
 ) -> NDArray[np.intp]:
     """Different rows whose labels the classifier expects to learn most from."""
+    # Labelling and reading tables do without these, and start sooner.
+    from fewlabels.active import FewLabelsSampling, margin
+
     open_rows = np.flatnonzero(~labelled.given)
     if open_rows.size == 0:
         return open_rows
