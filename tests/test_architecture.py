@@ -21,6 +21,7 @@ TESTS = Path(__file__).parent
 FLOORS = [
     {"_sklearn", "exceptions"},
     {
+        "_distances",
         "_labels",
         "_line_search",
         "_linalg",

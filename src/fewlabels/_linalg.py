@@ -242,3 +242,41 @@ def conjugate_gradients(
 def _ratio(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Divide; a column whose residual has vanished stays as it is."""
     return np.where(b > 0, a / np.where(b > 0, b, 1), 0)
+
+
+def all_copies(
+    find: Callable[[NDArray[Any] | None, int], tuple[NDArray[Any], NDArray[Any]]],
+    k: int,
+    tol: float = 0.0,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Find the k largest eigenvalues of a symmetric operator, none of them too few.
+
+    An iteration from one vector sees one copy of a multiple eigenvalue, and others only
+    by rounding errors. So the largest eigenvalue among the vectors orthogonal to all
+    that were found is asked for, until it is no larger than those.
+
+    Parameters
+    ----------
+    find : callable
+        Given orthonormal vectors (or None) and a number, returns as many of the largest
+        eigenvalues, with their vectors, among the vectors orthogonal to those.
+    k : int
+        Number of eigenvalues.
+    tol : float, default=0
+        Their relative accuracy.
+
+    Returns
+    -------
+    values : ndarray of shape (k,)
+        The eigenvalues, in no order.
+    vectors : ndarray of shape (n, k)
+        Orthonormal eigenvectors.
+    """
+    values, vectors = find(None, k)
+    while True:
+        value, vector = find(vectors, 1)
+        least = int(np.argmin(values))
+        slack = 10 * max(tol, 1e-12) * np.abs(values).max()
+        if value[0] <= values[least] + slack:
+            return values, vectors
+        values[least], vectors[:, least] = value[0], vector[:, 0]

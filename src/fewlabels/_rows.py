@@ -27,16 +27,6 @@ def check_rows(X: Any) -> Any:
     return check_array(X, accept_sparse="csr", dtype=FLOATS)
 
 
-def check_range(X: Any) -> None:
-    """Raise where squared distances overflow: the searches would go wrong silently."""
-    limit = np.sqrt(np.finfo(X.dtype).max / X.shape[1]) / 2
-    if max(X.max(), -X.min()) > limit:
-        raise ValueError(
-            f"X holds values beyond {limit:.1e}, whose squared distances overflow "
-            f"{X.dtype}: scale X to a moderate range."
-        )
-
-
 def is_euclidean(metric: Any, metric_params: dict[str, Any] | None) -> bool:
     """Whether the distance is the length of the difference."""
     return metric in ("euclidean", "l2") or (

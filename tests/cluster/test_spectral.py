@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
-from scipy.sparse import csr_array
+from scipy.sparse import block_diag, csr_array
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
@@ -25,8 +25,9 @@ from fewlabels.cluster import (
     spectral_relaxation,
 )
 from fewlabels.exceptions import DisconnectedGraphWarning, IgnoredParameterWarning
-from fewlabels.graphs import graph_laplacian
+from fewlabels.graphs import graph_laplacian, similarity_graph
 from tests.graphs.strategies import weights
+from tests.helpers import assert_close
 
 LAPLACIANS = ("symmetric", "random_walk", "unnormalized", "affinity")
 
@@ -291,3 +292,15 @@ def test_pipeline(blobs):
     )
     assert adjusted_rand_score(y, pipe.fit_predict(X)) == 1
     assert_array_equal(pipe.predict(X[:5]), pipe[-1].labels_[:5])
+
+
+def test_affinities_of_equal_components(rng):
+    """Every eigenvalue of one block is there once per block."""
+    block = similarity_graph(rng.normal(size=(50, 2)), n_neighbors=6)
+    W = csr_array(block_diag([block] * 15))
+    truth = np.sort(np.repeat(np.linalg.eigvalsh(block.toarray()), 15))[::-1][:40]
+    for solver in ("auto", "lanczos", "dense"):
+        found = spectral_relaxation(
+            W, 40, norm="affinity", eigen_solver=solver, random_state=0
+        )
+        assert_close(found.eigenvalues, truth)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
 from scipy import linalg
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array, eye_array, kron
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
@@ -22,6 +22,7 @@ from fewlabels.graphs._eigen import (
 )
 from tests.graphs.strategies import weights
 from tests.graphs.test_laplacian import path, ring
+from tests.helpers import assert_close
 
 KINDS = ("symmetric", "unnormalized")
 
@@ -156,3 +157,25 @@ def test_no_convergence_is_told_and_mended(rng, largest, dense):
     expected = whole[-6:] if largest else whole[p : p + 6]
     assert_allclose(values, expected, atol=1e-9)
     check_pairs(W, values, vectors, "symmetric")
+
+
+def torus(n):
+    """A periodic grid, most of whose eigenvalues come four or eight times."""
+    ring = diags_array([1.0, 1.0], offsets=[-1, 1], shape=(n, n)).tolil()
+    ring[0, n - 1] = ring[n - 1, 0] = 1.0
+    return csr_array(kron(ring, eye_array(n)) + kron(eye_array(n), ring))
+
+
+@pytest.mark.parametrize("solver", ["auto", "lanczos", "shift_invert", "multilevel"])
+@pytest.mark.parametrize("n_pairs", [2, 5, 12])
+@pytest.mark.parametrize("largest", [False, True])
+def test_all_copies_within_a_component(solver, n_pairs, largest):
+    graph = spectral(torus(26), "symmetric")
+    truth = np.linalg.eigvalsh(graph.L.toarray())[1:]
+    truth = truth[-n_pairs:] if largest else truth[:n_pairs]
+    for seed in range(3):
+        values, vectors = nonzero_eigenpairs(
+            graph, n_pairs, largest=largest, solver=solver, tol=1e-9, random_state=seed
+        )
+        assert_close(values, truth)
+        assert_close(vectors.T @ vectors, np.eye(n_pairs), factor=10)

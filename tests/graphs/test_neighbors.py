@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.sparse import coo_array, csr_array, csr_matrix
+from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
@@ -252,3 +253,20 @@ def test_outliers_do_not_spoil_approximate_neighbours(rng):
     with pytest.warns(UserWarning, match="searching exactly"):
         found = nearest_neighbors(X, 5, neighbors="approximate")[1]
     assert np.mean(found == exact) > 0.99
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("kind", ["one far row", "two places", "shifted"])
+def test_far_rows_do_not_hide_neighbors(kind, sparse, rng):
+    """Among more than 15 features distances come from products, whose digits end."""
+    X = rng.normal(size=(60, 20))
+    if kind == "one far row":
+        X[7] = 1e12
+    elif kind == "two places":
+        X[30:] += 1e9
+    else:
+        X += 1e9
+    truth = cdist(X, X)
+    np.fill_diagonal(truth, np.inf)
+    distances, _ = nearest_neighbors(csr_array(X) if sparse else X, 5)
+    assert_close(distances, np.sort(truth, axis=1)[:, :5])

@@ -319,9 +319,16 @@ def test_a_complete_graph_has_a_limit(monkeypatch):
         similarity_graph(np.eye(4), kind="complete")
 
 
-def test_overflowing_distances_are_refused():
-    with pytest.raises(ValueError, match="overflow"):
-        similarity_graph(1e200 * np.eye(4), n_neighbors=2)
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e300, 1e-300])
+@pytest.mark.parametrize("kind", ["knn", "ball", "complete"])
+def test_scales_whose_squares_overflow_or_vanish(scale, kind, rng):
+    X = rng.normal(size=(30, 20))
+    params = {"kind": kind, "n_neighbors": 4}
+    W = similarity_graph(X, radius=6.0 if kind == "ball" else None, **params)
+    radius = 6.0 * scale if kind == "ball" else None
+    assert_close(
+        similarity_graph(scale * X, radius=radius, **params).toarray(), W.toarray()
+    )
 
 
 GOOD = (np.array([[1.0, 2.0], [1.0, 1.0], [1.0, 2.0]]), [[1, 2], [0, 2], [1, 0]])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
@@ -18,6 +19,7 @@ from sklearn.svm import SVC
 from fewlabels.exceptions import IgnoredParameterWarning
 from fewlabels.kernels import (
     Kernel,
+    check_semidefinite,
     gamma_from_width,
     local_width,
     median_width,
@@ -317,3 +319,61 @@ def test_median_width_samples_large_data(rng):
     assert sampled == pytest.approx(exact, rel=0.1)
     with pytest.raises(ValueError, match="max_samples"):
         median_width(X, max_samples=1)
+
+
+@pytest.mark.parametrize("shift", [1e4, 1e6, 1e8])
+@pytest.mark.parametrize("gamma", ["scale", "median", "range", "local", 0.3])
+def test_gaussian_kernels_do_not_know_where_the_origin_is(shift, gamma, rng):
+    X = np.round(rng.normal(size=(40, 20)), 3)
+    moved = (X + shift) - shift  # what is left of the digits
+    kernels = [resolve_kernel(Z, gamma=gamma) for Z in (moved, moved + shift)]
+    K, shifted = kernels[0](moved), kernels[1](moved + shift)
+    assert_close(shifted, K)
+    assert np.linalg.eigvalsh(shifted)[0] > -1e-12
+    assert_close(kernels[1](csr_array(moved + shift)), K)
+
+
+def test_a_far_row_leaves_the_others_alone(rng):
+    X = rng.normal(size=(30, 20))
+    far = np.vstack([X, np.full((1, 20), 1e12)])
+    kernel = Kernel("rbf", {"gamma": 0.05})
+    for kind in (far, csr_array(far)):
+        assert_close(kernel(kind)[:-1, :-1], kernel(X))
+        assert_close(kernel(kind[:5], kind)[:, :-1], kernel(X[:5], X))
+
+
+@pytest.mark.parametrize("gamma", ["scale", "median", "range", "local"])
+@pytest.mark.parametrize("scale", [1e160, 1e-170])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_scales_whose_squares_overflow_or_vanish(scale, gamma, sparse, rng):
+    X = rng.normal(size=(20, 3))
+    K = resolve_kernel(X, gamma=gamma)(X)
+    rows = csr_array(scale * X) if sparse else scale * X
+    kernel = resolve_kernel(rows, gamma=gamma)
+    assert_close(kernel(rows), K)
+    assert_close(kernel.product(rows, rows, np.eye(20)), K)
+    if gamma == "scale":
+        poly = resolve_kernel(X, "poly")
+        scaled = resolve_kernel(rows, "poly")
+        assert_close(scaled(rows), poly(X))
+        assert_close(scaled.diagonal(rows), poly.diagonal(X))
+
+
+def test_kernels_that_are_no_kernels(rng):
+    X = rng.normal(size=(12, 3))
+    K = Kernel("rbf", {"gamma": 1.0})(X)
+    assert check_semidefinite(K) is K
+    assert check_semidefinite(0 * K).max() == 0
+    assert check_semidefinite(np.ones((5, 5), dtype=np.float32)).dtype == np.float32
+    indefinite = K - 0.7 * np.eye(12)
+    with pytest.raises(ValueError, match=r"not positive semidefinite.*clip=True"):
+        check_semidefinite(indefinite)
+    clipped = check_semidefinite(indefinite, clip=True)
+    e, U = np.linalg.eigh(indefinite)
+    assert_close(clipped, (U * np.maximum(e, 0)) @ U.T)
+    assert check_semidefinite(clipped) is clipped
+    definite = {"rbf": True, "linear": True, "sigmoid": False, "precomputed": False}
+    for metric, expected in definite.items():
+        assert Kernel(metric).is_semidefinite == expected
+    assert not Kernel("poly", {"coef0": -1.0}).is_semidefinite
+    assert Kernel("poly", {"degree": 2}).is_semidefinite

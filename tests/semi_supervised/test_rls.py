@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.kernel_ridge import KernelRidge
@@ -376,3 +376,27 @@ def test_in_a_grid_search_and_a_pipeline():
         cv=3,
     ).fit(X, y)
     assert search.best_score_ > 0.9
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_evidence_does_not_know_the_unit_of_weights(fit_intercept, rng):
+    X, Y = rng.normal(size=(15, 2)), rng.normal(size=(15, 1))
+    w = rng.uniform(0.5, 2, size=15)
+    values = [
+        rls_path(
+            X @ X.T,
+            Y,
+            [0.1],
+            fit_intercept=fit_intercept,
+            sample_weight=unit * w,
+        )[0].log_evidence
+        for unit in (1.0, 10.0, 1e-3)
+    ]
+    assert_close(values, np.broadcast_to(values[0], (3, 1)))
+    if fit_intercept:  # the density of orthonormal contrasts of Y
+        A = X @ X.T + 0.1 * w.sum() * np.diag(1 / w)
+        C = linalg.null_space(np.ones((1, 15))).T
+        V, z = C @ A @ C.T, C @ Y
+        scale = (z.T @ np.linalg.solve(V, z)).item() / 14
+        truth = -0.5 * (14 * (1 + np.log(2 * np.pi * scale)) + np.linalg.slogdet(V)[1])
+        assert_close(values[0], [truth])

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse import issparse
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_random_state
 
-from fewlabels._linalg import is_symmetric, signed
+from fewlabels._linalg import all_copies, is_symmetric, signed
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.cluster._affinity import (
     AFFINITY_CONSTRAINTS,
@@ -72,8 +72,20 @@ def _affinity_eigenpairs(
         A = W.toarray() if issparse(W) else W
         values, vectors = linalg.eigh(A, subset_by_index=[n - k, n - 1])
     else:
+        # Below all eigenvalues, for vectors that are known.
+        depth = 2.0 * float(np.abs(row_sums(abs(W))).max()) or 1.0
+
+        def find(known: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+            def lowered(x: NDArray[Any]) -> NDArray[Any]:
+                x = x.ravel()
+                return W @ x - depth * (known @ (known.T @ x))
+
+            operator = LinearOperator((n, n), lowered, dtype=np.float64)
+            v0 = rng.uniform(-1, 1, n)
+            return eigsh(W if known is None else operator, k=k, which="LA", v0=v0)
+
         try:
-            values, vectors = eigsh(W, k=k, which="LA", v0=rng.uniform(-1, 1, n))
+            values, vectors = all_copies(find, k)
         except ArpackNoConvergence as error:
             warnings.warn(
                 f"The eigenvectors did not converge ({error}); using "

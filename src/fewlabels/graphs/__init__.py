@@ -25,7 +25,11 @@ from fewlabels.graphs._laplacian import (
     graph_laplacian,
     laplacian_power,
 )
-from fewlabels.graphs._neighbors import SEARCH_CONSTRAINTS, nearest_neighbors
+from fewlabels.graphs._neighbors import (
+    SEARCH_CONSTRAINTS,
+    make_search,
+    nearest_neighbors,
+)
 from fewlabels.graphs._signals import (
     boundary_volume,
     edge_derivative,
@@ -89,6 +93,7 @@ __all__ = [
     "laplacian_power",
     "local_linear_weights",
     "local_variation",
+    "make_search",
     "nearest_neighbors",
     "p_dirichlet",
     "similarity_graph",

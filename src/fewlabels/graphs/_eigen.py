@@ -17,7 +17,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fewlabels._linalg import signed
+from fewlabels._linalg import all_copies, signed
 from fewlabels.graphs._connectivity import ConnectivityReport, connectivity
 from fewlabels.graphs._eigen_parts import deflated, shifted_factor
 from fewlabels.graphs._laplacian import LAPLACIANS, check_weights
@@ -109,9 +109,8 @@ def _dense(A: Any, null: csr_array, k: int, **unused: Any) -> NDArray[Any]:
 
 def _lanczos(A: Any, null: csr_array, k: int, **arpack: Any) -> NDArray[Any]:
     def flipped(x: NDArray[Any]) -> NDArray[Any]:
-        x = deflated(null, x)
-        # Twice the largest: the null space, at 0, stays below all others.
-        return deflated(null, 2 * x - A @ x)
+        # Twice the largest: what is projected out, at 0, stays below all others.
+        return 2 * x - A @ x
 
     # More Lanczos vectors than usual: the low end of a spectrum is crowded.
     return _arpack(flipped, null, k, max(2 * k + 1, 40), **arpack)
@@ -121,11 +120,7 @@ def _shift_invert(
     A: Any, null: csr_array, k: int, factor: Any = None, **arpack: Any
 ) -> NDArray[Any]:
     factor = shifted_factor(A) if factor is None else factor
-
-    def inverted(x: NDArray[Any]) -> NDArray[Any]:
-        return deflated(null, factor.solve(deflated(null, x)))
-
-    return _arpack(inverted, null, k, max(2 * k + 1, 20), **arpack)
+    return _arpack(factor.solve, null, k, max(2 * k + 1, 20), **arpack)
 
 
 def _arpack(
@@ -138,17 +133,33 @@ def _arpack(
     max_iter: int,
     rng: np.random.RandomState,
 ) -> NDArray[Any]:
-    """Eigenvectors of the k largest eigenvalues of an operator that is 0 on `null`."""
+    """Eigenvectors of the k largest eigenvalues orthogonal to `null`, all positive."""
     n, p = null.shape
-    return eigsh(
-        LinearOperator((n, n), lambda x: product(x.ravel()), dtype=np.float64),
-        k=k,
-        which="LA",
-        ncv=min(n - p, n_lanczos),
-        v0=product(rng.uniform(-1, 1, n)),
-        tol=tol,
-        maxiter=max_iter,
-    )[1]
+
+    def find(known: NDArray[Any] | None, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        def projected(x: NDArray[Any]) -> NDArray[Any]:
+            x = deflated(null, x)
+            return x if known is None else x - known @ (known.T @ x)
+
+        left = n - p - (0 if known is None else known.shape[1])
+        if left == 0:
+            return np.array([-np.inf]), np.empty((n, 1))
+        values, vectors = eigsh(
+            LinearOperator(
+                (n, n),
+                lambda x: projected(product(projected(x.ravel()))),
+                dtype=np.float64,
+            ),
+            k=k,
+            which="LA",
+            ncv=min(n, max(left, k + 2), n_lanczos),
+            v0=projected(product(projected(rng.uniform(-1, 1, n)))),
+            tol=tol,
+            maxiter=max_iter,
+        )
+        return values, vectors
+
+    return all_copies(find, k, tol)[1]
 
 
 def _multilevel(A: Any, null: csr_array, k: int, **iteration: Any) -> NDArray[Any]:
@@ -360,8 +371,9 @@ def laplacian_eigenpairs(
         coarser graphs, for large sparse ones. "auto" takes the first for small graphs
         and large parts of the spectrum, the third where the factor is sparse too. For
         dense weights the last two are the first. Components are solved one by one,
-        small ones together by LAPACK. ARPACK starts from one vector and may still miss
-        a copy of an eigenvalue that is multiple within a component.
+        small ones together by LAPACK. ARPACK, which starts from one vector
+        and may miss a copy of a multiple eigenvalue, is started again for what it has
+        left out.
     tol : float, default=1e-9
         Relative accuracy of the eigenvalues; 0 for that of the machine.
     max_iter : int, default=1000

@@ -18,7 +18,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
-from fewlabels._rows import check_range, check_rows, is_euclidean
+from fewlabels._distances import centre_of, safe_unit, squared_distances
+from fewlabels._rows import check_rows, is_euclidean
 from fewlabels._sklearn import HasMethods, Interval, StrOptions, validate_params
 
 # `neighbors="auto"` searches exactly up to this many rows (seconds, on two cores) and
@@ -35,6 +36,10 @@ SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
     ],
     "n_jobs": [Integral, None],
 }
+
+# Neighbours whose squared distance is a smaller share of the squares from which the
+# search computed it may have been taken for others: half of the digits are left.
+LOST_DIGITS = 1e-8
 
 # Numbers held at a time where rows are gathered edge by edge: 32 MB of float64.
 _BATCH_NUMBERS = 2**22
@@ -144,22 +149,32 @@ class ExactSearch(NeighborSearch):
         metric_params: dict[str, Any] | None,
         n_jobs: int | None,
     ) -> None:
-        self._X = X
         params = dict(metric_params or {})
         self._euclidean = is_euclidean(metric, metric_params)
+        self._sparse = issparse(X)
+        self._unit = safe_unit(X) if self._euclidean else 1.0
+        self._X = self._in_units(X)
         # The search expands ||x - z||^2 into products, which loses the digits of rows
         # far from the origin: centre them.
         centre = self._euclidean and not issparse(X)
-        self._mean = X.mean(axis=0) if centre else None
+        self._centre = centre_of(self._X).astype(X.dtype) if centre else None
         self._index = NearestNeighbors(
             metric=metric,
             p=params.pop("p", 2),
             metric_params=params or None,
             n_jobs=n_jobs,
-        ).fit(self._centred(X))
+        ).fit(self._centred(self._X))
+
+    def _in_units(self, X: Any) -> Any:
+        """Rows in the unit and of the kind, dense or sparse, of the rows indexed."""
+        if X is None:
+            return None
+        if issparse(X) != self._sparse:
+            X = csr_array(X) if self._sparse else X.toarray()
+        return X if self._unit == 1.0 else X / X.dtype.type(self._unit)
 
     def _centred(self, X: Any) -> Any:
-        return X if X is None or self._mean is None else X - self._mean
+        return X if X is None or self._centre is None else X - self._centre
 
     def _refined(self, rows: Any, columns: Any, distances: Any, X: Any) -> NDArray[Any]:
         # From products, copies come out a little apart and d(i, j) differs from
@@ -172,12 +187,34 @@ class ExactSearch(NeighborSearch):
     def kneighbors(
         self, n_neighbors: int, X: Any = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
+        X = self._in_units(X)
         distances, indices = self._index.kneighbors(self._centred(X), n_neighbors)
         rows = np.repeat(np.arange(indices.shape[0]), n_neighbors)
         distances = self._refined(rows, indices.ravel(), distances.ravel(), X)
-        return _nearest_first(distances.reshape(indices.shape), indices)
+        distances = distances.reshape(indices.shape)
+        if self._euclidean:
+            self._search_again(distances, indices, X)
+        return _nearest_first(distances * distances.dtype.type(self._unit), indices)
+
+    def _search_again(self, distances: Any, indices: Any, X: Any) -> None:
+        """Search rows again whose neighbours were lost in the squares of products."""
+        queries = self._X if X is None else X
+        squares = row_norms(self._centred(queries), squared=True)
+        farthest = np.square(distances.max(axis=1), dtype=np.float64)
+        # As many copies as neighbours are asked for cannot be nearer.
+        lost = np.flatnonzero((farthest > 0) & (farthest < LOST_DIGITS * squares))
+        k = indices.shape[1]
+        for batch in gather_batches(lost.size, self._X.shape[0]):
+            rows = lost[batch]
+            d2 = squared_distances(queries[rows], self._X)
+            if X is None:
+                d2[np.arange(rows.size), rows] = np.inf
+            nearest = np.argpartition(d2, k - 1, axis=1)[:, :k]
+            indices[rows] = nearest
+            distances[rows] = np.sqrt(np.take_along_axis(d2, nearest, axis=1))
 
     def within_radius(self, radius: float, X: Any = None) -> csr_array:
+        radius, X = radius / self._unit, self._in_units(X)
         # A little further, as lengths from products are off, and then cut.
         reach = radius + self._slack if self._euclidean else radius
         graph = csr_array(
@@ -188,7 +225,8 @@ class ExactSearch(NeighborSearch):
         keep = data <= radius
         counts = np.bincount(rows[keep], minlength=graph.shape[0])
         indptr = np.concatenate([[0], np.cumsum(counts)])
-        return csr_array((data[keep], graph.indices[keep], indptr), shape=graph.shape)
+        data = data[keep] * data.dtype.type(self._unit)
+        return csr_array((data, graph.indices[keep], indptr), shape=graph.shape)
 
     @property
     def _slack(self) -> float:
@@ -200,9 +238,12 @@ class ExactSearch(NeighborSearch):
         metric = self._index.effective_metric_
         if metric == "precomputed":
             return self._X if X is None else X
+        X = self._X if X is None else self._in_units(X)
+        if self._euclidean:
+            return np.sqrt(squared_distances(X, self._X)) * X.dtype.type(self._unit)
         distances = pairwise_distances(
-            self._centred(self._X if X is None else X),
-            self._centred(self._X),
+            X,
+            self._X,
             metric=metric,
             n_jobs=self._index.n_jobs,
             **self._index.effective_metric_params_,
@@ -389,14 +430,42 @@ def make_search(
     neighbors: Any = "exact",
     n_jobs: int | None = None,
 ) -> NeighborSearch:
-    """Index validated rows `X` for the neighbour search that `neighbors` names."""
+    """Index rows once, to be asked for the neighbours of any rows.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Validated rows.
+    kind : {"knn", "ball", "complete"}, default="knn"
+        What will be asked for; "ball" and "complete" need an exact search.
+    metric : str or callable, default="euclidean"
+        As in :func:`nearest_neighbors`.
+    metric_params : dict, default=None
+        As in :func:`nearest_neighbors`.
+    neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
+        As in :func:`nearest_neighbors`.
+    n_jobs : int, default=None
+        Passed to scikit-learn's search.
+
+    Returns
+    -------
+    search : NeighborSearch
+        With ``kneighbors(n_neighbors, X)``, ``within_radius(radius, X)`` and
+        ``pairwise(X)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.graphs import make_search
+    >>> search = make_search(np.array([[0.0], [2.0]]))
+    >>> search.kneighbors(1, np.array([[1.5]]))
+    (array([[0.5]]), array([[1]]))
+    """
     if not isinstance(neighbors, str):
         return GraphSearch(X, neighbors)
     if metric == "precomputed" and issparse(X):
         return GraphSearch(X)
     euclidean = is_euclidean(metric, metric_params)
-    if euclidean:
-        check_range(X)
     fits = euclidean and not issparse(X)
     if neighbors == "auto":
         approximate = (

@@ -2,6 +2,8 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from fewlabels._distances import squared_distances
+from fewlabels.kernels._definite import check_semidefinite
 from fewlabels.kernels._functions import (
     KERNEL_CONSTRAINTS,
     Kernel,
@@ -50,6 +52,7 @@ __all__ = [
     "PivotedCholesky",
     "PivotedCholeskyFeatures",
     "TiledGram",
+    "check_semidefinite",
     "gamma_from_width",
     "gram_operator",
     "is_precomputed",
@@ -62,5 +65,6 @@ __all__ = [
     "represent_rows",
     "resolve_kernel",
     "ridge_leverage_scores",
+    "squared_distances",
     "width_from_gamma",
 ]

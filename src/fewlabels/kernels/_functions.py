@@ -19,6 +19,7 @@ from sklearn.metrics.pairwise import (
 )
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from fewlabels._distances import safe_unit, squared_distances
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params, is_default
 from fewlabels._rows import check_rows
@@ -95,23 +96,9 @@ def _linear(X: Any, Y: Any, **unused: Any) -> NDArray[Any]:
     return _products(X, Y)
 
 
-def _rbf(X: Any, Y: Any, gamma: float | None = None, **unused: Any) -> NDArray[Any]:
-    K = -2 * _products(X, Y)
-    K += row_norms(X, squared=True)[:, None]
-    K += row_norms(X if Y is None else Y, squared=True)
-    np.maximum(K, 0, out=K)
-    if Y is None:
-        np.fill_diagonal(K, 0)
-    K *= -(1.0 / X.shape[1] if gamma is None else gamma)
-    return np.exp(K, K)
-
-
 # Kernels between float64 rows that have been validated, step by step as scikit-learn
 # computes them: its functions validate every row again for a single column.
-_BETWEEN_CHECKED: dict[str, Callable[..., NDArray[Any]]] = {
-    "linear": _linear,
-    "rbf": _rbf,
-}
+_BETWEEN_CHECKED: dict[str, Callable[..., NDArray[Any]]] = {"linear": _linear}
 
 
 # k(x, x) without the rest of the kernel matrix, by scikit-learn's name.
@@ -126,6 +113,10 @@ _DIAGONALS: dict[str, Callable[..., NDArray[Any]]] = {
     "rbf": _ones,
     "sigmoid": _sigmoid_diagonal,
 }
+
+
+# Kernels of squares and products, whose `gamma` absorbs the square of a unit.
+_QUADRATIC = ("rbf", "poly", "polynomial", "sigmoid")
 
 
 def _rows(X: Any) -> Any:
@@ -144,6 +135,9 @@ class Kernel:
         "precomputed", or a callable taking two rows and returning a number.
     params : mapping, default={}
         Keyword parameters of the kernel; names unknown to the metric are ignored.
+    unit : float, default=1.0
+        Rows are divided by this first, where the squares of rows as they are would
+        overflow or vanish.
 
     See Also
     --------
@@ -164,6 +158,17 @@ class Kernel:
 
     metric: str | Callable[..., Any] = "rbf"
     params: Mapping[str, Any] = field(default_factory=dict)
+    unit: float = 1.0
+
+    @property
+    def is_semidefinite(self) -> bool:
+        """Whether the kernel is positive semidefinite for any rows."""
+        if not isinstance(self.metric, str):
+            return isinstance(self.metric, GPKernel)
+        if self.metric in ("poly", "polynomial"):
+            degree, coef0 = self.params.get("degree", 3), self.params.get("coef0", 1)
+            return degree == int(degree) and coef0 >= 0
+        return self.metric in ("linear", "rbf", "laplacian", "cosine", "chi2")
 
     @property
     def is_precomputed(self) -> bool:
@@ -185,7 +190,10 @@ class Kernel:
         K : ndarray of shape (n_samples_X, n_samples_Y)
             The kernel matrix.
         """
-        X = _rows(X)
+        X = self._in_units(X)
+        Y = Y if Y is None else self._in_units(Y)
+        if self.metric == "rbf":
+            return self._gaussian(X, Y)
         K = pairwise_kernels(
             X, Y, metric=self.metric, filter_params=True, **self.params
         )
@@ -200,6 +208,21 @@ class Kernel:
                 return between(X, Y, **self.params)
         return self(X, Y)
 
+    def _in_units(self, X: Any) -> Any:
+        X = _rows(X)
+        return X if self.unit == 1.0 else X / self.unit
+
+    def _gaussian(self, X: Any, Y: Any) -> NDArray[Any]:
+        X, Y = (
+            rows if rows is None or rows.dtype in FLOATS else rows.astype(np.float64)
+            for rows in (X, Y)
+        )
+        gamma = self.params.get("gamma")
+        K = squared_distances(X, Y)
+        with np.errstate(over="ignore", under="ignore"):
+            K *= -(1.0 / X.shape[1] if gamma is None else gamma)
+            return np.exp(K, out=K)
+
     def diagonal(self, X: Any) -> NDArray[Any]:
         """Evaluate k(x, x) for every row, without the rest of the matrix.
 
@@ -213,7 +236,7 @@ class Kernel:
         diagonal : ndarray of shape (n_samples,)
             The diagonal of the kernel matrix.
         """
-        X = _rows(X)
+        X = self._in_units(X)
         if self.is_precomputed:
             return np.array(X.diagonal())
         if X.dtype not in FLOATS:
@@ -293,15 +316,15 @@ def budget_bytes(memory_budget: float | None) -> float:
 
 def _scale_gamma(X: Any) -> float:
     """1 / (n_features * variance of X), as in scikit-learn's SVC."""
-    if sparse.issparse(X):
-        size, values = X.shape[0] * X.shape[1], X.data.astype(np.float64)
-        mean, mean_square = values.sum() / size, values @ values / size
-        variance = mean_square - mean**2
-    else:
-        variance = float(X.var(dtype=np.float64))
-        mean_square = variance + float(X.mean(dtype=np.float64)) ** 2
+    values = (X.data if sparse.issparse(X) else X).astype(np.float64, copy=False)
+    size = X.shape[0] * X.shape[1]
+    mean = float(values.sum()) / size
+    # Twice over the values: the difference of two means would lose all digits of rows
+    # far from the origin.
+    absent = (size - values.size) * mean**2
+    variance = (float(np.square(values - mean).sum()) + absent) / size
     # Constant rows: what is left of the variance is rounding.
-    if variance <= 10 * np.finfo(np.float64).eps * mean_square:
+    if variance <= (100 * np.finfo(np.float64).eps * mean) ** 2:
         return 1.0
     return float(1.0 / (X.shape[1] * variance))
 
@@ -409,9 +432,14 @@ def resolve_kernel(
             return kernel
         return Kernel(kernel, dict(kernel_params or {}))
     params = _named_params(kernel, gamma, kernel_params)
+    unit = 1.0
     if "gamma" in params:
+        if isinstance(gamma, str) and kernel in _QUADRATIC:
+            X, check_input = check_rows(X) if check_input else X, False
+            unit = safe_unit(X)
+            X = X if unit == 1.0 else X / unit
         params["gamma"] = _gamma_number(X, kernel, gamma, check_input)
-    return Kernel(kernel, params)
+    return Kernel(kernel, params, unit)
 
 
 def _gamma_number(X: Any, kernel: str, gamma: Any, check_input: bool) -> float | None:

@@ -501,7 +501,10 @@ class NystromFeatures(_LowRankFeatures):
             K_RR = X[np.ix_(chosen, chosen)]
         else:
             K_RR = self.kernel_(self.landmarks_)
-        self.normalization_ = inverse_square_root(K_RR, rank=self.rank, tol=self.tol)
+        M = inverse_square_root(K_RR, rank=self.rank, tol=self.tol)
+        # Eigenvectors have no sign of their own: rounding errors shall not choose it.
+        largest = M[np.argmax(np.abs(M), axis=0), np.arange(M.shape[1])]
+        self.normalization_ = np.where(largest < 0, -M, M)
         return self
 
     def _map_features(self, C: NDArray[Any]) -> NDArray[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fewlabels.kernels._definite import check_semidefinite
 from fewlabels.kernels._functions import Kernel, resolve_kernel
 from fewlabels.kernels._low_rank import NystromFeatures
 
@@ -147,7 +148,8 @@ def represent_rows(
                 "kernel='precomputed' needs a square kernel matrix X in fit, got "
                 f"shape {X.shape}."
             )
-        return KernelRows(X.toarray() if sparse.issparse(X) else X, False, resolved)
+        K = X.toarray() if sparse.issparse(X) else X
+        return KernelRows(check_semidefinite(K), False, resolved)
     if resolved.metric == "linear" and X.shape[1] <= X.shape[0]:
         return KernelRows(X.toarray() if sparse.issparse(X) else X, True, resolved)
     if X.shape[0] > LARGE_KERNEL:
@@ -158,4 +160,7 @@ def represent_rows(
             UserWarning,
             stacklevel=4,
         )
-    return KernelRows(resolved(X), False, resolved)
+    K = resolved(X)
+    if not resolved.is_semidefinite:
+        check_semidefinite(K)
+    return KernelRows(K, False, resolved)

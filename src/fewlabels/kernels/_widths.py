@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import pdist
-from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.extmath import row_norms
 
+from fewlabels._distances import safe_unit, squared_distances
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import check_rows
 
@@ -175,11 +174,12 @@ def distance_quantile(
     if n_samples > max_samples:
         rng = check_random_state(random_state)
         X = X[rng.choice(n_samples, size=max_samples, replace=False)]
+    unit = safe_unit(X)
+    X = X if unit == 1.0 else X / unit
     if sparse.issparse(X):
-        distances = pairwise_distances(X)[np.triu_indices(X.shape[0], k=1)]
-        # Computed from products, copies come out a little apart.
-        smallest = np.sqrt(np.finfo(X.dtype).eps) * row_norms(X).max(initial=0.0)
+        upper = np.triu_indices(X.shape[0], k=1)
+        distances = np.sqrt(squared_distances(X)[upper])
     else:
-        distances, smallest = pdist(X), 0.0
-    distances = distances[distances > smallest]
-    return float(np.quantile(distances, quantile)) if distances.size else 1.0
+        distances = pdist(X)
+    distances = distances[distances > 0]
+    return unit * float(np.quantile(distances, quantile)) if distances.size else 1.0

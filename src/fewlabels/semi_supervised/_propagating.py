@@ -11,7 +11,7 @@ from scipy.sparse import coo_array, issparse
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import KDTree, NearestNeighbors
+from sklearn.neighbors import KDTree
 from sklearn.utils import Tags
 from sklearn.utils.validation import (
     check_is_fitted,
@@ -20,10 +20,12 @@ from sklearn.utils.validation import (
 )
 
 from fewlabels._classifier import PartialLabelClassifier
+from fewlabels._distances import safe_unit, squared_distances
 from fewlabels._labels import validate_partially_labeled
 from fewlabels._linalg import FLOATS
-from fewlabels._rows import check_range, check_rows, is_euclidean
+from fewlabels._rows import check_rows, is_euclidean
 from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels.graphs import make_search
 
 # Features up to which a tree of boxes leaves most of the rows aside.
 TREE_FEATURES = 10
@@ -101,7 +103,8 @@ def minimum_spanning_forest(
         )
     fits = is_euclidean(metric, metric_params) and not issparse(X)
     if is_euclidean(metric, metric_params):
-        check_range(X)
+        unit = safe_unit(X)
+        X = X if unit == 1.0 else X / X.dtype.type(unit)
     if algorithm == "auto":
         algorithm = "tree" if fits and X.shape[1] <= TREE_FEATURES else "prim"
     if algorithm not in ("tree", "prim"):
@@ -150,6 +153,8 @@ def _distances_from(
         # By differences: scikit-learn's expansion of the square rounds small ones away.
         X = np.asarray(X, dtype=np.float64)
         return lambda i, others: cdist(X[[i]], X[others], "sqeuclidean")[0]
+    if is_euclidean(metric, metric_params):
+        return lambda i, others: squared_distances(X[[i]], X[others])[0]
     params = metric_params or {}
     return lambda i, others: pairwise_distances(
         X[[i]], X[others], metric=metric, **params
@@ -317,10 +322,10 @@ class PropagatingNearestNeighborClassifier(PartialLabelClassifier):
         if self.X_fit_ is None:
             nearest = np.argmin(X, axis=1)
         else:
-            search = NearestNeighbors(
-                n_neighbors=1, metric=self.metric, metric_params=self.metric_params
+            search = make_search(
+                self.X_fit_, metric=self.metric, metric_params=self.metric_params
             )
-            nearest = search.fit(self.X_fit_).kneighbors(X, return_distance=False)[:, 0]
+            nearest = search.kneighbors(1, X)[1][:, 0]
         return self.transduction_[nearest]
 
     def _input(self) -> dict[str, Any]:

@@ -188,7 +188,10 @@ def rls_path(
         evidence = _log_evidence(
             T, e + alpha * w.sum(), np.square(root * Y).sum(axis=0)
         )
-        evidence += np.log(root).sum()  # the density of Y, not of its scaled rows
+        # The density of Y, not of its scaled rows, and of contrasts of unit length.
+        evidence += np.log(root).sum()
+        if fit_intercept:
+            evidence += 0.5 * np.log(n / w.sum())
         path.append(RLSSolution(float(alpha), dual_coef, b, loo, evidence))
     return path
 
