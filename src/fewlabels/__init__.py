@@ -26,6 +26,7 @@ _SUBMODULES = (
     "optimize",
     "partition",
     "plotting",
+    "preprocessing",
     "regression",
     "reinforcement",
     "semi_supervised",

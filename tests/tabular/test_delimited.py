@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fewlabels.tabular import TableError, read_table
-from fewlabels.tabular._delimited import guess_delimiter
-from fewlabels.tabular._files import encode_table
+from fewlabels.tabular._text import guess_delimiter
+from fewlabels.tabular.files import encode_table
 
 
 def read(data, **options):
@@ -28,7 +28,7 @@ def in_quotes(text):
 
 @st.composite
 def files(draw):
-    """A file, its fields, and what separates them."""
+    """A file, its fields, and how to read it."""
     delimiter = draw(st.sampled_from([",", ";", "\t", "|"]))
     newline = draw(st.sampled_from(["\n", "\r\n", "\r"]))
     plain = st.text(
@@ -47,21 +47,24 @@ def files(draw):
     body = newline.join(lines) + draw(st.sampled_from(["", newline, newline * 2]))
     mark = draw(st.sampled_from([b"", b"\xef\xbb\xbf"]))
     fields = [[value for value, _ in row] for row in rows]
-    return mark + (blank + body).encode(), fields, delimiter
+    options = {"delimiter": delimiter, "header_row": 2 if blank else 1}
+    return mark + (blank + body).encode(), fields, options
 
 
 @given(files())
 def test_bytes_survive(case):
-    data, fields, delimiter = case
-    table = read(data, delimiter=delimiter)
+    data, fields, options = case
+    table = read(data, **options)
+    delimiter = options["delimiter"]
     assert [list(row) for row in zip(*table.columns, strict=True)] == fields[1:]
     assert written(table) == data
     added = [f'x"{k}{delimiter}\n' for k in range(len(table))]
-    again = read(written(table, new=added), delimiter=delimiter)
+    again = read(written(table, new=added), **options)
     assert [list(row) for row in zip(*again.columns[:-1], strict=True)] == fields[1:]
     assert list(again.columns[-1]) == added
     # Every record is there as it was, with one field behind it.
-    for record, longer in zip(table.origin.records, again.origin.records, strict=True):
+    old, new = table.origin.text.records, again.origin.text.records
+    for record, longer in zip(old, new, strict=True):
         assert longer.startswith(record + delimiter)
 
 
@@ -108,7 +111,7 @@ def test_short_records_are_filled():
         (b"", "is empty"),
         (b"  \n\n", "is empty"),
         (b"a,b\n", "2 columns but no row"),
-        (b"a,b\n1,2,3\n", "line 2: 3 fields, but the first line names 2 columns"),
+        (b"a,b\n1,2,3\n", "line 2: 3 fields, but there are 2 columns"),
         (b'a,b\n1,"2\n3,4\n', "quote is opened and not closed"),
         (b'a,b\n"1,2\n3,4\n', "quote is opened and not closed"),
         (bytes(range(256)) * 4, "binary file"),

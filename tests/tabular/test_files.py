@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fewlabels.preprocessing._errors import FileError
 from fewlabels.tabular import Table, TableError, read_table, write_table
-from fewlabels.tabular._errors import FileError
-from fewlabels.tabular._files import pending, replacing
+from fewlabels.tabular.files import pending, replacing
 
 TEXT = b"name,size\nann,1.5\nbob,\n"
 ADDED = {"kind": ["=cmd()", "-1"], "score": [0.5, 1.0], "yes": [True, False]}
@@ -86,7 +86,7 @@ def test_json_lines_keep_their_text(tmp_path):
     path.write_bytes(text.encode())
     table = read_table(path)
     assert table.names == ["a", "b", "c"]
-    assert table["c"].tolist() == [None, "[1]", None]
+    assert table["c"].tolist() == [None, [1], None]
     write_table(table, tmp_path / "out.jsonl", {"k": ["=x", "y", "ü"]})
     assert (tmp_path / "out.jsonl").read_bytes().decode() == (
         '{"a": 1,   "b": "é", "k": "\'=x"}\n\n'
@@ -255,7 +255,7 @@ def test_rows_can_be_taken():
     table = read_table(io.BytesIO(b'a,b\r\n1,"x"\r\n2\r\n3,z'))
     part = table.take([2, 1])
     assert part["a"].tolist() == ["3", "2"]
-    buffer = b"".join(part.origin.with_columns(["c"], [["p", "q"]]))
+    buffer = b"".join(part.origin.with_columns({"c": ["p", "q"]}))
     assert buffer == b"a,b,c\r\n3,z,p\r\n2,,q\r\n"
     lines = read_table(io.BytesIO(b'{"a": 1}\n{"a":  2}\n'))
-    assert json.loads(lines.take([1]).origin[0][0]) == {"a": 2}
+    assert json.loads(lines.take([1]).origin.text) == {"a": 2}

@@ -84,7 +84,7 @@ class _Job:
 
     def check_files(self) -> None:
         """Complain now about what would fail at the end."""
-        from fewlabels.tabular._files import check_writable
+        from fewlabels.tabular.files import check_writable
 
         force = self.settings["force"]
         for path in (self.output, self.report):
@@ -94,9 +94,9 @@ class _Job:
     def read(self, path: str, *, rewritten: bool = False) -> Any:
         """Read the table, which may have to be written in another format."""
         from fewlabels.tabular import read_table
-        from fewlabels.tabular._files import output_format
+        from fewlabels.tabular.files import output_format, read_features
 
-        keys = ("delimiter", "encoding", "sheet")
+        keys = ("delimiter", "encoding", "sheet", "header_row")
         table = read_table(
             path,
             **{key: self.settings[key] for key in keys},
@@ -104,21 +104,26 @@ class _Job:
         )
         if rewritten and self.output != "-":
             output_format(table, Path(str(self.output)).suffixes[-2:])
+        if self.settings["features"]:
+            table = read_features(self.settings["features"], table)
         return table
 
     def tell(self, share: float, what: str) -> None:
         """Pass progress on: reading was a tenth."""
         self.console.tell(0.1 + 0.85 * share, what)
 
-    def kinds(self, table: Any) -> dict[str, list[str]]:
-        """Columns named by options; a,b,c names three."""
-        return {
+    def encoding(self, table: Any) -> dict[str, Any]:
+        """Columns named by options (a,b,c names three), and their scales."""
+        kinds = {
             key: [
                 name
                 for given in self.settings[key]
                 for name in _names(given, table.names)
             ]
-            for key in ("ignore", "text", "categorical", "numeric")
+            for key in ("ignore", "text", "categorical", "numeric", "date")
+        }
+        return {key: value for key, value in kinds.items() if value} | {
+            key: self.settings[key] for key in ("scale", "text_weight")
         }
 
     def label(self, table: Any) -> Any:
@@ -132,7 +137,7 @@ class _Job:
             bank=self.settings["bank"],
             random_state=self.settings["seed"],
             progress=self.tell,
-            **self.kinds(table),
+            **self.encoding(table),
         )
 
     def write(self, table: Any, added: dict[str, list[Any]]) -> None:
@@ -140,7 +145,7 @@ class _Job:
         from fewlabels.tabular import write_table
 
         self.console.tell(0.97, "writing")
-        if self.output == "-" and table.kind in ("parquet", "excel"):
+        if self.output == "-" and getattr(table.origin, "is_binary", False):
             if sys.stdout.isatty():
                 raise UseError(
                     "A terminal cannot show this format: name a file with -o."
@@ -152,7 +157,7 @@ class _Job:
         if path == "-":
             click.echo(html, nl=False)
             return
-        from fewlabels.tabular._files import replacing
+        from fewlabels.tabular.files import replacing
 
         with replacing(str(path), force=self.settings["force"]) as file:
             file.write(html.encode("utf-8", errors="xmlcharrefreplace"))
@@ -171,6 +176,9 @@ class _Job:
 
 
 def _names(given: str, known: Sequence[str]) -> list[str]:
+    """Names of an option; with a format of dates behind one, it is a single name."""
+    if "=" in given:
+        return [given]
     parts = [part.strip() for part in given.split(",")]
     return [given] if given in known or len(parts) == 1 else parts
 
@@ -188,13 +196,18 @@ def _jsonable(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
+def _counted(classes: dict[str, int], limit: int = 8) -> str:
+    """Name the most frequent classes with their counts."""
+    shown = [f"{name} {count:,}" for name, count in list(classes.items())[:limit]]
+    return ", ".join([*shown, "..."] if len(classes) > limit else shown)
+
+
 def _label_summary(labelled: Any) -> tuple[dict[str, Any], list[str]]:
-    from fewlabels.tabular._errors import plural
+    from fewlabels._words import plural
 
     model, target = labelled.model.classifier, labelled.target
     classes, table = target.class_counts, labelled.table
     n_labels = int(labelled.given.sum())
-    counts = ", ".join(f"{name} {count:,}" for name, count in list(classes.items())[:8])
     used = sum(column.is_used for column in labelled.columns)
     estimates = {
         name: {"value": e.value, "low": e.low, "high": e.high, "note": e.note}
@@ -217,7 +230,7 @@ def _label_summary(labelled: Any) -> tuple[dict[str, Any], list[str]]:
     lines = [
         f"{table.source}: {plural(table.n_rows, 'row')}, "
         f"{plural(n_labels, 'label')} of {plural(len(classes), 'class', 'classes')} "
-        f"({counts}{', ...' if len(classes) > 8 else ''}); {used} of "
+        f"({_counted(classes)}); {used} of "
         f"{plural(len(labelled.columns), 'column')} used.",
         f"Expected error: {model.expected_error_}.",
         f"From the labels alone: {model.baseline_error_} ({model.baseline_.name}).",
@@ -304,8 +317,8 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
     job = _Job(console, settings)
 
     def work() -> tuple[dict[str, Any], list[str]]:
+        from fewlabels._words import plural
         from fewlabels.tabular import cluster_report, cluster_table
-        from fewlabels.tabular._errors import plural
 
         job.check_files()
         read = job.read(table, rewritten=True)
@@ -314,7 +327,7 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
             clusters,
             random_state=settings["seed"],
             progress=job.tell,
-            **job.kinds(read),
+            **job.encoding(read),
         )
         if job.report:
             job.write_page(cluster_report(grouped, **job.page), job.report)
@@ -376,8 +389,12 @@ def ask(table: str, number: int, **settings: Any) -> None:
     job = _Job(console, settings)
 
     def work() -> Any:
-        from fewlabels.tabular import label_report, suggest_rows, write_table
-        from fewlabels.tabular._targets import read_target
+        from fewlabels.tabular import (
+            label_report,
+            read_target,
+            suggest_rows,
+            write_table,
+        )
 
         job.check_files()
         read = job.read(table)
@@ -394,7 +411,7 @@ def ask(table: str, number: int, **settings: Any) -> None:
                 random_state=seed,
                 markers=settings["markers"],
                 progress=job.tell,
-                **job.kinds(read),
+                **job.encoding(read),
             )
         if job.report and labelled is None:
             raise UseError("A report needs labels of two classes: leave --report out.")
@@ -552,10 +569,10 @@ def predict(model: str, table: str, **settings: Any) -> None:
     def work() -> tuple[dict[str, Any], list[str]]:
         import numpy as np
 
+        from fewlabels._words import plural
+        from fewlabels.preprocessing.cells import counts, text_of
         from fewlabels.tabular import load_model, prediction_report
-        from fewlabels.tabular._columns import counts, text_of
-        from fewlabels.tabular._errors import plural
-        from fewlabels.tabular._jobs import noting, result_columns
+        from fewlabels.tabular.jobs import noting, result_columns
 
         job.check_files()
         loaded = load_model(model)
@@ -580,7 +597,7 @@ def predict(model: str, table: str, **settings: Any) -> None:
             "output": job.output,
             "report": job.report,
         }
-        found = ", ".join(f"{name} {n:,}" for name, n in list(classes.items())[:8])
+        found = _counted(classes)
         return summary, [
             f"{read.source}: {plural(read.n_rows, 'row')} labelled ({found})."
         ]

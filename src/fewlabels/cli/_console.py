@@ -132,7 +132,7 @@ class Console:
             raise _as_message(error) from None
 
     def _leave(self) -> None:
-        files = sys.modules.get("fewlabels.tabular._files")
+        files = sys.modules.get("fewlabels.tabular.files")
         if files is not None:
             files.remove_pending()
         self.clear()
@@ -143,7 +143,7 @@ class Console:
 
 def _as_message(error: BaseException) -> BaseException:
     """Turn what a user can mend into a sentence; anything else is a bug and stays."""
-    from fewlabels.tabular._errors import FileError, TableError, UnknownColumnError
+    from fewlabels.preprocessing import FileError, TableError, UnknownColumnError
 
     match error:
         case click.ClickException():

@@ -27,7 +27,7 @@ def write_wines(folder: Path, *, force: bool, seed: int = 3) -> dict[str, str]:
     from sklearn.datasets import load_wine
 
     from fewlabels.datasets import hide_labels
-    from fewlabels.tabular._files import replacing
+    from fewlabels.tabular.files import replacing
 
     wine = load_wine()
     rng = np.random.default_rng(seed)

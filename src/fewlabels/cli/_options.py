@@ -20,6 +20,19 @@ def _delimiter(ctx: click.Context, param: click.Parameter, value: str | None) ->
     return value
 
 
+def _weight(ctx: click.Context, param: click.Parameter, value: str) -> float | str:
+    """Allow a positive number, or auto."""
+    if value == "auto":
+        return value
+    try:
+        weight = float(value)
+    except ValueError:
+        weight = 0.0
+    if not 0 < weight < float("inf"):
+        raise click.BadParameter("give a positive number, or auto.")
+    return weight
+
+
 def _several(*flags: str, help: str) -> Callable[[Command], Command]:
     return click.option(*flags, multiple=True, metavar="COLUMN", help=help)
 
@@ -34,6 +47,17 @@ reading = (
     ),
     click.option("--encoding", help="Encoding of text; UTF-8 by default."),
     click.option("--sheet", help="Sheet of a workbook; the first by default."),
+    click.option(
+        "--header-row",
+        type=click.IntRange(0),
+        metavar="LINE",
+        help="Line with the names of the columns, 0 for none; found by default.",
+    ),
+    click.option(
+        "--features",
+        metavar="FILE",
+        help="A .npy file with a vector for every row, such as embeddings.",
+    ),
 )
 target = (
     click.option(
@@ -52,6 +76,24 @@ columns = (
     _several("--text", help="Take a column as free text."),
     _several("--categorical", help="Take a column as categories."),
     _several("--numeric", help="Take a column as numbers."),
+    _several(
+        "--date", help="Take a column as dates; --date 'born=%d.%m.%y' with a format."
+    ),
+    click.option(
+        "--scale",
+        type=click.Choice(["auto", "standard", "none"]),
+        default="auto",
+        show_default=True,
+        help="Numbers: one scale for all, each column its own, or as they are.",
+    ),
+    click.option(
+        "--text-weight",
+        callback=_weight,
+        default="auto",
+        show_default=True,
+        metavar="NUMBER",
+        help="What a column of text counts, where any other column counts 1.",
+    ),
 )
 bank = click.option(
     "--bank",

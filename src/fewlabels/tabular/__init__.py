@@ -2,16 +2,14 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from fewlabels.tabular._columns import ColumnDescription, describe_columns
-from fewlabels.tabular._errors import TableError
-from fewlabels.tabular._files import read_table, write_table
-from fewlabels.tabular._jobs import (
-    ClusteredTable,
-    LabelledTable,
-    Suggestion,
-    cluster_table,
-    label_table,
-    suggest_rows,
+from fewlabels.preprocessing import (
+    ColumnDescription,
+    FileError,
+    Table,
+    TableError,
+    TableTransformer,
+    UnknownColumnError,
+    describe_columns,
 )
 from fewlabels.tabular._models import TableModel, load_model, save_model
 from fewlabels.tabular._pictures import positions
@@ -20,13 +18,21 @@ from fewlabels.tabular._report import (
     label_report,
     prediction_report,
 )
-from fewlabels.tabular._table import Table
 from fewlabels.tabular._targets import TargetColumn, read_target, revealing_columns
-from fewlabels.tabular._transformer import TableTransformer
+from fewlabels.tabular.files import read_table, write_table
+from fewlabels.tabular.jobs import (
+    ClusteredTable,
+    LabelledTable,
+    Suggestion,
+    cluster_table,
+    label_table,
+    suggest_rows,
+)
 
 __all__ = [
     "ClusteredTable",
     "ColumnDescription",
+    "FileError",
     "LabelledTable",
     "Suggestion",
     "Table",
@@ -34,6 +40,7 @@ __all__ = [
     "TableModel",
     "TableTransformer",
     "TargetColumn",
+    "UnknownColumnError",
     "cluster_report",
     "cluster_table",
     "describe_columns",

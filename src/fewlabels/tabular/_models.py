@@ -16,24 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fewlabels
+from fewlabels._words import listed, nearest_name
 from fewlabels.automatic import FewLabelsClassifier
-from fewlabels.tabular._columns import ColumnDescription
-from fewlabels.tabular._errors import FileError, TableError, listed
-from fewlabels.tabular._files import replacing
-from fewlabels.tabular._table import Table, object_array
-from fewlabels.tabular._transformer import TableTransformer
+from fewlabels.preprocessing import (
+    ColumnDescription,
+    FileError,
+    Table,
+    TableError,
+    TableTransformer,
+)
+from fewlabels.preprocessing.cells import object_array
+from fewlabels.tabular.files import replacing
 
 FORMAT = 1
 # What a file may make besides numbers, text and the classes that skops trusts anyway
 # (scikit-learn's estimators and NumPy's types). Nothing here runs code of the file.
 TRUSTED = (
     *FewLabelsClassifier.saved_types(),
-    "fewlabels.tabular._columns.ColumnDescription",
-    "fewlabels.tabular._encoders.CategoryEncoder",
-    "fewlabels.tabular._encoders.DateEncoder",
-    "fewlabels.tabular._encoders.NumberEncoder",
-    "fewlabels.tabular._encoders.TextEncoder",
-    "fewlabels.tabular._transformer.TableTransformer",
+    *TableTransformer.saved_types(),
     "numpy.dtype",
     "scipy.sparse._csr.csr_array",
 )
@@ -92,9 +92,12 @@ class TableModel:
         needed = [column.name for column in self.columns if column.is_used]
         absent = [name for name in needed if name not in table.names]
         if absent:
+            near = {name: nearest_name(name, table.names) for name in absent}
+            hints = [f"{near[n]!r} for {n!r}" for n in absent if near[n]][:3]
+            hint = f" Perhaps {', '.join(hints)} under another name?" if hints else ""
             raise TableError(
-                f"The table does not fit the model: it lacks {listed(absent)}. The "
-                f"model uses {listed(needed)}; the table has {listed(table.names)}."
+                f"The table does not fit the model: it lacks {listed(absent)}.{hint} "
+                f"The model uses {listed(needed)}; the table has {listed(table.names)}."
             )
         nothing = object_array([None] * table.n_rows)
         columns = [

@@ -12,15 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels._words import plural
+from fewlabels.preprocessing import ColumnDescription, Table
+from fewlabels.preprocessing.cells import text_of
 from fewlabels.tabular._candidates import Method, compared_methods
-from fewlabels.tabular._columns import ColumnDescription, text_of
-from fewlabels.tabular._errors import plural
-from fewlabels.tabular._jobs import (
-    ClusteredTable,
-    LabelledTable,
-    Suggestion,
-    suggest_rows,
-)
 from fewlabels.tabular._models import TableModel, versions
 from fewlabels.tabular._pictures import (
     REST,
@@ -36,7 +31,12 @@ from fewlabels.tabular._pictures import (
     shade,
     shortened,
 )
-from fewlabels.tabular._table import Table
+from fewlabels.tabular.jobs import (
+    ClusteredTable,
+    LabelledTable,
+    Suggestion,
+    suggest_rows,
+)
 
 _STYLE = """
 :root { --ink: #1d232b; --quiet: #67727e; --line: #e2e6ea; --own: #0072b2; }

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels.tabular._columns import (
+from fewlabels._words import listed
+from fewlabels.preprocessing import Table, TableError
+from fewlabels.preprocessing.cells import (
     counts,
     is_missing,
     missing_mask,
     number_notation,
+    object_array,
     text_of,
     to_numbers,
 )
-from fewlabels.tabular._errors import TableError, listed
-from fewlabels.tabular._table import Table, object_array
 
 # So many different numbers, and more than this share of the labels, are a quantity:
 # whole ones, and such with a fraction.
@@ -134,8 +135,8 @@ def _all_whole(values: dict[str, Any]) -> bool:
 def _check_classes(target: TargetColumn) -> None:
     """Refuse a quantity: a price is no class."""
     texts = object_array(list(target.values))
-    notation = number_notation(list(texts)) if texts.size else None
-    if notation is None:
+    notation, unread = number_notation(list(texts)) if texts.size else ("", [None])
+    if unread:
         return
     numbers = to_numbers(texts, notation)
     n_labels = int(target.given.sum())

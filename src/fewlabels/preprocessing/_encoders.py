@@ -11,19 +11,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, hstack
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from fewlabels.tabular._columns import (
-    ColumnDescription,
+from fewlabels._words import listed
+from fewlabels.preprocessing._columns import ColumnDescription
+from fewlabels.preprocessing._errors import TableError
+from fewlabels.preprocessing.cells import (
     counts,
+    is_placeholder,
     missing_mask,
+    object_array,
     to_numbers,
     to_seconds,
     to_texts,
+    to_vectors,
 )
-from fewlabels.tabular._errors import TableError, listed
 
 # Numbers whose tails reach so many quartile distances from the median are compressed.
 HEAVY_TAIL = 10.0
@@ -42,10 +46,13 @@ class NumberEncoder:
     ----------
     column : ColumnDescription
         The column.
+    compress : bool, default=True
+        Whether to compress long tails.
     """
 
-    def __init__(self, column: ColumnDescription) -> None:
+    def __init__(self, column: ColumnDescription, compress: bool = True) -> None:
         self.column = column
+        self.compress = compress
 
     def fit(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Learn from a column, and encode it.
@@ -65,7 +72,7 @@ class NumberEncoder:
         low, self.median, high = _quartiles(present)
         self.spread = high - low
         reach = np.max(np.abs(present - self.median), initial=0.0)
-        self.compressed = bool(0 < HEAVY_TAIL * self.spread < reach)
+        self.compressed = self.compress and bool(0 < HEAVY_TAIL * self.spread < reach)
         self.marks_holes = present.size < numbers.size
         bent = self._bend(present)
         self.mean = float(bent.mean()) if bent.size else 0.0
@@ -303,14 +310,18 @@ _WAVES = ("sine", "cosine")
 
 
 class TextEncoder:
-    """Free text: tf-idf of words, or its leading directions beside other columns.
+    """Free text: tf-idf of words and of pieces of words, or its leading directions.
+
+    Pieces of two to four signs carry languages, endings, misspellings, paths, and
+    scripts that put no blanks between words. They count as much as there are words that
+    occur in no other text.
 
     Parameters
     ----------
     column : ColumnDescription
         The column.
     max_words : int
-        Size of the vocabulary.
+        Size of the vocabulary of words, and of that of pieces.
     n_components : int or None
         How many directions to keep; None to keep all words, as a sparse array.
     weight : float
@@ -347,28 +358,22 @@ class TextEncoder:
             Its features.
         """
         texts = to_texts(values)
-        many = len(texts) >= 50
         self.svd: TruncatedSVD | None = None
-        self.vectorizer: TfidfVectorizer | None = None
-        for least, most in ((2, 0.6), (1, 1.0)) if many else ((1, 1.0),):
-            vectorizer = TfidfVectorizer(
-                strip_accents="unicode",
-                sublinear_tf=True,
-                min_df=least,
-                max_df=most,
-                max_features=self.max_words,
-            )
-            try:
-                words = vectorizer.fit_transform(texts)
-            except ValueError:  # no word is left
-                continue
-            self.vectorizer = vectorizer
-            break
-        if self.vectorizer is None:
-            return self._nothing(len(texts))
+        self.vectorizers: list[TfidfVectorizer] = []
+        many = len(texts) >= 50
+        limits = [(2, 0.6), (1, 1.0)] if many else [(1, 1.0)]
+        # Where pieces are all rare or all common, they say nothing that words do not.
+        for kind, tried in (({}, limits), (_PIECES, limits[:1])):
+            vectorizer = self._vectorizer(texts, kind, tried)
+            if vectorizer is not None:
+                self.vectorizers.append(vectorizer)
+        self.shares = self._shares(texts)
         self.unit = 1.0
+        if not self.vectorizers:
+            return self._nothing(len(texts))
+        words = self._words(texts)
         if self.n_components is None:
-            return csr_array(words)
+            return words
         size = min(self.n_components, words.shape[1] - 1, words.shape[0] - 1)
         if size < 2:
             features = words.toarray()
@@ -381,6 +386,51 @@ class TextEncoder:
         # Rows of tf-idf have length one: less than this is rounding.
         self.unit = spread / np.sqrt(self.weight) if spread > 1e-6 else 1.0
         return features / self.unit
+
+    def _vectorizer(
+        self,
+        texts: NDArray[Any],
+        kind: dict[str, Any],
+        limits: list[tuple[int, float]],
+    ) -> TfidfVectorizer | None:
+        """Learn a vocabulary, of rare and of common words where there are no others."""
+        for least, most in limits:
+            vectorizer = TfidfVectorizer(
+                strip_accents="unicode",
+                sublinear_tf=True,
+                min_df=least,
+                max_df=most,
+                max_features=self.max_words,
+                dtype=np.float64,
+                **kind,
+            )
+            try:
+                return vectorizer.fit(_beginnings(texts, vectorizer))
+            except ValueError:  # no word is left
+                continue
+        return None
+
+    def _words(self, texts: NDArray[Any]) -> csr_array:
+        """Put words and pieces side by side, in rows of length one."""
+        parts = [
+            vectorizer.transform(_beginnings(texts, vectorizer)) * np.sqrt(share)
+            for vectorizer, share in zip(self.vectorizers, self.shares, strict=True)
+        ]
+        return csr_array(hstack(parts))
+
+    def _shares(self, texts: NDArray[Any]) -> list[float]:
+        """Give pieces the share of words that occur in no other text."""
+        if len(self.vectorizers) < 2:
+            return [1.0] * len(self.vectorizers)
+        words = self.vectorizers[0]
+        split, known = words.build_analyzer(), words.vocabulary_
+        found = [
+            np.mean([word in known for word in parts])
+            for parts in map(split, texts[:: max(1, len(texts) // 1000)])
+            if parts
+        ]
+        covered = float(np.mean(found)) if found else 0.0
+        return [covered, 1 - covered]
 
     def _nothing(self, n_rows: int) -> Any:
         if self.n_components is None:
@@ -400,13 +450,13 @@ class TextEncoder:
         features : {ndarray, csr_array} of shape (n_rows, n_features)
             Its features.
         """
-        if self.vectorizer is None:
+        if not self.vectorizers:
             return self._nothing(values.size)
-        words = self.vectorizer.transform(to_texts(values))
+        words = self._words(to_texts(values))
         if self.n_components is None:
-            return csr_array(words)
-        features = words if self.svd is None else self.svd.transform(words)
-        return (features.toarray() if issparse(features) else features) / self.unit
+            return words
+        features = words.toarray() if self.svd is None else self.svd.transform(words)
+        return features / self.unit
 
     def names(self) -> list[str]:
         """Names of the features.
@@ -417,14 +467,197 @@ class TextEncoder:
             One per feature.
         """
         name = self.column.name
-        if self.vectorizer is None:
+        if not self.vectorizers:
             return [f"{name}: no words"]
         if self.svd is None:
-            return [f"{name}: {w}" for w in self.vectorizer.get_feature_names_out()]
+            return [
+                f"{name}: {word!r}" if v.analyzer == "char_wb" else f"{name}: {word}"
+                for v in self.vectorizers
+                for word in v.get_feature_names_out()
+            ]
         return [f"{name}: topic {k + 1}" for k in range(self.svd.n_components)]
 
 
-Encoder = NumberEncoder | CategoryEncoder | DateEncoder | TextEncoder
+_PIECES = {"analyzer": "char_wb", "ngram_range": (2, 4)}
+# Signs of a text whose pieces are taken: a language or a path shows soon.
+_BEGINNING = 100
+
+
+def _beginnings(texts: NDArray[Any], vectorizer: TfidfVectorizer) -> NDArray[Any]:
+    """Cut texts to where their pieces are taken from; words are taken from all."""
+    if vectorizer.analyzer == "word":
+        return texts
+    return object_array([text[:_BEGINNING] for text in texts])
+
+
+class NamesEncoder:
+    """Categories of which there are very many: the frequent ones, and their spelling.
+
+    A model of a car or an occupation says something by its words, even where every
+    single one is rare. Both halves have the same variance.
+
+    Parameters
+    ----------
+    column : ColumnDescription
+        The column.
+    max_categories : int
+        How many categories get a feature of their own.
+    max_words : int
+        Size of the vocabulary.
+    n_components : int
+        How many directions stand for the spelling.
+    random_state : int
+        Seed of the directions.
+    """
+
+    def __init__(
+        self,
+        column: ColumnDescription,
+        max_categories: int,
+        max_words: int,
+        n_components: int,
+        random_state: int,
+    ) -> None:
+        self.column = column
+        self.levels = CategoryEncoder(column, max_categories)
+        self.spelling = TextEncoder(column, max_words, n_components, 1.0, random_state)
+
+    def fit(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Learn from a column, and encode it.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+            The column.
+
+        Returns
+        -------
+        features : ndarray of shape (n_rows, n_features)
+            Its features.
+        """
+        levels, spelling = self.levels.fit(values), self.spelling.fit(values)
+        return np.hstack([levels, spelling]) / np.sqrt(2)
+
+    def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Encode new values; those never seen count as rare ones, with their spelling.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+            The column in another table.
+
+        Returns
+        -------
+        features : ndarray of shape (n_rows, n_features)
+            Its features.
+        """
+        halves = [self.levels.transform(values), self.spelling.transform(values)]
+        return np.hstack(halves) / np.sqrt(2)
+
+    def names(self) -> list[str]:
+        """Names of the features.
+
+        Returns
+        -------
+        names : list of str
+            One per feature.
+        """
+        return [*self.levels.names(), *self.spelling.names()]
+
+
+class VectorEncoder:
+    """Lists of numbers, such as embeddings: centred, and divided by one factor.
+
+    Parameters
+    ----------
+    column : ColumnDescription
+        The column.
+    weight : float
+        Variance of all features together.
+    """
+
+    def __init__(self, column: ColumnDescription, weight: float) -> None:
+        self.column = column
+        self.weight = weight
+
+    def fit(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Learn from a column, and encode it.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+            The column.
+
+        Returns
+        -------
+        features : ndarray of shape (n_rows, n_features)
+            Its features.
+        """
+        vectors = to_vectors(values, int(self.column.notation))
+        holes = np.isnan(vectors[:, 0])
+        present = vectors[~holes]
+        self.marks_holes = bool(holes.any())
+        self.mean = present.mean(axis=0)
+        spread = float(np.sqrt(present.var(axis=0).sum()))
+        self.unit = spread / np.sqrt(self.weight) if spread > 0 else 1.0
+        return self._encode(vectors, holes)
+
+    def _encode(
+        self, vectors: NDArray[Any], holes: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        features = (vectors - self.mean) / self.unit
+        features[holes] = 0.0
+        if self.marks_holes:
+            features = np.column_stack([features, holes.astype(np.float64)])
+        return features
+
+    def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Encode new values.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+            The column in another table.
+
+        Returns
+        -------
+        features : ndarray of shape (n_rows, n_features)
+            Its features.
+        """
+        vectors = to_vectors(values, int(self.column.notation))
+        holes = np.isnan(vectors[:, 0])
+        what = f"lists of {self.column.notation} numbers"
+        _check_readable(self.column, values, holes, what)
+        return self._encode(vectors, holes)
+
+    def names(self) -> list[str]:
+        """Names of the features.
+
+        Returns
+        -------
+        names : list of str
+            One per feature.
+        """
+        name = self.column.name
+        places = [f"{name}[{k}]" for k in range(int(self.column.notation))]
+        return [*places, *([f"{name} missing"] if self.marks_holes else [])]
+
+
+Encoder = (
+    NumberEncoder
+    | CategoryEncoder
+    | DateEncoder
+    | NamesEncoder
+    | TextEncoder
+    | VectorEncoder
+)
+
+
+def _is_infinite(value: Any) -> bool:
+    try:
+        return bool(np.isinf(float(value)))
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _check_readable(
@@ -436,6 +669,8 @@ def _check_readable(
     """Refuse a column that has changed its kind; a few odd values are holes."""
     present = ~missing_mask(values)
     odd = np.flatnonzero(unread & present)
+    odd = odd[[not is_placeholder(values[row]) for row in odd]]
+    odd = odd[[not _is_infinite(values[row]) for row in odd]]
     if not odd.size:
         return
     examples = listed(values[odd[:3]])

@@ -9,8 +9,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from fewlabels.preprocessing.cells import to_numbers, to_seconds
 from fewlabels.tabular import TableError, describe_columns
-from fewlabels.tabular._columns import to_numbers, to_seconds
 
 WORDS = [
     f"the parcel number {k} came late and was {k % 7} days broken" for k in range(40)
@@ -47,7 +47,9 @@ def kind_of(values, name="column", **given):
         ([None, "", "n/a"], "empty"),
         ([2020, 2021, 2020, 2021], "number"),
         ([1.0, 2.0, 2.5, 3.0], "number"),
-        ([[1], [2], [1]], "category"),
+        ([[1], [2], [1]], "number"),
+        ([["a"], ["b", "c"], ["a"]], "category"),
+        ([[0.5, 1.0], [1.5, 2.0], None], "vector"),
     ],
 )
 def test_kinds(values, kind):

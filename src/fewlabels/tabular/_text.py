@@ -13,9 +13,11 @@ import io
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from fewlabels.tabular._errors import TableError, plural
+from fewlabels._words import plural
+from fewlabels.preprocessing import TableError
+from fewlabels.tabular._headers import Header, find_header
 
 DELIMITERS = (",", ";", "\t", "|")
 # Records looked at to guess the delimiter, and characters of them.
@@ -47,7 +49,7 @@ class DelimitedText:
     ends : list of str
         What ended every record: a line end, and blank lines behind it.
     lead : str
-        Blank lines before the header.
+        Blank lines and titles before the header.
     delimiter : str
         What separates fields.
     encoding : str
@@ -56,6 +58,8 @@ class DelimitedText:
         Its byte-order mark, or nothing.
     short : dict of int to int
         Records with fewer fields than the header, and how many these have.
+    place : Header
+        Where the names stand. Without names, the first record is empty.
     """
 
     header: list[str]
@@ -67,6 +71,7 @@ class DelimitedText:
     encoding: str
     bom: bytes
     short: dict[int, int]
+    place: Header = field(default_factory=Header)
 
     def with_columns(
         self, names: Sequence[str], columns: Sequence[Sequence[str]]
@@ -91,12 +96,14 @@ class DelimitedText:
         rows = zip(*columns, strict=True) if columns else [()] * n_rows
         added: list[Sequence[str]] = [names, *rows]
         for k, fields in enumerate(added):
+            if k == 0 and not self.place.has_names:
+                continue
             chunk.append(self.records[k])
             missing = len(self.header) - self.short.get(k, len(self.header))
             chunk.append(self.delimiter * missing)
-            for field in fields:
+            for cell in fields:
                 chunk.append(self.delimiter)
-                chunk.append(quoted(field, self.delimiter))
+                chunk.append(quoted(cell, self.delimiter))
             chunk.append(self.ends[k])
             if len(chunk) > 2**14 or k == len(added) - 1:
                 yield "".join(chunk).encode(self.encoding)
@@ -170,14 +177,14 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str, byte
         The mark.
     """
     bom = b""
-    guess = encoding or "utf-8"
+    guess = _family(encoding or "utf-8")
     for mark, codec in _BOMS:
-        if data.startswith(mark) and encoding is None:
+        # UTF-8 and UTF-16 by name say nothing about the mark, and it stays.
+        if data.startswith(mark) and (encoding is None or codec.startswith(guess)):
             bom, guess = mark, codec
             break
-        if data.startswith(mark) and mark == codecs.BOM_UTF8 and is_utf8(guess):
-            bom, guess = mark, "utf-8"
-            break
+    if guess in ("utf-16", "utf-32"):
+        guess += "-le"  # without a mark, as Windows writes it
     try:
         text = data[len(bom) :].decode(guess)
     except LookupError:
@@ -196,23 +203,12 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str, byte
     return text, guess, bom
 
 
-def is_utf8(encoding: str) -> bool:
-    """Whether a name stands for UTF-8.
-
-    Parameters
-    ----------
-    encoding : str
-        The name.
-
-    Returns
-    -------
-    same : bool
-        Also for "utf-8-sig".
-    """
+def _family(encoding: str) -> str:
+    """Name of an encoding as Python spells it, without what it says of the mark."""
     try:
-        return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
+        return codecs.lookup(encoding).name.removesuffix("-sig")
     except LookupError:
-        return False
+        return encoding
 
 
 def looks_binary(data: bytes) -> bool:
@@ -300,6 +296,7 @@ def parse(
     encoding: str,
     bom: bytes,
     name: str,
+    header_row: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> DelimitedText:
     """Parse delimited text and keep the text of every record.
@@ -316,6 +313,8 @@ def parse(
         Its byte-order mark.
     name : str
         What to call it in messages.
+    header_row : int, default=None
+        Line of the names, 0 where there is none; None to find out.
     progress : callable, default=None
         Told the share that is read.
 
@@ -328,32 +327,37 @@ def parse(
         delimiter = guess_delimiter(text)
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     lines = list(io.StringIO(text, newline=""))
-    reader = csv.reader(iter(lines), delimiter=delimiter)
-    parsed = DelimitedText([], [], [], [], "", delimiter, encoding, bom, {})
-    start = 0
+    place = find_header(_first_lines(lines, delimiter, header_row), header_row)
+    parsed = DelimitedText([], [], [], [], "", delimiter, encoding, bom, {}, place)
+    start = place.line - 1  # what stands above the names is no row
+    parsed.lead = "".join(lines[:start])
+    above = start
+    reader = csv.reader(iter(lines[start:]), delimiter=delimiter)
     while True:
         try:
             fields = next(reader, None)
         except csv.Error as error:
-            raise TableError(f"{name}, line {reader.line_num}: {error}.") from None
+            line = above + reader.line_num
+            raise TableError(f"{name}, line {line}: {error}.") from None
         if fields is None:
             break
-        raw = (
-            lines[start]
-            if reader.line_num == start + 1
-            else "".join(lines[start : reader.line_num])
-        )
+        stop = above + reader.line_num
+        raw = lines[start] if stop == start + 1 else "".join(lines[start:stop])
         if is_blank(fields, parsed.header):  # it belongs to what stands above it
             if parsed.records:
                 parsed.ends[-1] += raw
             else:
                 parsed.lead += raw
-            start = reader.line_num
+            start = stop
             continue
-        _append(parsed, fields, raw, start, reader.line_num, name)
-        start = reader.line_num
+        if not parsed.records and not place.has_names:
+            parsed.header = [""] * len(fields)
+            parsed.records.append("")
+            parsed.ends.append("")
+        _append(parsed, fields, raw, start, stop, name)
+        start = stop
         if progress is not None and len(parsed.records) % _STRIDE == 0:
-            progress(reader.line_num / len(lines))
+            progress(stop / len(lines))
     if parsed.records and _is_open(parsed.records[-1], delimiter):
         raise TableError(f"{name}: the last quote is opened and not closed.")
     if not parsed.records:
@@ -363,6 +367,25 @@ def parse(
             f"{name} has {plural(len(parsed.header), 'column')} but no row."
         )
     return parsed
+
+
+def _first_lines(
+    lines: list[str], delimiter: str, header_row: int | None
+) -> list[list[str]]:
+    """Fields of the first records, each at the place of its first line."""
+    wanted = max(_SAMPLE_RECORDS, header_row or 0)
+    found: list[list[str]] = []
+    reader = csv.reader(iter(lines[: 4 * wanted]), delimiter=delimiter)
+    try:
+        while len(found) < wanted:
+            fields = next(reader, None)
+            if fields is None:
+                break
+            found.append(fields)
+            found += [[]] * (reader.line_num - len(found))
+    except csv.Error:
+        pass  # the reader of all lines says where
+    return found
 
 
 def is_blank(fields: list[str], header: list[str]) -> bool:
@@ -414,8 +437,8 @@ def _append(
         missing = len(parsed.header) - len(fields)
         if missing < 0:
             raise TableError(
-                f"{name}, line {start + 1}: {len(fields)} fields, but the first line "
-                f"names {plural(len(parsed.header), 'column')}. Put quotes around "
+                f"{name}, line {start + 1}: {len(fields)} fields, but there are "
+                f"{plural(len(parsed.header), 'column')}. Put quotes around "
                 "fields that hold the delimiter "
                 f"{parsed.delimiter!r}, or name another delimiter."
             )

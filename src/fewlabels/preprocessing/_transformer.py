@@ -2,8 +2,9 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from numbers import Integral
-from typing import Any, ClassVar, Self
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +14,25 @@ from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._rows import has_own_units
-from fewlabels._sklearn import Interval, fit_context
-from fewlabels.tabular._columns import ColumnDescription, describe_columns
-from fewlabels.tabular._encoders import (
+from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._words import listed
+from fewlabels.preprocessing._columns import ColumnDescription, describe_columns
+from fewlabels.preprocessing._encoders import (
     CategoryEncoder,
     DateEncoder,
     Encoder,
+    NamesEncoder,
     NumberEncoder,
     TextEncoder,
+    VectorEncoder,
 )
-from fewlabels.tabular._errors import TableError, listed
-from fewlabels.tabular._table import Table
+from fewlabels.preprocessing._errors import TableError
+from fewlabels.preprocessing._table import Table
+
+# Names say less than texts: so many times fewer directions stand for them.
+NAMES_SHARE = 5
+# Rounding of files leaves correlations of this size between principal components.
+CORRELATION = 1e-3
 
 
 class TableTransformer(TransformerMixin, BaseEstimator):
@@ -36,15 +45,19 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     number      standardised, with long tails compressed by
                 :math:`\operatorname{asinh}((x - m) / q)`, m the median and q the
                 distance of the quartiles; holes get the median and a mark
-    category    one feature per category, rare ones together, holes apart
+    category    one feature per category, rare ones together, holes apart; of more than
+                `max_categories` also the leading directions of their spelling
     date        the time, and sine and cosine of year, week and day where they vary
-    text        tf-idf of words; beside other columns its leading directions, of
-                variance :math:`\sqrt{k}` for k other columns
+    text        tf-idf of words and of pieces of words; beside other columns its leading
+                directions, of variance `text_weight`
+    vector      lists of numbers, such as embeddings: divided by one factor, so that
+                their variance is `text_weight`
     ==========  =======================================================================
 
-    Identifiers, constant and empty columns are left out. Where all columns are numbers
-    of one unit (more than 20 of them, none with a standard deviation above four times
-    the median of all), they share one factor.
+    Identifiers, constant and empty columns are left out. Numbers share one factor
+    where all columns are numbers of one unit: more than 20 of them, none with a
+    standard deviation above four times the median of all; or principal components,
+    which are known by correlations of zero.
 
     Parameters
     ----------
@@ -52,6 +65,14 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         Columns to leave out.
     text, categorical, numeric : sequence of str, default=()
         Columns whose kind is known. Columns of an array are called x0, x1, ...
+    date : sequence of str, default=()
+        Columns of dates, perhaps with their format: ``"born=%d.%m.%y"``.
+    scale : {"auto", "standard", "none"}, default="auto"
+        Numbers: "standard" gives each column variance one, "none" leaves their
+        proportions as they are (one factor for all), "auto" decides as said above.
+    text_weight : float or "auto", default="auto"
+        Variance of a column of text, where any other column has 1. "auto" is the root
+        of the number of other columns.
     max_categories : int, default=30
         Categories of a column with a feature of their own; the rest share one.
     max_words : int, default=20000
@@ -67,6 +88,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         What every column holds, and why it was taken so.
     encoders_ : list of encoders
         One per column that is used.
+    feature_columns_ : ndarray of int of shape (n_features,)
+        For every feature the place of its column in `columns_`.
     n_features_in_ : int
         Number of columns seen during fit.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -97,6 +120,12 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         "text": ["array-like"],
         "categorical": ["array-like"],
         "numeric": ["array-like"],
+        "date": ["array-like"],
+        "scale": [StrOptions({"auto", "standard", "none"})],
+        "text_weight": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "max_words": [Interval(Integral, 1, None, closed="left")],
         "n_topics": [Interval(Integral, 1, None, closed="left")],
@@ -110,6 +139,9 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         text: Any = (),
         categorical: Any = (),
         numeric: Any = (),
+        date: Any = (),
+        scale: str = "auto",
+        text_weight: float | str = "auto",
         max_categories: int = 30,
         max_words: int = 20_000,
         n_topics: int = 50,
@@ -119,6 +151,9 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         self.text = text
         self.categorical = categorical
         self.numeric = numeric
+        self.date = date
+        self.scale = scale
+        self.text_weight = text_weight
         self.max_categories = max_categories
         self.max_words = max_words
         self.n_topics = n_topics
@@ -168,7 +203,11 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             text=self.text,
             categorical=self.categorical,
             numeric=self.numeric,
+            date=self.date,
         )
+        for column in self.columns_:
+            if column.note:
+                warnings.warn(column.note, UserWarning, stacklevel=4)
         used = [column for column in self.columns_ if column.is_used]
         if not used:
             reasons = ", ".join(
@@ -178,41 +217,68 @@ class TableTransformer(TransformerMixin, BaseEstimator):
                 f"No column can be used in {table.n_rows} sample(s) (rows): {reasons}. "
                 "Name the kind of a column (numeric, categorical or text) to use it."
             )
-        n_other = sum(column.kind != "text" for column in used)
+        heavy = ("text", "vector")
+        n_other = sum(column.kind not in heavy for column in used)
         seed = check_random_state(self.random_state).randint(2**31)
         self.encoders_: list[Encoder] = []
         blocks = []
         for column in used:
-            encoder = self._encoder(column, n_other, seed)
+            encoder = self._encoder(column, n_other, len(used), seed)
             blocks.append(encoder.fit(table[column.name]))
             self.encoders_.append(encoder)
         self._share_unit(blocks)
+        widths = [block.shape[1] for block in blocks]
+        self.feature_columns_ = np.repeat(self._places(), widths)
         return _joined(blocks)
 
-    def _encoder(self, column: ColumnDescription, n_other: int, seed: int) -> Encoder:
+    def _encoder(
+        self, column: ColumnDescription, n_other: int, n_used: int, seed: int
+    ) -> Encoder:
+        auto = self.text_weight == "auto"
+        weight = max(1.0, np.sqrt(n_other)) if auto else float(self.text_weight)
         match column.kind:
             case "number":
-                return NumberEncoder(column)
+                return NumberEncoder(column, compress=self.scale != "none")
+            case "category" if column.n_distinct > self.max_categories:
+                topics = max(2, self.n_topics // NAMES_SHARE)
+                sizes = (self.max_categories, self.max_words, topics)
+                return NamesEncoder(column, *sizes, seed)
             case "category":
                 return CategoryEncoder(column, self.max_categories)
             case "date":
                 return DateEncoder(column)
+            case "vector":
+                return VectorEncoder(column, weight)
             case _:
-                topics = self.n_topics if n_other else None
-                weight = max(1.0, np.sqrt(n_other))
-                return TextEncoder(column, self.max_words, topics, weight, seed)
+                alone = n_used == 1
+                size = None if alone else self.n_topics
+                return TextEncoder(column, self.max_words, size, weight, seed)
 
     def _share_unit(self, blocks: list[Any]) -> None:
         """Give numbers of one unit, such as pixels, one factor."""
-        numbers = [e for e in self.encoders_ if isinstance(e, NumberEncoder)]
-        if len(numbers) < len(self.encoders_) or any(e.compressed for e in numbers):
+        pairs = [
+            (encoder, block)
+            for encoder, block in zip(self.encoders_, blocks, strict=True)
+            if isinstance(encoder, NumberEncoder)
+        ]
+        if not pairs or self.scale == "standard":
             return
+        numbers = [encoder for encoder, _ in pairs]
         deviations = np.array([e.deviation for e in numbers])
-        if has_own_units(deviations, len(numbers)) or deviations.max() == 0:
+        if deviations.max() == 0:
             return
-        for encoder, block in zip(numbers, blocks, strict=True):
-            block[:, 0] *= encoder.unit / deviations.max()
-            encoder.unit = float(deviations.max())
+        if self.scale == "auto" and not (
+            len(pairs) == len(blocks)
+            and not any(e.compressed for e in numbers)
+            and (not has_own_units(deviations, len(numbers)) or _uncorrelated(blocks))
+        ):
+            return
+        # Alone, the largest has variance one; beside others, they have it in the mean.
+        alone = len(pairs) == len(blocks)
+        unit = float(deviations.max() if alone else np.sqrt(np.mean(deviations**2)))
+        for encoder, block in pairs:
+            block[:, 0] *= encoder.unit / unit
+            encoder.unit = unit
 
     def transform(self, X: Any) -> Any:
         """Encode the rows of a table.
@@ -284,12 +350,35 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         names = [name for encoder in self.encoders_ for name in encoder.names()]
         return np.array(names, dtype=object)
 
+    @staticmethod
+    def saved_types() -> tuple[str, ...]:
+        """Name the classes of this package that a fitted transformer is made of.
+
+        Returns
+        -------
+        names : tuple of str
+            With their modules; they hold data and run nothing when they are loaded.
+        """
+        kinds = (ColumnDescription, TableTransformer, *get_args(Encoder))
+        return tuple(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _uncorrelated(blocks: list[Any]) -> bool:
+    """Whether columns are principal components: uncorrelated to the last digit."""
+    values = np.column_stack([block[:, 0] for block in blocks])
+    if values.shape[1] < 3 or values.shape[0] <= 2 * values.shape[1]:
+        return False
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlations = np.corrcoef(values, rowvar=False)
+    off = correlations[~np.eye(len(correlations), dtype=bool)]
+    return bool(np.nanmax(np.abs(off), initial=0.0) < CORRELATION)
 
 
 def _joined(blocks: list[Any]) -> Any:

@@ -15,12 +15,17 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from fewlabels._rows import equal_rows
+from fewlabels._words import listed, plural
 from fewlabels.automatic import FewLabelsClassifier
 from fewlabels.graphs import eigengap_n_clusters, similarity_graph
-from fewlabels.tabular._columns import ColumnDescription
-from fewlabels.tabular._errors import TableError, listed, plural
+from fewlabels.preprocessing import (
+    ColumnDescription,
+    Table,
+    TableError,
+    TableTransformer,
+)
+from fewlabels.preprocessing.cells import object_array
 from fewlabels.tabular._models import TableModel
-from fewlabels.tabular._table import Table, object_array
 from fewlabels.tabular._targets import (
     ENDINGS,
     TargetColumn,
@@ -28,7 +33,6 @@ from fewlabels.tabular._targets import (
     require_classes,
     revealing_columns,
 )
-from fewlabels.tabular._transformer import TableTransformer
 
 # Beyond so many rows the smaller bank is used, unless another is asked for.
 FAST_ROWS = 20_000
@@ -178,9 +182,9 @@ def noting(notes: list[str]) -> Iterator[None]:
 
 
 def _encode(
-    table: Table, kinds: Mapping[str, Any], random_state: Any
+    table: Table, encoding: Mapping[str, Any], random_state: Any
 ) -> tuple[TableTransformer, Any]:
-    transformer = TableTransformer(**kinds, random_state=random_state)
+    transformer = TableTransformer(**encoding, random_state=random_state)
     features = transformer.fit_transform(table)
     if not issparse(features) and table.n_rows > FAST_ROWS:
         features = features.astype(np.float32)
@@ -192,13 +196,10 @@ def label_table(
     target: str,
     *,
     markers: Sequence[Any] = (),
-    ignore: Sequence[str] = (),
-    text: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
     bank: str = "auto",
     random_state: Any = 0,
     progress: Report | None = None,
+    **encoding: Any,
 ) -> LabelledTable:
     """Label every row of a table from the rows that have a label.
 
@@ -213,10 +214,6 @@ def label_table(
         The column of labels. A row has none where the cell is empty, NA or the like.
     markers : sequence, default=()
         Further values that stand for "no label".
-    ignore : sequence of str, default=()
-        Columns to leave out.
-    text, categorical, numeric : sequence of str, default=()
-        Columns whose kind is known; the others are guessed.
     bank : {"auto", "fast", "default", "thorough"}, default="auto"
         How much to try, see :class:`~fewlabels.automatic.FewLabelsClassifier`;
         "auto" is "fast" beyond 20,000 rows and "default" otherwise.
@@ -224,6 +221,9 @@ def label_table(
         Seed.
     progress : callable, default=None
         Told the share of the work that is done, and what is going on.
+    **encoding : dict
+        Parameters of :class:`TableTransformer`: columns whose kind is known (`ignore`,
+        `text`, `categorical`, `numeric`, `date`), `scale`, `text_weight`.
 
     Returns
     -------
@@ -248,10 +248,10 @@ def label_table(
     labels = read_target(table, target, markers)
     require_classes(labels)
     notes = [*table.notes, *labels.notes]
-    kinds = _kinds(table, labels, ignore, text, categorical, numeric, notes)
+    encoding = _without_secrets(table, labels, encoding, notes)
     tell(0.0, "reading columns")
     with noting(notes):
-        transformer, features = _encode(table.without([target]), kinds, random_state)
+        transformer, features = _encode(table.without([target]), encoding, random_state)
         _name_left_out(transformer.columns_, notes)
         tell(0.15, "learning")
         if bank == "auto":
@@ -281,32 +281,22 @@ def label_table(
     return LabelledTable(table, labels, model, features, p, decided, confidence, notes)
 
 
-def _kinds(
-    table: Table,
-    labels: TargetColumn,
-    ignore: Sequence[str],
-    text: Sequence[str],
-    categorical: Sequence[str],
-    numeric: Sequence[str],
-    notes: list[str],
-) -> dict[str, Sequence[str]]:
-    """Parameters of the transformer, with columns left out that give labels away."""
-    named = {*text, *categorical, *numeric, *ignore}
+def _without_secrets(
+    table: Table, labels: TargetColumn, encoding: dict[str, Any], notes: list[str]
+) -> dict[str, Any]:
+    """Leave columns out that give labels away, unless somebody names their kind."""
+    kinds = ("ignore", "text", "categorical", "numeric", "date")
+    named = {name for kind in kinds for name in encoding.get(kind, ())}
     if labels.name in named:
         raise TableError(
             f"{labels.name!r} is the target: it cannot be a column to learn from."
         )
-    left_out = list(ignore)
+    left_out = list(encoding.get("ignore", ()))
     for name, why in revealing_columns(table, labels).items():
         if name not in named:
             left_out.append(name)
             notes.append(f"Column {name!r} is left out: {why}.")
-    return {
-        "ignore": left_out,
-        "text": tuple(text),
-        "categorical": tuple(categorical),
-        "numeric": tuple(numeric),
-    }
+    return {**encoding, "ignore": left_out}
 
 
 def _name_left_out(columns: list[ColumnDescription], notes: list[str]) -> None:
@@ -365,12 +355,9 @@ def cluster_table(
     X: Any,
     n_clusters: int | None = None,
     *,
-    ignore: Sequence[str] = (),
-    text: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
     random_state: Any = 0,
     progress: Report | None = None,
+    **encoding: Any,
 ) -> ClusteredTable:
     """Group the rows of a table that has no labels.
 
@@ -384,14 +371,12 @@ def cluster_table(
     n_clusters : int, default=None
         Number of groups; None for the largest gap between eigenvalues of the graph, up
         to ten groups.
-    ignore : sequence of str, default=()
-        Columns to leave out.
-    text, categorical, numeric : sequence of str, default=()
-        Columns whose kind is known; the others are guessed.
     random_state : int or RandomState instance, default=0
         Seed.
     progress : callable, default=None
         Told the share of the work that is done, and what is going on.
+    **encoding : dict
+        Parameters of :class:`TableTransformer`, as for :func:`label_table`.
 
     Returns
     -------
@@ -410,14 +395,8 @@ def cluster_table(
     notes = list(table.notes)
     rng = check_random_state(random_state)
     tell(0.0, "reading columns")
-    kinds = {
-        "ignore": tuple(ignore),
-        "text": tuple(text),
-        "categorical": tuple(categorical),
-        "numeric": tuple(numeric),
-    }
     with noting(notes):
-        transformer, features = _encode(table, kinds, random_state)
+        transformer, features = _encode(table, encoding, random_state)
         _name_left_out(transformer.columns_, notes)
         tell(0.3, "grouping rows")
         labels = _spectral_clusters(features, n_clusters, rng, notes)
@@ -540,19 +519,13 @@ def suggest_rows(
     if len(labels.values) >= 2:
         labelled = label_table(table, target, random_state=random_state, **options)
         return _suggest_uncertain(labelled, n_rows, random_state)
-    tell = options.get("progress") or _silent
+    tell = options.pop("progress", None) or _silent
+    for name in ("markers", "bank"):
+        options.pop(name, None)
     tell(0.0, "reading columns")
-    kinds = _kinds(
-        table,
-        labels,
-        options.get("ignore", ()),
-        options.get("text", ()),
-        options.get("categorical", ()),
-        options.get("numeric", ()),
-        [],
-    )
+    encoding = _without_secrets(table, labels, options, [])
     with noting([]):
-        _, features = _encode(table.without([target]), kinds, random_state)
+        _, features = _encode(table.without([target]), encoding, random_state)
         tell(0.5, "comparing rows")
         open_rows = np.flatnonzero(~labels.given)
         rows = open_rows[_typical(features[open_rows], n_rows, random_state)]

@@ -6,43 +6,37 @@ import bz2
 import contextlib
 import gzip
 import io
-import json
 import lzma
 import os
+import re
 import stat
 import sys
 import tempfile
+import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
-from fewlabels.tabular._delimited import binary_file, decode, looks_binary, parse
-from fewlabels.tabular._errors import FileError, TableError, listed, plural
-from fewlabels.tabular._table import (
-    Table,
-    arrow_values,
-    json_lines,
-    neutral,
-    object_array,
-    unique_names,
+from fewlabels._words import listed, plural
+from fewlabels.preprocessing import FileError, Table, TableError
+from fewlabels.preprocessing.cells import object_array
+from fewlabels.tabular._formats import (
+    BY_SUFFIX,
+    EXTRA,
+    DelimitedFile,
+    FileFormat,
+    JsonFile,
+    ParquetFile,
+    Reading,
+    Values,
+    Workbook,
 )
+from fewlabels.tabular._text import binary_file, looks_binary
 
-KINDS = {
-    ".csv": "delimited",
-    ".tsv": "delimited",
-    ".tab": "delimited",
-    ".txt": "delimited",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".xlsx": "excel",
-}
 _MAGIC = (
     (b"\x1f\x8b", ".gz"),
     (b"BZh", ".bz2"),
@@ -50,9 +44,10 @@ _MAGIC = (
     (b"\x28\xb5\x2f\xfd", ".zst"),
 )
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
-_EXTRA = 'Install it with: pip install "fewlabels[cli]".'
-
-Values = Mapping[str, Sequence[Any]]
+# What archives hold besides files of their owner.
+_LITTER = re.compile(r"(^|/)(__MACOSX/|\.|Thumbs\.db$|desktop\.ini$)", re.IGNORECASE)
+# Seconds after which a file that was never finished is litter of a run that was killed.
+_STALE = 3600.0
 
 
 def read_table(
@@ -61,6 +56,7 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    header_row: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Table:
     r"""Read a table from a file.
@@ -68,15 +64,19 @@ def read_table(
     Parameters
     ----------
     path : path-like, "-" or binary file
-        CSV or other delimited text, JSON lines, Parquet or Excel (.xlsx), also
-        compressed (.gz, .bz2, .xz, .zst, or .zip with one file in it). "-" is the
-        standard input. Its first bytes decide the format, then its name.
+        CSV or other delimited text, JSON (lines or a list of objects), Parquet or
+        Excel (.xlsx), also compressed (.gz, .bz2, .xz, .zst, or .zip with one file in
+        it). "-" is the standard input. Its first bytes decide the format,
+        then its name.
     delimiter : str, default=None
         Of delimited text; None to guess among comma, semicolon, tab and bar.
     encoding : str, default=None
         Of text; None for UTF-8, or what a byte-order mark says.
     sheet : str, default=None
         Sheet of a workbook; None for the first.
+    header_row : int, default=None
+        Line with the names of the columns, 0 where there is none. None for the first
+        line, unless it is a title or holds numbers above numbers.
     progress : callable, default=None
         Told the share that is read.
 
@@ -114,39 +114,65 @@ def read_table(
     data, suffixes = _decompressed(data, suffixes, str(name))
     if not data.strip(b" \r\n"):
         raise TableError(f"{name} is empty: a table has a line of names and rows.")
-    kind = _kind_of(data, suffixes)
-    if kind == "parquet":
-        return _read_parquet(data, str(name))
-    if kind == "excel":
-        return _read_excel(data, str(name), sheet)
-    if encoding is None and looks_binary(data) and not data.startswith(_TEXT_MARKS):
-        raise binary_file(str(name))
-    text, codec, bom = decode(data, encoding, str(name))
-    if kind == "jsonl":
-        return _read_json_lines(text, str(name), codec, bom)
-    if delimiter is None and suffixes and suffixes[-1] in (".tsv", ".tab"):
-        delimiter = "\t"
-    parsed = parse(
-        text,
-        delimiter=delimiter,
-        encoding=codec,
-        bom=bom,
-        name=str(name),
-        progress=progress,
-    )
-    columns = [object_array(values) for values in zip(*parsed.rows, strict=True)]
-    parsed.rows = []  # the columns hold the same strings
-    table = Table(unique_names(parsed.header), columns, str(name), "delimited", parsed)
-    if parsed.short:
-        first = min(parsed.short)
-        table.notes.append(
-            f"{plural(len(parsed.short), 'row')} had fewer fields than the first line "
-            f"(row {first} is the first): the missing ones are taken as empty."
-        )
-    return table
+    suffix = suffixes[-1] if suffixes else ""
+    kind = _format_of(data, suffix)
+    if not kind.is_binary and encoding is None and looks_binary(data):
+        if not data.startswith(_TEXT_MARKS):
+            raise binary_file(str(name))
+    options = (delimiter, encoding, sheet, header_row, progress)
+    return kind.read(data, Reading(str(name), suffix, *options))
 
 
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+
+
+def read_features(path: str | os.PathLike[str], table: Table) -> Table:
+    """Put vectors of a file of NumPy beside the columns of a table.
+
+    Parameters
+    ----------
+    path : path-like
+        A .npy file with an array of numbers, one row per row of the table, or an .npz
+        file that holds one such array.
+    table : Table
+        The table.
+
+    Returns
+    -------
+    table : Table
+        The same with one more column, "features", or "features_2" if there is one.
+    """
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.ndarray):
+            names = list(loaded.files)
+            if len(names) != 1:
+                raise TableError(f"{path} holds {listed(names)}: pass one array.")
+            loaded = loaded[names[0]]
+    except OSError as error:
+        raise FileError(f"Cannot read {path}: {error.strerror or error}.") from None
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise TableError(f"{path} is no array of NumPy (.npy): {error}.") from None
+    if loaded.dtype.kind not in "biuf" or loaded.ndim < 2:
+        raise TableError(
+            f"{path} holds an array of {loaded.dtype} with {loaded.ndim} axes: pass "
+            "numbers, a row of them for every row of the table."
+        )
+    if len(loaded) != table.n_rows:
+        raise TableError(
+            f"{path} has {plural(len(loaded), 'row')}, the table has "
+            f"{table.n_rows:,}: they have to be the same rows in the same order."
+        )
+    rows = loaded.reshape(len(loaded), -1)
+    (name,) = table.free_names(["features"])
+    return Table(
+        [*table.names, name],
+        [*table.columns, object_array(list(rows))],
+        table.source,
+        table.origin,
+        table.notes,
+        table.categorical,
+    )
 
 
 def _decompressed(
@@ -174,7 +200,11 @@ def _decompressed(
                     return stream.read(), inner
             case _:
                 with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                    members = [m for m in archive.namelist() if not m.endswith("/")]
+                    members = [
+                        member
+                        for member in archive.namelist()
+                        if not member.endswith("/") and not _LITTER.search(member)
+                    ]
                     if len(members) != 1:
                         raise TableError(
                             f"{name} holds {len(members)} files ({listed(members, 5)}"
@@ -185,7 +215,7 @@ def _decompressed(
     except TableError:
         raise
     except ImportError:
-        raise TableError(f"Reading .zst needs pyarrow. {_EXTRA}") from None
+        raise TableError(f"Reading .zst needs pyarrow. {EXTRA}") from None
     except Exception as error:
         raise TableError(f"{name} cannot be unpacked: {error}.") from None
 
@@ -198,127 +228,22 @@ def _is_workbook(data: bytes) -> bool:
         return False
 
 
-def _kind_of(data: bytes, suffixes: list[str]) -> str:
+def _format_of(data: bytes, suffix: str) -> type[FileFormat]:
+    """Tell the format by what a file begins with, then by its name."""
     if data.startswith(b"PAR1"):
-        return "parquet"
+        return ParquetFile
     if data.startswith(b"PK\x03\x04"):
-        return "excel"
-    kind = KINDS.get(suffixes[-1] if suffixes else "", "")
-    if kind in ("delimited", "jsonl"):
+        return Workbook
+    kind = BY_SUFFIX.get(suffix)
+    if kind is not None and not kind.is_binary:
         return kind
     head = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
-    return "jsonl" if head.startswith((b'{"', b"{ ")) else "delimited"
+    return JsonFile if re.match(rb'\{\s*"|\[\s*\{', head) else DelimitedFile
 
 
-def _read_parquet(data: bytes, name: str) -> Table:
-    try:
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise TableError(f"Reading Parquet needs pyarrow. {_EXTRA}") from None
-    try:
-        arrow = pq.read_table(io.BytesIO(data))
-    except Exception as error:
-        raise TableError(f"{name} is not a Parquet file: {error}.") from None
-    if not arrow.num_columns or not arrow.num_rows:
-        raise TableError(f"{name} has no rows or no columns.")
-    columns = [arrow_values(arrow.column(k)) for k in range(arrow.num_columns)]
-    names = unique_names(arrow.column_names)
-    return Table(names, columns, name, "parquet", arrow)
-
-
-def _read_excel(data: bytes, name: str, sheet: str | None) -> Table:
-    try:
-        from openpyxl import load_workbook
-    except ImportError:
-        raise TableError(f"Reading Excel needs openpyxl. {_EXTRA}") from None
-    try:
-        # Values for reading; the workbook with its formulas is kept for writing.
-        book = load_workbook(io.BytesIO(data), data_only=True, read_only=True)
-    except Exception as error:
-        raise TableError(f"{name} is not an Excel workbook: {error}.") from None
-    if sheet is not None and sheet not in book.sheetnames:
-        raise TableError(
-            f"{name} has no sheet {sheet!r}; it has {listed(book.sheetnames)}."
-        )
-    sheet = sheet or book.sheetnames[0]
-    cells = book[sheet]
-    cells.reset_dimensions()  # some programs write a size that is too small
-    rows = [list(row) for row in cells.iter_rows(values_only=True)]
-    book.close()
-    while rows and all(value is None for value in rows[-1]):
-        rows.pop()
-    if len(rows) < 2:
-        raise TableError(f"{name}, sheet {sheet!r}, has no rows below its names.")
-    width = max(
-        (k + 1 for row in rows for k, value in enumerate(row) if value is not None),
-        default=0,
-    )
-    rows = [row[:width] + [None] * (width - len(row)) for row in rows]
-    header = ["" if value is None else str(value) for value in rows[0]]
-    columns = [_cells(values) for values in zip(*rows[1:], strict=True)]
-    table = Table(unique_names(header), columns, name, "excel", (data, sheet, width))
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        if any(n.startswith(_LOST_PARTS) for n in archive.namelist()):
-            table.notes.append(
-                f"Charts, pictures and macros of {name} do not come along when it is "
-                "written as a workbook: keep the original."
-            )
-    return table
-
-
-# Parts of a workbook that openpyxl does not write again.
-_LOST_PARTS = ("xl/charts/", "xl/media/", "xl/vbaProject")
-
-
-def _cells(values: Sequence[Any]) -> Any:
-    """Cells of a sheet: numbers where all are, else objects."""
-    given = [v for v in values if v is not None]
-    if given and all(type(v) in (int, float) for v in given):
-        if len(given) == len(values) and all(type(v) is int for v in given):
-            with contextlib.suppress(OverflowError):
-                return np.array(values, dtype=np.int64)
-        if any(type(v) is float for v in given):
-            return np.array([np.nan if v is None else v for v in values], dtype=float)
-    return object_array(values)
-
-
-def _read_json_lines(text: str, name: str, encoding: str, bom: bytes) -> Table:
-    lines = list(io.StringIO(text, newline=""))
-    rows: list[dict[str, Any]] = []
-    names: dict[str, None] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise TableError(
-                f"{name}, line {number}: not JSON ({error.msg}). JSON lines have one "
-                "object on every line."
-            ) from None
-        if not isinstance(row, dict):
-            raise TableError(
-                f"{name}, line {number}: not an object. JSON lines have one object, "
-                "such as {...}, on every line."
-            )
-        names.update(dict.fromkeys(row))
-        rows.append(row)
-    if not rows or not names:
-        raise TableError(f"{name} has no rows.")
-    columns = [_json_column([row.get(key) for row in rows]) for key in names]
-    return Table(list(names), columns, name, "jsonl", (lines, encoding, bom))
-
-
-def _json_column(values: list[Any]) -> Any:
-    nested = any(isinstance(v, dict | list) for v in values)
-    if nested:
-        return object_array(
-            [json.dumps(v) if isinstance(v, dict | list) else v for v in values]
-        )
-    return _cells(values)
-
-
-def output_format(table: Table, suffixes: Sequence[str]) -> tuple[str, str, str]:
+def output_format(
+    table: Table, suffixes: Sequence[str]
+) -> tuple[type[FileFormat], str, str]:
     """Find out how a table is written.
 
     Parameters
@@ -330,8 +255,8 @@ def output_format(table: Table, suffixes: Sequence[str]) -> tuple[str, str, str]
 
     Returns
     -------
-    kind : str
-        As in :class:`Table`.
+    kind : type
+        The format: that of the suffix, else the one that the table came in.
     suffix, compression : str
         The suffix of the format and that of the compression, or nothing.
 
@@ -345,13 +270,31 @@ def output_format(table: Table, suffixes: Sequence[str]) -> tuple[str, str, str]
     suffix = ends[-1] if ends else ""
     if compression == ".zip":
         raise FileError("Tables cannot be written as .zip: use .gz.")
-    if suffix and suffix not in KINDS and table.kind != "delimited":
+    if suffix in _OTHER_FILES or (suffix and suffix not in BY_SUFFIX and compression):
         raise FileError(
-            f"Tables cannot be written as {suffix}: use {', '.join(sorted(KINDS))}, "
-            "with .gz behind it to compress."
+            f"Tables cannot be written as {suffix}: use {', '.join(sorted(BY_SUFFIX))}"
+            ", with .gz behind it to compress."
         )
-    own = table.kind if table.kind != "frame" else "delimited"
-    return KINDS.get(suffix, own), suffix, compression
+    origin = table.origin
+    own = type(origin) if isinstance(origin, FileFormat) else DelimitedFile
+    if suffix and suffix not in BY_SUFFIX:
+        # labelled.v2 is a name like any other for text, but nothing else.
+        suffix = ""
+        if own.is_binary:
+            raise FileError(
+                f"Tables cannot be written as {ends[-1]}: use "
+                f"{', '.join(sorted(BY_SUFFIX))}."
+            )
+    return BY_SUFFIX.get(suffix, own), suffix, compression
+
+
+# Files that people have, and that no table is written to.
+_OTHER_FILES = frozenset(
+    {".pdf", ".doc", ".docx", ".odt", ".ods", ".rtf", ".html", ".htm", ".xml", ".xls"}
+    | {".xlsm", ".xlsb", ".png", ".jpg", ".jpeg", ".svg", ".npy", ".npz", ".pkl"}
+    | {".pickle", ".sav", ".dta", ".sas7bdat", ".rds", ".rdata", ".feather", ".arrow"}
+    | {".h5", ".hdf5", ".db", ".sqlite", ".md", ".ppt", ".pptx", ".fewlabels", ".py"}
+)
 
 
 def encode_table(
@@ -375,79 +318,11 @@ def encode_table(
         The next bytes of the file.
     """
     kind, suffix, compression = output_format(table, suffixes)
-    chunks = _encoded(table, added, kind, suffix)
+    if isinstance(table.origin, kind):
+        chunks = table.origin.with_columns(added)
+    else:
+        chunks = kind.write(table, added, suffix)
     return _compressed(chunks, compression) if compression else chunks
-
-
-def _encoded(table: Table, added: Values, kind: str, suffix: str) -> Iterator[bytes]:
-    texts = {name: [neutral(v) for v in values] for name, values in added.items()}
-    plain = {
-        name: [neutral(v) if isinstance(v, str) else _plain(v) for v in values]
-        for name, values in added.items()
-    }
-    match kind:
-        case "delimited" if table.kind == "delimited":
-            names = [neutral(name) for name in texts]
-            return table.origin.with_columns(names, list(texts.values()))
-        case "jsonl" if table.kind == "jsonl":
-            lines, encoding, bom = table.origin
-            return json_lines(lines, encoding, bom, plain)
-        case "parquet" if table.kind == "parquet":
-            return _parquet(table.origin, plain)
-        case "excel" if table.kind == "excel":
-            return _workbook(table.origin, plain)
-        case "delimited":
-            sign = "\t" if suffix in (".tsv", ".tab") else ","
-            frame = _frame(table, texts)
-            return iter([frame.to_csv(index=False, sep=sign).encode()])
-        case "jsonl":
-            frame = _frame(table, plain)
-            text = frame.to_json(orient="records", lines=True, force_ascii=False)
-            return iter([text.encode()])
-        case "parquet":
-            import pyarrow as pa
-
-            arrow = pa.Table.from_pandas(table.to_pandas(), preserve_index=False)
-            return _parquet(arrow, plain)
-        case _:
-            buffer = io.BytesIO()
-            _frame(table, plain).to_excel(buffer, index=False)
-            return iter([buffer.getvalue()])
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
-
-
-def _frame(table: Table, added: Values) -> Any:
-    return table.to_pandas().assign(**{k: list(v) for k, v in added.items()})
-
-
-def _parquet(arrow: Any, added: Values) -> Iterator[bytes]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    for name, values in added.items():
-        arrow = arrow.append_column(name, pa.array(list(values)))
-    buffer = io.BytesIO()
-    pq.write_table(arrow, buffer)
-    yield buffer.getvalue()
-
-
-def _workbook(origin: tuple[bytes, str, int], added: Values) -> Iterator[bytes]:
-    from openpyxl import load_workbook
-
-    data, sheet, width = origin
-    book = load_workbook(io.BytesIO(data), keep_vba=False)
-    cells = book[sheet]
-    for place, (name, values) in enumerate(added.items(), start=width + 1):
-        for row, value in enumerate([neutral(name), *values], start=1):
-            cell = cells.cell(row=row, column=place, value=value)
-            if isinstance(value, str):
-                cell.data_type = "s"  # never a formula
-    buffer = io.BytesIO()
-    book.save(buffer)
-    yield buffer.getvalue()
 
 
 def _compressed(chunks: Iterable[bytes], compression: str) -> Iterator[bytes]:
@@ -605,6 +480,7 @@ def replacing(path: str | os.PathLike[str], *, force: bool) -> Iterator[BinaryIO
     except OSError as error:
         raise FileError(f"Cannot write {path}: {error.strerror}.") from None
     pending.add(temporary)
+    _clear_stale(path)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -618,6 +494,17 @@ def replacing(path: str | os.PathLike[str], *, force: bool) -> Iterator[BinaryIO
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         pending.discard(temporary)
+
+
+def _clear_stale(path: Path) -> None:
+    """Remove what earlier runs, killed while writing this file, have left."""
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")
+    with contextlib.suppress(OSError):
+        for other in path.parent.iterdir():
+            if pattern.fullmatch(other.name) and str(other) not in pending:
+                with contextlib.suppress(OSError):
+                    if time.time() - other.stat().st_mtime > _STALE:
+                        other.unlink()
 
 
 def _mode_for(path: Path) -> int:

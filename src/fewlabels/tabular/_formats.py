@@ -1,0 +1,597 @@
+"""File formats: a class each, whose instances are files as they were read.
+
+A file keeps what it takes to be written again with columns added, so that what was
+there is not touched.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import contextlib
+import io
+import json
+import re
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewlabels._words import listed, plural
+from fewlabels.preprocessing import Table, TableError
+from fewlabels.preprocessing.cells import arrow_values, object_array, unique_names
+from fewlabels.tabular._headers import find_header, header_notes
+from fewlabels.tabular._text import DelimitedText, decode, parse
+
+EXTRA = 'Install it with: pip install "fewlabels[cli]".'
+# What a spreadsheet takes for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+Values = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a file.
+
+    Attributes
+    ----------
+    name : str
+        What to call it in messages.
+    suffix : str
+        Of its name.
+    delimiter, encoding, sheet : str or None
+        As given; None to find out.
+    header_row : int or None
+        Line of the names, 0 where there is none; None to find out.
+    progress : callable or None
+        Told the share that is read.
+    """
+
+    name: str = "table"
+    suffix: str = ""
+    delimiter: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    header_row: int | None = None
+    progress: Callable[[float], None] | None = None
+
+
+class FileFormat(ABC):
+    """A file that holds a table."""
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    is_binary: ClassVar[bool] = False
+
+    @classmethod
+    @abstractmethod
+    def read(cls, data: bytes, how: Reading) -> Table:
+        """Read a table whose `origin` is a file of this class."""
+
+    @abstractmethod
+    def with_columns(self, added: Values) -> Iterator[bytes]:
+        """Write the file with columns added."""
+
+    @abstractmethod
+    def take(self, rows: Sequence[int]) -> "FileFormat | None":
+        """Pick some rows; None where these cannot be cut out of the file."""
+
+    @classmethod
+    @abstractmethod
+    def write(cls, table: Table, added: Values, suffix: str) -> Iterator[bytes]:
+        """Write any table, with columns added, as a new file of this class."""
+
+
+class DelimitedFile(FileFormat):
+    """Delimited text, byte for byte."""
+
+    suffixes = (".csv", ".tsv", ".tab", ".txt")
+
+    def __init__(self, text: DelimitedText) -> None:
+        self.text = text
+
+    @classmethod
+    def read(cls, data: bytes, how: Reading) -> Table:
+        """Read a table from the text of its records."""
+        text, codec, bom = decode(data, how.encoding, how.name)
+        delimiter = how.delimiter
+        if delimiter is None and how.suffix in (".tsv", ".tab"):
+            delimiter = "\t"
+        parsed = parse(
+            text,
+            delimiter=delimiter,
+            encoding=codec,
+            bom=bom,
+            name=how.name,
+            header_row=how.header_row,
+            progress=how.progress,
+        )
+        columns = [object_array(values) for values in zip(*parsed.rows, strict=True)]
+        parsed.rows = []  # the columns hold the same strings
+        names = unique_names(parsed.header)
+        table = Table(names, columns, how.name, cls(parsed))
+        table.notes += header_notes(parsed.place, names)
+        if parsed.short:
+            first = min(parsed.short)
+            n_short = plural(len(parsed.short), "row")
+            table.notes.append(
+                f"{n_short} had fewer fields than the line of names (row {first} is "
+                "the first): the missing ones are taken as empty."
+            )
+        return table
+
+    def with_columns(self, added: Values) -> Iterator[bytes]:
+        """Repeat the records with fields behind them."""
+        texts = [[neutral(v) for v in values] for values in added.values()]
+        return self.text.with_columns([neutral(name) for name in added], texts)
+
+    def take(self, rows: Sequence[int]) -> "DelimitedFile":
+        """Pick some records."""
+        return DelimitedFile(self.text.take(rows))
+
+    @classmethod
+    def write(cls, table: Table, added: Values, suffix: str) -> Iterator[bytes]:
+        """Write commas, or tabs where the suffix asks for them."""
+        sign = "\t" if suffix in (".tsv", ".tab") else ","
+        texts = {name: [neutral(v) for v in values] for name, values in added.items()}
+        yield frame_of(table, texts).to_csv(index=False, sep=sign).encode()
+
+
+class JsonFile(FileFormat):
+    """Objects of JSON, one per line or in an array, whose text stays as it is."""
+
+    suffixes = (".jsonl", ".ndjson", ".json")
+
+    def __init__(
+        self, text: str, spans: list[tuple[int, int]], encoding: str, bom: bytes
+    ) -> None:
+        self.text = text
+        self.spans = spans  # where every object begins and ends
+        self.encoding = encoding
+        self.bom = bom
+
+    @classmethod
+    def read(cls, data: bytes, how: Reading) -> Table:
+        """Read objects; members of objects within them become columns of their own."""
+        text, encoding, bom = decode(data, how.encoding, how.name)
+        rows, spans, notes = _json_rows(text, how.name)
+        flat = [_flat(row) for row in rows]
+        names = list(dict.fromkeys(key for row in flat for key in row))
+        if not rows or not names:
+            raise TableError(f"{how.name} has no rows.")
+        columns = [_json_column([row.get(key) for row in flat]) for key in names]
+        file = cls(text, spans, encoding, bom)
+        nested = [n for n in names if not any(n in row for row in rows)]
+        if nested:
+            notes.append(f"Nested values became columns: {listed(nested, 5)}.")
+        return Table(unique_names(names), columns, how.name, file, notes)
+
+    def with_columns(self, added: Values) -> Iterator[bytes]:
+        """Put new members behind those of every object."""
+        names = [json.dumps(name, ensure_ascii=False) for name in added]
+        columns = [[_json_value(v) for v in values] for values in added.values()]
+        yield self.bom
+        done = 0
+        for row, (start, end) in enumerate(self.spans):
+            body = self.text[start : end - 1]
+            inner = body.rstrip()
+            members = ", ".join(
+                f"{name}: {values[row]}"
+                for name, values in zip(names, columns, strict=True)
+            )
+            comma = "" if inner.endswith("{") or not members else ", "
+            pieces = (self.text[done:start], inner, comma, members, body[len(inner) :])
+            yield ("".join(pieces) + "}").encode(self.encoding)
+            done = end
+        yield self.text[done:].encode(self.encoding)
+
+    def take(self, rows: Sequence[int]) -> "JsonFile":
+        """Pick some objects, one per line."""
+        spans, pieces, place = [], [], 0
+        for row in rows:
+            start, end = self.spans[row]
+            spans.append((place, place + end - start))
+            pieces.append(self.text[start:end] + "\n")
+            place += end - start + 1
+        return JsonFile("".join(pieces), spans, self.encoding, self.bom)
+
+    @classmethod
+    def write(cls, table: Table, added: Values, suffix: str) -> Iterator[bytes]:
+        """Write one object per line; an array where the suffix is .json."""
+        frame = frame_of(table, {})
+        names = [json.dumps(n, ensure_ascii=False) for n in [*frame.columns, *added]]
+        texts = [[_json_value(v, False) for v in frame[n].tolist()] for n in frame]
+        texts += [[_json_value(v) for v in values] for values in added.values()]
+        rows = [
+            "{" + ", ".join(map(": ".join, zip(names, row, strict=True))) + "}"
+            for row in zip(*texts, strict=True)
+        ]
+        array = suffix == ".json"
+        text = "[\n" + ",\n".join(rows) + "\n]\n" if array else "\n".join(rows) + "\n"
+        yield text.encode()
+
+
+def _json_rows(
+    text: str, name: str
+) -> tuple[list[dict[str, Any]], list[tuple[int, int]], list[str]]:
+    """Objects of a file, and where each of them stands."""
+    decoder, notes = json.JSONDecoder(), []
+    place = _skip(text, 0, " \t\r\n")
+    if text.startswith("[", place):
+        place = _skip(text, place + 1, " \t\r\n")
+        closing = "]"
+    else:
+        found = _inner_array(text, place)
+        closing = "]" if found else ""
+        if found:
+            key, place = found
+            notes.append(f"The rows are those of {key!r} in {name}.")
+            place = _skip(text, place, " \t\r\n")
+    rows: list[dict[str, Any]] = []
+    spans: list[tuple[int, int]] = []
+    while place < len(text) and not (closing and text.startswith(closing, place)):
+        line = text.count("\n", 0, place) + 1
+        try:
+            row, end = decoder.raw_decode(text, place)
+        except json.JSONDecodeError as error:
+            raise TableError(
+                f"{name}, line {line}: not JSON ({error.msg}). A table in JSON is a "
+                "list of objects, or has one object on every line."
+            ) from None
+        if not isinstance(row, dict):
+            raise TableError(
+                f"{name}, line {line}: not an object. A table in JSON is a list of "
+                "objects, such as {...}, or has one object on every line."
+            )
+        rows.append(row)
+        spans.append((place, end))
+        place = _skip(text, end, " \t\r\n," if closing else " \t\r\n")
+    if closing and place >= len(text):
+        raise TableError(f"{name}: the list of rows is opened and not closed.")
+    return rows, spans, notes
+
+
+def _skip(text: str, place: int, signs: str) -> int:
+    while place < len(text) and text[place] in signs:
+        place += 1
+    return place
+
+
+def _inner_array(text: str, place: int) -> tuple[str, int] | None:
+    """Where rows begin in ``{"data": [{...}, ...]}``: one object that wraps them."""
+    head = re.compile(r'\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*\[\s*(?=\{)').match(text, place)
+    if head is None:
+        return None
+    try:
+        whole, end = json.JSONDecoder().raw_decode(text, place)
+    except json.JSONDecodeError:
+        return None
+    if text[end:].strip() or len(whole) != 1:
+        return None
+    return head[1], head.end()
+
+
+def _flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Members of nested objects, named by their way: ``{"a": {"b": 1}}`` is a.b."""
+    flat: dict[str, Any] = {}
+    for key, value in row.items():
+        if isinstance(value, dict) and value:
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _json_column(values: list[Any]) -> NDArray[Any]:
+    """Make a column; lists of numbers stay lists, others become text."""
+    if any(isinstance(v, dict | list) for v in values):
+        return object_array([_unlisted(v) for v in values])
+    return cells_of(values)
+
+
+def _unlisted(value: Any) -> Any:
+    if isinstance(value, list):
+        if value and all(type(v) in (int, float) or v is None for v in value):
+            return value
+        if all(isinstance(v, str | int | float) for v in value):
+            return ", ".join(map(str, value))
+    return json.dumps(value) if isinstance(value, dict | list) else value
+
+
+def _json_value(value: Any, guarded: bool = True) -> str:
+    value = plain(value)
+    if isinstance(value, str):
+        return json.dumps(neutral(value) if guarded else value, ensure_ascii=False)
+    if isinstance(value, float) and not np.isfinite(value):
+        return "null"
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+class ParquetFile(FileFormat):
+    """Parquet, with its types."""
+
+    suffixes = (".parquet", ".pq")
+    is_binary = True
+
+    def __init__(self, arrow: Any) -> None:
+        self.arrow = arrow
+
+    @classmethod
+    def read(cls, data: bytes, how: Reading) -> Table:
+        """Read all columns."""
+        try:
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise TableError(f"Reading Parquet needs pyarrow. {EXTRA}") from None
+        try:
+            arrow = pq.read_table(io.BytesIO(data))
+            columns = [arrow_values(arrow.column(k)) for k in range(arrow.num_columns)]
+        except Exception as error:
+            raise TableError(
+                f"{how.name} is not a Parquet file, or it is damaged: {error}."
+            ) from None
+        if not arrow.num_columns or not arrow.num_rows:
+            raise TableError(f"{how.name} has no rows or no columns.")
+        return Table(unique_names(arrow.column_names), columns, how.name, cls(arrow))
+
+    def with_columns(self, added: Values) -> Iterator[bytes]:
+        """Append columns."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        arrow = self.arrow
+        for name, values in added.items():
+            cells = [neutral(v) if isinstance(v, str) else plain(v) for v in values]
+            arrow = arrow.append_column(name, arrow_array(pa, cells))
+        buffer = io.BytesIO()
+        pq.write_table(arrow, buffer)
+        yield buffer.getvalue()
+
+    def take(self, rows: Sequence[int]) -> "ParquetFile":
+        """Pick some rows."""
+        return ParquetFile(self.arrow.take(list(map(int, rows))))
+
+    @classmethod
+    def write(cls, table: Table, added: Values, suffix: str) -> Iterator[bytes]:
+        """Write columns of one type each; what is mixed becomes text."""
+        import pyarrow as pa
+
+        frame = frame_of(table, {})
+        columns = {}
+        for name in frame.columns:
+            columns[name] = arrow_array(pa, [plain(v) for v in frame[name].tolist()])
+        return cls(pa.table(columns)).with_columns(added)
+
+
+def arrow_array(pa: Any, cells: list[Any]) -> Any:
+    """Cells as an array of Arrow; as text where they are of several types."""
+    cells = [None if isinstance(v, float) and v != v else v for v in cells]
+    try:
+        return pa.array(cells)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return pa.array([None if v is None else str(v) for v in cells])
+
+
+class Workbook(FileFormat):
+    """A sheet of a workbook of Excel, with formulas, formats and the other sheets."""
+
+    suffixes = (".xlsx",)
+    is_binary = True
+
+    def __init__(self, data: bytes, sheet: str, width: int, first_row: int) -> None:
+        self.data = data
+        self.sheet = sheet
+        self.width = width
+        self.first_row = first_row  # of the names, or of the rows where there are none
+        self.has_names = True
+
+    @classmethod
+    def read(cls, data: bytes, how: Reading) -> Table:
+        """Read the values of one sheet."""
+        try:
+            from openpyxl import load_workbook
+        except ImportError:
+            raise TableError(f"Reading Excel needs openpyxl. {EXTRA}") from None
+        try:
+            # Values for reading; the workbook with its formulas is kept for writing.
+            book = load_workbook(io.BytesIO(data), data_only=True, read_only=True)
+            sheets = list(book.sheetnames)
+            sheet = _chosen_sheet(sheets, how)
+            cells = book[sheet]
+            cells.reset_dimensions()  # some programs write a size that is too small
+            rows = [list(row) for row in cells.iter_rows(values_only=True)]
+            book.close()
+        except TableError:
+            raise
+        except Exception as error:
+            raise TableError(_broken_workbook(how.name, error)) from None
+        others = [name for name in sheets if name != sheet]
+        hint = f" It has other sheets: {listed(others)} (--sheet)." if others else ""
+        while rows and all(value is None for value in rows[-1]):
+            rows.pop()
+        width = max(
+            (k + 1 for row in rows for k, value in enumerate(row) if value is not None),
+            default=0,
+        )
+        rows = [row[:width] + [None] * (width - len(row)) for row in rows]
+        texts = [["" if v is None else str(v) for v in row] for row in rows[:200]]
+        place = find_header(texts, how.header_row)
+        below = rows[place.line if place.has_names else place.line - 1 :]
+        if not below or not width:
+            raise TableError(
+                f"{how.name}, sheet {sheet!r}, has no rows below its names.{hint}"
+            )
+        header = texts[place.line - 1] if place.has_names else [""] * width
+        columns = [cells_of(values) for values in zip(*below, strict=True)]
+        file = cls(data, sheet, width, place.line)
+        file.has_names = place.has_names
+        names = unique_names(header)
+        table = Table(names, columns, how.name, file)
+        table.notes += header_notes(place, names)
+        if others and how.sheet is None:
+            table.notes.append(
+                f"The workbook has {plural(len(sheets), 'sheet')} "
+                f"({listed(sheets)}): {sheet!r} was read, --sheet names another."
+            )
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if any(n.startswith(_LOST_PARTS) for n in archive.namelist()):
+                table.notes.append(
+                    f"Charts, pictures and macros of {how.name} do not come along when "
+                    "it is written as a workbook: keep the original."
+                )
+        return table
+
+    def with_columns(self, added: Values) -> Iterator[bytes]:
+        """Put columns behind the last one of the sheet."""
+        from openpyxl import load_workbook
+
+        try:
+            book = load_workbook(io.BytesIO(self.data), keep_vba=False)
+            cells = book[self.sheet]
+            for place, (name, values) in enumerate(added.items(), self.width + 1):
+                head = [name] if self.has_names else []
+                for row, value in enumerate([*head, *values], self.first_row):
+                    guarded = neutral(value) if isinstance(value, str) else value
+                    _set_cell(cells, row, place, guarded)
+            buffer = io.BytesIO()
+            book.save(buffer)
+        except Exception as error:
+            raise TableError(
+                f"The workbook cannot be written again ({_said(error)}): write a .csv "
+                "file instead (-o labelled.csv)."
+            ) from None
+        yield buffer.getvalue()
+
+    def take(self, rows: Sequence[int]) -> None:
+        """Rows cannot be cut out of a workbook without breaking its formulas."""
+        return None
+
+    @classmethod
+    def write(cls, table: Table, added: Values, suffix: str) -> Iterator[bytes]:
+        """Write a workbook of one sheet."""
+        from openpyxl import Workbook as Book
+
+        book = Book()
+        sheet = book.active
+        frame = frame_of(table, {})
+        columns = [frame[name].tolist() for name in frame.columns]
+        columns += [
+            [neutral(v) if isinstance(v, str) else v for v in values]
+            for values in added.values()
+        ]
+        for place, name in enumerate([*frame.columns, *added], start=1):
+            _set_cell(sheet, 1, place, name)
+            for row, value in enumerate(columns[place - 1], start=2):
+                _set_cell(sheet, row, place, value)
+        buffer = io.BytesIO()
+        book.save(buffer)
+        yield buffer.getvalue()
+
+
+# Parts of a workbook that openpyxl does not write again.
+_LOST_PARTS = ("xl/charts/", "xl/media/", "xl/vbaProject")
+# Signs that the format forbids.
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+def _chosen_sheet(sheets: list[str], how: Reading) -> str:
+    if not sheets:
+        raise TableError(f"{how.name} has no sheet.")
+    if how.sheet is not None and how.sheet not in sheets:
+        raise TableError(
+            f"{how.name} has no sheet {how.sheet!r}; it has {listed(sheets)}."
+        )
+    return how.sheet or sheets[0]
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".strip().rstrip(".:")
+
+
+def _broken_workbook(name: str, error: Exception) -> str:
+    return (
+        f"{name} is not an Excel workbook, or it is damaged ({_said(error)}): open it "
+        "in a spreadsheet program and save it again, or save it as CSV."
+    )
+
+
+def _set_cell(sheet: Any, row: int, column: int, value: Any) -> None:
+    """Write a value, as text where a workbook has no type for it."""
+    value = plain(value)
+    if isinstance(value, float) and not np.isfinite(value):
+        value = None if value != value else str(value)
+    if isinstance(value, list | tuple | dict | np.ndarray | bytes):
+        value = str(value)
+    if isinstance(value, int) and abs(value) >= 2**53:
+        value = str(value)  # a workbook has 15 digits
+    if getattr(value, "tzinfo", None) is not None:
+        value = value.isoformat()
+    if isinstance(value, str):
+        value = _FORBIDDEN.sub("\ufffd", value)[:32_767]
+    cell = sheet.cell(row=row, column=column)
+    try:
+        cell.value = value
+    except ValueError:
+        cell.value = str(value)
+    if isinstance(value, str):
+        cell.data_type = "s"  # never a formula
+
+
+def cells_of(values: Sequence[Any]) -> NDArray[Any]:
+    """Cells of a sheet: numbers where all are, else objects."""
+    given = [v for v in values if v is not None]
+    if given and all(type(v) in (int, float) for v in given):
+        if len(given) == len(values) and all(type(v) is int for v in given):
+            with contextlib.suppress(OverflowError):
+                return np.array(values, dtype=np.int64)
+        if any(type(v) is float for v in given):
+            with contextlib.suppress(OverflowError):
+                filled = [np.nan if v is None else v for v in values]
+                return np.array(filled, dtype=float)
+    return object_array(values)
+
+
+def frame_of(table: Table, added: Values) -> Any:
+    """Make a frame of pandas with columns added; lists are lists of Python."""
+    frame = table.to_pandas().assign(**{k: list(v) for k, v in added.items()})
+    for name in frame.columns:
+        if frame[name].dtype == object:
+            frame[name] = object_array(
+                [v.tolist() if isinstance(v, np.ndarray) else v for v in frame[name]]
+            )
+    return frame
+
+
+def plain(value: Any) -> Any:
+    """Turn a value of NumPy into one of Python."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.item() if hasattr(value, "item") else value
+
+
+def neutral(value: Any) -> str:
+    """Write a value so that no spreadsheet takes it for a formula.
+
+    It is put behind an apostrophe where it begins like one; numbers, which may begin
+    with a sign, are left alone.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular._formats import neutral
+    >>> neutral("=1+1"), neutral("-1"), neutral(True)
+    ("'=1+1", '-1', 'True')
+    """
+    text = "" if value is None else str(value)
+    if not text.startswith(_FORMULA):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return "'" + text
+    return text
+
+
+FORMATS: tuple[type[FileFormat], ...] = (DelimitedFile, JsonFile, ParquetFile, Workbook)
+BY_SUFFIX = {suffix: kind for kind in FORMATS for suffix in kind.suffixes}

@@ -1,0 +1,3 @@
+"""Tests of fewlabels.preprocessing."""
+
+# SPDX-License-Identifier: BSD-3-Clause
