@@ -312,9 +312,9 @@ ESTIMATORS = [
         (NormalizedSpectralClustering(n_neighbors=3, random_state=0, **p), {})
         for p in (
             {},
-            {"norm": "random_walk", "assign_labels": "discretize"},
-            {"norm": None, "affinity": "rbf"},
-            {"norm": "affinity", "affinity": "rbf"},
+            {"laplacian": "random_walk", "assign_labels": "discretize"},
+            {"laplacian": "unnormalized", "affinity": "rbf"},
+            {"laplacian": "affinity", "affinity": "rbf"},
         )
     ),
     (ConstrainedSpectralClustering(n_neighbors=3, random_state=0), {}),
