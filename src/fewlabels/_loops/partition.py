@@ -8,9 +8,9 @@ Moving point i from class a to class b raises S by 4 (H[b, i] - H[a, i] + Q[i, i
 where H = E' Q, and moving i from a to b together with j from b to a by the sum of the
 two minus 8 Q[i, j]. Either the products H are kept, with Q at hand row by row (a trial
 costs O(1), a move O(u)), or the products P = E' B W with a factorisation Q = B W B'
-(both cost O(r)). Every loop serves both: `dense` says whether Q and H are in use or B
-and P, the others are empty. With a factorisation, Q holds the rows of B W if they are
-at hand, and is empty if a row is computed when it is needed; W is
+(both cost O(r)). Every loop serves both: `products` are H or P, and `dense` says which.
+With a factorisation, Q holds the rows of B W if they are at hand, and is empty if a row
+is computed when it is needed; W is
 
     N^-T diag(w[1]) N^-1 + diag(w[0])
 
@@ -23,6 +23,8 @@ of class 0, whose row stays zero: with two classes, a move changes a single row.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -38,6 +40,19 @@ MAX_MOVES = 12
 
 # Attempts to draw a mutation that keeps the class sizes within their bounds.
 MAX_DRAWS = 100
+
+
+class Problem(NamedTuple):
+    """What gains are computed from, and the bounds on the sizes of the classes."""
+
+    dense: bool
+    q: Any
+    Q: Any
+    B: Any
+    w: Any
+    lo: Any
+    hi: Any
+    tol: float
 
 
 # The order of a sum of r products may change, which lets the compiler vectorise it.
@@ -196,12 +211,16 @@ def diagonals(B, weights, beside):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def move_gain(i, a, b, dense, q, H, B, w, P):
-    """Return what moving i from a to b adds to S."""
+def move_gain(i, a, b, dense, q, B, products):
+    """Return what moving i from a to b adds to S.
+
+    Loops take the arrays out of the record before they begin: to do so for every point
+    costs several times as much as the gain.
+    """
     if dense:
-        difference = H[b, i] - H[a, i]
+        difference = products[b, i] - products[a, i]
     else:
-        difference = _difference_product(B[i], P[b], P[a])
+        difference = _difference_product(B[i], products[b], products[a])
     return 4.0 * (difference + q[i])
 
 
@@ -226,11 +245,10 @@ def _add(products, c, row, times):
 
 
 @njit(cache=True, nogil=True)
-def apply_move(i, b, codes, sizes, dense, Q, H, B, w, P):
+def apply_move(i, b, Q, B, w, codes, sizes, products):
     """Move i to class b and bring the products up to date."""
     a = codes[i]
     row = _row(i, Q, B, w)
-    products = H if dense else P
     if a == 0 or b == 0:  # the class that all others are relative to
         sign = 1.0 if a == 0 else -1.0
         for c in range(1, sizes.shape[0]):
@@ -254,17 +272,18 @@ def _append(buffer, count, value):
 
 
 @njit(cache=True, nogil=True)
-def _best_movers(a, b, gains, found, codes, dense, q, H, B, w, P, tol, tabu, now):
+def _best_movers(problem, a, b, gains, found, codes, products, tabu, now):
     """Keep the points of class a that gain most by moving to b, best first.
 
     Gains within `tol` of each other are equal, here and below: rounding must not
     decide between them, or it would matter how gains are computed.
     """
+    dense, q, B, tol = problem.dense, problem.q, problem.B, problem.tol
     count = 0
     for i in range(codes.shape[0]):
         if codes[i] != a or tabu[i] > now:
             continue
-        gain = move_gain(i, a, b, dense, q, H, B, w, P)
+        gain = move_gain(i, a, b, dense, q, B, products)
         if count == SWAP_CANDIDATES and gain <= gains[count - 1] + tol:
             continue
         if count < SWAP_CANDIDATES:
@@ -280,11 +299,13 @@ def _best_movers(a, b, gains, found, codes, dense, q, H, B, w, P, tol, tabu, now
 
 
 @njit(cache=True, nogil=True)
-def _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, tabu, now):
+def _best_swap(problem, codes, sizes, products, tabu, now):
     """Return the best exchange between two classes whose sizes block single moves.
 
     Only the points that gain most by moving alone are looked at.
     """
+    dense, _, Q, B, w = problem[:5]
+    lo, hi, tol = problem.lo, problem.hi, problem.tol
     k = sizes.shape[0]
     gains_ab = np.empty(SWAP_CANDIDATES)
     gains_ba = np.empty(SWAP_CANDIDATES)
@@ -298,36 +319,10 @@ def _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, tabu, now):
             if forward and backward:
                 continue
             n_ab = _best_movers(
-                a,
-                b,
-                gains_ab,
-                movers_ab,
-                codes,
-                dense,
-                q,
-                H,
-                B,
-                w,
-                P,
-                tol,
-                tabu,
-                now,
+                problem, a, b, gains_ab, movers_ab, codes, products, tabu, now
             )
             n_ba = _best_movers(
-                b,
-                a,
-                gains_ba,
-                movers_ba,
-                codes,
-                dense,
-                q,
-                H,
-                B,
-                w,
-                P,
-                tol,
-                tabu,
-                now,
+                problem, b, a, gains_ba, movers_ba, codes, products, tabu, now
             )
             for s in range(n_ab):
                 i = movers_ab[s]
@@ -341,12 +336,14 @@ def _best_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, tabu, now):
 
 
 @njit(cache=True, nogil=True)
-def _any_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol):
+def _any_swap(problem, codes, sizes, products):
     """Find an exchange that helps, or make sure that there is none.
 
     As |Q_ij| <= sqrt(Q_ii Q_jj), most pairs are ruled out by their single gains.
     Returns its gain, the two points (-1 if none) and whether all pairs were covered.
     """
+    dense, q, Q, B, w = problem[:5]
+    lo, hi, tol = problem.lo, problem.hi, problem.tol
     u = codes.shape[0]
     k = sizes.shape[0]
     gains = np.empty(u)
@@ -361,9 +358,9 @@ def _any_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol):
             best_gain, best_root = -np.inf, 0.0
             for i in range(u):
                 if codes[i] == a:
-                    gains[i] = move_gain(i, a, b, dense, q, H, B, w, P)
+                    gains[i] = move_gain(i, a, b, dense, q, B, products)
                 elif codes[i] == b:
-                    gains[i] = move_gain(i, b, a, dense, q, H, B, w, P)
+                    gains[i] = move_gain(i, b, a, dense, q, B, products)
                     best_gain = max(best_gain, gains[i])
                     best_root = max(best_root, roots[i])
             for i in range(u):
@@ -388,7 +385,7 @@ def _any_swap(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol):
 
 
 @njit(cache=True, nogil=True)
-def climb(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, max_trials, swaps):
+def climb(problem, codes, sizes, products, max_trials, swaps):
     """Climb to a local optimum of S: round robin, first improvement.
 
     A trial takes one point and its best admissible class. After u trials without a
@@ -397,6 +394,8 @@ def climb(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, max_trials, swaps)
     Returns the gains of all changes, the numbers of trials, moves and swaps, whether
     the trials ran out, and whether all exchanges were covered in the end.
     """
+    dense, q, Q, B, w = problem[:5]
+    lo, hi, tol = problem.lo, problem.hi, problem.tol
     u = codes.shape[0]
     k = sizes.shape[0]
     never = np.zeros(u, dtype=np.int64)
@@ -417,11 +416,11 @@ def climb(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, max_trials, swaps)
             if sizes[a] > lo[a]:
                 for b in range(k):
                     if b != a and sizes[b] < hi[b]:
-                        gain = move_gain(i, a, b, dense, q, H, B, w, P)
+                        gain = move_gain(i, a, b, dense, q, B, products)
                         if gain > best + tol:
                             best, target = gain, b
             if target >= 0:
-                apply_move(i, target, codes, sizes, dense, Q, H, B, w, P)
+                apply_move(i, target, Q, B, w, codes, sizes, products)
                 gains = _append(gains, changes, best)
                 changes += 1
                 moves += 1
@@ -433,18 +432,14 @@ def climb(codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, max_trials, swaps)
                 i = 0
         if exhausted or not swaps:
             break
-        best, s, t = _best_swap(
-            codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, never, 0
-        )
+        best, s, t = _best_swap(problem, codes, sizes, products, never, 0)
         if best <= tol:
-            best, s, t, covered = _any_swap(
-                codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol
-            )
+            best, s, t, covered = _any_swap(problem, codes, sizes, products)
             if s < 0:
                 break
         a, b = codes[s], codes[t]
-        apply_move(s, b, codes, sizes, dense, Q, H, B, w, P)
-        apply_move(t, a, codes, sizes, dense, Q, H, B, w, P)
+        apply_move(s, b, Q, B, w, codes, sizes, products)
+        apply_move(t, a, Q, B, w, codes, sizes, products)
         gains = _append(gains, changes, best)
         changes += 1
         n_swaps += 1
@@ -503,13 +498,13 @@ def _draw_mutation(flip, points, targets, codes, sizes, lo, hi, marked, new_size
 
 
 @njit(cache=True, nogil=True)
-def _gain_of_moves(count, points, targets, codes, dense, q, Q, H, B, w, P):
+def _gain_of_moves(count, points, targets, codes, dense, q, Q, B, w, products):
     """Return what several moves at once add to S."""
     total = 0.0
     for s in range(count):
         i, b = points[s], targets[s]
         a = codes[i]
-        total += move_gain(i, a, b, dense, q, H, B, w, P)
+        total += move_gain(i, a, b, dense, q, B, products)
         if s == 0:
             continue
         row = _row(i, Q, B, w)
@@ -550,26 +545,7 @@ def _select(merit, S, tol, children, slots):
 
 
 @njit(cache=True, nogil=True)
-def evolve(
-    codes,
-    sizes,
-    S,
-    lo,
-    hi,
-    dense,
-    q,
-    Q,
-    H,
-    B,
-    w,
-    P,
-    nu,
-    flip,
-    tol,
-    patience,
-    limit,
-    rng,
-):
+def evolve(problem, codes, sizes, products, S, nu, flip, patience, limit, rng):
     """Evolve a population of mu partitions, keeping the mu best of mu + nu.
 
     All arrays of state have the population as their first axis. A child counts as
@@ -579,6 +555,8 @@ def evolve(
     those that survived and of exchanges among them, and whether the generations ran
     out.
     """
+    dense, q, Q, B, w = problem[:5]
+    lo, hi, tol = problem.lo, problem.hi, problem.tol
     mu, u = codes.shape
     marked = np.zeros(u, dtype=np.bool_)
     new_sizes = np.empty(sizes.shape[1], dtype=sizes.dtype)
@@ -590,7 +568,7 @@ def evolve(
     children = np.empty(mu, dtype=np.intp)
     slots = np.empty(mu, dtype=np.intp)
     saved_codes, saved_sizes = codes.copy(), sizes.copy()
-    saved_H, saved_P = H.copy(), P.copy()
+    saved_products = products.copy()
     history = np.empty(64)
     history[0] = S.max()
     changes = 1
@@ -620,10 +598,9 @@ def evolve(
                 dense,
                 q,
                 Q,
-                H[p],
                 B,
                 w,
-                P[p],
+                products[p],
             )
             merit[c] = S[p] + gain if counts[c] > 0 else -np.inf
         born = _select(merit, S, tol, children, slots)
@@ -635,11 +612,11 @@ def evolve(
         for s in range(born):
             p = parents[children[s]]
             saved_codes[s], saved_sizes[s] = codes[p], sizes[p]
-            saved_H[s], saved_P[s] = H[p], P[p]
+            saved_products[s] = products[p]
         for s in range(born):
             c, slot = children[s], slots[s]
             codes[slot], sizes[slot] = saved_codes[s], saved_sizes[s]
-            H[slot], P[slot] = saved_H[s], saved_P[s]
+            products[slot] = saved_products[s]
             S[slot] = merit[c]
             flips += counts[c]
             # In this mode, two moves at once are an exchange.
@@ -648,14 +625,12 @@ def evolve(
                 apply_move(
                     points[c, t],
                     targets[c, t],
-                    codes[slot],
-                    sizes[slot],
-                    dense,
                     Q,
-                    H[slot],
                     B,
                     w,
-                    P[slot],
+                    codes[slot],
+                    sizes[slot],
+                    products[slot],
                 )
         if S.max() > history[changes - 1] + tol:
             history = _append(history, changes, S.max())
@@ -664,25 +639,7 @@ def evolve(
 
 
 @njit(cache=True, nogil=True)
-def walk(
-    codes,
-    sizes,
-    S,
-    lo,
-    hi,
-    dense,
-    q,
-    Q,
-    H,
-    B,
-    w,
-    P,
-    tenure,
-    tol,
-    patience,
-    limit,
-    rng,
-):
+def walk(problem, codes, sizes, products, S, tenure, patience, limit, rng):
     """Walk by the best move that is not forbidden, up or down, and keep the best.
 
     A point that moved stays for `tenure` + 0, ..., 9 steps unless moving it beats the
@@ -691,6 +648,8 @@ def walk(
     Returns the best S after every change of it, the numbers of steps, moves and
     exchanges, and whether the steps ran out.
     """
+    dense, q, Q, B, w = problem[:5]
+    lo, hi, tol = problem.lo, problem.hi, problem.tol
     u = codes.shape[0]
     k = sizes.shape[0]
     tabu_until = np.zeros(u, dtype=np.int64)
@@ -710,28 +669,26 @@ def walk(
             for b in range(k):
                 if b == a or sizes[b] >= hi[b]:
                     continue
-                gain = move_gain(i, a, b, dense, q, H, B, w, P)
+                gain = move_gain(i, a, b, dense, q, B, products)
                 if tabu_until[i] > step and S + gain <= best_S + tol:
                     continue
                 if gain > best + tol:
                     best, mover, target = gain, i, b
-        swap_gain, s, t = _best_swap(
-            codes, sizes, lo, hi, dense, q, Q, H, B, w, P, tol, tabu_until, step
-        )
+        swap_gain, s, t = _best_swap(problem, codes, sizes, products, tabu_until, step)
         if mover < 0 and s < 0:
             idle += 1  # everything is forbidden: let time pass
             continue
         if swap_gain > best + tol:
             a, b = codes[s], codes[t]
-            apply_move(s, b, codes, sizes, dense, Q, H, B, w, P)
-            apply_move(t, a, codes, sizes, dense, Q, H, B, w, P)
+            apply_move(s, b, Q, B, w, codes, sizes, products)
+            apply_move(t, a, Q, B, w, codes, sizes, products)
             tabu_until[s] = step + 1 + tenure + rng.integers(0, 10)
             tabu_until[t] = step + 1 + tenure + rng.integers(0, 10)
             S += swap_gain
             moves += 2
             n_swaps += 1
         else:
-            apply_move(mover, target, codes, sizes, dense, Q, H, B, w, P)
+            apply_move(mover, target, Q, B, w, codes, sizes, products)
             tabu_until[mover] = step + 1 + tenure + rng.integers(0, 10)
             S += best
             moves += 1

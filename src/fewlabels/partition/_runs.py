@@ -54,7 +54,22 @@ class Gains:
     offset: Array
     tol: float
 
-    def products(self, codes: NDArray[np.intp]) -> tuple[Array, Array]:
+    def of(self, problem: PartitionProblem) -> Any:
+        """Return the record that the loops take."""
+        from fewlabels._loops.partition import Problem  # compiled on first use
+
+        return Problem(
+            self.dense,
+            self.q,
+            self.Q,
+            self.B,
+            self.weights,
+            problem.lower,
+            problem.upper,
+            self.tol,
+        )
+
+    def products(self, codes: NDArray[np.intp]) -> Array:
         """Products H = E'Q or P = E'B W of partitions of the free points.
 
         One matrix product serves many partitions: a single one would be bound by the
@@ -67,9 +82,8 @@ class Gains:
 
         Returns
         -------
-        H, P : ndarray of shape (n_partitions, n_classes, n_free or rank)
-            The products, relative to those of class 0; the one not in use is of shape
-            (n_partitions, 0, 0).
+        products : ndarray of shape (n_partitions, n_classes, n_free or rank)
+            The products, relative to those of class 0.
         """
         n_partitions, k = codes.shape[0], self.offset.shape[0] + 1
         relative = _relative_to_first(codes, k).reshape(n_partitions * (k - 1), -1)
@@ -79,8 +93,7 @@ class Gains:
             products = weigh_rows(relative @ self.B, self.weights)
         all_classes = np.zeros((n_partitions, k, self.offset.shape[1]))
         all_classes[:, 1:] = products.reshape(n_partitions, k - 1, -1) + self.offset
-        none = np.empty((n_partitions, 0, 0))
-        return (all_classes, none) if self.dense else (none, all_classes)
+        return all_classes
 
 
 def _relative_to_first(codes: NDArray[np.intp], k: int) -> Array:
@@ -244,7 +257,7 @@ class Run:
 
 def best_of_runs(
     problem: PartitionProblem,
-    run: Callable[[Gains, NDArray[np.intp], Array, Array, np.random.Generator], Run],
+    run: Callable[[Gains, NDArray[np.intp], Array, np.random.Generator], Run],
     *,
     solver: str,
     start: str | ArrayLike,
@@ -291,9 +304,9 @@ def best_of_runs(
     generators = spawn_generators(random_state, n_init)
     first = first_start(problem, start, generators[0])
     starts = np.stack([first] + [random_start(problem, rng) for rng in generators[1:]])
-    H, P = gains.products(starts)
+    products = gains.products(starts)
     started = perf_counter()
-    states = list(zip(starts, H, P, generators, strict=True))
+    states = list(zip(starts, products, generators, strict=True))
     if len(states) == 1:  # no need to set up any threads
         runs = [run(gains, *states[0])]
     else:

@@ -103,26 +103,12 @@ def local_search(
     def run(
         gains: Gains,
         codes: NDArray[np.intp],
-        H: Array,
-        P: Array,
+        products: Array,
         rng: np.random.Generator,
     ) -> Run:
         sizes = np.bincount(codes, minlength=problem.n_classes)
         raises, trials, moves, n_swaps, exhausted, covered = climb(
-            codes,
-            sizes,
-            problem.lower,
-            problem.upper,
-            gains.dense,
-            gains.q,
-            gains.Q,
-            H,
-            gains.B,
-            gains.weights,
-            P,
-            gains.tol,
-            limit,
-            swaps,
+            gains.of(problem), codes, sizes, products, limit, swaps
         )
         reason = "local optimum"
         if exhausted:
@@ -226,8 +212,7 @@ def evolve(
     def run(
         gains: Gains,
         codes: NDArray[np.intp],
-        H: Array,
-        P: Array,
+        products: Array,
         rng: np.random.Generator,
     ) -> Run:
         if problem.free.size == 0:
@@ -238,26 +223,18 @@ def evolve(
         sizes = np.stack(
             [np.bincount(c, minlength=problem.n_classes) for c in population]
         )
-        H, P = gains.products(population)
+        products = gains.products(population)
         everything = np.stack([problem.codes] * mu)
         everything[:, problem.free] = population
         S = problem.fits_of(everything)
         history, children, flips, n_swaps, exhausted = evolve_loop(
+            gains.of(problem),
             population,
             sizes,
+            products,
             S,
-            problem.lower,
-            problem.upper,
-            gains.dense,
-            gains.q,
-            gains.Q,
-            H,
-            gains.B,
-            gains.weights,
-            P,
             nu,
             mutation == "flip",
-            gains.tol,
             patience,
             limit,
             rng,
@@ -364,26 +341,17 @@ def tabu_search(
     def run(
         gains: Gains,
         codes: NDArray[np.intp],
-        H: Array,
-        P: Array,
+        products: Array,
         rng: np.random.Generator,
     ) -> Run:
         sizes = np.bincount(codes, minlength=problem.n_classes)
         history, steps, moves, n_swaps, exhausted = walk(
+            gains.of(problem),
             codes,
             sizes,
+            products,
             0.0,
-            problem.lower,
-            problem.upper,
-            gains.dense,
-            gains.q,
-            gains.Q,
-            H,
-            gains.B,
-            gains.weights,
-            P,
             tenure,
-            gains.tol,
             patience,
             limit,
             rng,
