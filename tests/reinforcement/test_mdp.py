@@ -2,6 +2,8 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +17,9 @@ from fewlabels.reinforcement import (
     MDP,
     GridWorld,
     backward_induction,
+    gain_policy_iteration,
     policy_evaluation,
+    policy_gain,
     policy_iteration,
     value_iteration,
 )
@@ -292,3 +296,77 @@ def test_the_scale_of_rewards_does_not_matter(rng, scale):
     found = policy_iteration(MDP(transitions, scale * rewards, gamma=0.95))
     assert_array_equal(found.policy, expected.policy)
     assert_allclose(found.values, scale * expected.values)
+
+
+class TestGain:
+    """Policies with the largest average reward."""
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_brute_force_over_policies(self, seed):
+        rng = np.random.default_rng(seed)
+        P = rng.dirichlet(np.ones(4), size=(4, 2))
+        R = rng.normal(size=(4, 2))
+        mdp = MDP(P, R, 0.5)
+        solution = gain_policy_iteration(mdp)
+        best = max(policy_gain(mdp, p)[0] for p in product((0, 1), repeat=4))
+        assert_allclose(solution.gain, best, atol=1e-10)
+        assert_allclose(policy_gain(mdp, solution.policy), best, atol=1e-10)
+        assert solution.lower <= best <= solution.upper
+        assert solution.upper - solution.lower < 1e-9
+        h = solution.bias
+        assert_allclose((R + P @ h).max(axis=1), best + h, atol=1e-10)
+
+    def test_value_iteration_agrees(self):
+        """The growth of the undiscounted values is the gain."""
+        mdp = forest()
+        values, _ = backward_induction(mdp, 400)
+        solution = gain_policy_iteration(mdp)
+        assert_allclose(values[0] - values[1], solution.gain, atol=1e-12)
+        assert_allclose(values[0] - values[0, 0], solution.bias, atol=1e-9)
+
+    def test_discounts_close_to_one_agree(self):
+        solution = gain_policy_iteration(two_states(0.1))
+        gap = 1e-6
+        values = policy_iteration(two_states(1 - gap)).values
+        assert_allclose(gap * values, solution.gain, atol=1e-4)
+
+    def test_a_cycle_has_a_gain_where_values_never_settle(self):
+        """Rewards 0, 3, 0, 3, ...: the undiscounted values swing for ever."""
+        mdp = MDP([[[0, 1.0]], [[1.0, 0]]], [0.0, 3.0], 0.9)
+        solution = gain_policy_iteration(mdp)
+        assert_allclose([solution.gain, *solution.bias], [1.5, 0, 1.5])
+        values, _ = backward_induction(mdp, 100)
+        assert_allclose(np.abs(values[0] - values[1] - 1.5), 1.5)
+
+    def test_all_go_where_it_pays(self):
+        """Staying pays 1 or 2, moving nothing: greedy policies stay everywhere."""
+        stay_or_move = [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]
+        mdp = MDP(stay_or_move, [[1, 0], [2, 0]], 0.1)
+        assert_array_equal(policy_iteration(mdp).policy, [0, 0])
+        assert_array_equal(policy_gain(mdp, [0, 0]), [1, 2])
+        solution = gain_policy_iteration(mdp)
+        assert_array_equal(solution.policy, [1, 0])
+        assert_allclose(solution.gain, 2)
+
+    def test_a_gain_that_depends_on_the_start_is_refused(self):
+        islands = MDP([[[1.0, 0]], [[0, 1.0]]], [1.0, 2.0], 0.9)
+        with pytest.raises(ValueError, match="2 of state 1 is out of reach from st"):
+            gain_policy_iteration(islands)
+        with pytest.raises(ValueError, match="max_iter"):
+            gain_policy_iteration(islands, max_iter=0)
+
+    def test_episodes_maximise_their_sum(self):
+        env = GridWorld(["S..", ".#.", "..G"], step_reward=-1.0)
+        mdp = env.mdp(0.5)
+        solution = gain_policy_iteration(mdp)
+        values, _ = backward_induction(mdp, 10)
+        assert solution.gain == 0
+        assert_allclose(solution.bias, values[0], atol=1e-12)
+
+    def test_too_few_iterations(self):
+        mdp = forest()
+        with pytest.warns(ConvergenceWarning, match="did not end"):
+            rough = gain_policy_iteration(mdp, initial=[1, 1, 1], max_iter=1)
+        gain = gain_policy_iteration(mdp).gain
+        assert rough.gain < gain
+        assert rough.lower <= gain <= rough.upper

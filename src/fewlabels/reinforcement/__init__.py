@@ -14,8 +14,10 @@ from fewlabels.reinforcement._environments import (
 )
 from fewlabels.reinforcement._mdp import (
     MDP,
+    GainSolution,
     MDPSolution,
     backward_induction,
+    gain_policy_iteration,
     policy_evaluation,
     policy_gain,
     policy_iteration,
@@ -49,6 +51,7 @@ __all__ = [  # noqa: RUF022
     "DQNAgent",
     "DiscreteSpace",
     "DoubleQLearningAgent",
+    "GainSolution",
     "GridWorld",
     "MDP",
     "MDPSolution",
@@ -66,6 +69,7 @@ __all__ = [  # noqa: RUF022
     "double_estimator",
     "evaluate",
     "finite_horizon_return",
+    "gain_policy_iteration",
     "load_checkpoint",
     "make_maximization_bias",
     "make_noisy_grid",

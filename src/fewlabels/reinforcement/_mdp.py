@@ -507,6 +507,7 @@ def policy_gain(mdp: MDP, policy: ArrayLike) -> NDArray[np.float64]:
     See Also
     --------
     average_reward : The same mean for rewards that were received.
+    gain_policy_iteration : A policy with the largest one.
 
     Examples
     --------
@@ -516,11 +517,7 @@ def policy_gain(mdp: MDP, policy: ArrayLike) -> NDArray[np.float64]:
     array([2., 2.])
     """
     chain, rewards = mdp._chain(policy)
-    chain.eliminate_zeros()
-    n_classes, member = connected_components(chain, connection="strong")
-    source, target = chain.nonzero()
-    closed = np.ones(n_classes, dtype=bool)
-    closed[member[source[member[source] != member[target]]]] = False
+    member, closed = _recurrent(chain)
     gain = np.zeros(mdp.n_states)
     recurrent = closed[member] & ~mdp.terminal
     for label in np.unique(member[recurrent]):
@@ -537,3 +534,190 @@ def policy_gain(mdp: MDP, policy: ArrayLike) -> NDArray[np.float64]:
         system = sparse.eye_array(transient.size) - inside[:, transient]
         gain[transient] = splu(system.tocsc()).solve(inside @ gain)
     return gain
+
+
+def _recurrent(
+    chain: sparse.csr_array,
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Class of every state of a chain, and which classes are never left."""
+    chain.eliminate_zeros()
+    n_classes, member = connected_components(chain, connection="strong")
+    source, target = chain.nonzero()
+    closed = np.ones(n_classes, dtype=bool)
+    closed[member[source[member[source] != member[target]]]] = False
+    return member, closed
+
+
+class GainSolution(NamedTuple):
+    """A policy with the largest average reward, and what proves it.
+
+    Attributes
+    ----------
+    gain : float
+        The average reward of the policy in the long run, from every state.
+    bias : ndarray of shape (n_states,)
+        h: what it is worth to start from a state, beyond the gain in every step,
+        relative to state 0, or to the terminal states where there are any.
+    policy : ndarray of shape (n_states,)
+        An action in every state, 0 in terminal ones.
+    lower, upper : float
+        The largest average reward lies between them, with an allowance for rounding.
+    n_iter : int
+        Iterations.
+    """
+
+    gain: float
+    bias: NDArray[np.float64]
+    policy: NDArray[np.intp]
+    lower: float
+    upper: float
+    n_iter: int
+
+
+def _single_class(mdp: MDP, policy: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Lead a policy with several recurrent classes to the best of them."""
+    member, closed = _recurrent(mdp._chain(policy)[0])
+    best = mdp.terminal | closed[member]
+    if np.unique(np.where(mdp.terminal, -1, member)[best]).size == 1:
+        return policy
+    gains = np.where(best, policy_gain(mdp, policy), -np.inf)
+    top = int(gains.argmax())
+    # Of classes without a gain, terminal states come first: nothing leads out of them.
+    if mdp.terminal.any() and gains[top] <= 1e-12 * np.abs(mdp.rewards).max():
+        top = int(mdp.terminal.argmax())
+    best = mdp.terminal if mdp.terminal[top] else member == member[top]
+    reached, policy = best.copy(), policy.copy()
+    while not reached.all():
+        into = (mdp.transitions @ reached.astype(np.float64)).reshape(mdp.rewards.shape)
+        ways = (into > 0) & ~reached[:, None]
+        fresh = ways.any(axis=1)
+        if not fresh.any():
+            raise ValueError(
+                f"The average reward {gains[top]:g} of state {top} is out of reach "
+                f"from state {int(reached.argmin())}, whatever is done: where it pays "
+                "most depends on the start (a multichain process), which is not solved "
+                "here. Solve each set of states that can be reached from each other by "
+                "itself, or use policy_iteration with gamma close to 1."
+            )
+        policy[fresh] = ways[fresh].argmax(axis=1)
+        reached |= fresh
+    return policy
+
+
+def _gain_and_bias(
+    mdp: MDP, policy: NDArray[np.intp]
+) -> tuple[float, NDArray[np.float64]]:
+    """Solve g + h = R + P h for a policy with a single recurrent class."""
+    chain, rewards = mdp._chain(policy)
+    system = (sparse.eye_array(mdp.n_states) - chain).tolil()
+    if mdp.terminal.any():
+        return 0.0, splu(system.tocsc()).solve(rewards)
+    # h is determined up to a constant: h(0) = 0, and g takes its place.
+    system[:, 0] = 1.0
+    bias = splu(system.tocsc()).solve(rewards)
+    gain, bias[0] = float(bias[0]), 0.0
+    return gain, bias
+
+
+def gain_policy_iteration(
+    mdp: MDP, *, initial: ArrayLike | None = None, max_iter: int = 1000
+) -> GainSolution:
+    r"""Find a gain-optimal policy: the largest average reward in the long run.
+
+    Howard's method without a discount. The policy is evaluated by one linear system
+    for its gain g and its bias h,
+
+    .. math:: g + h(s) = R(s, \pi(s)) + \sum_t P(t \mid s, \pi(s)) \, h(t),
+
+    and an action is replaced where another one makes the right side larger, until there
+    is none. Whatever h is, the largest average reward lies between the smallest and the
+    largest :math:`\max_a \{ R(s, a) + \sum_t P(t \mid s, a) h(t) \} - h(s)`; at the
+    end both are g, which proves the result.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The process; its discount is not used. After the end of an episode rewards are
+        0.
+    initial : array-like of shape (n_states,), default=None
+        Policy to start from; the greedy one for the immediate rewards when None.
+    max_iter : int, default=1000
+        Largest number of iterations; a warning is emitted when they do not suffice.
+
+    Returns
+    -------
+    solution : GainSolution
+        Gain, bias, policy and bounds.
+
+    Raises
+    ------
+    ValueError
+        If the states where the average reward is largest cannot be reached from all
+        others, so that it depends on the start: a multichain process.
+
+    See Also
+    --------
+    policy_gain : The average reward of any policy, from every state.
+    policy_iteration : With a discount.
+
+    Notes
+    -----
+    A policy may have several sets of states that it never leaves, with different gains.
+    It is then led to the best of them before it is evaluated, which makes every state
+    as good as that [1]_ (section 9.5).
+
+    As the discount approaches 1, discounted policies become gain-optimal, and
+    :math:`(1 - \gamma) V_\gamma(s)` approaches g. With terminal states that every
+    policy reaches, the gain is 0, and what is maximised is the sum of rewards until the
+    end, the bias.
+
+    References
+    ----------
+    .. [1] M. L. Puterman, "Markov Decision Processes", 1994, chapters 8 and 9.
+           :doi:`10.1002/9780470316887`
+
+    Examples
+    --------
+    >>> from fewlabels.reinforcement import MDP, gain_policy_iteration
+    >>> transitions = [[[0.5, 0.5], [0, 1]], [[0.2, 0.8], [0.6, 0.4]]]
+    >>> mdp = MDP(transitions, [[5, 10], [-1, 2]], gamma=0.5)
+    >>> solution = gain_policy_iteration(mdp)
+    >>> solution.policy, round(solution.gain, 6)
+    (array([1, 1]), 5.0)
+    """
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
+    states = np.arange(mdp.n_states)
+    q = mdp._backup(np.zeros(mdp.n_states), 1.0)
+    start = q if initial is None else mdp.policy_matrix(initial)
+    policy = start.argmax(axis=1)
+    eps = np.finfo(np.float64).eps
+    n_iter, better = 0, np.zeros(mdp.n_states, dtype=bool)
+    while n_iter < max_iter:
+        n_iter += 1
+        policy = _single_class(mdp, np.where(better, q.argmax(axis=1), policy))
+        gain, bias = _gain_and_bias(mdp, policy)
+        q = mdp._backup(bias, 1.0)
+        # What the current actions miss of their own equation is rounding.
+        missed = float(np.abs(q[states, policy] - gain - bias).max())
+        scale = float(np.abs(bias).max() + np.abs(mdp.rewards).max())
+        noise = 64 * (missed + mdp.n_states * eps * scale)
+        better = q.max(axis=1) - q[states, policy] > noise
+        if not better.any():
+            break
+    else:
+        warnings.warn(
+            f"Policy iteration did not end in {max_iter} iterations; increase "
+            "max_iter. The bounds hold.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    change = q.max(axis=1) - bias
+    return GainSolution(
+        gain=gain,
+        bias=bias,
+        policy=policy,
+        lower=float(change.min()) - noise,
+        upper=float(change.max()) + noise,
+        n_iter=n_iter,
+    )
