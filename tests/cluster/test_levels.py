@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import pdist, squareform
 from sklearn.cluster import AgglomerativeClustering
 
-from fewlabels.cluster import hierarchical_levels
+from fewlabels.cluster import cluster_dissimilarities, hierarchical_levels
 
 # Table 6.2 of the textbook.
 TABLE = np.array(
@@ -77,6 +77,91 @@ def test_ties_merge_together():
     levels = hierarchical_levels(D)
     assert_allclose(levels.heights, [0, 1])
     assert_array_equal(levels.labels, [[0, 1, 2, 3], [0, 0, 0, 0]])
+
+
+def test_reduced_matrices_of_the_textbook():
+    """Tables 6.3 and 6.4."""
+    labels = hierarchical_levels(TABLE).labels
+    for level, table in (
+        (
+            1,  # 1, 2, [3, 6], 4, 5
+            [
+                [0.00, 0.35, 0.22, 0.35, 0.22],
+                [0.35, 0.00, 0.35, 0.22, 0.35],
+                [0.22, 0.35, 0.00, 0.35, 0.08],
+                [0.35, 0.22, 0.35, 0.00, 0.35],
+                [0.22, 0.35, 0.08, 0.35, 0.00],
+            ],
+        ),
+        (
+            2,  # 1, 2, [3, 5, 6], 4
+            [
+                [0.00, 0.35, 0.22, 0.35],
+                [0.35, 0.00, 0.35, 0.22],
+                [0.22, 0.35, 0.00, 0.35],
+                [0.35, 0.22, 0.35, 0.00],
+            ],
+        ),
+    ):
+        for method in METHODS:
+            reduced = cluster_dissimilarities(TABLE, labels[level], method=method)
+            assert_allclose(reduced, table, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("method", "rule"),
+    [("single", np.min), ("complete", np.max), ("average", np.mean)],
+)
+def test_reduced_matrices_by_their_definition(method, rule, rng):
+    D = squareform(pdist(rng.normal(size=(12, 2))))
+    names = np.array(["b", "a", "c"])[rng.integers(3, size=12)]
+    expected = [
+        [0 if p == q else rule(D[names == p][:, names == q]) for q in "abc"]
+        for p in "abc"
+    ]
+    assert_allclose(cluster_dissimilarities(D, names, method=method), expected)
+    levels = hierarchical_levels(D, method=method)
+    for labels, height in zip(levels.labels[:-1], levels.heights[1:], strict=True):
+        reduced = cluster_dissimilarities(D, labels, method=method)
+        assert_allclose(reduced[np.triu_indices_from(reduced, 1)].min(), height)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_ties_that_merge_together_forget_the_order(method, rng):
+    D = squareform(pdist(rng.integers(4, size=(15, 2)), "cityblock"))
+    levels = hierarchical_levels(D, method=method, ties="together")
+    assert (np.diff(levels.heights) > 0).all()
+    for _ in range(5):
+        order = rng.permutation(15)
+        other = hierarchical_levels(
+            D[np.ix_(order, order)], method=method, ties="together"
+        )
+        assert_allclose(other.heights, levels.heights)
+        for ours, theirs in zip(levels.labels, other.labels, strict=True):
+            assert blocks(ours[order]) == blocks(theirs)
+
+
+def test_ties_in_pairs_depend_on_the_order():
+    D = squareform(pdist([[0.0], [1.0], [2.0]]))
+    for method in ("complete", "average"):
+        first = hierarchical_levels(D, method=method).labels[1]
+        last = hierarchical_levels(D[::-1, ::-1], method=method).labels[1][::-1]
+        assert blocks(first) != blocks(last)
+        together = hierarchical_levels(D, method=method, ties="together")
+        assert_array_equal(together.labels[1], [0, 0, 0])
+    with pytest.raises(ValueError, match="ties='both'"):
+        hierarchical_levels(D, ties="both")
+
+
+@pytest.mark.parametrize("method", ["complete", "average"])
+def test_both_ways_agree_without_ties(method, rng):
+    D = squareform(pdist(np.vstack([rng.normal(size=(14, 2)), np.zeros((3, 2))])))
+    pairs, together = (
+        hierarchical_levels(D, method=method, ties=ties)
+        for ties in ("pairs", "together")
+    )
+    assert_allclose(pairs.heights, together.heights)
+    assert_array_equal(pairs.labels, together.labels)
 
 
 def test_duplicates_are_together_at_height_zero():

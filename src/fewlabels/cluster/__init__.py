@@ -22,7 +22,11 @@ from fewlabels.cluster._cuts import (
     recursive_normalized_cut,
 )
 from fewlabels.cluster._leader import LeaderClustering, leaders
-from fewlabels.cluster._levels import HierarchicalLevels, hierarchical_levels
+from fewlabels.cluster._levels import (
+    HierarchicalLevels,
+    cluster_dissimilarities,
+    hierarchical_levels,
+)
 from fewlabels.cluster._macqueen import (
     MacQueenKMeans,
     MacQueenResult,
@@ -73,6 +77,7 @@ __all__ = [
     "SphericalKMeans",
     "Split",
     "association",
+    "cluster_dissimilarities",
     "combined_similarity",
     "confusion_similarity",
     "constrained_relaxation",
