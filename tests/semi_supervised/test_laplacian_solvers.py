@@ -191,7 +191,7 @@ class TestOptimality:
         f, Y = solution.outputs[problem.labeled], problem.targets
         for k in range(Y.shape[1]):
             y = Y[:, k]
-            c, b, _ = hinge_in_labels(deformed.H, y, bias)
+            c, b, *_ = hinge_in_labels(deformed.H, y, bias)
             assert_allclose(deformed.H @ c + b, f[:, k], atol=1e-8)
             beta, margin = y * c, y * f[:, k]
             assert (beta > -1e-12).all()
@@ -634,7 +634,7 @@ class TestProblem:
             laplacian_pcg(problem, 0.1, 0.0)
         with pytest.raises(ValueError, match="not positive semidefinite"):
             laplacian_low_rank(problem, 0.1, 0.0)
-        with pytest.warns(UserWarning, match="not positive semidefinite"):
+        with pytest.raises(ValueError, match="not positive semidefinite"):
             laplacian_dense(problem, 0.1, 0.0)
 
     def test_a_rank_that_does_not_suffice(self, rng):

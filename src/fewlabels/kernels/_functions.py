@@ -115,6 +115,9 @@ _DIAGONALS: dict[str, Callable[..., NDArray[Any]]] = {
 }
 
 
+# Kernels whose values go to infinity, or to zero, with the rows.
+_PRODUCTS = ("linear", "poly", "polynomial")
+
 # Kernels of squares and products, whose `gamma` absorbs the square of a unit.
 _QUADRATIC = ("rbf", "poly", "polynomial", "sigmoid")
 
@@ -194,9 +197,12 @@ class Kernel:
         Y = Y if Y is None else self._in_units(Y)
         if self.metric == "rbf":
             return self._gaussian(X, Y)
-        K = pairwise_kernels(
-            X, Y, metric=self.metric, filter_params=True, **self.params
-        )
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            K = pairwise_kernels(
+                X, Y, metric=self.metric, filter_params=True, **self.params
+            )
+        if self.metric in _PRODUCTS:
+            self._check_products(K, X if Y is None else None)
         # Some kernels are computed in float64 only.
         return K.astype(X.dtype, copy=False) if X.dtype in FLOATS else K
 
@@ -205,8 +211,21 @@ class Kernel:
         if isinstance(self.metric, str) and X.dtype == np.float64:
             between = _BETWEEN_CHECKED.get(self.metric)
             if between is not None:
-                return between(X, Y, **self.params)
+                with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                    K = between(X, Y, **self.params)
+                self._check_products(K, X if Y is None else None)
+                return K
         return self(X, Y)
+
+    def _check_products(self, K: NDArray[Any], X: Any) -> None:
+        """Refuse products that overflow, or all vanish though rows do not."""
+        if not np.isfinite(K).all() or (
+            X is not None and not K.any() and abs(X).max() > 0
+        ):
+            raise ValueError(
+                f"kernel={self.metric!r} overflows or vanishes for rows of this size: "
+                "scale X."
+            )
 
     def _in_units(self, X: Any) -> Any:
         X = _rows(X)
@@ -242,7 +261,11 @@ class Kernel:
         if X.dtype not in FLOATS:
             X = X.astype(np.float64)  # integers would overflow
         if isinstance(self.metric, str):
-            return _DIAGONALS[self.metric](X, **self.params)
+            with np.errstate(over="ignore", under="ignore"):
+                diagonal = _DIAGONALS[self.metric](X, **self.params)
+            if self.metric in _PRODUCTS:
+                self._check_products(diagonal, X)
+            return diagonal
         if isinstance(self.metric, GPKernel):
             return self.metric.diag(X).astype(X.dtype, copy=False)
         return np.array([self.metric(x, x, **self.params) for x in X], dtype=X.dtype)
@@ -272,6 +295,8 @@ class Kernel:
         if self.is_precomputed:
             return X @ V
         Y = _rows(Y)
+        if Y.shape[0] == 0:  # rows of zeros span nothing
+            return np.zeros((X.shape[0], V.shape[1]), dtype=np.result_type(X, V))
         row_bytes = 3 * max(Y.shape[0], 1) * np.dtype(np.float64).itemsize
         step = max(1, int(budget_bytes(memory_budget) // row_bytes))
         out = np.empty((X.shape[0], V.shape[1]), dtype=np.result_type(X, V))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fewlabels._distances import safe_unit
 from fewlabels.kernels._definite import check_semidefinite
 from fewlabels.kernels._functions import Kernel, resolve_kernel
 from fewlabels.kernels._low_rank import NystromFeatures
@@ -151,6 +152,10 @@ def represent_rows(
         K = X.toarray() if sparse.issparse(X) else X
         return KernelRows(check_semidefinite(K), False, resolved)
     if resolved.metric == "linear" and X.shape[1] <= X.shape[0]:
+        if safe_unit(X) != 1.0:
+            raise ValueError(
+                "kernel='linear' overflows or vanishes for rows of this size: scale X."
+            )
         return KernelRows(X.toarray() if sparse.issparse(X) else X, True, resolved)
     if X.shape[0] > LARGE_KERNEL:
         warnings.warn(

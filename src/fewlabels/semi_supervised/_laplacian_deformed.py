@@ -14,7 +14,7 @@ dense or of low rank, the second depends on the loss.
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,10 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
 
 from fewlabels._line_search import line_search
-from fewlabels.kernels import GramOperator, PivotedCholesky, pivoted_cholesky
+from fewlabels.kernels import (
+    GramOperator,
+    PivotedCholesky,
+    check_semidefinite,
+    pivoted_cholesky,
+)
+from fewlabels.semi_supervised._box_qp import box_qp
 from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
     LaplacianSolution,
@@ -34,6 +39,11 @@ from fewlabels.semi_supervised._rls import _eigh_in_complement, _left_out_residu
 
 # Progress below this share of the objective is rounding.
 _ROUNDING = 1e-13
+
+_LOST = (
+    "The loss is lost in the rounding errors of a kernel of this size: scale X, or "
+    "raise alpha."
+)
 
 # Negative eigenvalues up to this share of the largest come from solving an
 # ill-conditioned system.
@@ -85,42 +95,42 @@ def _bias_is_free(problem: LaplacianProblem, graph_alpha: float) -> bool:
 def deform_dense(
     problem: LaplacianProblem, alpha: float, graph_alpha: float
 ) -> DeformedKernel:
-    r"""Deform the kernel through one dense n x n system.
+    r"""Deform the kernel through one dense symmetric system.
 
-    A stationary point has :math:`(\gamma_A I + \gamma_I L K) \alpha + \gamma_I L 1 b =
-    J^\top c` and, where b is penalised, :math:`1^\top \alpha = 0`.
+    With a factor of the whole kernel, :math:`K = Z Z^\top`, the system is
+    :math:`\gamma_A I + \gamma_I Z^\top L Z`, positive definite and, unlike
+    :math:`\gamma_A I + \gamma_I L K`, as accurate as its smallest eigenvalues need
+    where K nearly contains what L annihilates.
     """
-    _check_weights(alpha, graph_alpha)
-    n, labeled = problem.n_samples, problem.labeled
-    free = _bias_is_free(problem, graph_alpha)
-    penalised = problem.fit_intercept and not free
-    K = problem.gram.toarray().astype(np.float64, copy=False)
-    rhs = np.zeros((n, labeled.size + penalised))
-    rhs[labeled, np.arange(labeled.size)] = 1.0
-    if penalised and problem.rough_constants is not None:
-        rhs[:, -1] = graph_alpha * problem.rough_constants
-    if problem.laplacian is None or graph_alpha == 0:
-        B = rhs / alpha
-    else:
-        G = np.ascontiguousarray(problem.laplacian @ K)
-        G *= graph_alpha
-        G.flat[:: n + 1] += alpha
-        # The transpose is in the order that LAPACK wants: no copy of n x n is made.
-        factor = linalg.lu_factor(G.T, overwrite_a=True, check_finite=False)
-        B = linalg.lu_solve(factor, rhs, trans=1, overwrite_b=True, check_finite=False)
-    coefficients = B[:, : labeled.size]
-    bias = np.zeros(labeled.size)
-    if penalised:
-        bias = coefficients.sum(axis=0) / B[:, -1].sum()
-        coefficients = coefficients - B[:, -1:] * bias
-    H = K[labeled] @ coefficients + bias
-    return DeformedKernel(
-        H=0.5 * (H + H.T),
-        free_bias=free,
-        expand=lambda c: (coefficients @ c, bias @ c),
-        outputs=lambda coef, b: K @ coef + b,
-        support=np.arange(n),
+    factor = LowRankFactor(problem, _whole_factor(problem.gram))
+    spanned = factor.deform(problem.labeled, alpha, graph_alpha, once=True)
+
+    def expand(c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        coef = np.zeros((problem.n_samples, c.shape[1]))
+        coef[spanned.support], bias = spanned.expand(c)
+        return coef, bias
+
+    return replace(
+        spanned,
+        expand=expand,
+        outputs=lambda coef, bias: spanned.outputs(coef[spanned.support], bias),
+        support=np.arange(problem.n_samples),
     )
+
+
+def _whole_factor(gram: GramOperator) -> PivotedCholesky:
+    """Factor a kernel matrix as far as its digits go, by LAPACK."""
+    K = check_semidefinite(gram.toarray()).astype(np.float64)
+    n, trace = K.shape[0], float(np.trace(K))
+    tol = n * float(np.finfo(gram.dtype).eps) * max(float(K.diagonal().max()), 0.0)
+    L, order, rank, _ = linalg.lapack.dpstrf(K, tol=tol, lower=1, overwrite_a=1)
+    rank = int(rank) if trace > 0 else 0
+    order = order.astype(np.intp) - 1
+    Z = np.empty((n, rank))
+    Z[order] = np.tril(L)[:, :rank]
+    left = max(trace - float(np.einsum("ij,ij->", Z, Z)), 0.0)
+    share = left / trace if trace > 0 else 0.0
+    return PivotedCholesky(Z, order[:rank], share, True)
 
 
 class LowRankFactor:
@@ -167,32 +177,62 @@ class LowRankFactor:
         return self.rough_constants @ self.Z / self.roughness
 
     @cached_property
+    def _graph_term(self) -> NDArray[Any] | None:
+        """Matrix of the graph term in w, with the best bias."""
+        if self.laplacian is None:
+            return None
+        M = self.Z.T @ (self.laplacian @ self.Z)
+        M -= self.roughness * np.outer(self._shift, self._shift)
+        return 0.5 * (M + M.T)
+
+    @cached_property
     def _spectrum(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Eigenpairs of the graph term in w."""
         rank = self.Z.shape[1]
-        if self.laplacian is None:
+        if self._graph_term is None:
             return np.zeros(rank), np.eye(rank)
-        M = self.Z.T @ (self.laplacian @ self.Z)
-        M -= self.roughness * np.outer(self._shift, self._shift)
-        e, Q = linalg.eigh(0.5 * (M + M.T), check_finite=False)
+        e, Q = linalg.eigh(self._graph_term, check_finite=False)
         return np.maximum(e, 0.0), Q
 
-    def deform(
-        self, labeled: NDArray[np.intp], alpha: float, graph_alpha: float
-    ) -> DeformedKernel:
-        """Deform the kernel for one pair of weights."""
-        _check_weights(alpha, graph_alpha)
+    def _solver(
+        self, alpha: float, graph_alpha: float, once: bool
+    ) -> Callable[[NDArray[Any]], NDArray[Any]]:
+        """Return the product with the inverse of alpha I + graph_alpha M."""
+        M = self._graph_term
+        if M is None or graph_alpha == 0:
+            return lambda B: B / alpha
+        if once:
+            A = graph_alpha * M
+            A.flat[:: A.shape[0] + 1] += alpha
+            R, info = linalg.lapack.dpotrf(A, lower=1, overwrite_a=1)
+            if info == 0:
+                return lambda B: linalg.cho_solve((R, True), B, check_finite=False)
+        # Eigenvalues that rounding has made negative are known to be zero.
         e, Q = self._spectrum
+        scale = 1.0 / (alpha + graph_alpha * e)
+        return lambda B: Q @ (scale[:, None] * (Q.T @ B))
+
+    def deform(
+        self,
+        labeled: NDArray[np.intp],
+        alpha: float,
+        graph_alpha: float,
+        *,
+        once: bool = False,
+    ) -> DeformedKernel:
+        """Deform the kernel for one pair of weights; `once` if no other will follow."""
+        _check_weights(alpha, graph_alpha)
+        solve = self._solver(alpha, graph_alpha, once)
         penalised = self.rough_constants is not None and graph_alpha > 0
         shift = self._shift if penalised else 0.0 * self._shift
-        T = (self.Z[labeled] - shift) @ Q
-        scale = 1.0 / (alpha + graph_alpha * e)
-        H = (T * scale) @ T.T
+        T = self.Z[labeled] - shift
+        deformed_T = solve(T.T)
+        H = T @ deformed_T
         if penalised:
             H += 1.0 / (graph_alpha * self.roughness)
 
         def expand(c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-            w = Q @ (scale[:, None] * (T.T @ c))
+            w = deformed_T @ c
             b = np.zeros(c.shape[1])
             if penalised:
                 b = c.sum(axis=0) / (graph_alpha * self.roughness) - shift @ w
@@ -291,7 +331,10 @@ def _least_squares_on(
     A = H[np.ix_(rows, rows)]
     A.flat[:: A.shape[0] + 1] += 1.0
     rhs = np.column_stack([y[rows], np.ones(A.shape[0])])
-    P = linalg.solve(A, rhs, assume_a="sym", check_finite=False)
+    try:
+        P = linalg.solve(A, rhs, assume_a="sym", check_finite=False)
+    except linalg.LinAlgError as error:
+        raise ValueError(_LOST) from error
     bias = float(P[:, 0].sum() / P[:, 1].sum()) if free_bias else 0.0
     c[rows] = P[:, 0] - bias * P[:, 1]
     return c, bias
@@ -393,20 +436,30 @@ def _hinge(
     loo_ridge: float,
 ) -> _InLabels:
     columns = [
-        hinge_in_labels(deformed.H, y, deformed.free_bias) for y in problem.targets.T
+        hinge_in_labels(deformed.H, y, deformed.free_bias, max_iter=max_iter)
+        for y in problem.targets.T
     ]
+    converged = all(done for *_, done in columns)
     return _InLabels(
         np.column_stack([c for c, *_ in columns]),
-        np.array([b for _, b, _ in columns]),
-        n_iter=max(n_iter for *_, n_iter in columns),
-        stop_reason="scikit-learn's SVC converged",
+        np.array([b for _, b, *_ in columns]),
+        n_iter=max(n_iter for _, _, n_iter, _ in columns),
+        converged=converged,
+        stop_reason="the duality gap is closed" if converged else "max_iter",
     )
 
 
 def hinge_in_labels(
-    H: NDArray[Any], y: NDArray[Any], free_bias: bool, *, tol: float = 1e-8
-) -> tuple[NDArray[Any], float, int]:
-    r"""Hinge loss on the labelled rows, by scikit-learn's dual solver.
+    H: NDArray[Any],
+    y: NDArray[Any],
+    free_bias: bool,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+) -> tuple[NDArray[Any], float, int, bool]:
+    r"""Hinge loss on the labelled rows, by an interior-point method for the dual.
+
+    libsvm, which scikit-learn calls, holds kernels in single precision.
 
     .. math:: \min_{c, b} \tfrac12 \Big( \sum_i \max(1 - y_i f_i, 0) + c^\top H c \Big)
 
@@ -420,6 +473,8 @@ def hinge_in_labels(
         Whether there is a bias.
     tol : float, default=1e-8
         Tolerance of the optimality conditions, in units of the margin.
+    max_iter : int, default=1000
+        Most steps.
 
     Returns
     -------
@@ -428,25 +483,17 @@ def hinge_in_labels(
     b : float
         The bias.
     n_iter : int
-        Iterations of the solver.
+        Steps of the solver.
+    converged : bool
+        Whether the tolerance was reached.
     """
-    n_labeled = y.size
     if free_bias and np.ptp(y) == 0:
-        return np.zeros(n_labeled), float(y[0]), 0  # a constant fits a single class
-    c = np.zeros(n_labeled)
-    if free_bias:
-        model = SVC(C=0.5, kernel="precomputed", tol=tol).fit(H, y)
-        c[model.support_] = model.dual_coef_[0]
-        return c, float(model.intercept_[0]), int(model.n_iter_[0])
-    # SVC always has a bias. With every row also mirrored at the origin, zero is its
-    # best value, and the two copies share the multiplier.
-    mirrored = np.block([[H, -H], [-H, H]])
-    model = SVC(C=0.25, kernel="precomputed", tol=tol).fit(
-        mirrored, np.concatenate([y, -y])
+        # A constant fits a single class.
+        return np.zeros(y.size), float(y[0]), 0, True
+    a, b, n_iter, converged = box_qp(
+        y[:, None] * H * y, 0.5, y if free_bias else None, tol=tol, max_iter=max_iter
     )
-    both = np.zeros(2 * n_labeled)
-    both[model.support_] = model.dual_coef_[0]
-    return both[:n_labeled] - both[n_labeled:], 0.0, int(model.n_iter_[0])
+    return a * y, b, n_iter, converged
 
 
 _IN_LABELS: dict[str, Callable[..., _InLabels]] = {
@@ -485,8 +532,8 @@ def _solve_deformed(
     )
     if not found.converged:
         warnings.warn(
-            f"Newton's method made max_iter={max_iter} steps without reaching the "
-            "solution: raise max_iter.",
+            f"{found.n_iter} of max_iter={max_iter} steps did not reach the solution: "
+            "raise max_iter, or if rounding errors are to blame alpha, or scale X.",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -523,7 +570,7 @@ def laplacian_dense(
 ) -> LaplacianSolution:
     r"""Solve manifold regularisation exactly, with a dense n x n system.
 
-    One LU factorisation serves all columns of targets and, for the squared hinge loss,
+    One factorisation serves all columns of targets and, for the squared hinge loss,
     all Newton steps: these are the steps of Newton's method in :math:`(\alpha, b)`
     [1]_, made with l instead of n unknowns.
 
