@@ -401,6 +401,8 @@ class App:
                 while True:
                     try:
                         event = await asyncio.wait_for(queue.get(), _HEARTBEAT)
+                        if event["kind"] == "end":
+                            return
                         yield _event(event)
                     except TimeoutError:
                         yield b": still here\n\n"
@@ -515,7 +517,7 @@ class Server:
                 log_level="error",
                 access_log=False,
                 lifespan="off",
-                timeout_graceful_shutdown=1,
+                timeout_graceful_shutdown=3,
                 server_header=False,
             )
         )
@@ -523,14 +525,22 @@ class Server:
     async def serve(self, ready: Callable[[], Any] = lambda: None) -> None:
         """Answer until somebody stops it."""
         watch = asyncio.create_task(self.app.look())
+        leave = asyncio.create_task(self._leave())
         self.socket.listen(128)
         asyncio.get_running_loop().call_soon(ready)
         try:
             await self._server.serve(sockets=[self.socket])
         finally:
-            watch.cancel()
-            with suppress(asyncio.CancelledError):
-                await watch
+            for task in (watch, leave):
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    async def _leave(self) -> None:
+        """End streams as soon as the server is to stop; it waits for them."""
+        while not self._server.should_exit:
+            await asyncio.sleep(0.1)
+        self.app.session.end()
 
     def stop(self) -> None:
         """Stop soon."""

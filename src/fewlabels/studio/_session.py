@@ -303,10 +303,11 @@ class Session:
 
     def quality(self) -> dict[str, Any]:
         """Errors so far, and what more labels would do."""
-        curve = [
-            {k: e[k] for k in ("labels", "value", "low", "high")}
-            for e in self.store.errors
-        ]
+        curve: list[dict[str, Any]] = []
+        for e in self.store.errors:
+            while curve and curve[-1]["labels"] >= e["labels"]:
+                curve.pop()  # labels were taken back
+            curve.append({k: e[k] for k in ("labels", "value", "low", "high")})
         judged = self.judgement
         return {
             "judgement": judged,
@@ -400,6 +401,10 @@ class Session:
         """Hear no more."""
         self._subscribers.remove(queue)
         self._shown.pop(client, None)
+
+    def end(self) -> None:
+        """Let all streams of events end."""
+        self.publish("end", None)
 
     def publish(self, kind: str, content: Any) -> None:
         """Tell all pages."""
@@ -512,6 +517,7 @@ def outlook(curve: Sequence[dict[str, Any]], n_open: int) -> dict[str, Any]:
         found["halve"] = round(more) if more <= min(20 * n, n_open) else None
     drop = value * (1 - (1 + 10 / n) ** -max(power, 0.0))
     found["next"] = drop
-    if not found["stop"] and drop < 0.002 and n >= 20:
+    settled = n >= 30 and last["high"] - last["low"] < 0.2
+    if not found["stop"] and drop < 0.002 and settled:
         found["stop"] = "Ten more labels would hardly lower the error."
     return found

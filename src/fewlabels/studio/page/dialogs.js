@@ -44,7 +44,7 @@ const FILES = [
 ];
 
 export function files() {
-  const input = el("input", { type: "file", id: "import-file", class: "visually-hidden", accept: ".json,.csv,.tsv,.jsonl,.xlsx,.parquet", onchange: () => input.files[0] && upload(input.files[0]) });
+  const input = el("input", { type: "file", id: "import-file", class: "visually-hidden", tabindex: -1, "aria-label": "File with labels", accept: ".json,.csv,.tsv,.jsonl,.xlsx,.parquet", onchange: () => input.files[0] && upload(input.files[0]) });
   open("Export and import",
     el("p", {}, `${state.name} itself is never touched. Labels are in ${state.store}.`),
     el("div", { class: "files" }, FILES.map(([what, name, text]) => el("button", { class: "file", "data-what": what, onclick: (event) => save(what, event.currentTarget) }, el("b", {}, name), el("small", {}, text)))),

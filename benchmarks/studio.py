@@ -1,0 +1,188 @@
+"""What a labelling session costs, and what it saves.
+
+    python benchmarks/studio.py labels [TABLES]   # answers that 50 random labels cost
+    python benchmarks/studio.py speed             # key press to next card
+
+`labels` answers the questions of the studio with the truth, and counts answers until
+the rows without a label are labelled as well as by 50 random labels, in the median of
+ten draws. TABLES is a folder of tables as CSV with a column "target"; wine and digits
+come with scikit-learn. `speed` drives the page in Chromium at 20,000 rows and 64
+columns, while the classifier learns. Both write to benchmarks/results.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results"
+RANDOM_LABELS, DRAWS, LIMIT = 50, 10, 100
+TABLES = ("penguins_raw", "authorship", "reuters_r8")
+
+
+def _sets(folder):
+    from sklearn.datasets import load_digits, load_wine
+
+    from fewlabels.tabular import Table, read_table
+
+    wine, digits = load_wine(), load_digits()
+    for name, data in (("wine", wine), ("digits", digits)):
+        yield name, Table.from_frame(data.data), data.target.astype(str)
+    for name in TABLES if folder else ():
+        table = read_table(Path(folder, f"{name}.csv.gz"))
+        yield name, table.without(["target"]), np.array(table["target"], dtype=str)
+
+
+def _engine(table, seed):
+    from fewlabels.studio._engine import Engine, Options
+    from fewlabels.tabular import TargetColumn
+
+    nothing = np.full(table.n_rows, None, dtype=object)
+    engine = Engine(table, TargetColumn("?", nothing, {}), Options("?", seed=seed))
+    engine.encode()
+    engine.build(lambda share, what: None)
+    return engine
+
+
+def _error(engine, labels, truth):
+    """Share of the rows without a label that get the wrong one."""
+    guesses = engine.learn(labels, judge=False)
+    if guesses is None:
+        said = np.full(truth.size, next(iter(labels.values())))
+    else:
+        said = np.array(guesses.classes)[guesses.codes[:, 0]]
+    rest = np.setdiff1d(np.arange(truth.size), list(labels))
+    return float(np.mean(said[rest] != truth[rest]))
+
+
+def labels(folder=None):
+    rows = []
+    for name, table, truth in _sets(folder):
+        engine = _engine(table, 0)
+        rng = np.random.default_rng(0)
+        errors = []
+        for _ in range(DRAWS):
+            drawn = rng.choice(truth.size, RANDOM_LABELS, replace=False)
+            errors.append(_error(engine, {int(r): truth[r] for r in drawn}, truth))
+        wanted = float(np.median(errors))
+        curves = [_session(engine, truth, start) for start in range(3)]
+        curve = np.median(np.array(curves), axis=0)
+        # Reached for good, not by luck at one place.
+        worse = np.flatnonzero(curve > wanted)
+        needed = int(worse[-1]) + 2 if worse.size else 1
+        rows.append(
+            {
+                "table": name,
+                "rows": truth.size,
+                "classes": len(set(truth)),
+                "error of 50 random labels": f"{100 * wanted:.1f} %",
+                "labels of the studio": needed if needed <= LIMIT else f"> {LIMIT}",
+                "error at 25": f"{100 * curve[24]:.1f} %",
+                "error at 50": f"{100 * curve[49]:.1f} %",
+            }
+        )
+        print(rows[-1], flush=True)
+    _write("studio_labels.csv", rows)
+
+
+def _session(engine, truth, start):
+    """Errors after each answer; sessions differ by their first row."""
+    known, curve = {}, []
+    for step in range(LIMIT):
+        order = engine.next_rows(known, set())
+        row = order[start % len(order)] if step == 0 else order[0]
+        known[row] = truth[row]
+        curve.append(_error(engine, known, truth))
+    return curve
+
+
+def speed():
+    from playwright.sync_api import sync_playwright
+    from sklearn.datasets import make_blobs
+
+    names = ("chromium", "chromium-browser", "google-chrome")
+    chromium = next(filter(None, map(shutil.which, names)))
+    X, y = make_blobs(20_000, 64, centers=8, cluster_std=9, random_state=0)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as p:
+        path = Path(folder, "big.csv")
+        with path.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([*(f"x{k}" for k in range(64)), "kind"])
+            writer.writerows([*(f"{v:.4f}" for v in row), ""] for row in X)
+        browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        begun = time.perf_counter()
+        command = [sys.executable, "-m", "fewlabels", "studio", str(path), "-t", "kind"]
+        classes = ",".join(f"class {k}" for k in range(8))
+        server = subprocess.Popen(
+            [*command, "--no-browser", "--quiet", "--class", classes],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        address = server.stdout.readline().strip()
+        page.goto(address)
+        page.wait_for_selector(".card")
+        first = time.perf_counter() - begun
+        waits, learning = [], 0
+        for _ in range(210):
+            row = int(page.inner_text("#card-title")[4:].replace(",", "")) - 1
+            busy = page.evaluate(
+                "() => document.getElementById('busy').classList.contains('on')"
+            )
+            waits.append(page.evaluate(_PRESS, str(y[row] + 1)))
+            learning += busy
+            page.wait_for_timeout(120)
+        server.kill()
+        server.wait()
+        browser.close()
+    waits = np.array(waits[10:])
+    rows = [
+        {"figure": "first question, s", "value": f"{first:.2f}"},
+        {"figure": "key to next card, median, ms", "value": f"{np.median(waits):.0f}"},
+        {
+            "figure": "key to next card, 99th percentile, ms",
+            "value": f"{np.percentile(waits, 99):.0f}",
+        },
+        {"figure": "answers while learning", "value": f"{learning} of 210"},
+        {"figure": "load of the machine", "value": json.dumps(os.getloadavg())},
+    ]
+    for row in rows:
+        print(row)
+    _write("studio_speed.csv", rows[:-1])
+
+
+# From the event of the key to the frame in which the next card is painted.
+_PRESS = """key => new Promise(done => {
+  const title = () => document.getElementById('card-title')?.textContent;
+  const before = title(), begun = performance.now();
+  const watch = new MutationObserver(() => {
+    if (title() && title() !== before) {
+      watch.disconnect();
+      requestAnimationFrame(() => setTimeout(() => done(performance.now() - begun)));
+    }
+  });
+  watch.observe(document.getElementById('view'), {childList: true, subtree: true});
+  document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+})"""
+
+
+def _write(name, rows):
+    with (RESULTS / name).open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    {"labels": labels, "speed": speed}[sys.argv[1]](*sys.argv[2:])
