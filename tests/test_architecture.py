@@ -240,6 +240,11 @@ def test_the_front_door_is_lazy():
     assert not loaded & {"numba", "numpy", "scipy", "sklearn", *OPTIONAL}
 
 
+def test_reading_a_table_is_light():
+    loaded = modules_loaded_by("from fewlabels.tabular import read_table, write_table")
+    assert not loaded & {"numba", "scipy", "sklearn", *OPTIONAL}
+
+
 def test_packages_load_no_optional_dependency():
     # One process loads them all, so that a package answers for what it adds. pandas
     # and matplotlib come along with scikit-learn only where it uses them.

@@ -2,6 +2,8 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from typing import TYPE_CHECKING, Any
+
 from fewlabels.preprocessing._columns import ColumnDescription, describe_columns
 from fewlabels.preprocessing._errors import (
     FileError,
@@ -9,7 +11,9 @@ from fewlabels.preprocessing._errors import (
     UnknownColumnError,
 )
 from fewlabels.preprocessing._table import Table
-from fewlabels.preprocessing._transformer import TableTransformer
+
+if TYPE_CHECKING:
+    from fewlabels.preprocessing._transformer import TableTransformer
 
 __all__ = [
     "ColumnDescription",
@@ -20,3 +24,12 @@ __all__ = [
     "UnknownColumnError",
     "describe_columns",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Whoever only reads a table need not wait for scikit-learn.
+    if name == "TableTransformer":
+        from fewlabels.preprocessing._transformer import TableTransformer
+
+        return TableTransformer
+    raise AttributeError(f"module 'fewlabels.preprocessing' has no attribute {name!r}")

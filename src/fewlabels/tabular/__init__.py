@@ -2,32 +2,37 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from fewlabels.preprocessing import (
     ColumnDescription,
     FileError,
     Table,
     TableError,
-    TableTransformer,
     UnknownColumnError,
     describe_columns,
 )
-from fewlabels.tabular._models import TableModel, load_model, save_model
-from fewlabels.tabular._pictures import positions
-from fewlabels.tabular._report import (
-    cluster_report,
-    label_report,
-    prediction_report,
-)
 from fewlabels.tabular._targets import TargetColumn, read_target, revealing_columns
 from fewlabels.tabular.files import read_table, write_table
-from fewlabels.tabular.jobs import (
-    ClusteredTable,
-    LabelledTable,
-    Suggestion,
-    cluster_table,
-    label_table,
-    suggest_rows,
-)
+
+if TYPE_CHECKING:
+    from fewlabels.preprocessing import TableTransformer
+    from fewlabels.tabular._models import TableModel, load_model, save_model
+    from fewlabels.tabular._pictures import positions
+    from fewlabels.tabular._report import (
+        cluster_report,
+        label_report,
+        prediction_report,
+    )
+    from fewlabels.tabular.jobs import (
+        ClusteredTable,
+        LabelledTable,
+        Suggestion,
+        cluster_table,
+        label_table,
+        suggest_rows,
+    )
 
 __all__ = [
     "ClusteredTable",
@@ -56,3 +61,27 @@ __all__ = [
     "suggest_rows",
     "write_table",
 ]
+
+# What learns needs scikit-learn, for which whoever only reads a table need not wait.
+_LATER = {
+    "ClusteredTable": "fewlabels.tabular.jobs",
+    "LabelledTable": "fewlabels.tabular.jobs",
+    "Suggestion": "fewlabels.tabular.jobs",
+    "TableModel": "fewlabels.tabular._models",
+    "TableTransformer": "fewlabels.preprocessing",
+    "cluster_report": "fewlabels.tabular._report",
+    "cluster_table": "fewlabels.tabular.jobs",
+    "label_report": "fewlabels.tabular._report",
+    "label_table": "fewlabels.tabular.jobs",
+    "load_model": "fewlabels.tabular._models",
+    "positions": "fewlabels.tabular._pictures",
+    "prediction_report": "fewlabels.tabular._report",
+    "save_model": "fewlabels.tabular._models",
+    "suggest_rows": "fewlabels.tabular.jobs",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'fewlabels.tabular' has no attribute {name!r}")
