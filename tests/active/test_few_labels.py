@@ -33,7 +33,7 @@ def kernel_matrix(model, name):
 def heaviest(model):
     table = model.candidates_["weight"].reshape(-1, RIDGES.size)
     order = np.argsort(-table.sum(axis=1), kind="stable")
-    names = model.candidates_["kernel"][:: RIDGES.size]
+    names = model.candidates_["candidate"][:: RIDGES.size]
     return [(names[k], RIDGES[table[k].argmax()]) for k in order]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import binomtest
+from scipy.stats import beta, binomtest
 
 from fewlabels.automatic import _choice as choice
 from fewlabels.automatic._scores import kernel_models
@@ -30,7 +30,8 @@ def problem(rng, n_labeled, n_classes=2, few=True):
     )
     supervised = np.repeat([True, False, True], 2)
     groups = np.repeat(np.arange(3), 2)
-    pool = choice.Pool(groups, np.tile(RIDGES, 3), supervised, np.full(6, 1 / 6))
+    fixed, insurance = np.full(6, 1 / 6), np.zeros(6)
+    pool = choice.Pool(groups, np.tile(RIDGES, 3), supervised, fixed, insurance)
     return kernels, labeled, pool
 
 
@@ -120,10 +121,12 @@ class TestChoose:
         ridges = np.tile([1e-3, 1e-2, 0.1, 1.0, 10.0], 66)
         groups = np.repeat(np.arange(66), 5)
         nobody = np.zeros(330, dtype=bool)
-        pool = choice.Pool(groups, ridges, nobody, np.full(330, 1 / 330))
+        fixed, insurance = np.full(330, 1 / 330), np.zeros(330)
+        pool = choice.Pool(groups, ridges, nobody, fixed, insurance)
         means = np.add.outer(np.arange(66), 1e-6 * np.arange(5)).ravel()
         log = np.broadcast_to(means[:, None, None], (330, 10, 40))
-        losses = choice.Losses(log[:, 0], log[:, 0], log, log)
+        outputs = np.zeros((330, 40, 1))
+        losses = choice.Losses(log[:, 0], log[:, 0], log, log, None, outputs)
         chosen = choice.choose(losses, labeled, pool, np.random.RandomState(0))
         table = chosen.weights.reshape(66, 5)
         assert_allclose(table[:, -1].sum(), 1)
@@ -165,16 +168,34 @@ class TestErrors:
         assert_allclose([low, high], [p - q - half, p - q + half])
         assert_allclose(choice.paired_interval(0.1, 0.3, 100), [-high, -low])
 
-    def test_half_held_out_error_half_doubt(self, rng):
+    def test_held_out_errors_and_doubts_are_counted(self, rng):
         _, labeled, _ = problem(rng, 40, few=False)
         outputs = labeled.Y.copy()
         outputs[:8] *= -1  # a fifth is wrong
         estimate = choice.expected_error(outputs, labeled, confidence=0.9)
-        assert_allclose(estimate.value, 0.5 * (0.2 + 0.1))
-        assert_allclose(choice.expected_error(outputs, labeled, None).value, 0.2)
+        n, prior = 40 * choice.HELD_OUT_WORTH, choice.PRIOR_ERRORS
+        total = n + choice.DOUBT_WORTH + 2 * prior
+        counted = 0.2 * n + 0.1 * choice.DOUBT_WORTH + prior
+        assert_allclose(estimate.value, counted / total)
+        posterior = beta(choice.TRUST * counted, choice.TRUST * (total - counted))
+        assert_allclose(posterior.cdf([estimate.low, estimate.high]), [0.05, 0.95])
+        alone = choice.expected_error(outputs, labeled, None)
+        assert_allclose(alone.value, (0.2 * n + prior) / (n + 2 * prior))
         no_error = choice.expected_error(labeled.Y, labeled, confidence=0.9)
         assert no_error.low == 0
         assert no_error.value > 0
+
+    def test_forests_insure_few_labels_of_tables(self, rng):
+        kernels, labeled, pool = problem(rng, 10)
+        insured = pool._replace(insurance=np.repeat([0.0, 0.0, 0.5], 2))
+        models = models_of(kernels, labeled.Y, np.arange(10))
+        losses = choice.held_out_losses(models, labeled, np.random.RandomState(0))
+        plain, with_forests = (
+            choice.choose(losses, labeled, p, np.random.RandomState(0)).weights
+            for p in (pool, insured)
+        )
+        share = choice.FEW_INSURANCE
+        assert_allclose(with_forests, (1 - share) * plain + share * insured.insurance)
 
     def test_temperature_follows_the_evidence(self, rng):
         _, labeled, _ = problem(rng, 100, few=False)

@@ -172,7 +172,7 @@ def test_methods_are_compared():
     assert_allclose(sum(method.weight for method in candidates), 1.0)
     # Leave-one-out by fitting again, without one label at a time.
     linear = next(m for m in candidates if m.name == "linear")
-    within = model.candidates_["kernel"] == "linear"
+    within = model.candidates_["candidate"] == "linear"
     ridge = model.candidates_["ridge"][within][
         model.candidates_["weight"][within].argmax()
     ]

@@ -34,6 +34,8 @@ class KernelBank:
         How to scale rows.
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
+    feature_groups : ndarray of shape (n_features,), default=None
+        Number of the column of a table that every feature belongs to.
     n_jobs : int, default=None
         Threads of the search.
     random_state : int, RandomState instance or None, default=None
@@ -47,6 +49,8 @@ class KernelBank:
         Number of the distinct row that every row is a copy of.
     n_rows : int
         Number of distinct rows.
+    is_table : bool
+        Whether columns have meanings of their own, unlike pixels and words.
     """
 
     def __init__(
@@ -55,9 +59,11 @@ class KernelBank:
         *,
         scale: str = "auto",
         neighbors: str = "auto",
+        feature_groups: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
+        self._groups = feature_groups
         self.settings = BANKS[settings] if isinstance(settings, str) else settings
         self._scaling = RowScaling(scale)
         self._neighbors = neighbors
@@ -76,18 +82,22 @@ class KernelBank:
         rows = self._scaling.fit(X).transform(X)
         self.n_rows = rows.shape[0]
         self.candidates: list[Candidate] = []
+        self.is_table = False
         self._matrices: dict[int, NDArray[Any]] = {}
         if self.n_rows < 2 or rows.shape[1] == 0:
             return self
         rng = check_random_state(self._random_state)
-        shop = Workshop(rows, self.settings, self._neighbors, self._n_jobs, rng)
+        columns = self._scaling.table_columns(self._groups)
+        self.is_table = columns is not None
+        shop = Workshop(
+            rows, self.settings, self._neighbors, self._n_jobs, rng, columns
+        )
         steps = recipe(self.settings)
         done, total = 0.0, sum(step.share for step in steps)
         with np.errstate(over="ignore", invalid="ignore"):
             for step in steps:
                 for candidate in step.candidates(shop):
-                    useful = not isinstance(candidate, BankKernel)
-                    if useful or candidate.prepare():
+                    if not isinstance(candidate, BankKernel) or candidate.prepare():
                         self.candidates.append(candidate)
                 done += step.share
                 if progress is not None:
@@ -145,11 +155,25 @@ BANK_CONSTRAINTS: dict[str, list[Any]] = {
     "bank": [StrOptions(set(BANKS))],
     "scale": [StrOptions({"auto", "standard", "unit", "none"})],
     "neighbors": [StrOptions({"exact", "approximate", "auto"})],
+    "feature_groups": ["array-like", None],
     "n_jobs": [Integral, None],
     "memory_budget": [Interval(Real, 0, None, closed="neither"), None],
     "progress": [StrOptions({"auto"}), "boolean", callable],
     "random_state": ["random_state"],
 }
+
+
+def feature_groups(estimator: Any, n_features: int) -> NDArray[np.intp] | None:
+    """Check the parameter `feature_groups` of an estimator."""
+    if estimator.feature_groups is None:
+        return None
+    groups = np.asarray(estimator.feature_groups)
+    if groups.shape != (n_features,):
+        raise ValueError(
+            f"feature_groups must have one entry per feature, {n_features} in all, got "
+            f"shape {groups.shape}."
+        )
+    return np.unique(groups, return_inverse=True)[1]
 
 
 def build_bank(estimator: Any, X: Any, rng: Any, line: ProgressLine) -> KernelBank:
@@ -158,6 +182,7 @@ def build_bank(estimator: Any, X: Any, rng: Any, line: ProgressLine) -> KernelBa
         estimator.bank,
         scale=estimator.scale,
         neighbors=estimator.neighbors,
+        feature_groups=feature_groups(estimator, X.shape[1]),
         n_jobs=estimator.n_jobs,
         random_state=rng,
     ).build(X, lambda share: line.update(0.7 * share, "bank"))

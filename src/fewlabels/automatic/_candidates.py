@@ -4,7 +4,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,23 +82,72 @@ class Learner(Candidate):
         return Shared(self.learn(labeled), float(weights.sum()))
 
 
-class LearnedModels(NamedTuple):
-    """Held-out outputs of a learner, by learning again."""
+class LearnedModels:
+    """Held-out outputs of a learner, by learning again.
 
-    learner: Learner
-    labeled: Labeled
+    Blocks that are many are left out several at a time. Where the whole procedure is
+    repeated without some rows, the others keep the outputs of the first time: a learner
+    that is one of many has little say in what the rows left out get, and would have to
+    be learned thousands of times.
+
+    Parameters
+    ----------
+    learner : Learner
+        The learner.
+    labeled : Labeled
+        The rows.
+    """
+
+    MAX_BLOCKS = 24
+
+    def __init__(self, learner: Learner, labeled: Labeled) -> None:
+        self._learner = learner
+        self._labeled = labeled
+        self._outputs: list[NDArray[Any]] = []
+        self._of_block: dict[bytes, NDArray[Any]] = {}
 
     def held_out(self, blocks: Blocks) -> NDArray[Any]:
         """See :meth:`fewlabels.automatic._scores.Models.held_out`."""
-        outputs = np.full((1, *self.labeled.Y.shape), np.nan)
-        for block in blocks:
-            learned = self.learner.learn(self.labeled.without(block))
-            outputs[0, block] = learned(View(batch=self.labeled.groups[block]))
+        outputs = np.full((1, *self._labeled.Y.shape), np.nan)
+        n_joined = min(len(blocks), self.MAX_BLOCKS)
+        for start in range(n_joined):
+            block = np.concatenate(blocks[start::n_joined])
+            outputs[0, block] = self._learned_without(block)
+        if len(blocks) > 1:
+            self._outputs.append(outputs)
         return outputs
 
-    def without(self, block: NDArray[np.intp]) -> "LearnedModels":
+    def _learned_without(self, block: NDArray[np.intp]) -> NDArray[Any]:
+        key = block.tobytes()
+        if key not in self._of_block:
+            rest = self._labeled.without(block)
+            view = View(batch=self._labeled.groups[block])
+            self._of_block[key] = self._learner.learn(rest)(view)
+        return self._of_block[key]
+
+    def without(self, block: NDArray[np.intp]) -> "Replayed":
         """See :meth:`fewlabels.automatic._scores.Models.without`."""
-        return LearnedModels(self.learner, self.labeled.without(block))
+        rest = np.setdiff1d(np.arange(self._labeled.size), block)
+        return Replayed([outputs[:, rest] for outputs in self._outputs])
+
+    def kept(self) -> list[Any]:
+        """Nothing that fitting could use."""
+        return [None]
+
+
+class Replayed:
+    """Outputs that were computed before, in the order in which they are asked for."""
+
+    def __init__(self, outputs: list[NDArray[Any]]) -> None:
+        self._outputs = iter(outputs)
+
+    def held_out(self, blocks: Blocks) -> NDArray[Any]:
+        """See :meth:`fewlabels.automatic._scores.Models.held_out`."""
+        return next(self._outputs)
+
+    def without(self, block: NDArray[np.intp]) -> "Replayed":
+        """See :meth:`fewlabels.automatic._scores.Models.without`."""
+        raise NotImplementedError
 
     def kept(self) -> list[Any]:
         """Nothing that fitting could use."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -24,13 +25,14 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
-from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels._sklearn import StrOptions, check_sample_weight, fit_context
 from fewlabels.automatic._bank import BANK_CONSTRAINTS, KernelBank, build_bank
 from fewlabels.automatic._candidates import Candidate, Outputs
 from fewlabels.automatic._choice import (
     EFFECTIVE,
     FEW,
     NOT_JUDGED,
+    USUAL_TEMPERATURE,
     ErrorEstimate,
     Labeled,
     best_temperature,
@@ -55,6 +57,13 @@ from fewlabels.automatic._members import (
     members_of,
 )
 from fewlabels.automatic._recipe import BankSettings
+from fewlabels.automatic._scores import class_outputs
+from fewlabels.automatic._shares import (
+    drawn_by_class,
+    estimated_shares,
+    known_shares,
+    matching_offsets,
+)
 from fewlabels.automatic._sources import RowScaling, Source
 
 
@@ -88,6 +97,19 @@ class FewLabelsClassifier(PartialLabelClassifier):
         "balanced" gives each class the same say, for a small error in every class where
         class sizes differ. None is best for the plain error. Weights act on scores and,
         inversely, on the ridge of a row.
+    class_prior : {"auto", "labels", "uniform"}, dict or array-like, default="auto"
+        Shares of the classes among the rows without a label. "labels" takes those of
+        the labels, which is right where these were drawn at random; "uniform" takes
+        the same for each. A dictionary, or an array in the order of `classes_`, gives
+        shares or numbers of rows that you know. "auto" lets the unlabelled rows speak,
+        with caution, where the labels look as if drawn class by class (most classes
+        have the same number of labels, and none has more), and otherwise takes those
+        of the labels; with a `class_weight` it always does the latter.
+    feature_groups : array-like of shape (n_features,), default=None
+        Which column of a table every feature comes from, for features that were
+        encoded. It also says that the rows are those of a table, on which single
+        columns and decision trees are tried; without it, dense rows that `scale`
+        standardises are taken for one.
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     n_jobs : int, default=None
@@ -108,8 +130,8 @@ class FewLabelsClassifier(PartialLabelClassifier):
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or else the predicted one.
     candidates_ : dict of str to ndarray
-        A table with one line per kernel and ridge: "kernel", "family", "ridge", four
-        scores ("loo_squared_error" and "loo_log_loss" with one row left out,
+        A table with one line per candidate and ridge: "candidate", "family", "ridge",
+        four scores ("loo_squared_error" and "loo_log_loss" with one row left out,
         "many_squared_error" and "many_log_loss" with many), the error "loo_error" with
         one row left out, and "weight". Of scores and errors, lower is better; they are
         NaN where held-out rows say nothing. ``pandas.DataFrame(model.candidates_)``
@@ -127,6 +149,9 @@ class FewLabelsClassifier(PartialLabelClassifier):
         that the unlabelled rows helped.
     temperature_ : float
         Probabilities are softmax(`temperature_` * outputs).
+    class_shares_ : ndarray of shape (n_classes,)
+        Shares of the classes that were assumed among unlabelled rows, see
+        `class_prior`.
     labeled_indices_ : ndarray of shape (n_labeled,)
         The labelled rows.
     n_features_in_ : int
@@ -144,7 +169,8 @@ class FewLabelsClassifier(PartialLabelClassifier):
     With more than 500 labels, the choice is made on a sample of 500, and few kernels
     are then fitted to all labels. With more than some 150, the expected error repeats
     the choice among the kernels that carry most of the weight. Where no class has two
-    labels, held-out rows say nothing, and a fixed average over graph kernels answers.
+    labels, held-out rows say nothing, and a fixed average answers: kernels along
+    graphs, supervised ones and, on tables, forests.
 
     Examples
     --------
@@ -165,6 +191,11 @@ class FewLabelsClassifier(PartialLabelClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BANK_CONSTRAINTS,
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "class_prior": [
+            StrOptions({"auto", "labels", "uniform"}),
+            dict,
+            "array-like",
+        ],
     }
 
     def __init__(
@@ -173,6 +204,8 @@ class FewLabelsClassifier(PartialLabelClassifier):
         bank: str = "default",
         scale: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
+        class_prior: str | dict[Any, float] | ArrayLike = "auto",
+        feature_groups: ArrayLike | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
         memory_budget: float | None = None,
@@ -182,6 +215,8 @@ class FewLabelsClassifier(PartialLabelClassifier):
         self.bank = bank
         self.scale = scale
         self.class_weight = class_weight
+        self.class_prior = class_prior
+        self.feature_groups = feature_groups
         self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.memory_budget = memory_budget
@@ -189,7 +224,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Build the bank from all rows, and choose by the labels.
 
         Parameters
@@ -199,6 +234,9 @@ class FewLabelsClassifier(PartialLabelClassifier):
         y : array-like of shape (n_samples,)
             Labels; -1 among integers, NaN among floats, None or NaN among objects
             mark rows without one.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the labels; a label of weight zero does not count. Those of rows
+            without a label have no effect.
 
         Returns
         -------
@@ -212,16 +250,24 @@ class FewLabelsClassifier(PartialLabelClassifier):
         with ProgressLine(self.progress, type(self).__name__) as line:
             self._bank = build_bank(self, X, rng, line)
             self._label_seed = rng.randint(2**31)
-            self._fit_labels(labels, line)
+            self._fit_labels(labels, sample_weight, line)
         return self
 
-    def refit_labels(self, y: ArrayLike, *, judge: bool = True) -> Self:
+    def refit_labels(
+        self,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        judge: bool = True,
+    ) -> Self:
         """Learn from other labels for the same rows; the bank stays.
 
         Parameters
         ----------
         y : array-like of shape (n_samples,)
             Labels with holes for the rows of `fit`. Classes may differ.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the labels, as in `fit`.
         judge : bool, default=True
             Whether to repeat the whole procedure without some of the labels, which
             takes most of the time. False leaves `expected_error_`, `baseline_error_`
@@ -241,16 +287,23 @@ class FewLabelsClassifier(PartialLabelClassifier):
                 "marker for rows without a label."
             )
         with ProgressLine(self.progress, type(self).__name__) as line:
-            self._fit_labels(labels, line, judge=judge)
+            self._fit_labels(labels, sample_weight, line, judge=judge)
         return self
 
     def _fit_labels(
-        self, labels: Labels, line: ProgressLine, *, judge: bool = True
+        self,
+        labels: Labels,
+        sample_weight: ArrayLike | None,
+        line: ProgressLine,
+        *,
+        judge: bool = True,
     ) -> None:
         rng = np.random.RandomState(self._label_seed)
+        labels, row_weights = weighted_labels(labels, sample_weight)
         rows = labels.labeled
         self.classes_ = labels.classes
         self.labeled_indices_ = rows
+        self._row_weights = row_weights[rows]
         labeled = self._labeled(labels.codes[rows], self._bank.index[rows])
         scored = score_candidates(self._bank, labeled, rng, line, judge=judge)
         self._model, self.baseline_ = fit_models(
@@ -261,6 +314,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
             memory_budget=self.memory_budget,
             rng=rng,
         )
+        self._keep_shares(labels, labeled, scored)
         self.candidates_ = candidate_table(self._bank, scored)
         self._contributions = contributions_of(self.candidates_, scored.labeled)
         self._keep_answers(labels)
@@ -282,9 +336,44 @@ class FewLabelsClassifier(PartialLabelClassifier):
                 f"class_weight={self.class_weight!r} must be positive for every class: "
                 "to leave a class out, remove its labels."
             )
-        importance = weights[codes] / weights[codes].mean()
+        importance = weights[codes] * self._row_weights
+        importance /= importance.mean()
         Y = signed_targets(codes, n_classes)
         return Labeled(Y, codes, groups, importance, codes.size <= FEW)
+
+    def _keep_shares(self, labels: Labels, labeled: Labeled, scored: Scored) -> None:
+        """Shift outputs to the shares that classes have among unlabelled rows."""
+        n_classes = self.classes_.size
+        sums = np.bincount(labeled.codes, labeled.importance, minlength=n_classes)
+        given = sums / sums.sum()
+        rows = self._bank.index[labels.codes == UNLABELED]
+        outputs = scored.choice.outputs
+        self.class_shares_, self._shift = given, np.zeros(1)
+        if n_classes < 2 or not rows.size:
+            return
+        temperature = USUAL_TEMPERATURE
+        if outputs is not None:
+            temperature = best_temperature(outputs, scored.labeled)
+        logits = temperature * class_outputs(self._model.training_outputs[rows])
+        if isinstance(self.class_prior, str) and self.class_prior != "uniform":
+            unknown = self.class_prior == "auto" and self.class_weight is None
+            if not unknown or not drawn_by_class(np.bincount(labeled.codes)):
+                return
+            p = softmax(logits, axis=1)
+            self.class_shares_ = estimated_shares(p, given)
+            offsets = np.log(self.class_shares_ / given)
+        else:
+            self.class_shares_ = known_shares(self.class_prior, self.classes_)
+            offsets = matching_offsets(logits, self.class_shares_)
+        shift = offsets / temperature
+        self._shift = (shift[1:] - shift[0]) / 2 if n_classes == 2 else shift
+        self._model.rescale(1.0, self._shift)
+
+    def _as_unlabeled(self, labeled: Labeled) -> Labeled:
+        """Weigh labelled rows so that classes have their shares of unlabelled ones."""
+        sums = np.bincount(labeled.codes, labeled.importance)
+        ratio = self.class_shares_ * sums.sum() / sums
+        return replace(labeled, importance=labeled.importance * ratio[labeled.codes])
 
     def _keep_answers(self, labels: Labels) -> None:
         """Labels for all rows."""
@@ -301,6 +390,8 @@ class FewLabelsClassifier(PartialLabelClassifier):
         labeled, nested = scored.labeled, scored.nested
         nothing = np.full(labeled.Y.shape, np.nan)
         held, held_baseline = (nothing, nothing) if nested is None else nested
+        held = held + self._shift
+        labeled = self._as_unlabeled(labeled)
         self.temperature_ = best_temperature(held, labeled)
         self.expected_error_ = _estimate(held, labeled, own, self.temperature_)
         self.baseline_error_ = _estimate(
@@ -502,7 +593,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
         if np.isnan(table["loo_squared_error"]).all():
             lines.append(
                 "No class has two different labelled rows, so that labels cannot judge "
-                "kernels: a fixed average over graph kernels answers."
+                "candidates: a fixed average over some of them answers."
             )
         words = np.array([FAMILIES[f].words for f in table["family"]])
         shares = {word: table["weight"][words == word].sum() for word in set(words)}
@@ -510,10 +601,11 @@ class FewLabelsClassifier(PartialLabelClassifier):
         carried = [f"{word} {100 * share:.0f} %" for word, share in ranked[:4]]
         lines.append("What carried the decision: " + ", ".join(carried) + ".")
         best = int(np.argmax(table["weight"]))
-        lines.append(
-            f"Heaviest kernel: {table['kernel'][best]} with ridge "
-            f"{table['ridge'][best]:g}, {100 * table['weight'][best]:.0f} % of all."
-        )
+        name, ridge = table["candidate"][best], table["ridge"][best]
+        if np.isfinite(ridge):
+            name += f" with ridge {ridge:g}"
+        weight = 100 * table["weight"][best]
+        lines.append(f"Heaviest candidate: {name}, {weight:.0f} % of all.")
         lines.append(f"Expected error: {self.expected_error_}.")
         lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
         unlabeled = np.ones(n, dtype=bool)
@@ -534,6 +626,29 @@ class FewLabelsClassifier(PartialLabelClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def weighted_labels(
+    labels: Labels, sample_weight: ArrayLike | None
+) -> tuple[Labels, NDArray[Any]]:
+    """Check weights of labels, and take labels of weight zero away."""
+    n = labels.codes.size
+    if sample_weight is None:
+        return labels, np.ones(n)
+    weights = check_sample_weight(
+        sample_weight, np.empty((n, 0)), ensure_non_negative=True
+    )
+    gone = (labels.codes != UNLABELED) & (weights == 0)
+    if not gone.any():
+        return labels, weights
+    if gone[labels.labeled].all():
+        raise ValueError(
+            "sample_weight is zero for every label: give at least one a weight."
+        )
+    kept, places = np.unique(labels.codes[~gone], return_inverse=True)
+    codes = np.full(n, UNLABELED)
+    codes[~gone] = places - (kept[0] == UNLABELED)
+    return Labels(codes, labels.classes[kept[kept != UNLABELED]]), weights
 
 
 def _estimate(

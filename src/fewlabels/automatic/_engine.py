@@ -15,7 +15,13 @@ from fewlabels._labels import decide
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import ProgressLine
 from fewlabels.automatic._bank import KernelBank
-from fewlabels.automatic._candidates import Candidate, Outputs, total_outputs
+from fewlabels.automatic._candidates import (
+    Candidate,
+    LearnedModels,
+    Learner,
+    Outputs,
+    total_outputs,
+)
 from fewlabels.automatic._choice import (
     Choice,
     Labeled,
@@ -31,7 +37,8 @@ from fewlabels.automatic._kernels import models_of
 from fewlabels.automatic._scores import JoinedModels, Models
 from fewlabels.kernels._functions import budget_bytes
 
-# Ridge of the kernels that are averaged where held-out rows say nothing.
+# Where held-out rows say nothing, kernels along graphs, the supervised ones and, on
+# tables, forests have the same say, with this ridge.
 FALLBACK_RIDGE = 0.1
 # More labels than this are sampled for the choice; all of them then fit the model.
 MAX_SCORED = 500
@@ -87,17 +94,18 @@ class BankModel:
         self._batch = batch
         self.classes_ = classes
         self.name = name
-        self._unit, self._shift = 1.0, 0.0
+        self._unit = 1.0
+        self._shift: Any = 0.0
         self.training_outputs = self._of(bank.training_views(batch), bank.n_rows)
 
-    def rescale(self, unit: float, shift: float) -> None:
+    def rescale(self, unit: float, shift: float | NDArray[Any]) -> None:
         """Bring outputs to the scale of given targets.
 
         Parameters
         ----------
         unit : float
             What an output of one stands for.
-        shift : float
+        shift : float or ndarray of shape (n_targets,)
             What an output of zero stands for.
         """
         self._unit, self._shift = unit, shift
@@ -199,18 +207,21 @@ def score_candidates(
     labeled = everything
     if everything.size > MAX_SCORED:
         labeled = everything.sample(MAX_SCORED, rng)
-    candidates, pool = bank.candidates, pool_of(bank.candidates)
+    candidates, pool = bank.candidates, pool_of(bank.candidates, bank.is_table)
     useful = labeled.says_something and len(candidates) > 0
     seed = rng.randint(2**31)  # all candidates meet the same blocks
     n_variants = max((c.ridges.size for c in candidates), default=1)
     size = 8 * n_variants * labeled.size**2  # bytes of the inverses of a kernel
     per_chunk = max(1, CHUNK_BYTES // size)
     keep_all = judge and size * len(candidates) <= NESTED_BYTES
+    learned: dict[Candidate, LearnedModels] = {
+        c: LearnedModels(c, labeled) for c in candidates if isinstance(c, Learner)
+    }
     losses: list[Losses] = []
     found: list[Any] = []
     kept: list[Models] = []
     for start in range(0, len(candidates), per_chunk):
-        models = models_of(candidates[start : start + per_chunk], labeled)
+        models = models_of(candidates[start : start + per_chunk], labeled, learned)
         found += models.kept()
         if useful:
             fresh = np.random.RandomState(seed)
@@ -226,25 +237,30 @@ def score_candidates(
         if not keep_all:
             chosen = _heaviest(choice, pool, NESTED_BYTES // size)
             judged = pool.of(chosen)
-            kept = [models_of([candidates[k] for k in chosen], labeled)]
+            kept = [models_of([candidates[k] for k in chosen], labeled, learned)]
         models = kept[0] if len(kept) == 1 else JoinedModels(kept)
         nested = nested_outputs(models, labeled, judged, rng)
     line.update(0.95, "outputs")
     return Scored(labeled, pool, choice, found, nested)
 
 
-def pool_of(candidates: list[Candidate]) -> Pool:
+def pool_of(candidates: list[Candidate], is_table: bool = False) -> Pool:
     """Collect what is known of candidates beforehand."""
     sizes = np.array([c.ridges.size for c in candidates], dtype=np.intp)
     groups = np.repeat(np.arange(sizes.size), sizes)
     ridges = np.concatenate([np.empty(0), *(c.ridges for c in candidates)])
     families = [FAMILIES[c.family] for c in candidates]
     supervised = np.array([f.supervised for f in families], dtype=bool)[groups]
-    trusted = np.array([f.fallback for f in families], dtype=bool)[groups]
-    if not trusted.any():
-        trusted[:] = True
-    fixed = (trusted & (np.isnan(ridges) | (ridges == FALLBACK_RIDGE))).astype(float)
-    return Pool(groups, ridges, supervised, fixed / max(fixed.sum(), 1.0))
+    fallback = np.array([f.fallback for f in families], dtype=bool)[groups]
+    insuring = np.array([is_table and f.insures for f in families], dtype=bool)[groups]
+    usual = np.isnan(ridges) | (ridges == FALLBACK_RIDGE)
+    parts = [_even(part & usual) for part in (fallback, supervised, insuring)]
+    known = [part for part in parts if part.any()] or [_even(usual)]
+    return Pool(groups, ridges, supervised, np.mean(known, axis=0), parts[2])
+
+
+def _even(chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    return chosen / max(chosen.sum(), 1)
 
 
 def _joined(parts: list[Losses]) -> Losses:
@@ -332,7 +348,7 @@ def candidate_table(bank: KernelBank, scored: Scored) -> dict[str, NDArray[Any]]
     names = np.array([c.name for c in bank.candidates], dtype=object)
     families = np.array([c.family for c in bank.candidates], dtype=object)
     table: dict[str, NDArray[Any]] = {
-        "kernel": names[groups],
+        "candidate": names[groups],
         "family": families[groups],
         "ridge": scored.pool.ridges.copy(),
     }
@@ -346,7 +362,7 @@ def candidate_table(bank: KernelBank, scored: Scored) -> dict[str, NDArray[Any]]
             "many_log_loss",
             "loo_error",
         ),
-        (None,) * 5 if losses is None else losses,
+        (None,) * 5 if losses is None else losses[:5],
         strict=True,
     ):
         table[name] = np.full(table["ridge"].size, np.nan)

@@ -18,9 +18,11 @@ class Family:
     short : str
         The same for a cell of a table.
     supervised : bool
-        Whether it makes no use of unlabelled rows.
+        Whether it may be the supervised baseline.
     fallback : bool
         Whether it answers where held-out rows say nothing.
+    insures : bool
+        Whether it has a say whatever few labels of a table seem to tell.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Family:
     short: str
     supervised: bool = False
     fallback: bool = False
+    insures: bool = False
 
 
 _GRAPH = ("the neighbour graph", "neighbour graph")
@@ -42,6 +45,20 @@ FAMILIES = {
             "similarity of rows (Gaussian kernels)",
             "similarity of rows",
             supervised=True,
+        ),
+        Family("column", "single columns", "single columns"),
+        Family(
+            "forest",
+            "decision trees",
+            "decision trees",
+            supervised=True,
+            insures=True,
+        ),
+        Family(
+            "wide forest",
+            "decision trees that also see components and the neighbour graph",
+            "trees on the graph",
+            insures=True,
         ),
         Family("components", "leading principal components", "principal components"),
         Family("clusters", "clusters", "clusters"),

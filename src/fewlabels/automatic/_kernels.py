@@ -7,7 +7,7 @@ grid of ridges then fits all. Nothing of size n x n is ever formed.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -75,8 +75,15 @@ class BankKernel(Candidate):
         return self.outputs(labeled.groups, coef)
 
 
-def models_of(candidates: Sequence[Candidate], labeled: Labeled) -> Models:
-    """Models of candidates on labelled rows, those of kernels in closed form."""
+def models_of(
+    candidates: Sequence[Candidate],
+    labeled: Labeled,
+    learned: Mapping[Candidate, LearnedModels],
+) -> Models:
+    """Models of candidates on labelled rows, those of kernels in closed form.
+
+    Those of learners are given, since they remember what they have answered.
+    """
     parts: list[Models] = []
     for _, same in groupby(candidates, lambda c: isinstance(c, BankKernel)):
         group: list[Any] = list(same)
@@ -85,7 +92,7 @@ def models_of(candidates: Sequence[Candidate], labeled: Labeled) -> Models:
             diagonal = 1 / labeled.importance
             parts.append(kernel_models(blocks, RIDGES, labeled.Y, diagonal))
         else:
-            parts += [LearnedModels(learner, labeled) for learner in group]
+            parts += [learned[learner] for learner in group]
     return parts[0] if len(parts) == 1 else JoinedModels(parts)
 
 

@@ -131,7 +131,7 @@ def contributions_of(
             Contribution(
                 family,
                 FAMILIES[family].short,
-                str(table["kernel"][best]),
+                str(table["candidate"][best]),
                 float(table["weight"][within].sum()),
                 error,
             )

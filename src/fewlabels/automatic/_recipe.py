@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils.extmath import row_norms
 
+from fewlabels.automatic._candidates import Candidate
+from fewlabels.automatic._forest import Forest
 from fewlabels.automatic._kernels import BankKernel, ColumnKernel, FeatureKernel
 from fewlabels.automatic._sources import (
+    Beside,
     Clusters,
     Components,
     Geodesics,
@@ -26,6 +29,7 @@ from fewlabels.automatic._sources import (
     LinearFeatures,
     Neighbors,
     Nystrom,
+    OneColumn,
     Rows,
     Source,
     squared_distances,
@@ -40,6 +44,10 @@ class BankSettings:
     ----------
     widths : tuple of float
         Of Gaussian kernels, in units of the median distance.
+    columns : int
+        Up to so many columns of a table get a kernel each.
+    forests : bool
+        Whether forests are grown on tables.
     whitened : tuple of int
         Numbers of leading components, each with variance one.
     component_widths : tuple of (int, float)
@@ -76,6 +84,8 @@ class BankSettings:
     """
 
     widths: tuple[float, ...] = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4)
+    columns: int = 60
+    forests: bool = True
     whitened: tuple[int, ...] = (1, 2, 5, 20, 50)
     component_widths: tuple[tuple[int, float], ...] = (
         (3, 0.35),
@@ -146,6 +156,8 @@ class Workshop:
         Threads of the search.
     rng : RandomState
         Of samples and starts.
+    columns : list of ndarray of int, default=None
+        Features of every column, where the rows are those of a table.
     """
 
     def __init__(
@@ -155,8 +167,10 @@ class Workshop:
         neighbors: str,
         n_jobs: int | None,
         rng: np.random.RandomState,
+        columns: list[NDArray[np.intp]] | None = None,
     ) -> None:
         self.rows = Rows(rows)
+        self.columns = columns
         self.n_rows = rows.shape[0]
         self.settings = settings
         self.rng = rng
@@ -238,8 +252,8 @@ class Step:
 
     share: float
 
-    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
-        """Make the kernels of this step, from as few sources as they need."""
+    def candidates(self, shop: Workshop) -> Iterator[Candidate]:
+        """Make the candidates of this step, from as few sources as they need."""
         raise NotImplementedError
 
 
@@ -261,6 +275,54 @@ class Gaussian(Step):
         gamma = 0.5 / (self.width**2 * shop.median_square())
         name = f"rbf {self.width:g}"
         yield ColumnKernel(name, "rbf", shop.rows, shop.anchors, gamma=gamma)
+
+
+@dataclass(frozen=True)
+class SingleColumns(Step):
+    """A kernel of every column of a table, if there are not too many."""
+
+    max_columns: int
+
+    def candidates(self, shop: Workshop) -> Iterator[Candidate]:
+        columns = shop.columns or []
+        if 1 < len(columns) <= self.max_columns:
+            for number, places in enumerate(columns):
+                source = OneColumn(shop.rows, places)
+                yield FeatureKernel(f"column {number}", "column", source)
+
+
+@dataclass(frozen=True)
+class Forests(Step):
+    """Forests on a table, and on its components and graphs beside it.
+
+    Splits look at the root of the number of columns, or at a third of them.
+    """
+
+    graphs: tuple[tuple[int, float], ...]
+    n_leading: int = 20
+
+    def candidates(self, shop: Workshop) -> Iterator[Candidate]:
+        if shop.columns is None:
+            return
+        plain = Beside([(shop.rows, shop.rows.train.shape[1])])
+        yield from self._forests("forest", plain, shop.rng)
+        parts: list[tuple[Source, int]] = [(shop.rows, plain.n_columns)]
+        if shop.components.deviations.size:
+            leading = min(self.n_leading, shop.components.deviations.size)
+            parts.append((shop.components, leading))
+            for k, width in self.graphs:
+                if k < shop.n_rows / 2:
+                    graph = shop.graph(k, width)
+                    parts.append((graph, min(self.n_leading, graph.eigenvalues.size)))
+        yield from self._forests("wide forest", Beside(parts), shop.rng)
+
+    def _forests(
+        self, name: str, source: Beside, rng: np.random.RandomState
+    ) -> Iterator[Candidate]:
+        m = source.n_columns
+        for words, size in ((f"{name}, root", m**0.5), (f"{name}, third", m / 3)):
+            seed = rng.randint(2**31)
+            yield Forest(words, name, source, max(1, int(size)), seed)
 
 
 @dataclass(frozen=True)
@@ -460,4 +522,7 @@ def recipe(given: BankSettings) -> list[Step]:
             steps.append(Deformed(4, k, width, "linear", given.deformations))
             steps.append(Deformed(6, k, width, "rbf 0.5", given.deformations))
     steps += [Paths(8)] * bool(given.landmarks)
+    # Last, so that on other rows than tables the steps before draw the same numbers.
+    steps += [SingleColumns(2, given.columns)]
+    steps += [Forests(1, given.graphs[-2:])] * given.forests
     return steps

@@ -43,6 +43,9 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
         How many kernels, and how exactly, see :class:`FewLabelsClassifier`.
     scale : {"auto", "standard", "unit", "none"}, default="auto"
         How to scale rows, see :class:`FewLabelsClassifier`.
+    feature_groups : array-like of shape (n_features,), default=None
+        Which column of a table every feature comes from, see
+        :class:`FewLabelsClassifier`.
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     n_jobs : int, default=None
@@ -97,6 +100,7 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
         *,
         bank: str = "default",
         scale: str = "auto",
+        feature_groups: ArrayLike | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
         memory_budget: float | None = None,
@@ -105,6 +109,7 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
     ) -> None:
         self.bank = bank
         self.scale = scale
+        self.feature_groups = feature_groups
         self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.memory_budget = memory_budget

@@ -8,6 +8,7 @@ once.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,24 @@ class RowScaling:
             self.factor_ = deviation
         return self
 
+    def table_columns(
+        self, groups: NDArray[np.intp] | None
+    ) -> list[NDArray[np.intp]] | None:
+        """List the features of every column that is left; None if it is no table.
+
+        Parameters
+        ----------
+        groups : ndarray of shape (n_features,) or None
+            Column of every feature, for a table that was encoded; without it, columns
+            that were standardised are those of a table.
+        """
+        if not hasattr(self, "columns_"):
+            return None  # sparse rows
+        if groups is None and self.kind_ != "standard":
+            return None
+        kept = self.columns_ if groups is None else groups[self.columns_]
+        return [np.flatnonzero(kept == g) for g in np.unique(kept)]
+
     def _sized(self, X: NDArray[Any]) -> NDArray[np.float64]:
         Z = X.astype(np.float64) / self.size_
         return _unit_rows(Z) if self.kind_ == "unit" else Z
@@ -154,6 +173,102 @@ class Rows(Source):
 
     def new(self, view: "View") -> Any:
         return view.rows
+
+
+class LazySource(Source):
+    """An array that is computed from others whenever some of its rows are needed.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of training rows.
+    """
+
+    n_rows: int
+
+    def columns(self, of: Callable[[Source], Any]) -> NDArray[Any]:
+        """Compute the array from what `of` gives for each of the sources beneath."""
+        raise NotImplementedError
+
+    @property
+    def train(self) -> "LazyRows":
+        """The array of the training rows, as far as it is asked for."""
+        return LazyRows(self)
+
+    def new(self, view: "View") -> NDArray[Any]:
+        return self.columns(lambda source: view[source])
+
+
+class LazyRows:
+    """Rows of a lazy source, by number."""
+
+    def __init__(self, source: LazySource) -> None:
+        self._source = source
+        self.shape = (source.n_rows,)
+
+    def __getitem__(self, rows: Any) -> NDArray[Any]:
+        return self._source.columns(lambda source: source.train[rows])
+
+
+class Beside(LazySource):
+    """Leading columns of several dense sources, side by side.
+
+    Parameters
+    ----------
+    parts : sequence of (Source, int)
+        The sources, and how many columns to take.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Source, int]]) -> None:
+        self._parts = parts
+        self.n_rows = parts[0][0].train.shape[0]
+        self.n_columns = sum(n_columns for _, n_columns in parts)
+
+    def columns(self, of: Callable[[Source], Any]) -> NDArray[Any]:
+        """Take the columns."""
+        return np.hstack([of(source)[:, :n] for source, n in self._parts])
+
+
+class OneColumn(LazySource):
+    """One column of a table: features of a Gaussian kernel of its values.
+
+    A number gets the features of landmarks at its quantiles; a column with several
+    features, such as categories, keeps them.
+
+    Parameters
+    ----------
+    rows : Rows
+        The scaled rows.
+    places : ndarray of int
+        Features of the column.
+    """
+
+    # Of the kernel, in standard deviations, and landmarks.
+    WIDTH = 0.5
+    N_LANDMARKS = 8
+
+    def __init__(self, rows: Rows, places: NDArray[np.intp]) -> None:
+        self._rows = rows
+        self._places = places
+        self.n_rows = rows.train.shape[0]
+        self._is_number = places.size == 1
+        if self._is_number:
+            values = rows.train[:, places[0]].astype(np.float64)
+            quantiles = np.quantile(values, np.linspace(0, 1, self.N_LANDMARKS))
+            self._landmarks = np.unique(quantiles)
+            self._gamma = 0.5 / (self.WIDTH**2 * (float(values.var()) or 1.0))
+            K = self._kernel(self._landmarks)
+            self._M = inverse_square_root(K, tol=1e-7)
+
+    def _kernel(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        return np.exp(-self._gamma * np.subtract.outer(values, self._landmarks) ** 2)
+
+    def columns(self, of: Callable[[Source], Any]) -> NDArray[Any]:
+        """Compute the features."""
+        Z = of(self._rows)[:, self._places]
+        if not self._is_number:
+            return Z
+        return self._kernel(Z[:, 0].astype(np.float64)) @ self._M
 
 
 class Components(Source):

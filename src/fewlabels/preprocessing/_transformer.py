@@ -90,6 +90,9 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         One per column that is used.
     feature_columns_ : ndarray of int of shape (n_features,)
         For every feature the place of its column in `columns_`.
+    feature_groups_ : ndarray of int of shape (n_features,) or None
+        The same for :class:`~fewlabels.automatic.FewLabelsClassifier`; None where
+        columns have no meaning of their own: pixels, components, words of a text.
     n_features_in_ : int
         Number of columns seen during fit.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -226,9 +229,10 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             encoder = self._encoder(column, n_other, len(used), seed)
             blocks.append(encoder.fit(table[column.name]))
             self.encoders_.append(encoder)
-        self._share_unit(blocks)
+        alike = self._share_unit(blocks) or len(blocks) == 1
         widths = [block.shape[1] for block in blocks]
         self.feature_columns_ = np.repeat(self._places(), widths)
+        self.feature_groups_ = None if alike else self.feature_columns_
         return _joined(blocks)
 
     def _encoder(
@@ -254,31 +258,32 @@ class TableTransformer(TransformerMixin, BaseEstimator):
                 size = None if alone else self.n_topics
                 return TextEncoder(column, self.max_words, size, weight, seed)
 
-    def _share_unit(self, blocks: list[Any]) -> None:
-        """Give numbers of one unit, such as pixels, one factor."""
+    def _share_unit(self, blocks: list[Any]) -> bool:
+        """Give numbers of one unit one factor; tell whether there are no others."""
         pairs = [
             (encoder, block)
             for encoder, block in zip(self.encoders_, blocks, strict=True)
             if isinstance(encoder, NumberEncoder)
         ]
         if not pairs or self.scale == "standard":
-            return
+            return False
         numbers = [encoder for encoder, _ in pairs]
         deviations = np.array([e.deviation for e in numbers])
         if deviations.max() == 0:
-            return
+            return False
         if self.scale == "auto" and not (
             len(pairs) == len(blocks)
             and not any(e.compressed for e in numbers)
             and (not has_own_units(deviations, len(numbers)) or _uncorrelated(blocks))
         ):
-            return
+            return False
         # Alone, the largest has variance one; beside others, they have it in the mean.
         alone = len(pairs) == len(blocks)
         unit = float(deviations.max() if alone else np.sqrt(np.mean(deviations**2)))
         for encoder, block in pairs:
             block[:, 0] *= encoder.unit / unit
             encoder.unit = unit
+        return alone
 
     def transform(self, X: Any) -> Any:
         """Encode the rows of a table.

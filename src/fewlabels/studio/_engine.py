@@ -138,6 +138,7 @@ class Engine:
         )
         rows = self.table.without([self.options.target])
         self.features = transformer.fit_transform(rows)
+        self.feature_groups = transformer.feature_groups_
         if not issparse(self.features):
             self.features = self.features.astype(np.float32)
 
@@ -149,6 +150,7 @@ class Engine:
         self.model = FewLabelsClassifier(
             bank=bank,
             scale="unit" if issparse(self.features) else "none",
+            feature_groups=self.feature_groups,
             progress=lambda share: tell(share, "learning"),
             random_state=self.options.seed,
         )

@@ -259,6 +259,7 @@ def label_table(
         classifier = FewLabelsClassifier(
             bank=bank,
             scale="unit" if issparse(features) else "none",
+            feature_groups=transformer.feature_groups_,
             progress=lambda share: tell(0.15 + 0.75 * share, "learning"),
             random_state=random_state,
         ).fit(features, labels.texts)

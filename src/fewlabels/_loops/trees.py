@@ -1,0 +1,200 @@
+"""Loops of extremely randomised trees on a handful of rows.
+
+scikit-learn's trees take a millisecond each before they see a row; a forest that is
+learned again whenever labels are left out, on twenty rows, needs thousands of them.
+
+A tree is a list of nodes, each before its left subtree, which is before its right one:
+the left child of node i is i + 1, the right child `right[i]`. Leaves have the feature
+-1 and keep the place of their value in `right`.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+from numba import njit
+
+# Columns whose values lie closer together are constant, as in scikit-learn.
+CONSTANT = 1e-7
+# Gains that differ by less, as a share, are equal but for rounding.
+TIE = 1e-10
+
+
+@njit(cache=True, nogil=True)
+def _uniform(state):
+    """Draw from [0, 1) by xorshift64*, whose state is a single number."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return ((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
+
+
+@njit(cache=True, nogil=True)
+def _best_split(X, Y, weights, rows, columns, max_features, state, total, left):
+    """Find the best of some random splits: its column (-1 if none) and its threshold.
+
+    Columns are tried in random order until `max_features` of them were not constant.
+    """
+    n_targets = Y.shape[1]
+    best, best_column, best_threshold = 0.0, -1, 0.0
+    tried, n_left = 0, columns.size
+    sum_weights = 0.0
+    for i in rows:
+        sum_weights += weights[i]
+    while n_left > 0 and tried < max_features:
+        place = int(_uniform(state) * n_left)
+        n_left -= 1
+        column = columns[place]
+        columns[place] = columns[n_left]
+        columns[n_left] = column
+        low = high = X[rows[0], column]
+        for i in rows:
+            low = min(low, X[i, column])
+            high = max(high, X[i, column])
+        if high - low <= CONSTANT:
+            continue
+        tried += 1
+        threshold = low + _uniform(state) * (high - low)
+        if threshold >= high:
+            threshold = low
+        left[:] = 0.0
+        left_weight = 0.0
+        for i in rows:
+            if X[i, column] <= threshold:
+                left_weight += weights[i]
+                for t in range(n_targets):
+                    left[t] += weights[i] * Y[i, t]
+        gain = 0.0
+        for t in range(n_targets):
+            rest = total[t] - left[t]
+            gain += left[t] ** 2 / left_weight
+            gain += rest**2 / (sum_weights - left_weight)
+        # Of equal ones the first.
+        if best_column < 0 or gain > best * (1 + TIE):
+            best, best_column, best_threshold = gain, column, threshold
+    return best_column, best_threshold
+
+
+@njit(cache=True, nogil=True)
+def _is_pure(Y, rows):
+    for i in rows[1:]:
+        for t in range(Y.shape[1]):
+            if Y[i, t] != Y[rows[0], t]:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _partition(X, rows, column, threshold):
+    """Put the rows at or below the threshold first, and count them."""
+    a, b = 0, rows.size - 1
+    while a <= b:
+        if X[rows[a], column] <= threshold:
+            a += 1
+        else:
+            rows[a], rows[b] = rows[b], rows[a]
+            b -= 1
+    return a
+
+
+@njit(cache=True, nogil=True)
+def _grow_tree(X, Y, weights, max_features, state, feature, threshold, right, values):
+    n, n_targets = Y.shape
+    rows = np.arange(n)
+    columns = np.arange(X.shape[1])
+    total, left = np.empty(n_targets), np.empty(n_targets)
+    # Subtrees that wait: their rows, and the parent whose right child they are.
+    start, end = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
+    parent = np.empty(n, dtype=np.intp)
+    start[0], end[0], parent[0] = 0, n, -1
+    waiting, node, n_leaves = 1, 0, 0
+    while waiting > 0:
+        waiting -= 1
+        a, b = start[waiting], end[waiting]
+        if parent[waiting] >= 0:
+            right[parent[waiting]] = node
+        while True:  # down the left side
+            here = rows[a:b]
+            total[:] = 0.0
+            for i in here:
+                for t in range(n_targets):
+                    total[t] += weights[i] * Y[i, t]
+            column = -1
+            if not _is_pure(Y, here):
+                column, cut = _best_split(
+                    X, Y, weights, here, columns, max_features, state, total, left
+                )
+            feature[node] = column
+            if column < 0:
+                break
+            threshold[node] = cut
+            middle = a + _partition(X, here, column, cut)
+            start[waiting], end[waiting], parent[waiting] = middle, b, node
+            waiting += 1
+            b = middle
+            node += 1
+        right[node] = n_leaves
+        sum_weights = 0.0
+        for i in here:
+            sum_weights += weights[i]
+        for t in range(n_targets):
+            values[n_leaves, t] = total[t] / sum_weights
+        n_leaves += 1
+        node += 1
+
+
+@njit(cache=True, nogil=True)
+def grow_forest(X, Y, weights, max_features, seeds, feature, threshold, right, values):
+    """Grow a tree for every seed, by squared error, until no leaf can be split.
+
+    Parameters
+    ----------
+    X : ndarray of float64 of shape (n, n_columns)
+        Rows.
+    Y : ndarray of float64 of shape (n, n_targets)
+        Targets. For classes coded as -1 and 1 the criterion is the Gini impurity.
+    weights : ndarray of float64 of shape (n,)
+        Positive weights of the rows.
+    max_features : int
+        Columns that a split looks at.
+    seeds : ndarray of uint64 of shape (n_trees,)
+        Not zero.
+    feature, right : ndarray of int32 of shape (n_trees, 2 n - 1)
+        The nodes, written here.
+    threshold : ndarray of float64 of shape (n_trees, 2 n - 1)
+        Rows at or below it go left.
+    values : ndarray of float64 of shape (n_trees, n, n_targets)
+        Mean targets of the leaves.
+    """
+    state = np.empty(1, dtype=np.uint64)
+    for tree in range(seeds.size):
+        state[0] = seeds[tree]
+        _grow_tree(
+            X,
+            Y,
+            weights,
+            max_features,
+            state,
+            feature[tree],
+            threshold[tree],
+            right[tree],
+            values[tree],
+        )
+
+
+@njit(cache=True, nogil=True)
+def add_forest_outputs(X, feature, threshold, right, values, outputs):
+    """Add the mean over the trees of what their leaves say of every row."""
+    n_trees = feature.shape[0]
+    for row in range(X.shape[0]):
+        for tree in range(n_trees):
+            node = 0
+            while feature[tree, node] >= 0:
+                if X[row, feature[tree, node]] <= threshold[tree, node]:
+                    node += 1
+                else:
+                    node = right[tree, node]
+            leaf = right[tree, node]
+            for t in range(outputs.shape[1]):
+                outputs[row, t] += values[tree, leaf, t] / n_trees

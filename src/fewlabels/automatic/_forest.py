@@ -1,0 +1,105 @@
+"""Forests of extremely randomised trees as candidates of a bank."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewlabels.automatic._candidates import Learner, Outputs
+from fewlabels.automatic._choice import Labeled
+from fewlabels.automatic._sources import Source, View
+
+# Trees of a forest that is learned again for every block, and of one that answers.
+N_TREES_HELD_OUT = 30
+N_TREES = 240
+# Nodes of all trees together: forests on thousands of labels have fewer trees.
+MAX_NODES = 500_000
+
+
+@dataclass(frozen=True)
+class GrownForest(Outputs):
+    """Trees that were grown, see :mod:`fewlabels._loops.trees`."""
+
+    source: Source
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    right: NDArray[np.int32]
+    values: NDArray[np.float64]
+    weight: float
+
+    def __call__(self, view: View) -> NDArray[np.float64]:
+        """Compute outputs for the rows of a view."""
+        from fewlabels._loops.trees import add_forest_outputs
+
+        Z = np.ascontiguousarray(view[self.source], dtype=np.float64)
+        outputs = np.zeros((Z.shape[0], self.values.shape[2]))
+        add_forest_outputs(
+            Z, self.feature, self.threshold, self.right, self.values, outputs
+        )
+        return self.weight * outputs
+
+
+class Forest(Learner):
+    """A forest of extremely randomised trees.
+
+    Parameters
+    ----------
+    name, family : str
+        See :class:`fewlabels.automatic._candidates.Candidate`.
+    source : Source
+        A dense array.
+    max_features : int
+        Columns that a split looks at.
+    seed : int
+        Of the trees.
+    """
+
+    def __init__(
+        self, name: str, family: str, source: Source, max_features: int, seed: int
+    ) -> None:
+        self.name = name
+        self.family = family
+        self._source = source
+        self._max_features = max_features
+        self._seed = seed
+
+    def learn(self, labeled: Labeled) -> Outputs:
+        """Grow a small forest."""
+        return self._grown(labeled, N_TREES_HELD_OUT, 1.0)
+
+    def fit(
+        self,
+        labeled: Labeled,
+        weights: NDArray[Any],
+        found: Any,
+        rng: np.random.RandomState,
+    ) -> Outputs:
+        """Grow a large forest on all rows."""
+        n_trees = max(N_TREES_HELD_OUT, min(N_TREES, MAX_NODES // (2 * labeled.size)))
+        return self._grown(labeled, n_trees, float(weights.sum()))
+
+    def _grown(self, labeled: Labeled, n_trees: int, weight: float) -> GrownForest:
+        from fewlabels._loops.trees import grow_forest
+
+        X = np.ascontiguousarray(self._source.train[labeled.groups], dtype=np.float64)
+        n, n_targets = labeled.Y.shape
+        seeds = np.random.RandomState(self._seed).randint(1, 2**62, n_trees)
+        feature = np.empty((n_trees, 2 * n - 1), dtype=np.int32)
+        right = np.empty_like(feature)
+        threshold = np.empty(feature.shape)
+        values = np.empty((n_trees, n, n_targets))
+        grow_forest(
+            X,
+            np.ascontiguousarray(labeled.Y, dtype=np.float64),
+            np.ascontiguousarray(labeled.importance, dtype=np.float64),
+            self._max_features,
+            seeds.astype(np.uint64),
+            feature,
+            threshold,
+            right,
+            values,
+        )
+        return GrownForest(self._source, feature, threshold, right, values, weight)
