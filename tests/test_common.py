@@ -91,6 +91,7 @@ from fewlabels.semi_supervised import (
     S2RLSClassifier,
     S2RLSClassifierCV,
     SelfTrainingClassifier,
+    TransductiveSVC,
     TriTrainingClassifier,
 )
 from fewlabels.tabular import TableTransformer
@@ -210,6 +211,16 @@ ESTIMATORS = [
             n_init=3,
             random_state=0,
         ),
+        MINUS_ONE_IS_UNLABELLED,
+    ),
+    (TransductiveSVC(random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (TransductiveSVC(kernel="linear", random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (
+        TransductiveSVC(kernel="precomputed", random_state=0),
+        {**MINUS_ONE_IS_UNLABELLED, **NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
+    ),
+    (
+        TransductiveSVC(n_components=20, balance=None, random_state=0),
         MINUS_ONE_IS_UNLABELLED,
     ),
     # scikit-learn excuses this one by name.

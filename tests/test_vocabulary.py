@@ -48,6 +48,7 @@ PAIRS = [
         "semi_supervised.GraphRegularizationClassifier",
         "semi_supervised.graph_regularization",
     ),
+    ("semi_supervised.TransductiveSVC", "semi_supervised.transductive_svm"),
     ("cluster.NormalizedSpectralClustering", "cluster.spectral_relaxation"),
     ("cluster.RecursiveNormalizedCut", "cluster.recursive_normalized_cut"),
     ("cluster.SphericalKMeans", "cluster.spherical_kmeans"),

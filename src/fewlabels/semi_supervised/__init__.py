@@ -47,6 +47,11 @@ from fewlabels.semi_supervised._propagating import (
 )
 from fewlabels.semi_supervised._rls import RLSClassifier, RLSSolution, rls_path
 from fewlabels.semi_supervised._s2rls import S2RLSClassifier, S2RLSClassifierCV
+from fewlabels.semi_supervised._transductive import (
+    TransductiveSolution,
+    TransductiveSVC,
+    transductive_svm,
+)
 from fewlabels.semi_supervised._wrappers import (
     ClusterThenLabelClassifier,
     SelfTrainingClassifier,
@@ -76,6 +81,8 @@ __all__ = [
     "S2RLSClassifierCV",
     "SelfTrainingClassifier",
     "SpanningForest",
+    "TransductiveSVC",
+    "TransductiveSolution",
     "TriTrainingClassifier",
     "graph_regularization",
     "harmonic_functions",
@@ -87,4 +94,5 @@ __all__ = [
     "minimum_spanning_forest",
     "multiway_cut",
     "rls_path",
+    "transductive_svm",
 ]
