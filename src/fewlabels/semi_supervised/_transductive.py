@@ -123,7 +123,8 @@ def transductive_svm(
         Weight :math:`\lambda_u` of all unlabelled rows relative to all labelled ones.
     balance : float, "labels" or None, default="labels"
         Share p of the positive class among the unlabelled rows, by the mean output;
-        "labels" takes its share among the labels. None sets no constraint; the bias is then slightly regularised.
+        "labels" takes its share among the labels. None sets no constraint; the bias is
+        then slightly regularised.
     ramp : float, default=-0.3
         The output s, above -1 and at most 0, from which on a loss no longer grows.
     start : array-like of shape (n_samples,), default=None
