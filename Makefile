@@ -26,11 +26,12 @@ endif
 # Workers of the tests, and the processes that they start, share compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-slow lint docs links bench peers dist clean
+.PHONY: help demo test test-slow fuzz lint docs links bench peers dist clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 7
 	@echo "    make test-slow  run the tests that cost much and seldom find anything"
+	@echo "    make fuzz    run 100,000 strange problems and write docs/reliability.md"
 	@echo "    make lint    check style, spelling and types"
 	@echo "    make docs    build the documentation into docs/_build/html"
 	@echo "    make links   check the links of the documentation, those outside included"
@@ -70,6 +71,10 @@ test: $(VENV)/compiled
 
 test-slow: $(VENV)/compiled
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest --numprocesses auto --quiet -m slow $(PYTEST_ARGS)
+
+# Interrupted, it goes on where it stopped; build/fuzz.json holds what is done.
+fuzz: $(VENV)/compiled
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.robustness.fuzz $(FUZZ_ARGS)
 
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check

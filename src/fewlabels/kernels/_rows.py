@@ -36,6 +36,8 @@ class KernelRows:
     means : ndarray or None
         What was subtracted to centre the rows in feature space: means of the features,
         or of the rows of the kernel matrix.
+    linear_rows : ndarray or None
+        The rows whose products are the kernel matrix, where that is known.
     """
 
     matrix: NDArray[Any]
@@ -43,6 +45,7 @@ class KernelRows:
     kernel: Kernel
     features: NystromFeatures | None = None
     means: NDArray[Any] | None = None
+    linear_rows: NDArray[Any] | None = None
 
     @property
     def needs_rows(self) -> bool:
@@ -68,7 +71,10 @@ class KernelRows:
         """Return the rows relative to their mean in feature space."""
         means = self.matrix.mean(axis=0)
         matrix = self.matrix - means
-        if not self.is_factor:
+        if self.linear_rows is not None:  # products of rows far away would cancel
+            centred = self.linear_rows - self.linear_rows.mean(axis=0)
+            matrix = centred @ centred.T
+        elif not self.is_factor:
             matrix -= matrix.mean(axis=1)[:, None]
             matrix = (matrix + matrix.T) / 2  # the rounding errors, too
         return replace(self, matrix=matrix, means=means)
@@ -165,7 +171,12 @@ def represent_rows(
             UserWarning,
             stacklevel=4,
         )
+    # In double precision: solvers tell kernels from others by their rounding errors.
+    X = X.astype(np.float64, copy=False)
     K = resolved(X)
     if not resolved.is_semidefinite:
         check_semidefinite(K)
-    return KernelRows(K, False, resolved)
+    rows = X.toarray() if sparse.issparse(X) else X
+    return KernelRows(
+        K, False, resolved, linear_rows=rows if resolved.metric == "linear" else None
+    )

@@ -1,0 +1,3 @@
+"""Strange but legal problems, each answered in several ways that must agree."""
+
+# SPDX-License-Identifier: BSD-3-Clause
