@@ -164,7 +164,8 @@ class Cards:
 
     def _inside(self, text: str) -> Path | None:
         """Find a file beneath the folder of the table, whatever links say."""
-        if self._folder is None or not text or "\0" in text:
+        suffix = text[text.rfind(".") :].lower() if "." in text[-6:] else ""
+        if self._folder is None or suffix not in _SUFFIXES or "\0" in text:
             return None
         try:
             path = (self._folder / text.replace("\\", "/")).resolve()

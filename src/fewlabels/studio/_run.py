@@ -4,6 +4,7 @@
 
 import asyncio
 import os
+import re
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,7 +24,6 @@ from fewlabels.tabular import (
     TargetColumn,
     read_table,
     read_target,
-    revealing_columns,
 )
 
 
@@ -150,10 +150,11 @@ class Studio:
             self.given = TargetColumn(target, nothing, {})
         else:
             self.given = read_target(table, target, markers)
-        hidden = {target}
-        for column, why in revealing_columns(table, self.given).items():
-            if "earlier run" in why:
-                hidden.add(column)
+        # Labels, and what an earlier run has predicted, are no part of a question.
+        earlier = re.compile(
+            re.escape(target) + r"(_(predicted|confidence|source)(_\d+)?)?"
+        )
+        hidden = {name for name in table.names if earlier.fullmatch(name)}
         self.cards = Cards(
             table.names, table.columns, hidden=hidden, folder=folder, image=size
         )

@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-SAMPLE = 1500
+SAMPLE = 800
 _WORDS = 32
 _ROUNDS = 5
 

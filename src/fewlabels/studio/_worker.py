@@ -128,8 +128,8 @@ class _Child:
         while True:
             try:
                 what, *content = pickle.load(self._inbox)
-            except EOFError:
-                os._exit(0)  # the parent is gone, perhaps killed
+            except (EOFError, OSError, pickle.UnpicklingError):
+                os._exit(0)  # the parent is gone, perhaps killed within a message
             with self._turn:
                 match what:
                     case "start":
