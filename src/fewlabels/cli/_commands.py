@@ -745,6 +745,84 @@ def studio(table: str, **settings: Any) -> None:
 @commands.command(
     cls=CommandWithExamples,
     examples=(
+        "fewlabels ask flowers.csv -t species -n 20 -o to_label.csv",
+        "fewlabels merge flowers.csv to_label.csv -t species -o merged.csv",
+        "fewlabels merge flowers.csv export.json -t species --on id -o merged.csv",
+    ),
+)
+@options.with_options(
+    options.table,
+    click.argument("labels", metavar="LABELS"),
+    options.target,
+    click.option(
+        "--labels-in",
+        metavar="COLUMN",
+        help="The column of LABELS that holds them; the target by default.",
+    ),
+    click.option(
+        "--on",
+        metavar="COLUMN",
+        help="A column that names the rows; number and content by default.",
+    ),
+    click.option(
+        "--overwrite", is_flag=True, help="Replace labels that TABLE has already."
+    ),
+    options.output,
+    options.reading,
+    options.running,
+)
+def merge(table: str, labels: str, **settings: Any) -> None:
+    """Bring LABELS that were given elsewhere back to the rows of TABLE.
+
+    LABELS is what 'fewlabels ask -o' has written, with labels filled in, an export of
+    Label Studio (JSON, JSON_MIN or CSV), or a journal of 'fewlabels studio'. All other
+    cells of TABLE come back as they were.
+    """
+    console = Console(settings["quiet"])
+    settings["report_path"] = None
+    job = _Job(console, settings)
+
+    def work() -> tuple[dict[str, Any], list[str]]:
+        from fewlabels.studio import merge_labels
+
+        job.check_files()
+        read = job.read(table, rewritten=True)
+        target = settings["target"]
+        merged = merge_labels(
+            read,
+            labels,
+            target,
+            labels_in=settings["labels_in"],
+            on=settings["on"],
+            markers=settings["markers"],
+            overwrite=settings["overwrite"],
+        )
+        added = {}
+        if target not in read.names:
+            rows = range(read.n_rows)
+            added = {target: [merged.labels.get(row, "") for row in rows]}
+        job.write(merged.table, added)
+        summary = {
+            "table": read.source,
+            "merged": len(merged.labels),
+            "same": merged.same,
+            "problems": merged.problems,
+            "output": job.output,
+        }
+        lines = [
+            f"{len(merged.labels):,} labels merged, {merged.same:,} known already.",
+            *merged.problems[:20],
+        ]
+        if len(merged.problems) > 20:
+            lines.append(f"... and {len(merged.problems) - 20:,} more problems.")
+        return summary, lines
+
+    job.finish(*console.work(work))
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
         "fewlabels demo",
         "fewlabels demo -o folder",
     ),

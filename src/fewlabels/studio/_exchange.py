@@ -5,13 +5,22 @@
 import csv
 import io
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from fewlabels.studio._store import cell_text
-from fewlabels.tabular import Table, TableError, read_table
+from fewlabels.studio._store import LabelStore, RowKeys, cell_text
+from fewlabels.tabular import (
+    FileError,
+    Table,
+    TableError,
+    fill_cells,
+    read_table,
+    read_target,
+)
 
 # Columns that Label Studio adds to its CSV and JSON_MIN, and that `fewlabels ask` adds.
 _ADDED = frozenset(
@@ -233,6 +242,131 @@ def _matched(
                     f"{record.where}: row {place + 1} is {record.label!r} here and "
                     f"{before!r} above; the first is taken."
                 )
+    return found
+
+
+@dataclass
+class MergedLabels:
+    """A table with labels from elsewhere.
+
+    It is made by :func:`merge_labels`.
+
+    Attributes
+    ----------
+    table : Table
+        The table with the labels in its label column.
+    labels : dict of int to str
+        The labels that are new, by row, counted from 0.
+    same : int
+        How many the table had already.
+    problems : list of str
+        Labels that found no row, or another label there, and why.
+    """
+
+    table: Table
+    labels: dict[int, str]
+    same: int
+    problems: list[str]
+
+
+def merge_labels(
+    X: Any,
+    labels: str | os.PathLike[str],
+    target: str,
+    *,
+    labels_in: str | None = None,
+    on: str | None = None,
+    markers: Sequence[Any] = (),
+    overwrite: bool = False,
+) -> MergedLabels:
+    r"""Bring labels that were given elsewhere back to their rows.
+
+    Parameters
+    ----------
+    X : Table, DataFrame of pandas or polars, dict or array-like
+        The table that was labelled.
+    labels : path-like
+        What came back: a table such as ``fewlabels ask -o`` writes, JSON, JSON_MIN or
+        CSV of Label Studio, or a journal of the studio.
+    target : str
+        The label column; a new one where the table has none of that name.
+    labels_in : str, default=None
+        The column of labels in the other file; `target`, or what it is likely to be,
+        when None.
+    on : str, default=None
+        A column whose values name the rows. When None, rows are found by their number
+        and content, or by content alone.
+    markers : sequence, default=()
+        Values that stand for "no label".
+    overwrite : bool, default=False
+        Whether a label from elsewhere replaces another one that the table has.
+
+    Returns
+    -------
+    merged : MergedLabels
+        The table, and what found no place.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from fewlabels.studio import merge_labels
+    >>> data = {"size": [1, 5, 6], "kind": ["small", None, None]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "labels.csv")
+    ...     _ = path.write_text("size,kind\n6,large\n7,large\n")
+    ...     merged = merge_labels(data, path, "kind")
+    >>> merged.table["kind"].tolist(), len(merged.problems)
+    (['small', None, 'large'], 1)
+    """
+    table = Table.from_frame(X)
+    path = Path(labels)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"Cannot read {path}: {error.strerror}.") from None
+    known: list[str | None] = [None] * table.n_rows
+    values: dict[str, Any] = {}
+    if target in table.names:
+        column = read_target(table, target, markers)
+        known, values = column.texts.tolist(), column.values
+    if data.startswith(b'{"studio"'):
+        found = _from_journal(path, table, target, known)
+    else:
+        found = import_labels(
+            data, path.name, table, target, label_column=labels_in, on=on
+        )
+    new, same = {}, 0
+    for row, label in sorted(found.labels.items()):
+        if known[row] == label:
+            same += 1
+        elif known[row] is None or overwrite:
+            new[row] = label
+        else:
+            found.problems.append(
+                f"row {row + 1}: {label!r} elsewhere, {known[row]!r} in the table, "
+                "which is kept."
+            )
+    cells = {row: values.get(label, label) for row, label in new.items()}
+    if target in table.names:
+        table = fill_cells(table, target, cells)
+    return MergedLabels(table, new, same, found.problems)
+
+
+def _from_journal(
+    path: Path, table: Table, target: str, known: list[str | None]
+) -> Imported:
+    keys = RowKeys(table.names, table.columns)
+    store = LabelStore(path, keys, target, [], known, write=False)
+    found = Imported()
+    for row in store.touched():
+        action = store.current(row)
+        if action is not None and action.do == "label" and action.label is not None:
+            found.labels[row] = action.label
+    found.problems += [
+        f"row {c.place} ({c.label!r}): its cells are others now."
+        for c in store.conflicts
+        if c.kind == "row"
+    ]
     return found
 
 

@@ -14,7 +14,7 @@ from fewlabels.preprocessing import (
     describe_columns,
 )
 from fewlabels.tabular._targets import TargetColumn, read_target, revealing_columns
-from fewlabels.tabular.files import read_table, write_table
+from fewlabels.tabular.files import fill_cells, read_table, write_table
 
 if TYPE_CHECKING:
     from fewlabels.preprocessing import TableTransformer
@@ -49,6 +49,7 @@ __all__ = [
     "cluster_report",
     "cluster_table",
     "describe_columns",
+    "fill_cells",
     "label_report",
     "label_table",
     "load_model",

@@ -30,6 +30,7 @@ EXTRA = 'Install it with: pip install "fewlabels[cli]".'
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 Values = Mapping[str, Sequence[Any]]
+Cells = Mapping[int, Any]
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,10 @@ class FileFormat(ABC):
     @abstractmethod
     def with_columns(self, added: Values) -> Iterator[bytes]:
         """Write the file with columns added."""
+
+    @abstractmethod
+    def with_cells(self, place: int, name: str, cells: Cells) -> "FileFormat":
+        """Put other values into some cells of a column; all else stays as it is."""
 
     @abstractmethod
     def take(self, rows: Sequence[int]) -> "FileFormat | None":
@@ -126,6 +131,11 @@ class DelimitedFile(FileFormat):
         """Repeat the records with fields behind them."""
         texts = [[neutral(v) for v in values] for values in added.values()]
         return self.text.with_columns([neutral(name) for name in added], texts)
+
+    def with_cells(self, place: int, name: str, cells: Cells) -> "DelimitedFile":
+        """Replace fields within the text of their records."""
+        texts = {row: neutral(value) for row, value in cells.items()}
+        return DelimitedFile(self.text.with_fields(place, texts))
 
     def take(self, rows: Sequence[int]) -> "DelimitedFile":
         """Pick some records."""
@@ -186,6 +196,20 @@ class JsonFile(FileFormat):
             yield ("".join(pieces) + "}").encode(self.encoding)
             done = end
         yield self.text[done:].encode(self.encoding)
+
+    def with_cells(self, place: int, name: str, cells: Cells) -> "JsonFile":
+        """Replace members within the text of their objects, or add them."""
+        spans, pieces, done, length = [], [], 0, 0
+        for row, (start, end) in enumerate(self.spans):
+            body = self.text[start:end]
+            if row in cells:
+                body = _with_member(body, name, _json_value(cells[row]))
+            pieces += [self.text[done:start], body]
+            length += start - done
+            spans.append((length, length + len(body)))
+            length, done = length + len(body), end
+        text = "".join([*pieces, self.text[done:]])
+        return JsonFile(text, spans, self.encoding, self.bom)
 
     def take(self, rows: Sequence[int]) -> "JsonFile":
         """Pick some objects, one per line."""
@@ -309,6 +333,33 @@ def _json_value(value: Any, guarded: bool = True) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
+def _with_member(text: str, name: str, value: str) -> str:
+    """Set a member of an object, whose other text stays as it is."""
+    decode_next = json.JSONDecoder().raw_decode
+    blank = re.compile(r"\s*")
+
+    def skip(place: int) -> int:
+        found = blank.match(text, place)
+        return place if found is None else found.end()
+
+    place, span = skip(1), None
+    while text[place] != "}":
+        key, place = decode_next(text, place)
+        start = skip(skip(place) + 1)  # behind the colon
+        _, end = decode_next(text, start)
+        if key == name:
+            span = (start, end)
+        place = skip(end)
+        if text[place] == ",":
+            place = skip(place + 1)
+    if span is not None:
+        return text[: span[0]] + value + text[span[1] :]
+    inner = text[:-1].rstrip()
+    comma = "" if inner.endswith("{") else ", "
+    member = f"{json.dumps(name, ensure_ascii=False)}: {value}"
+    return f"{inner}{comma}{member}{text[len(inner) : -1]}}}"
+
+
 class ParquetFile(FileFormat):
     """Parquet, with its types."""
 
@@ -348,6 +399,17 @@ class ParquetFile(FileFormat):
         buffer = io.BytesIO()
         pq.write_table(arrow, buffer)
         yield buffer.getvalue()
+
+    def with_cells(self, place: int, name: str, cells: Cells) -> "ParquetFile":
+        """Make the column anew."""
+        import pyarrow as pa
+
+        values = self.arrow.column(place).to_pylist()
+        for row, value in cells.items():
+            values[row] = plain(value)
+        column = arrow_array(pa, values)
+        named = self.arrow.column_names[place]
+        return ParquetFile(self.arrow.set_column(place, named, column))
 
     def take(self, rows: Sequence[int]) -> "ParquetFile":
         """Pick some rows."""
@@ -463,6 +525,22 @@ class Workbook(FileFormat):
                 "file instead (-o labelled.csv)."
             ) from None
         yield buffer.getvalue()
+
+    def with_cells(self, place: int, name: str, cells: Cells) -> "Workbook":
+        """Set cells of the sheet."""
+        from openpyxl import load_workbook
+
+        book = load_workbook(io.BytesIO(self.data), keep_vba=False)
+        sheet = book[self.sheet]
+        top = self.first_row + self.has_names
+        for row, value in cells.items():
+            guarded = neutral(value) if isinstance(value, str) else plain(value)
+            _set_cell(sheet, top + row, place + 1, guarded)
+        buffer = io.BytesIO()
+        book.save(buffer)
+        other = Workbook(buffer.getvalue(), self.sheet, self.width, self.first_row)
+        other.has_names = self.has_names
+        return other
 
     def take(self, rows: Sequence[int]) -> None:
         """Rows cannot be cut out of a workbook without breaking its formulas."""

@@ -12,7 +12,7 @@ import csv
 import io
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fewlabels._words import plural
@@ -109,6 +109,31 @@ class DelimitedText:
                 yield "".join(chunk).encode(self.encoding)
                 chunk.clear()
 
+    def with_fields(self, place: int, texts: Mapping[int, str]) -> "DelimitedText":
+        """Replace some fields of a column.
+
+        Parameters
+        ----------
+        place : int
+            The column.
+        texts : dict of int to str
+            New fields by row, counted from 0.
+
+        Returns
+        -------
+        text : DelimitedText
+            The same records but for these fields.
+        """
+        records, short = list(self.records), dict(self.short)
+        for row, text in texts.items():
+            record = records[row + 1]
+            missing = len(self.header) - short.pop(row + 1, len(self.header))
+            record += self.delimiter * missing
+            start, end = field_spans(record, self.delimiter)[place]
+            new = quoted(text, self.delimiter)
+            records[row + 1] = record[:start] + new + record[end:]
+        return replace(self, records=records, short=short)
+
     def take(self, rows: Sequence[int]) -> "DelimitedText":
         """Pick some records.
 
@@ -133,6 +158,42 @@ class DelimitedText:
                 new: self.short[k] for new, k in enumerate(places) if k in self.short
             },
         )
+
+
+def field_spans(record: str, delimiter: str) -> list[tuple[int, int]]:
+    """Find where the fields of a record begin and end, quotes included.
+
+    Parameters
+    ----------
+    record : str
+        Text of the record.
+    delimiter : str
+        What separates fields.
+
+    Returns
+    -------
+    spans : list of tuple of (int, int)
+        One per field.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular._text import field_spans
+    >>> record = 'a,"b,""c",'
+    >>> [record[start:end] for start, end in field_spans(record, ",")]
+    ['a', '"b,""c"', '']
+    """
+    spans, start, place = [], 0, 0
+    while True:
+        if record.startswith('"', place):
+            place = record.find('"', place + 1)
+            while record.startswith('""', place):
+                place = record.find('"', place + 2)
+        while place < len(record) and record[place] != delimiter:
+            place += 1
+        spans.append((start, place))
+        if place >= len(record):
+            return spans
+        start = place = place + 1
 
 
 def quoted(field: str, delimiter: str) -> str:

@@ -14,10 +14,11 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -404,6 +405,43 @@ def write_table(
     with replacing(path, force=force) as file:
         for chunk in encode_table(table, added, Path(path).suffixes[-2:]):
             file.write(chunk)
+
+
+def fill_cells(table: Table, name: str, cells: Mapping[int, Any]) -> Table:
+    r"""Put values into some cells of a column; all others stay as they are.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    name : str
+        The column.
+    cells : dict of int to object
+        New values by row, counted from 0.
+
+    Returns
+    -------
+    table : Table
+        Another table; files keep the text of all other cells when it is written.
+
+    Examples
+    --------
+    >>> import io
+    >>> from fewlabels.tabular import fill_cells, read_table
+    >>> from fewlabels.tabular.files import encode_table
+    >>> table = read_table(io.BytesIO(b'"a" ,kind\n"1",\n 2,x\n'))
+    >>> b"".join(encode_table(fill_cells(table, "kind", {0: "y"}), {}))
+    b'"a" ,kind\n"1",y\n 2,x\n'
+    """
+    place = table.index(name, "column")
+    columns = list(table.columns)
+    columns[place] = object_array(columns[place].tolist())
+    for row, value in cells.items():
+        columns[place][row] = value
+    filled = replace(table, columns=columns)
+    if hasattr(table.origin, "with_cells"):  # a file, not a frame
+        filled.origin = table.origin.with_cells(place, name, cells)
+    return filled
 
 
 # Files that are being written, for whoever has to leave at once.
