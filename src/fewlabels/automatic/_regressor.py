@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ from fewlabels.automatic._choice import (
 from fewlabels.automatic._engine import (
     candidate_table,
     fit_models,
+    pruned_models,
     score_candidates,
 )
 
@@ -258,6 +260,48 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
         known = ~np.isnan(truth)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return r2_score(truth[known], self.predict(X)[known], sample_weight=weights)
+
+    def pruned(self) -> Self:
+        """Copy the regressor with nothing but what predictions need, for saving.
+
+        Returns
+        -------
+        model : object
+            It predicts the same, but cannot learn other targets.
+        """
+        check_is_fitted(self)
+        lean = copy(self)
+        lean._bank, models = pruned_models(self._model, self.baseline_)
+        lean._model, lean.baseline_ = models
+        lean.progress = False  # a callable is no data
+        return lean
+
+    def explain(self) -> str:
+        """Say in plain words what carried the predictions and what they are worth.
+
+        Returns
+        -------
+        text : str
+            A few lines, to be printed.
+        """
+        check_is_fitted(self)
+        n, n_labeled = self._bank.index.size, self.labeled_indices_.size
+        lines = [
+            f"{n_labeled} known targets, {n - n_labeled} rows without one.",
+            f"Expected error (root of the mean square): {self.expected_error_}.",
+            f"From the known targets alone: {self.baseline_error_} "
+            f"({self.baseline_.name}).",
+        ]
+        table = self.candidates_
+        shares = {
+            family: float(table["weight"][table["family"] == family].sum())
+            for family in dict.fromkeys(table["family"])
+        }
+        best = sorted(shares.items(), key=lambda pair: -pair[1])[:3]
+        parts = [f"{100 * share:.0f} % {family}" for family, share in best if share > 0]
+        if parts:
+            lines.append(f"The predictions are an average: {', '.join(parts)}.")
+        return "\n".join(lines)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

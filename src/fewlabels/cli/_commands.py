@@ -133,7 +133,7 @@ class _Job:
         return label_table(
             table,
             self.settings["target"],
-            markers=self.settings["markers"],
+            **{key: self.settings[key] for key in _LABELS},
             bank=self.settings["bank"],
             random_state=self.settings["seed"],
             progress=self.tell,
@@ -175,6 +175,9 @@ class _Job:
             click.echo(json.dumps(_jsonable(summary), ensure_ascii=False, indent=1))
 
 
+_LABELS = ("markers", "merge_labels", "task")
+
+
 def _names(given: str, known: Sequence[str]) -> list[str]:
     """Names of an option; with a format of dates behind one, it is a single name."""
     if "=" in given:
@@ -196,6 +199,41 @@ def _jsonable(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
+def _number_summary(estimated: Any) -> tuple[dict[str, Any], list[str]]:
+    from fewlabels._words import plural
+
+    model, table, target = estimated.model.classifier, estimated.table, estimated.target
+    n_labels = int(estimated.given.sum())
+    given = estimated.numbers[estimated.given]
+    used = sum(column.is_used for column in estimated.columns)
+    estimates = {
+        name: {"value": e.value, "low": e.low, "high": e.high, "note": e.note}
+        for name, e in (
+            ("expected_error", model.expected_error_),
+            ("baseline_error", model.baseline_error_),
+        )
+    }
+    summary = {
+        "table": table.source,
+        "rows": table.n_rows,
+        "target": target.name,
+        "labels": n_labels,
+        "numbers": {"low": float(given.min()), "high": float(given.max())},
+        **estimates,
+        "baseline": model.baseline_.name,
+        "columns": [column.as_dict() for column in estimated.columns],
+        "notes": estimated.notes,
+    }
+    lines = [
+        f"{table.source}: {plural(table.n_rows, 'row')}, {plural(n_labels, 'number')} "
+        f"given between {given.min():.4g} and {given.max():.4g}; {used} of "
+        f"{plural(len(estimated.columns), 'column')} used.",
+        f"Expected error (root of the mean square): {model.expected_error_}.",
+        f"From the labels alone: {model.baseline_error_} ({model.baseline_.name}).",
+    ]
+    return summary, lines
+
+
 def _counted(classes: dict[str, int], limit: int = 8) -> str:
     """Name the most frequent classes with their counts."""
     shown = [f"{name} {count:,}" for name, count in list(classes.items())[:limit]]
@@ -205,6 +243,8 @@ def _counted(classes: dict[str, int], limit: int = 8) -> str:
 def _label_summary(labelled: Any) -> tuple[dict[str, Any], list[str]]:
     from fewlabels._words import plural
 
+    if labelled.model.predicts_numbers:
+        return _number_summary(labelled)
     model, target = labelled.model.classifier, labelled.target
     classes, table = target.class_counts, labelled.table
     n_labels = int(labelled.given.sum())
@@ -399,8 +439,15 @@ def ask(table: str, number: int, **settings: Any) -> None:
         job.check_files()
         read = job.read(table)
         seed = settings["seed"]
-        target = read_target(read, settings["target"], settings["markers"])
-        labelled = job.label(read) if len(target.values) > 1 else None
+        target = read_target(
+            read,
+            settings["target"],
+            settings["markers"],
+            merge=settings["merge_labels"],
+            task=settings["task"],
+        )
+        classes = len(target.values) > 1 and target.numbers is None
+        labelled = job.label(read) if classes else None
         if labelled is not None:
             found = suggest_rows(labelled, target.name, number, random_state=seed)
         else:
@@ -409,7 +456,7 @@ def ask(table: str, number: int, **settings: Any) -> None:
                 target.name,
                 number,
                 random_state=seed,
-                markers=settings["markers"],
+                **{key: settings[key] for key in _LABELS},
                 progress=job.tell,
                 **job.encoding(read),
             )
@@ -572,7 +619,11 @@ def predict(model: str, table: str, **settings: Any) -> None:
         from fewlabels._words import plural
         from fewlabels.preprocessing.cells import counts, text_of
         from fewlabels.tabular import load_model, prediction_report
-        from fewlabels.tabular.jobs import noting, result_columns
+        from fewlabels.tabular.jobs import (
+            noting,
+            number_columns,
+            result_columns,
+        )
 
         job.check_files()
         loaded = load_model(model)
@@ -584,9 +635,15 @@ def predict(model: str, table: str, **settings: Any) -> None:
         if job.report:
             job.write_page(prediction_report(loaded, read, **job.page), job.report)
         nothing = np.zeros(read.n_rows, dtype=bool)
-        added = result_columns(read, loaded.target, labels, confidence, nothing)
+        columns = number_columns if loaded.predicts_numbers else result_columns
+        added = columns(read, loaded.target, labels, confidence, nothing)
         job.write(read, added)
-        classes = dict(counts(text_of(value) for value in labels))
+        if loaded.predicts_numbers:
+            low, high = labels.min(), labels.max()
+            classes, found = {}, f"between {low:.4g} and {high:.4g}"
+        else:
+            classes = dict(counts(text_of(value) for value in labels))
+            found = _counted(classes)
         summary = {
             "table": read.source,
             "rows": read.n_rows,
@@ -597,7 +654,6 @@ def predict(model: str, table: str, **settings: Any) -> None:
             "output": job.output,
             "report": job.report,
         }
-        found = _counted(classes)
         return summary, [
             f"{read.source}: {plural(read.n_rows, 'row')} labelled ({found})."
         ]

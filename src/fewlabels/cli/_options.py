@@ -70,6 +70,18 @@ target = (
         metavar="TEXT",
         help="A text that means 'no label', besides empty cells and NA.",
     ),
+    click.option(
+        "--merge-labels",
+        is_flag=True,
+        help="Take labels that differ only in case and blanks as one class.",
+    ),
+    click.option(
+        "--task",
+        type=click.Choice(["auto", "classes", "numbers"]),
+        default="auto",
+        show_default=True,
+        help="Predict classes or numbers; auto looks at the labels.",
+    ),
 )
 columns = (
     _several("--ignore", help="Leave a column out (repeat, or give a,b,c)."),

@@ -30,7 +30,7 @@ from fewlabels.preprocessing._errors import TableError
 from fewlabels.preprocessing._table import Table
 
 # Names say less than texts: so many times fewer directions stand for them.
-NAMES_SHARE = 5
+NAMES_SHARE = 10
 # Rounding of files leaves correlations of this size between principal components.
 CORRELATION = 1e-3
 

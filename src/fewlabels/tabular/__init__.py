@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from fewlabels.tabular.jobs import (
         ClusteredTable,
+        EstimatedTable,
         LabelledTable,
         Suggestion,
         cluster_table,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ClusteredTable",
     "ColumnDescription",
+    "EstimatedTable",
     "FileError",
     "LabelledTable",
     "Suggestion",
@@ -66,6 +68,7 @@ __all__ = [
 # What learns needs scikit-learn, for which whoever only reads a table need not wait.
 _LATER = {
     "ClusteredTable": "fewlabels.tabular.jobs",
+    "EstimatedTable": "fewlabels.tabular.jobs",
     "LabelledTable": "fewlabels.tabular.jobs",
     "Suggestion": "fewlabels.tabular.jobs",
     "TableModel": "fewlabels.tabular._models",

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import fewlabels
 from fewlabels._words import listed, nearest_name
-from fewlabels.automatic import FewLabelsClassifier
+from fewlabels.automatic import FewLabelsClassifier, FewLabelsRegressor
 from fewlabels.preprocessing import (
     ColumnDescription,
     FileError,
@@ -29,10 +29,13 @@ from fewlabels.preprocessing.cells import object_array
 from fewlabels.tabular.files import replacing
 
 FORMAT = 1
+# Nine in ten values of a normal distribution lie within this many standard deviations.
+NINE_IN_TEN = 1.645
 # What a file may make besides numbers, text and the classes that skops trusts anyway
 # (scikit-learn's estimators and NumPy's types). Nothing here runs code of the file.
 TRUSTED = (
     *FewLabelsClassifier.saved_types(),
+    f"{FewLabelsRegressor.__module__}.{FewLabelsRegressor.__qualname__}",
     *TableTransformer.saved_types(),
     "numpy.dtype",
     "scipy.sparse._csr.csr_array",
@@ -49,8 +52,8 @@ class TableModel:
     ----------
     transformer : TableTransformer
         From columns to features.
-    classifier : FewLabelsClassifier
-        From features to classes.
+    classifier : FewLabelsClassifier or FewLabelsRegressor
+        From features to classes, or to numbers where the target is a quantity.
     target : str
         Name of the label column.
     values : dict of str to object
@@ -60,7 +63,7 @@ class TableModel:
     """
 
     transformer: TableTransformer
-    classifier: FewLabelsClassifier
+    classifier: Any
     target: str
     values: dict[str, Any]
     about: dict[str, Any] = field(default_factory=dict)
@@ -139,6 +142,31 @@ class TableModel:
         classes = object_array([self.values[c] for c in self.classifier.classes_])
         return classes[p.argmax(axis=1)], p.max(axis=1)
 
+    def estimate(self, features: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Predict numbers for encoded rows.
+
+        Parameters
+        ----------
+        features : {ndarray, csr_array} of shape (n_rows, n_features)
+            Rows as the transformer gives them.
+
+        Returns
+        -------
+        numbers : ndarray of shape (n_rows,)
+            What is expected.
+        margins : ndarray of shape (n_rows,)
+            How far off it is at most for nine in ten rows, by the error to expect; NaN
+            where that is not known.
+        """
+        numbers = self.classifier.predict(features)
+        error = self.classifier.expected_error_
+        return numbers, np.full(numbers.size, NINE_IN_TEN * error.value)
+
+    @property
+    def predicts_numbers(self) -> bool:
+        """Whether the target is a quantity."""
+        return isinstance(self.classifier, FewLabelsRegressor)
+
     def predict(self, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Label the rows of another table.
 
@@ -152,9 +180,12 @@ class TableModel:
         labels : ndarray of object of shape (n_rows,)
             The classes as they stand in the training table.
         confidence : ndarray of shape (n_rows,)
-            The probability of each.
+            The probability of each; where the target is a quantity, how far off it may
+            be.
         """
         features = self.transformer.transform(self.aligned(X))
+        if self.predicts_numbers:
+            return self.estimate(features)
         return self.decide(self.probabilities(features))
 
 
@@ -284,7 +315,7 @@ def load_model(path: str | os.PathLike[str]) -> TableModel:
     except Exception as error:
         raise _no_model(path, f"{type(error).__name__}: {error}") from None
     if not isinstance(transformer, TableTransformer) or not isinstance(
-        classifier, FewLabelsClassifier
+        classifier, FewLabelsClassifier | FewLabelsRegressor
     ):
         raise _no_model(path, "it holds something else")
     about["notes"] = _version_notes(about.get("versions", {}))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._words import plural
-from fewlabels.preprocessing import ColumnDescription, Table
+from fewlabels.preprocessing import ColumnDescription, Table, TableError
 from fewlabels.preprocessing.cells import text_of
 from fewlabels.tabular._candidates import Method, compared_methods
 from fewlabels.tabular._models import TableModel, versions
@@ -33,6 +33,7 @@ from fewlabels.tabular._pictures import (
 )
 from fewlabels.tabular.jobs import (
     ClusteredTable,
+    EstimatedTable,
     LabelledTable,
     Suggestion,
     suggest_rows,
@@ -420,8 +421,39 @@ def reproduce_section(command: str, random_state: Any) -> str:
     )
 
 
+def _number_report(estimated: EstimatedTable, command: str, random_state: int) -> str:
+    """Tell in one page which numbers were predicted, and what they are worth."""
+    table, target, model = estimated.table, estimated.target, estimated.model.classifier
+    given, error = estimated.given, model.expected_error_
+    known = estimated.numbers[given]
+    open_rows = np.flatnonzero(~given)
+    order = np.argsort(estimated.numbers[open_rows], kind="stable")
+    ends = np.unique(np.concatenate([order[:5], order[-5:]])) if order.size else order
+    shown = open_rows[ends]
+    guesses = {"predicted": [f"{v:.4g}" for v in estimated.numbers[shown]]}
+    tiles = [
+        _tile(f"{table.n_rows:,}", "rows"),
+        _tile(f"{int(given.sum()):,}", f"numbers in {target.name!r}"),
+        _tile(f"{known.min():.4g} to {known.max():.4g}", "given"),
+        _tile(str(error), "expected error (root of the mean square)"),
+    ]
+    sections = [
+        _section("What carried it", f"<pre>{escape(model.explain())}</pre>"),
+        columns_section(estimated.columns),
+    ]
+    if shown.size:
+        used = _telling(estimated.columns)
+        grid = rows_grid(table, shown, guesses, used)
+        sections.append(_section("The smallest and the largest", grid))
+    sections += [
+        notes_section(estimated.notes),
+        reproduce_section(command, random_state),
+    ]
+    return page(_heading(target.name, table), _made(), "".join(tiles), sections)
+
+
 def label_report(
-    labelled: LabelledTable,
+    labelled: LabelledTable | EstimatedTable,
     *,
     command: str = "fewlabels.tabular.label_table(...)",
     random_state: int = 0,
@@ -431,7 +463,7 @@ def label_report(
 
     Parameters
     ----------
-    labelled : LabelledTable
+    labelled : LabelledTable or EstimatedTable
         What :func:`label_table` returned.
     command : str, default="fewlabels.tabular.label_table(...)"
         How it was made.
@@ -455,6 +487,8 @@ def label_report(
     >>> page.count("<svg") >= 3
     True
     """
+    if isinstance(labelled, EstimatedTable):
+        return _number_report(labelled, command, random_state)
     table, target, model = labelled.table, labelled.target, labelled.model
     given, n_rows = labelled.given, labelled.table.n_rows
     classes = list(target.class_counts)
@@ -638,6 +672,10 @@ def prediction_report(
     >>> "small" in prediction_report(model, {"size": [1.3, 4.9, 5.5]})
     True
     """
+    if model.predicts_numbers:
+        raise TableError(
+            "A report about predictions shows classes: leave --report out for numbers."
+        )
     table = Table.from_frame(X)
     features = model.transformer.transform(model.aligned(table))
     labels, confidence = model.decide(model.probabilities(features))

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels._words import listed
+from fewlabels._words import listed, plural
 from fewlabels.preprocessing import Table, TableError
 from fewlabels.preprocessing.cells import (
+    PLACEHOLDERS,
     counts,
     is_missing,
     missing_mask,
@@ -26,7 +28,7 @@ from fewlabels.preprocessing.cells import (
 _WHOLE = (20, 0.5)
 _FRACTIONS = (10, 0.2)
 # Columns that a run adds; an earlier run may have left them in the table.
-ENDINGS = ("predicted", "confidence", "source")
+ENDINGS = ("predicted", "confidence", "low", "high", "source")
 
 
 @dataclass
@@ -68,12 +70,21 @@ class TargetColumn:
         return dict(counts(text for text in self.texts if text is not None))
 
 
-def read_target(table: Table, name: str, markers: Sequence[Any] = ()) -> TargetColumn:
+def read_target(
+    table: Table,
+    name: str,
+    markers: Sequence[Any] = (),
+    *,
+    merge: bool = False,
+    task: str = "auto",
+) -> TargetColumn:
     """Read the label column.
 
     A row has no label where the cell is empty, NA or the like, or one of the markers.
-    Where whole numbers fill the column and nothing is missing, -1 is taken as the
-    marker, as everywhere in fewlabels.
+    Without markers, signs that stand for nothing else ("?", "-", "TBD", "todo") are
+    taken as such, with a note; words that may be a class ("unknown", "none") only where
+    no cell is empty and most rows have it. Where whole numbers fill the column and
+    nothing is missing, -1 is taken as the marker, as everywhere in fewlabels.
 
     Parameters
     ----------
@@ -82,24 +93,16 @@ def read_target(table: Table, name: str, markers: Sequence[Any] = ()) -> TargetC
     name : str
         The label column.
     markers : sequence, default=()
-        Further values that stand for "no label".
+        Values that stand for "no label".
+    merge : bool, default=False
+        Whether labels that differ only in case and blanks are one class.
+    task : {"auto", "classes", "numbers"}, default="auto"
+        What the labels are; "auto" decides by how many different numbers there are.
 
     Returns
     -------
     target : TargetColumn
         The labels.
-
-    Raises
-    ------
-    TableError
-        If the column holds a quantity instead of classes.
-
-    Examples
-    --------
-    >>> from fewlabels.tabular import Table, read_target
-    >>> table = Table.from_frame({"size": [1, 2, 3], "kind": ["a", "?", "b"]})
-    >>> read_target(table, "kind", markers=["?"]).given
-    array([ True, False,  True])
     """
     column = table.columns[table.index(name, "target")]
     marked = {text_of(marker) for marker in markers}
@@ -112,54 +115,138 @@ def read_target(table: Table, name: str, markers: Sequence[Any] = ()) -> TargetC
         if text is not None and text not in values:
             values[text] = value.strip() if isinstance(value, str) else value
         texts.append(text)
-    notes = []
+    notes: list[str] = []
+    if not markers:
+        mark = _mark(texts, values, name, notes)
+        texts = [None if text == mark else text for text in texts]
+        values.pop(mark, None)
+    if merge:
+        texts, values = _merged(texts, values, name, notes)
+    if all(isinstance(v, float) and v.is_integer() for v in values.values()):
+        values = {text: int(v) for text, v in values.items()}  # floats for the holes
+    target = TargetColumn(name, object_array(texts), values, notes)
+    if task != "classes":
+        target.numbers = _quantity(target, forced=task == "numbers")
+    if target.numbers is None:
+        _note_spellings(target)
+        _note_tags(target)
+    return target
+
+
+def _mark(
+    texts: list[str | None], values: dict[str, Any], name: str, notes: list[str]
+) -> str | None:
+    """Find what people write into cells without a label, and say so."""
+    found = Counter(text for text in texts if text is not None)
     if None not in texts and "-1" in values and len(values) > 2 and _all_whole(values):
-        texts = [None if text == "-1" else text for text in texts]
-        del values["-1"]
         notes.append(
             f"In {name!r}, -1 is taken as the mark of rows without a label, as no cell "
             "is empty."
         )
-    if all(isinstance(v, float) and v.is_integer() for v in values.values()):
-        values = {text: int(v) for text, v in values.items()}  # floats for the holes
-    target = TargetColumn(name, object_array(texts), values, notes)
-    _check_classes(target)
-    _note_spellings(target)
-    return target
+        return "-1"
+    for text, count in found.most_common():
+        sign = text.lower()
+        if sign not in PLACEHOLDERS or (sign in _MINUS and "+" in found):
+            continue
+        most = None not in texts and 2 * count > len(texts)
+        if sign in _SURE or most:
+            notes.append(
+                f"In {name!r}, {text!r} ({plural(count, 'row')}) is taken as the mark "
+                "of rows without a label; if it is a class, name another mark "
+                "(--marker NA)."
+            )
+            return text
+        notes.append(
+            f"In {name!r}, {text!r} ({plural(count, 'row')}) is taken as a class like "
+            f"the others; if it marks rows without a label, pass --marker {text!r}."
+        )
+    return None
+
+
+_MINUS = ("-", "\u2013", "\u2014")
+# Signs that nobody uses for a class; the other placeholders may be one.
+_SURE = frozenset(
+    {"?", "??", "???", "-", "--", "---", "\u2013", "\u2014", "...", "\u2026", "tbd"}
+    | {"tba", "todo", "to do", "unlabeled", "unlabelled"}
+)
+
+
+def _merged(
+    texts: list[str | None], values: dict[str, Any], name: str, notes: list[str]
+) -> tuple[list[str | None], dict[str, Any]]:
+    """Give labels that differ only in case and blanks their most frequent spelling."""
+    best: dict[str, str] = {}
+    for text, _ in counts(text for text in texts if text is not None):
+        best.setdefault(_folded(text), text)
+    for chosen in best.values():
+        others = [t for t in values if _folded(t) == _folded(chosen) and t != chosen]
+        if others:
+            notes.append(f"In {name!r}, {listed(others)} became {chosen!r}.")
+    merged = [None if text is None else best[_folded(text)] for text in texts]
+    return merged, {text: values[text] for text in best.values()}
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _all_whole(values: dict[str, Any]) -> bool:
     return all(text.lstrip("+-").isdigit() for text in values)
 
 
-def _check_classes(target: TargetColumn) -> None:
-    """Refuse a quantity: a price is no class."""
+def _quantity(target: TargetColumn, *, forced: bool) -> NDArray[np.float64] | None:
+    """Read labels as numbers where they are a quantity: a price is no class."""
     texts = object_array(list(target.values))
     notation, unread = number_notation(list(texts)) if texts.size else ("", [None])
     if unread:
-        return
+        if forced and texts.size:
+            raise TableError(
+                f"{target.name!r} holds {listed(unread[:3])}, which are no numbers: "
+                "correct these cells, or name them with --marker."
+            )
+        return None
     numbers = to_numbers(texts, notation)
     n_labels = int(target.given.sum())
     most, share = _FRACTIONS if np.any(numbers != np.floor(numbers)) else _WHOLE
-    if texts.size > max(most, share * n_labels):
-        raise TableError(
+    if not forced and texts.size <= max(most, share * n_labels):
+        return None
+    read = dict(zip(texts, numbers, strict=True))
+    if not forced:
+        target.notes.append(
             f"{target.name!r} holds {texts.size:,} different numbers in {n_labels:,} "
-            "labels, which looks like a quantity and not like classes: make a column "
-            "of ranges, such as low, middle and high, and use that as target. If they "
-            "are codes of classes, put a letter before them."
+            "labels and is taken as a quantity: numbers are predicted. If they are "
+            "codes of classes, pass --task classes."
         )
+    return np.array([np.nan if t is None else read[t] for t in target.texts])
 
 
 def _note_spellings(target: TargetColumn) -> None:
     folded: dict[str, list[str]] = {}
     for text in target.values:
-        folded.setdefault(" ".join(text.casefold().split()), []).append(text)
+        folded.setdefault(_folded(text), []).append(text)
     for spellings in folded.values():
         if len(spellings) > 1:
             target.notes.append(
                 f"The labels {listed(spellings)} differ only in spelling and are taken "
-                "as different classes: correct them if they are one."
+                "as different classes: pass --merge-labels if they are one."
             )
+
+
+def _note_tags(target: TargetColumn) -> None:
+    """Say so where cells seem to hold several labels each."""
+    for sign in (";", "|", ","):
+        several = [text for text in target.values if sign in text]
+        seen = Counter(
+            part.strip() for text in target.values for part in set(text.split(sign))
+        )
+        shared = [t for t in several if any(seen[p.strip()] > 1 for p in t.split(sign))]
+        if len(shared) > 1:
+            target.notes.append(
+                f"Labels such as {listed(shared[:2])} look like several tags in one "
+                "cell. A row has one label here, so every combination is a class of "
+                "its own; to predict tags, make a column of yes and no for each."
+            )
+            return
 
 
 def require_classes(target: TargetColumn) -> None:
@@ -176,6 +263,8 @@ def require_classes(target: TargetColumn) -> None:
         If there is no label, or a single class.
     """
     found = target.class_counts
+    if target.numbers is not None and len(found) > 1:
+        return
     if not found:
         raise TableError(
             f"No row has a label in {target.name!r}. Label one row of each class at "

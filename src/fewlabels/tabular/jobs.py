@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances, silhouette_score
 from sklearn.utils import check_random_state
 
 from fewlabels._rows import equal_rows
 from fewlabels._words import listed, plural
-from fewlabels.automatic import FewLabelsClassifier
-from fewlabels.graphs import eigengap_n_clusters, similarity_graph
+from fewlabels.automatic import FewLabelsClassifier, FewLabelsRegressor
 from fewlabels.preprocessing import (
     ColumnDescription,
     Table,
@@ -27,7 +27,6 @@ from fewlabels.preprocessing import (
 from fewlabels.preprocessing.cells import object_array
 from fewlabels.tabular._models import TableModel
 from fewlabels.tabular._targets import (
-    ENDINGS,
     TargetColumn,
     read_target,
     require_classes,
@@ -39,6 +38,8 @@ FAST_ROWS = 20_000
 # Rows that are clustered; all others go to the cluster that is nearest on the graph.
 CLUSTER_ROWS = 4000
 MAX_CLUSTERS = 10
+# Rows among which the number of clusters is looked for.
+SILHOUETTE_ROWS = 800
 # Uncertain rows that are looked at when the next ones to label are chosen.
 _POOL = 1000
 
@@ -151,10 +152,100 @@ def result_columns(
     columns : dict of str to list
         Three columns.
     """
-    names = table.free_names([f"{target}_{ending}" for ending in ENDINGS])
     source = np.where(given, "given", "predicted")
-    columns = (labels, confidence.round(4), source)
-    return {n: c.tolist() for n, c in zip(names, columns, strict=True)}
+    return _named(
+        table,
+        target,
+        predicted=labels.tolist(),
+        confidence=confidence.round(4).tolist(),
+        source=source.tolist(),
+    )
+
+
+def number_columns(
+    table: Table,
+    target: str,
+    numbers: NDArray[Any],
+    margins: NDArray[Any],
+    given: NDArray[np.bool_],
+) -> dict[str, list[Any]]:
+    """Name the columns of predicted numbers: the number, its interval, its source."""
+    source = np.where(given, "given", "predicted")
+    known = not np.isnan(margins).any()
+    low, high = numbers - margins, numbers + margins
+    return _named(
+        table,
+        target,
+        predicted=[float(f"{v:.6g}") for v in numbers],
+        low=[float(f"{v:.6g}") for v in low] if known else None,
+        high=[float(f"{v:.6g}") for v in high] if known else None,
+        source=source.tolist(),
+    )
+
+
+def _named(
+    table: Table, target: str, **columns: list[Any] | None
+) -> dict[str, list[Any]]:
+    """Name new columns after the target, with a number where names are taken."""
+    made = {end: values for end, values in columns.items() if values is not None}
+    names = table.free_names([f"{target}_{ending}" for ending in made])
+    return dict(zip(names, made.values(), strict=True))
+
+
+@dataclass
+class EstimatedTable:
+    """A table with a number for every row.
+
+    It is made by :func:`label_table` where the labels are a quantity.
+
+    Attributes
+    ----------
+    table : Table
+        The table.
+    target : TargetColumn
+        The numbers that were given.
+    model : TableModel
+        What was learned.
+    features : {ndarray, csr_array} of shape (n_rows, n_features)
+        The rows as the regressor sees them.
+    numbers : ndarray of shape (n_rows,)
+        A number for every row: as given, else as predicted.
+    margins : ndarray of shape (n_rows,)
+        The truth lies within this of the number for nine in ten rows; 0 where it was
+        given, NaN where there are too few labels to tell.
+    notes : list of str
+        What the owner of the table should know.
+    """
+
+    table: Table
+    target: TargetColumn
+    model: TableModel
+    features: Any
+    numbers: NDArray[np.float64]
+    margins: NDArray[np.float64]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def given(self) -> NDArray[np.bool_]:
+        """Which rows came with a number."""
+        return self.target.given
+
+    @property
+    def columns(self) -> list[ColumnDescription]:
+        """What the columns hold."""
+        return self.model.columns
+
+    def new_columns(self) -> dict[str, list[Any]]:
+        """Make the columns that are added to the table.
+
+        Returns
+        -------
+        columns : dict of str to list
+            The number, the ends of its interval, and whether it was given or predicted.
+        """
+        return number_columns(
+            self.table, self.target.name, self.numbers, self.margins, self.given
+        )
 
 
 @contextmanager
@@ -196,11 +287,14 @@ def label_table(
     target: str,
     *,
     markers: Sequence[Any] = (),
+    merge_labels: bool = False,
+    task: str = "auto",
     bank: str = "auto",
+    as_frame: bool | str = "auto",
     random_state: Any = 0,
     progress: Report | None = None,
     **encoding: Any,
-) -> LabelledTable:
+) -> Any:
     """Label every row of a table from the rows that have a label.
 
     Columns become features by :class:`TableTransformer`, and
@@ -213,10 +307,20 @@ def label_table(
     target : str
         The column of labels. A row has none where the cell is empty, NA or the like.
     markers : sequence, default=()
-        Further values that stand for "no label".
+        Values that stand for "no label". Without them, signs such as "?" and "TBD" are
+        taken as such, with a note.
+    merge_labels : bool, default=False
+        Whether labels that differ only in case and blanks are one class.
+    task : {"auto", "classes", "numbers"}, default="auto"
+        Whether to predict classes or numbers. "auto" predicts numbers where the labels
+        are so many different ones that they are a quantity.
     bank : {"auto", "fast", "default", "thorough"}, default="auto"
         How much to try, see :class:`~fewlabels.automatic.FewLabelsClassifier`;
         "auto" is "fast" beyond 20,000 rows and "default" otherwise.
+    as_frame : bool or "auto", default="auto"
+        Whether to return a frame like `X` with columns added; "auto" does so where `X`
+        is a frame of pandas or polars or a table of pyarrow. What should be known
+        about the labels is then warned about.
     random_state : int or RandomState instance, default=0
         Seed.
     progress : callable, default=None
@@ -227,8 +331,9 @@ def label_table(
 
     Returns
     -------
-    labelled : LabelledTable
-        Labels with their confidence, and the model.
+    labelled : frame, LabelledTable or EstimatedTable
+        Labels with their confidence, and the model; an :class:`EstimatedTable` where
+        numbers are predicted.
 
     Raises
     ------
@@ -245,7 +350,7 @@ def label_table(
     """
     table = Table.from_frame(X)
     tell = progress or _silent
-    labels = read_target(table, target, markers)
+    labels = read_target(table, target, markers, merge=merge_labels, task=task)
     require_classes(labels)
     notes = [*table.notes, *labels.notes]
     encoding = _without_secrets(table, labels, encoding, notes)
@@ -256,13 +361,14 @@ def label_table(
         tell(0.15, "learning")
         if bank == "auto":
             bank = "fast" if table.n_rows > FAST_ROWS else "default"
-        classifier = FewLabelsClassifier(
+        kind = FewLabelsClassifier if labels.numbers is None else FewLabelsRegressor
+        classifier = kind(
             bank=bank,
             scale="unit" if issparse(features) else "none",
             feature_groups=transformer.feature_groups_,
             progress=lambda share: tell(0.15 + 0.75 * share, "learning"),
             random_state=random_state,
-        ).fit(features, labels.texts)
+        ).fit(features, labels.texts if labels.numbers is None else labels.numbers)
         classifier.progress = False
         model = TableModel(
             transformer,
@@ -271,15 +377,79 @@ def label_table(
             labels.values,
             {"n_rows": table.n_rows, "n_labels": int(labels.given.sum())},
         )
-        p = model.probabilities(features)
-    decided, confidence = model.decide(p)
+        result = _answers(table, labels, model, features, notes)
+    tell(1.0, "done")
+    _note_labels(labels, features, notes)
+    if as_frame is True or (as_frame == "auto" and is_frame(X)):
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        return with_new_columns(X, result.new_columns())
+    return result
+
+
+def _answers(
+    table: Table,
+    labels: TargetColumn,
+    model: TableModel,
+    features: Any,
+    notes: list[str],
+) -> "LabelledTable | EstimatedTable":
+    """Predict for every row, and keep what was given."""
     given = labels.given
+    if labels.numbers is not None:
+        numbers, radius = model.estimate(features)
+        numbers = np.where(given, labels.numbers, numbers)
+        margins = np.where(given, 0.0, radius)
+        return EstimatedTable(table, labels, model, features, numbers, margins, notes)
+    p = model.probabilities(features)
+    decided, confidence = model.decide(p)
     decided[given] = object_array([labels.values[text] for text in labels.texts[given]])
     confidence = np.where(given, 1.0, confidence)
-    tell(1.0, "done")
-    if given.all():
-        notes.append("Every row has a label already: nothing was predicted.")
     return LabelledTable(table, labels, model, features, p, decided, confidence, notes)
+
+
+def _note_labels(labels: TargetColumn, features: Any, notes: list[str]) -> None:
+    """Say where labels are fewer than they look, or nothing is left to predict."""
+    given = labels.given
+    if given.all():
+        most, count = next(iter(labels.class_counts.items()))
+        notes.append(
+            "Every row has a label already: nothing was predicted. If a value stands "
+            f"for 'no label' ({most!r}, in {plural(count, 'row')}, is the most "
+            f"frequent), pass --marker {most!r}."
+        )
+    rows = np.flatnonzero(given)
+    n_distinct = int(equal_rows(features[rows]).max()) + 1
+    if n_distinct < rows.size:
+        notes.append(
+            f"Some of the {rows.size:,} labelled rows are copies of each other: they "
+            f"count as {n_distinct:,}, and the error is judged on these."
+        )
+
+
+def is_frame(X: Any) -> bool:
+    """Whether something is a frame of pandas or polars, or a table of pyarrow."""
+    return hasattr(X, "columns") and (
+        hasattr(X, "iloc") or hasattr(X, "with_columns") or hasattr(X, "append_column")
+    )
+
+
+def with_new_columns(frame: Any, added: Mapping[str, Sequence[Any]]) -> Any:
+    """Put columns behind those of a frame of pandas, polars or pyarrow."""
+    if hasattr(frame, "append_column"):
+        for name, values in added.items():
+            frame = frame.append_column(name, [list(values)])
+        return frame
+    if hasattr(frame, "iloc"):
+        import pandas as pd
+
+        new = pd.DataFrame({n: list(v) for n, v in added.items()}, index=frame.index)
+        return pd.concat([frame, new], axis=1)
+    import polars as pl
+
+    return frame.with_columns(
+        [pl.Series(n, list(v), strict=False) for n, v in added.items()]
+    )
 
 
 def _without_secrets(
@@ -370,8 +540,7 @@ def cluster_table(
     X : Table, DataFrame of pandas or polars, dict or array-like
         The table.
     n_clusters : int, default=None
-        Number of groups; None for the largest gap between eigenvalues of the graph, up
-        to ten groups.
+        Number of groups; None for the one of 2 to 10 with the largest mean silhouette.
     random_state : int or RandomState instance, default=0
         Seed.
     progress : callable, default=None
@@ -428,10 +597,11 @@ def _spectral_clusters(
     # With most other rows as neighbours, a graph would tell nothing.
     n_neighbors = min(10, max(2, sample.size // 4), sample.size - 1)
     if n_clusters is None:
-        graph = similarity_graph(features[sample], n_neighbors=n_neighbors)
-        most = min(MAX_CLUSTERS, sample.size - 1)
-        n_clusters = max(2, eigengap_n_clusters(graph, max_clusters=most))
-        notes.append(f"{n_clusters} groups, by the largest gap between eigenvalues.")
+        n_clusters = _number_of_clusters(features[sample], n_neighbors, rng)
+        notes.append(
+            f"{n_clusters} groups, of 2 to {MAX_CLUSTERS} the number that sets them "
+            "apart best (silhouette); -k asks for another."
+        )
     if n_clusters == sample.size:
         return copy_of
     model = NormalizedSpectralClustering(
@@ -439,6 +609,28 @@ def _spectral_clusters(
     ).fit(features[sample])
     labels = model.labels_ if n <= CLUSTER_ROWS else model.predict(features[first])
     return labels[copy_of]
+
+
+def _number_of_clusters(rows: Any, n_neighbors: int, rng: Any) -> int:
+    """Choose the number of clusters with the largest mean silhouette."""
+    from fewlabels.cluster import NormalizedSpectralClustering
+
+    n = rows.shape[0]
+    if n > SILHOUETTE_ROWS:
+        rows = rows[np.sort(rng.choice(n, SILHOUETTE_ROWS, replace=False))]
+        n = SILHOUETTE_ROWS
+    distances = pairwise_distances(rows)
+    scores = {2: -np.inf}
+    for k in range(2, min(MAX_CLUSTERS, n - 1) + 1):
+        model = NormalizedSpectralClustering(
+            k, n_neighbors=n_neighbors, random_state=rng.randint(2**31)
+        )
+        with warnings.catch_warnings():  # of numbers that are too small
+            warnings.simplefilter("ignore", UserWarning)
+            labels = model.fit_predict(rows)
+        if 1 < np.unique(labels).size < n:
+            scores[k] = silhouette_score(distances, labels, metric="precomputed")
+    return max(scores, key=lambda k: scores[k])
 
 
 def _distinct_rows(features: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -516,12 +708,18 @@ def suggest_rows(
     if isinstance(X, LabelledTable):
         return _suggest_uncertain(X, n_rows, random_state)
     table = Table.from_frame(X)
-    labels = read_target(table, target, options.get("markers", ()))
-    if len(labels.values) >= 2:
+    labels = read_target(
+        table,
+        target,
+        options.get("markers", ()),
+        merge=options.get("merge_labels", False),
+        task=options.get("task", "auto"),
+    )
+    if len(labels.values) >= 2 and labels.numbers is None:
         labelled = label_table(table, target, random_state=random_state, **options)
         return _suggest_uncertain(labelled, n_rows, random_state)
     tell = options.pop("progress", None) or _silent
-    for name in ("markers", "bank"):
+    for name in ("markers", "merge_labels", "task", "bank"):
         options.pop(name, None)
     tell(0.0, "reading columns")
     encoding = _without_secrets(table, labels, options, [])
@@ -535,7 +733,9 @@ def suggest_rows(
         rows,
         [None] * rows.size,
         np.full(rows.size, np.nan),
-        "fewer than two classes have a label: rows that stand for many others",
+        "rows that stand for many others"
+        if labels.numbers is not None
+        else "fewer than two classes have a label: rows that stand for many others",
     )
 
 
