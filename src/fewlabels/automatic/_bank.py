@@ -180,7 +180,7 @@ def build_bank(estimator: Any, X: Any, rng: Any, line: ProgressLine) -> KernelBa
     """Build the bank that the parameters of an estimator ask for."""
     return KernelBank(
         estimator.bank,
-        scale=estimator.scale,
+        scale=estimator.encoded_scale(X, estimator.scale),
         neighbors=estimator.neighbors,
         feature_groups=feature_groups(estimator, X.shape[1]),
         n_jobs=estimator.n_jobs,

@@ -481,7 +481,11 @@ def expected_error(
         return ErrorEstimate(np.nan, 0.0, 1.0, "the labels are of a single class")
     if counts.min() < 2:
         return ErrorEstimate(
-            np.nan, 0.0, 1.0, "a class has a single label, label a second row of each"
+            np.nan,
+            0.0,
+            1.0,
+            "a class has a single label, or labels on copies of one row alone: label a "
+            "second, different row of each",
         )
     held = float(np.average(wrong(outputs, labeled.codes), weights=labeled.importance))
     n_rows = HELD_OUT_WORTH * labeled.size

@@ -65,9 +65,10 @@ from fewlabels.automatic._shares import (
     matching_offsets,
 )
 from fewlabels.automatic._sources import RowScaling, Source
+from fewlabels.preprocessing import FrameEncoding
 
 
-class FewLabelsClassifier(PartialLabelClassifier):
+class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
     r"""Classify from a few labels without choosing a method.
 
     A bank of several dozen kernels is built from all rows, without labels: linear and
@@ -154,8 +155,10 @@ class FewLabelsClassifier(PartialLabelClassifier):
         `class_prior`.
     labeled_indices_ : ndarray of shape (n_labeled,)
         The labelled rows.
+    transformer_ : TableTransformer or None
+        What turned a frame with words, dates or holes into numbers.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features seen during fit, those of `transformer_` where there is one.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where `X` had any.
 
@@ -229,7 +232,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Training rows, labelled and unlabelled.
         y : array-like of shape (n_samples,)
             Labels; -1 among integers, NaN among floats, None or NaN among objects
@@ -243,6 +246,7 @@ class FewLabelsClassifier(PartialLabelClassifier):
         self : object
             The fitted classifier.
         """
+        X = self.encode_frame(X)
         X, labels = validate_partially_labeled(
             self, X, y, accept_sparse="csr", dtype=FLOATS
         )
@@ -404,6 +408,8 @@ class FewLabelsClassifier(PartialLabelClassifier):
 
     def _outputs(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
+        if self.transformer_ is not None:
+            X = self.transformer_.transform(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return self._model.outputs(X)
 
@@ -572,6 +578,21 @@ class FewLabelsClassifier(PartialLabelClassifier):
             open_ends += last.__subclasses__()
         names = (f"{known.__module__}.{known.__qualname__}" for known in found)
         return sorted(name for name in names if name.startswith("fewlabels."))
+
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """Predict logarithms of probabilities of classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_p : ndarray of shape (n_samples, n_classes)
+            The logarithms of :meth:`predict_proba`.
+        """
+        return np.log(self.predict_proba(X))
 
     def explain(self) -> str:
         """Say in plain words what carried the decision and what it is worth.

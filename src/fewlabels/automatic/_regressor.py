@@ -30,9 +30,10 @@ from fewlabels.automatic._engine import (
     pruned_models,
     score_candidates,
 )
+from fewlabels.preprocessing import FrameEncoding
 
 
-class FewLabelsRegressor(RegressorMixin, BaseEstimator):
+class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
     r"""Predict real targets from a few known ones without choosing a method.
 
     The bank, the closed-form scores and the average over ranks are those of
@@ -74,8 +75,10 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
         The same for `baseline_`.
     labeled_indices_ : ndarray of shape (n_labeled,)
         The rows with a target.
+    transformer_ : TableTransformer or None
+        What turned a frame with words, dates or holes into numbers.
     n_features_in_ : int
-        Number of features seen during fit.
+        Number of features seen during fit, those of `transformer_` where there is one.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where `X` had any.
 
@@ -124,7 +127,7 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Training rows, with and without a target.
         y : array-like of shape (n_samples,)
             Targets; NaN or None marks a row without one.
@@ -134,6 +137,7 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
         self : object
             The fitted regressor.
         """
+        X = self.encode_frame(X)
         X, targets = validate_partial_targets(
             self, X, y, accept_sparse="csr", dtype=FLOATS
         )
@@ -234,6 +238,8 @@ class FewLabelsRegressor(RegressorMixin, BaseEstimator):
             The predicted targets.
         """
         check_is_fitted(self)
+        if self.transformer_ is not None:
+            X = self.transformer_.transform(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return self._model.outputs(X)[:, 0]
 

@@ -192,8 +192,10 @@ def _jsonable(value: Any) -> Any:
         return {str(k): _jsonable(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_jsonable(v) for v in value]
-    if hasattr(value, "item"):
-        value = value.item()
+    if hasattr(value, "tolist"):  # of NumPy
+        value = value.tolist()
+        if isinstance(value, list):
+            return _jsonable(value)
     if isinstance(value, float) and value != value:
         return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)

@@ -10,6 +10,7 @@ from fewlabels.preprocessing._errors import (
     TableError,
     UnknownColumnError,
 )
+from fewlabels.preprocessing._frames import FrameEncoding
 from fewlabels.preprocessing._table import Table
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ColumnDescription",
     "FileError",
+    "FrameEncoding",
     "Table",
     "TableError",
     "TableTransformer",

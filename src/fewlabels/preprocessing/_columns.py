@@ -36,7 +36,7 @@ ODD_SHARE = 0.1
 IDENTIFIER_SHARE = 0.9
 # Whole numbers that never repeat, though this many pairs of equal ones were to be
 # expected by chance, count something.
-_EXPECTED_TWINS = 20.0
+_EXPECTED_TWINS = 10.0
 _IDENTIFIER = re.compile(
     r"(?i:(^|[\W_])(id|ids|uuid|guid|key|index|idx|rownum|row_?number|serial))$"
     r"|[a-z](ID|Id|UUID|Key|Index)$"

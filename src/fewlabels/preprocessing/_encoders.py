@@ -7,6 +7,7 @@ column once, whatever its unit and however many categories it has.
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from fewlabels._words import listed
 from fewlabels.preprocessing._columns import ColumnDescription
 from fewlabels.preprocessing._errors import TableError
 from fewlabels.preprocessing.cells import (
+    LARGEST,
     counts,
     is_placeholder,
     missing_mask,
@@ -422,14 +424,11 @@ class TextEncoder:
         """Give pieces the share of words that occur in no other text."""
         if len(self.vectorizers) < 2:
             return [1.0] * len(self.vectorizers)
-        words = self.vectorizers[0]
-        split, known = words.build_analyzer(), words.vocabulary_
-        found = [
-            np.mean([word in known for word in parts])
-            for parts in map(split, texts[:: max(1, len(texts) // 1000)])
-            if parts
-        ]
-        covered = float(np.mean(found)) if found else 0.0
+        split = self.vectorizers[0].build_analyzer()
+        found = [set(split(text)) for text in texts[:: max(1, len(texts) // 2000)]]
+        seen = Counter(word for words in found for word in words)
+        shares = [np.mean([seen[w] > 1 for w in words]) for words in found if words]
+        covered = float(np.mean(shares)) if shares else 0.0
         return [covered, 1 - covered]
 
     def _nothing(self, n_rows: int) -> Any:
@@ -653,9 +652,9 @@ Encoder = (
 )
 
 
-def _is_infinite(value: Any) -> bool:
+def _is_too_large(value: Any) -> bool:
     try:
-        return bool(np.isinf(float(value)))
+        return abs(float(value)) > LARGEST
     except (TypeError, ValueError, OverflowError):
         return False
 
@@ -670,7 +669,7 @@ def _check_readable(
     present = ~missing_mask(values)
     odd = np.flatnonzero(unread & present)
     odd = odd[[not is_placeholder(values[row]) for row in odd]]
-    odd = odd[[not _is_infinite(values[row]) for row in odd]]
+    odd = odd[[not _is_too_large(values[row]) for row in odd]]
     if not odd.size:
         return
     examples = listed(values[odd[:3]])

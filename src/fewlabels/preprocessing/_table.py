@@ -219,7 +219,7 @@ class Table:
         for name, column in zip(self.names, self.columns, strict=True):
             data[name] = column
             if column.dtype.kind == "O":
-                values = [None if v == "" else v for v in column]
+                values = [None if isinstance(v, str) and v == "" else v for v in column]
                 try:
                     data[name] = pd.to_numeric(pd.Series(values, dtype=object))
                 except (TypeError, ValueError):

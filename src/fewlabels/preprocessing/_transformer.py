@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._rows import has_own_units
 from fewlabels._sklearn import Interval, StrOptions, fit_context
-from fewlabels._words import listed
+from fewlabels._words import listed, plural
 from fewlabels.preprocessing._columns import ColumnDescription, describe_columns
 from fewlabels.preprocessing._encoders import (
     CategoryEncoder,
@@ -216,8 +216,10 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             reasons = ", ".join(
                 f"{c.name!r} ({c.kind}: {c.reason})" for c in self.columns_[:8]
             )
+            n_rows = plural(table.n_rows, "row")
+            rows = n_rows if table.n_rows > 1 else "1 sample (row)"
             raise TableError(
-                f"No column can be used in {table.n_rows} sample(s) (rows): {reasons}. "
+                f"No column can be used in {rows}: {reasons}. "
                 "Name the kind of a column (numeric, categorical or text) to use it."
             )
         heavy = ("text", "vector")
@@ -323,7 +325,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             return Table.from_frame(X)
         table = Table.from_frame(X)
         if table.n_rows == 0:
-            raise TableError("Found a table with 0 sample(s): pass at least one row.")
+            raise TableError("The table has no row: pass at least one.")
         if hasattr(X, "iloc"):
             validate_data(self, X, reset=reset, skip_check_array=True)
         elif reset:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "LARGEST",
     "MISSING",
     "PLACEHOLDERS",
     "arrow_values",
@@ -83,6 +84,8 @@ _STYLES = {
         rf"\d+(?:,\d*)?|,\d+|[1-9]\d{{0,2}}(?:(?:\.|{_GAP})\d{{3}})+(?:,\d+)?"
     ),
 }
+# Squares of larger numbers are infinite.
+LARGEST = 1e150
 _UNREADABLE = (TypeError, ValueError, OverflowError)
 
 
@@ -321,7 +324,8 @@ def to_numbers(values: NDArray[Any], notation: str) -> NDArray[np.float64]:
     Returns
     -------
     numbers : ndarray of shape (n_rows,)
-        NaN where there is none, also for what cannot be read; infinities are NaN too.
+        NaN where there is none, also for what cannot be read; infinities, and numbers
+        whose squares would be, are NaN too.
     """
     if values.dtype.kind in "biuf":
         numbers = values.astype(np.float64)
@@ -333,7 +337,8 @@ def to_numbers(values: NDArray[Any], notation: str) -> NDArray[np.float64]:
         else:
             numbers = np.full(values.size, np.nan)
             numbers[present] = quick
-    numbers[~np.isfinite(numbers)] = np.nan
+    with np.errstate(invalid="ignore"):
+        numbers[~(np.abs(numbers) <= LARGEST)] = np.nan
     return numbers
 
 
@@ -427,7 +432,8 @@ def to_vectors(values: NDArray[Any], length: int) -> NDArray[np.float64]:
         vector = _vector(value)
         if vector is not None and vector.size == length:
             vectors[row] = vector
-    vectors[~np.isfinite(vectors).all(axis=1)] = np.nan
+    with np.errstate(invalid="ignore"):
+        vectors[~(np.abs(vectors) <= LARGEST).all(axis=1)] = np.nan
     return vectors
 
 

@@ -45,6 +45,8 @@ class TargetColumn:
         Every class as it stands in the table: text, a number or a truth value.
     notes : list of str
         What the owner of the table should know.
+    numbers : ndarray of shape (n_rows,) or None
+        The labels as numbers, NaN where there is none, if they are a quantity.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class TargetColumn:
     texts: NDArray[Any]
     values: dict[str, Any]
     notes: list[str] = field(default_factory=list)
+    numbers: NDArray[np.float64] | None = None
 
     @property
     def given(self) -> NDArray[np.bool_]:
@@ -103,6 +106,14 @@ def read_target(
     -------
     target : TargetColumn
         The labels.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import Table, read_target
+    >>> table = Table.from_frame({"kind": ["a", "?", "b", "?"]})
+    >>> target = read_target(table, "kind")
+    >>> target.class_counts, target.given
+    ({'a': 1, 'b': 1}, array([ True, False,  True, False]))
     """
     column = table.columns[table.index(name, "target")]
     marked = {text_of(marker) for marker in markers}

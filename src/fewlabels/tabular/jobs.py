@@ -215,6 +215,15 @@ class EstimatedTable:
         given, NaN where there are too few labels to tell.
     notes : list of str
         What the owner of the table should know.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import label_table
+    >>> sizes = [float(k) for k in range(40)]
+    >>> prices = [10.5 * k if k % 2 else None for k in range(40)]
+    >>> estimated = label_table({"size": sizes, "price": prices}, "price", bank="fast")
+    >>> list(estimated.new_columns())
+    ['price_predicted', 'price_low', 'price_high', 'price_source']
     """
 
     table: Table
