@@ -68,7 +68,7 @@ def error(answers, y, hidden):
 def by_table(columns, y, hidden, bank):
     table = {f"column {k}": values for k, values in enumerate(columns)}
     table["class"] = np.where(hidden, None, y.astype(object))
-    return label_table(table, "class", bank=bank).labels
+    return label_table(table, "class", bank=bank, as_frame=False).labels
 
 
 def by_hand(columns, y, hidden):

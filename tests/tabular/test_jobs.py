@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_blobs
@@ -14,6 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from fewlabels.datasets import hide_labels
 from fewlabels.tabular import (
+    EstimatedTable,
+    LabelledTable,
     TableError,
     cluster_table,
     label_table,
@@ -43,7 +46,7 @@ def holed(names, per_class=3):
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame])
 def test_labels_come_back_as_they_were(names, make):
     frame = make(blob_table(holed(names)))
-    labelled = label_table(frame, "kind", bank="fast")
+    labelled = label_table(frame, "kind", bank="fast", as_frame=False)
     assert_array_equal(labelled.labels, np.array(names, dtype=object)[TRUTH])
     assert type(labelled.labels[0]) in (str, int)  # whole numbers are no floats
     assert labelled.given.sum() == 9
@@ -77,13 +80,39 @@ def test_markers():
     [
         ([None] * 60, "No row has a label in 'kind'"),
         (["a"] * 5 + [""] * 55, "Each of the 5 labels in 'kind' is 'a'"),
-        ((np.arange(60) / 7).tolist(), "looks like a quantity"),
-        ([*range(40), *[None] * 20], "looks like a quantity"),
     ],
 )
 def test_labels_that_teach_nothing(labels, message):
     with pytest.raises(TableError, match=message):
         label_table(blob_table(labels), "kind")
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_frame_comes_back_as_a_frame(make):
+    frame = make(blob_table(holed(["a", "b", "c"])))
+    labelled = label_table(frame, "kind", bank="fast")
+    assert type(labelled) is type(frame)
+    predicted = np.asarray(labelled["kind_predicted"])
+    assert_array_equal(predicted, np.array(["a", "b", "c"])[TRUTH])
+    described = label_table(frame, "kind", bank="fast", as_frame=False)
+    assert isinstance(described, LabelledTable)
+    marked = make(blob_table([k or "?" for k in holed(["a", "b", "c"])]))
+    with pytest.warns(UserWarning, match=r"'\?' \(51 rows\) is taken as the mark"):
+        label_table(marked, "kind", bank="fast")
+
+
+@pytest.mark.parametrize(
+    "labels", [(np.arange(60) / 7).tolist(), [*range(40), *[None] * 20]]
+)
+def test_quantities_are_predicted(labels):
+    estimated = label_table(blob_table(labels), "kind", bank="fast")
+    assert isinstance(estimated, EstimatedTable)
+    assert "is taken as a quantity" in " ".join(estimated.notes)
+    given = estimated.given
+    assert_array_equal(estimated.numbers[given], np.array(labels, dtype=float)[given])
+    assert_array_equal(estimated.margins[given], 0)
+    with pytest.raises(TableError, match="which are no numbers"):
+        label_table(blob_table(holed(["a", "b", "c"])), "kind", task="numbers")
 
 
 def test_numbers_that_are_classes():
@@ -163,7 +192,7 @@ def test_methods_are_compared():
     data = load_iris()
     y = hide_labels(data.target.astype(str), per_class=6, random_state=0)
     frame = pd.DataFrame(data.data).assign(kind=y)
-    labelled = label_table(frame, "kind")
+    labelled = label_table(frame, "kind", as_frame=False)
     model = labelled.model.classifier
     codes = np.searchsorted(model.classes_, y[labelled.given].astype(str))
     own, baseline, *candidates = compared_methods(model)

@@ -36,7 +36,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def model(frame):
-    return label_table(frame, "kind").model
+    return label_table(frame, "kind", as_frame=False).model
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_what_is_inside(saved):
 
 
 def test_text_alone(frame, tmp_path):
-    labelled = label_table(frame[["note", "kind"]], "kind", bank="fast")
+    labelled = label_table(frame[["note", "kind"]], "kind", bank="fast", as_frame=False)
     save_model(labelled.model, tmp_path / "m")
     labels, _ = load_model(tmp_path / "m").predict(frame)
     assert_array_equal(labels, labelled.model.predict(frame)[0])

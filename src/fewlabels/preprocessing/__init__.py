@@ -10,10 +10,10 @@ from fewlabels.preprocessing._errors import (
     TableError,
     UnknownColumnError,
 )
-from fewlabels.preprocessing._frames import FrameEncoding
 from fewlabels.preprocessing._table import Table
 
 if TYPE_CHECKING:
+    from fewlabels.preprocessing._frames import FrameEncoding
     from fewlabels.preprocessing._transformer import TableTransformer
 
 __all__ = [
@@ -34,4 +34,8 @@ def __getattr__(name: str) -> Any:
         from fewlabels.preprocessing._transformer import TableTransformer
 
         return TableTransformer
+    if name == "FrameEncoding":
+        from fewlabels.preprocessing._frames import FrameEncoding
+
+        return FrameEncoding
     raise AttributeError(f"module 'fewlabels.preprocessing' has no attribute {name!r}")

@@ -346,12 +346,14 @@ class Engine:
         columns = dict(zip(self.table.names, self.table.columns, strict=True))
         columns[target] = column
         merged = Table.from_frame(columns, self.table.source)
-        kinds = copy.deepcopy(self.kinds)
+        kinds: dict[str, Any] = copy.deepcopy(self.kinds)
         known = {name for names in kinds.values() for name in names} | {target}
         kinds["categorical"] += sorted(self.table.categorical - known)
         labelled = label_table(
             merged,
             target,
+            markers=("",),  # no label of a person is a mark
+            task="classes",
             bank=self.options.bank,
             random_state=self.options.seed,
             progress=tell,

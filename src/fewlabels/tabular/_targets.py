@@ -130,7 +130,7 @@ def read_target(
     if not markers:
         mark = _mark(texts, values, name, notes)
         texts = [None if text == mark else text for text in texts]
-        values.pop(mark, None)
+        values = {text: v for text, v in values.items() if text != mark}
     if merge:
         texts, values = _merged(texts, values, name, notes)
     if all(isinstance(v, float) and v.is_integer() for v in values.values()):

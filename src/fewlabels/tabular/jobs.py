@@ -74,6 +74,13 @@ class LabelledTable:
         The probability of the label; 1 where it was given.
     notes : list of str
         What the owner of the table should know.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import label_table
+    >>> data = {"size": [1.0, 1.1, 5.0, 5.1], "kind": ["small", None, "large", None]}
+    >>> label_table(data, "kind", bank="fast").new_columns()["kind_predicted"]
+    ['small', 'small', 'large', 'large']
     """
 
     table: Table
