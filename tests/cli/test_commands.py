@@ -386,7 +386,7 @@ class TestCluster:
 
     def test_a_guessed_number(self, iris):
         result = fewlabels("cluster", iris, "--ignore", "species")
-        assert "by the largest gap between eigenvalues" in result.stderr
+        assert "2 groups, of 2 to 10 the number" in result.stderr
         assert result.stdout.startswith("sepal length")
 
 
