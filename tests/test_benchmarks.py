@@ -18,6 +18,7 @@ PUBLISHED = """\
 source_file,table,scenario,dataset,class_a,class_b,n_labelled,n_unlabelled,n_test,\
 method,error_mean,error_std
 000.txt,2,non-realistic,Gaussian2C,,,25,225,250,RLSC,10.6,2.3
+000.txt,2,non-realistic,Gaussian2C,,,25,225,250,LIBSVM,13.0,2.9
 000.txt,2,non-realistic,Gaussian2C,,,25,225,250,S2RLSC,0.8,0.5
 000.txt,3,realistic,Gaussian2C,,,25,225,250,S2RLSC,3.3,1.8
 003.txt,1,non-realistic,Gaussian4C,,,50,200,250,S2RLSC,0.8,0.6
@@ -50,14 +51,15 @@ def test_tables_run_and_resume(s2rlsc, tmp_path):
     out = tmp_path / "results"
     s2rlsc.main(["tables", "--repetitions", "1", "--out", str(out)])
     raw = lines_of(out / "s2rlsc_repetitions.csv")
-    assert len(raw) == 4 * 2  # four set-ups, RLSC and S2RLSC
+    # The published rows, and the (1+1)-EA beside two of them.
+    assert len(raw) == 7 + 2
     errors = {
-        m: [float(r["error"]) for r in raw if r["method"] == m]
-        for m in ("RLSC", "S2RLSC")
+        m: [float(r["error"]) for r in raw if r["method"] == m] for m in s2rlsc.METHODS
     }
-    assert np.mean(errors["S2RLSC"]) < np.mean(errors["RLSC"])
+    for method in ("UniverSVM", "S2RLSC", "S2RLSC (1+1)"):
+        assert np.mean(errors[method]) < min(*errors["RLSC"], *errors["LIBSVM"])
     table = lines_of(out / "s2rlsc_tables.csv")
-    assert len(table) == 5  # the published rows of the two methods
+    assert len(table) == len(raw)
     assert all(row["published"] and row["ours"] for row in table)
     # A second call finds everything done and changes nothing.
     s2rlsc.main(["tables", "--repetitions", "1", "--out", str(out)])

@@ -1,7 +1,7 @@
 """Reproduce the papers on S2RLSC: tables, figures and the claims about the solver.
 
     python benchmarks/papers/s2rlsc.py tables     # 003 table 1, 000 tables 2 and 3
-    python benchmarks/papers/s2rlsc.py figures    # 003 figure 6, 000 figures 7 to 10
+    python benchmarks/papers/s2rlsc.py figures    # 003: 5 and 6, 000: 6 to 10
     python benchmarks/papers/s2rlsc.py claims     # optimality, speed, memory
     python benchmarks/papers/s2rlsc.py            # all of it
 
@@ -29,6 +29,8 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import make_moons
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
 from tqdm import tqdm
 
 from fewlabels.datasets import (
@@ -41,7 +43,11 @@ from fewlabels.datasets import (
 )
 from fewlabels.kernels import gamma_from_width, range_width
 from fewlabels.partition import PartitionProblem, evolve, local_search
-from fewlabels.semi_supervised import S2RLSClassifier, rls_path
+from fewlabels.semi_supervised import (
+    S2RLSClassifier,
+    rls_path,
+    transductive_svm,
+)
 
 RESULTS = Path(__file__).parents[1] / "results"
 LAMS = 2.0 ** np.arange(-10, 11)
@@ -153,7 +159,7 @@ def search(problem, kind, n_runs, seed):
     if kind == "one start":  # from the supervised prediction, as 003
         return local_search(problem)
     if kind == "local search":
-        return local_search(problem, "random", n_runs - 1, random_state=seed)
+        return local_search(problem, "random", n_runs, random_state=seed)
     return evolve(problem, n_init=n_runs, random_state=seed, n_jobs=-1)
 
 
@@ -189,8 +195,46 @@ def folds_of(split, seed, n_folds=5):
     return [labelled[fold_of == f] for f in np.unique(fold_of)]
 
 
-def run_repetition(row, repetition):
-    """Test errors of RLSC and S2RLSC on one random partition, in percent."""
+def libsvm_errors(split, labelled, X_eval, signs):
+    """Errors of a supervised support vector machine, for every C."""
+    X = split.X[labelled]
+    K, new = X @ X.T, X_eval @ X.T
+    errors = []
+    for C in LAMS:
+        model = SVC(C=C, kernel="precomputed").fit(K, split.y[labelled])
+        errors.append(np.mean(model.predict(new) != signs))
+    return np.array(errors)
+
+
+def universvm_errors(split, rows, y, X_eval, signs, balance):
+    """Errors of the transductive machine over (C, C*), C* = 0.01, 1, 100 over u."""
+    X = split.X[rows]
+    matrix = X if split.as_factor else X @ X.T
+    n_labelled = np.count_nonzero(y)
+    errors = np.empty((3, len(LAMS)))
+    for u, cost in enumerate((0.01, 1.0, 100.0)):
+        for number, C in enumerate(LAMS):
+            found = transductive_svm(
+                matrix,
+                y,
+                is_factor=split.as_factor,
+                C=C,
+                unlabeled_weight=cost / (C * n_labelled),
+                balance=balance,
+                tol=1e-3,
+            )
+            f = split.outputs(rows, found.coef[:, None], X_eval) + found.intercept
+            errors[u, number] = np.mean(np.where(f > 0, 1, -1) != signs)
+    return errors
+
+
+# A footnote of 000: the (1+1)-EA with round robin does as well as the (5+25)-EA.
+ONE_PLUS_ONE = "S2RLSC (1+1)"
+METHODS = ("RLSC", "LIBSVM", "UniverSVM", "S2RLSC", ONE_PLUS_ONE)
+
+
+def run_repetition(row, repetition, methods=METHODS):
+    """Test errors of some methods on one random partition, in percent."""
     setup, scenario = SETUPS[row["source"]], row["scenario"]
     X, y = data_of(row, repetition)
     sizes = [int(row[k]) for k in ("n_labelled", "n_unlabelled", "n_test")]
@@ -198,63 +242,64 @@ def run_repetition(row, repetition):
     tol = setup["tol"][scenario]
     everything = np.arange(len(split.X))
     labelled = np.arange(split.n_labelled)
-    n_runs = 10
     known = setup["balance"][scenario] == "all"
     balance = split.share_of_all if known else split.share_of_labels
-    if scenario == "non-realistic":  # parameters by the error on the test rows
-        rlsc = rlsc_errors(split, labelled, split.X_test, split.signs_test)
-        grid = s2rlsc_errors(
+
+    def errors_of(method, rows, inside, X_eval, signs):
+        """Errors over all parameters of models of some training rows."""
+        if method == "RLSC":
+            return rlsc_errors(split, inside, X_eval, signs)
+        if method == "LIBSVM":
+            return libsvm_errors(split, inside, X_eval, signs)
+        if method == "UniverSVM":
+            return universvm_errors(split, rows, split.y[rows], X_eval, signs, balance)
+        return s2rlsc_errors(
             split,
-            everything,
-            split.y,
-            split.X_test,
-            split.signs_test,
-            setup,
+            rows,
+            split.y[rows],
+            X_eval,
+            signs,
+            setup_of(method),
             balance,
             tol,
-            n_runs,
+            10,
             repetition,
         )
-    else:  # parameters by cross-validation on the labels
-        rlsc, grid = 0.0, 0.0
-        for held_out in folds_of(split, repetition):
-            rows = np.setdiff1d(everything, held_out)
-            inside = np.setdiff1d(labelled, held_out)
-            if len(set(split.y[inside])) < 2:
-                continue  # says nothing
-            signs = split.y[held_out]
-            rlsc = rlsc + len(held_out) * rlsc_errors(
-                split, inside, split.X[held_out], signs
+
+    def setup_of(method):
+        return {**setup, "solver": "local search"} if method == ONE_PLUS_ONE else setup
+
+    test = (split.X_test, split.signs_test)
+    found = {}
+    for method in methods:
+        on_test = None
+        if scenario == "non-realistic" or not method.startswith("S2RLSC"):
+            on_test = errors_of(method, everything, labelled, *test)
+        grid = on_test  # parameters by the error on the test rows
+        if scenario == "realistic":  # parameters by cross-validation on the labels
+            grid = 0.0
+            for held_out in folds_of(split, repetition):
+                inside = np.setdiff1d(labelled, held_out)
+                if len(set(split.y[inside])) < 2:
+                    continue  # says nothing
+                rows = np.setdiff1d(everything, held_out)
+                fold = (split.X[held_out], split.y[held_out])
+                errors = errors_of(method, rows, inside, *fold)
+                grid = grid + len(held_out) * errors
+        best = np.unravel_index(np.argmin(grid), np.shape(grid))
+        if method.startswith("S2RLSC"):  # the final model is the best of more runs
+            u, number = best
+            weight = setup["unlabeled_weights"][u]
+            problem = split.problem(
+                split.y, everything, LAMS[number], weight, balance, tol
             )
-            grid = grid + len(held_out) * s2rlsc_errors(
-                split,
-                rows,
-                split.y[rows],
-                split.X[held_out],
-                signs,
-                setup,
-                balance,
-                tol,
-                n_runs,
-                repetition,
-            )
-    u, number = np.unravel_index(np.argmin(grid), np.shape(grid))
-    problem = split.problem(
-        split.y,
-        everything,
-        LAMS[number],
-        setup["unlabeled_weights"][u],
-        balance,
-        tol,
-    )
-    result = search(problem, setup["solver"], 50, repetition)
-    f = split.outputs(everything, problem.model(result.y), split.X_test)
-    chosen = np.mean(np.where(f > 0, 1, -1) != split.signs_test)
-    test_path = rlsc_errors(split, labelled, split.X_test, split.signs_test)
-    return {
-        "RLSC": 100 * test_path[np.argmin(rlsc)],
-        "S2RLSC": 100 * chosen,
-    }
+            result = search(problem, setup_of(method)["solver"], 50, repetition)
+            f = split.outputs(everything, problem.model(result.y), split.X_test)
+            error = np.mean(np.where(f > 0, 1, -1) != split.signs_test)
+        else:
+            error = on_test[best]
+        found[method] = 100 * error
+    return found
 
 
 # -------------------------------------------------------------------------- tables
@@ -272,37 +317,47 @@ def published_rows():
         rows = list(csv.DictReader(handle))
     for row in rows:
         row["source"] = row.pop("source_file")[:3]
-    return [row for row in rows if row["method"] in ("RLSC", "S2RLSC")]
+    # What the (1+1)-EA is compared with.
+    same = [
+        {**row, "method": ONE_PLUS_ONE}
+        for row in rows
+        if (row["source"], row["method"]) == ("000", "S2RLSC")
+    ]
+    return rows + same
 
 
 def key_of(row):
     return tuple(row[column] for column in COLUMNS[:9])
 
 
-def tables(out, only=None, repetitions=REPETITIONS):
-    """Run every repetition of every row that is not done yet."""
+def tables(out, only=None, repetitions=REPETITIONS, methods=METHODS):
+    """Run every method and repetition of every row that is not done yet."""
     raw = out / "s2rlsc_repetitions.csv"
     done = set()
     if raw.exists():
         with raw.open() as handle:
             for row in csv.DictReader(handle):
-                done.add((*key_of(row), int(row["repetition"])))
-    tasks = {key_of(row): row for row in published_rows()}
-    todo = [
-        (key, row, repetition)
-        for repetition in range(repetitions)  # a part of the time gives whole tables
-        for key, row in tasks.items()
-        if (*key, repetition) not in done and (only is None or only in "/".join(key))
-    ]
+                done.add((*key_of(row), row["method"], int(row["repetition"])))
+    tasks = {}
+    for row in published_rows():
+        if row["method"] in methods:
+            tasks.setdefault(key_of(row), []).append(row)
+    todo = []
+    for repetition in range(repetitions):  # a part of the time gives whole tables
+        for key, rows in tasks.items():
+            names = [r["method"] for r in rows]
+            left = [m for m in names if (*key, m, repetition) not in done]
+            if left and (only is None or only in "/".join(key)):
+                todo.append((key, rows[0], repetition, left))
     missing = set()
     new = not raw.exists()
     with raw.open("a", newline="") as handle:
         writer = csv.DictWriter(handle, COLUMNS, lineterminator="\n")
         if new:
             writer.writeheader()
-        for key, row, repetition in tqdm(todo, unit="repetition"):
+        for key, row, repetition, left in tqdm(todo, unit="repetition"):
             try:
-                errors = run_repetition(row, repetition)
+                errors = run_repetition(row, repetition, left)
             except FileNotFoundError:
                 missing.add(row["dataset"])
                 continue
@@ -366,14 +421,23 @@ def summarise(raw, path):
 # ------------------------------------------------------------------------- figures
 
 
-def figures(out):
+def figures(out, only=None):
     import matplotlib
 
     matplotlib.use("Agg")
-    for draw in (restarts_on_moons, amount_of_data, shortcut, influence_of_rank, scale):
-        name, figure = draw()
-        figure.savefig(out / f"s2rlsc_{name}.png", dpi=110)
-        print(f"wrote {out / f's2rlsc_{name}.png'}")
+    drawings = {
+        "three": three_on_moons,
+        "moons": restarts_on_moons,
+        "runtimes": runtimes,
+        "amount": amount_of_data,
+        "shortcut": shortcut,
+        "rank": influence_of_rank,
+        "scale": scale,
+    }
+    for name, draw in drawings.items():
+        if only in (None, name):
+            draw().savefig(out / f"s2rlsc_{name}.png", dpi=110)
+            print(f"wrote {out / f's2rlsc_{name}.png'}")
 
 
 def new_figure(n_axes, width=4.2, height=3.6):
@@ -407,6 +471,115 @@ def moons_split(seed):
     return X[:250], holes[:250], X[250:], y[250:]
 
 
+def draw_sides(ax, X, y, outputs):
+    """Draw rows, those with labels 0 and 1 large, and the sides of a boundary."""
+    x0, x1 = np.meshgrid(np.linspace(-1.5, 2.5, 200), np.linspace(-1.0, 1.5, 200))
+    f = outputs(np.column_stack([x0.ravel(), x1.ravel()]))
+    sides = np.sign(f).reshape(x0.shape)
+    ax.contourf(x0, x1, sides, [-2, 0, 2], colors=["#cfe2f3", "#f9d9c8"])
+    ax.scatter(*X[y < 0].T, s=5, c="0.4")
+    for c, colour, marker in ((0, "tab:blue", "^"), (1, "tab:red", "s")):
+        ax.scatter(*X[y == c].T, s=70, c=colour, marker=marker, ec="black")
+    ax.set_xticks([])
+    ax.set_yticks([])
+
+
+def gaussian_models(split, gamma, seed):
+    """Models of three methods with one Gaussian kernel: name, coefficients and bias."""
+    n = split.n_labelled
+    K = rbf_kernel(split.X, gamma=gamma)
+    for solution in rls_path(K[:n, :n], split.y[:n, None].astype(float), LAMS):
+        yield "RLSC", np.append(solution.dual_coef, np.zeros(len(K) - n)), 0.0
+    for C in LAMS:
+        model = SVC(C=C, kernel="precomputed").fit(K[:n, :n], split.y[:n])
+        coef = np.zeros(len(K))
+        coef[model.support_] = model.dual_coef_[0]
+        yield "LIBSVM", coef, model.intercept_[0]
+    for weight in SETUPS["000"]["unlabeled_weights"]:
+        base = PartitionProblem.from_kernel(
+            K, split.y, 1.0, weight, split.share_of_all, 0.1
+        )
+        for problem in base.path(LAMS):
+            result = search(problem, "evolution", 10, seed)
+            yield "S2RLSC", problem.model(result.y)[:, 0], 0.0
+
+
+def three_on_moons():
+    """000, figure 6: five labels, parameters by the test rows."""
+    errors = {"RLSC": [], "LIBSVM": [], "S2RLSC": []}
+    drawn = {}
+    for seed in tqdm(range(REPETITIONS), desc="moons"):
+        X, y = make_moons(200, noise=0.1, random_state=seed)
+        split = Split(X, y, 5, 95, 100, seed)
+        best = dict.fromkeys(errors, (np.inf, None))
+        for share in (0.1, 0.5, 1.0, 5.0, 10.0):
+            gamma = gamma_from_width(share * range_width(split.X))
+            new = rbf_kernel(split.X_test, split.X, gamma=gamma)
+            for name, coef, bias in gaussian_models(split, gamma, seed):
+                signs = np.where(new @ coef + bias > 0, 1, -1)
+                error = 100 * np.mean(signs != split.signs_test)
+                if error < best[name][0]:
+                    best[name] = (error, (gamma, coef, bias))
+        for name, (error, model) in best.items():
+            errors[name].append(error)
+            drawn.setdefault(name, (split, *model))
+    figure, axes = new_figure(3)
+    for ax, (name, values) in zip(axes, errors.items(), strict=True):
+        split, gamma, coef, bias = drawn[name]
+        draw_sides(
+            ax,
+            split.X,
+            np.where(split.y == 0, -1, split.y > 0),
+            lambda rows, s=split, g=gamma, c=coef, b=bias: (
+                rbf_kernel(rows, s.X, gamma=g) @ c + b
+            ),
+        )
+        ax.set_title(f"{name}: {np.mean(values):.1f} ± {np.std(values):.1f} %")
+    return figure
+
+
+def runtimes():
+    """003, figure 5: both semi-supervised methods by the number of unlabelled rows."""
+    sets = {
+        "Gaussian2C": (*make_gaussian2c(1050, 500, random_state=0), 50),
+        "USPS (8, 0)": (*real_data("USPS", 8, 0), 22),
+    }
+    figure, axes = new_figure(2)
+    for ax, (name, (X, y, n_labelled)) in zip(axes, sets.items(), strict=True):
+        sizes = [200, 400, 600, 800, 1000]
+        seconds = {"S2RLSC": [], "TransductiveSVC": []}
+        for u in tqdm(sizes, desc=name):
+            split = Split(X, y, n_labelled, u, 0, seed=0)
+            everything = np.arange(len(split.X))
+
+            def local(s=split, rows=everything):
+                problem = s.problem(s.y, rows, 1.0, 1.0, s.share_of_all, 0.1)
+                problem.model(local_search(problem).y)
+
+            def transductive(s=split, u=u):
+                transductive_svm(
+                    s.X,
+                    s.y,
+                    unlabeled_weight=u / s.n_labelled,  # C* = C = 1
+                    balance=s.share_of_all,
+                    tol=1e-3,
+                )
+
+            both = zip(seconds.values(), (local, transductive), strict=True)
+            for values, run in both:
+                run()  # compiles
+                start = time.perf_counter()
+                for _ in range(10):
+                    run()
+                values.append((time.perf_counter() - start) / 10)
+        for method, values in seconds.items():
+            ax.plot(sizes, values, "o-", label=method)
+        ax.set(title=name, xlabel="unlabelled rows", ylabel="seconds")
+        ax.set_ylim(bottom=0)
+        ax.legend()
+    return figure
+
+
 def restarts_on_moons():
     """003, figure 6: the supervised guess alone against 200 restarts."""
     figure, axes = new_figure(2)
@@ -418,20 +591,12 @@ def restarts_on_moons():
             errors.append(100 * np.mean(model.predict(X_test) != y_test))
             drawn = drawn or (X, holes, model)
         X, holes, model = drawn
-        x0, x1 = np.meshgrid(np.linspace(-1.5, 2.5, 200), np.linspace(-1.0, 1.5, 200))
-        f = model.decision_function(np.column_stack([x0.ravel(), x1.ravel()]))
-        sides = np.sign(f).reshape(x0.shape)
-        ax.contourf(x0, x1, sides, [-2, 0, 2], colors=["#cfe2f3", "#f9d9c8"])
-        ax.scatter(*X[holes < 0].T, s=5, c="0.4")
-        for c, colour, marker in ((0, "tab:blue", "^"), (1, "tab:red", "s")):
-            ax.scatter(*X[holes == c].T, s=70, c=colour, marker=marker, ec="black")
+        draw_sides(ax, X, holes, model.decision_function)
         name = "one start" if n_init == 1 else f"{n_init} starts"
         ax.set_title(
             f"{name}: test error {np.mean(errors):.1f} ± {np.std(errors):.1f} %"
         )
-        ax.set_xticks([])
-        ax.set_yticks([])
-    return "moons", figure
+    return figure
 
 
 def errors_by_amount(make, n_labelled, n_unlabelled, repetitions=5):
@@ -482,7 +647,7 @@ def amount_of_data():
         ax.set_ylim(bottom=0)
         ax.set_title(name)
         ax.legend()
-    return "amount", figure
+    return figure
 
 
 def naive_climb(problem, y, limit=None):
@@ -520,7 +685,7 @@ def shortcut():
         signs = np.where(np.arange(n) < 25, 2 * y - 1, 0)
         problem = PartitionProblem.from_kernel(X @ X.T, signs, balance=0.5)
         start = time.perf_counter()
-        local_search(problem, "random", 49, random_state=0)
+        local_search(problem, "random", 50, random_state=0)
         seconds["gains kept up to date"].append(time.perf_counter() - start)
         first = local_search(problem, "random", random_state=0, max_trials=0).y
         start = time.perf_counter()
@@ -535,7 +700,7 @@ def shortcut():
     ax.set_xlabel("n")
     ax.set_ylabel("time (1 = gains kept, n = 100)")
     ax.legend()
-    return "shortcut", figure
+    return figure
 
 
 def influence_of_rank():
@@ -580,7 +745,7 @@ def influence_of_rank():
     ax.set_ylabel("test error (%); dotted: no approximation")
     ax.set_ylim(bottom=0)
     ax.legend()
-    return "rank", figure
+    return figure
 
 
 def scale():
@@ -613,7 +778,7 @@ def scale():
     right.set_ylim(bottom=0)
     for ax in (left, right):
         ax.set_xlabel("training rows")
-    return "scale", figure
+    return figure
 
 
 # -------------------------------------------------------------------------- claims
@@ -682,7 +847,7 @@ def optimality():
                 Y[:, problem.labeled] = 2 * problem.codes[problem.labeled] - 1
                 S = np.sum(Y * problem.system.products(Y.T).T, axis=1)
                 best = np.sum(problem.d**2) - S.max()
-                result = local_search(problem, "random", 49, random_state=seed)
+                result = local_search(problem, "random", 50, random_state=seed)
                 solved += result.objective <= best + 1e-9
                 rising += np.any(np.diff(result.history) > 1e-12)
             what = (
@@ -741,7 +906,7 @@ def speed(n=1000, rank=500):
     def fit(representation):
         problem = PartitionProblem.from_factor(X, signs, balance=0.5)
         return local_search(
-            problem, "random", 49, random_state=0, representation=representation
+            problem, "random", 50, random_state=0, representation=representation
         )
 
     fit("dense"), fit("factor")  # compile
@@ -868,17 +1033,20 @@ def large_fit():
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", nargs="?", choices=["tables", "figures", "claims"])
-    parser.add_argument("--only", help="rows whose description contains this text")
+    parser.add_argument(
+        "--only", help="rows whose description contains this text, or a figure"
+    )
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     if options.part in (None, "claims"):
         claims(options.out)
     if options.part in (None, "tables"):
-        tables(options.out, options.only, options.repetitions)
+        tables(options.out, options.only, options.repetitions, options.methods)
     if options.part in (None, "figures"):
-        figures(options.out)
+        figures(options.out, options.only)
 
 
 if __name__ == "__main__":
