@@ -102,6 +102,7 @@ table,dataset,classifier,stopping,sigma,nn,p,gamma_A,gamma_I,notes,fragment_read
 10,toy,LapSVM Primal (PCG),validation,,,,1e-4,1,,
 10,toy,LapSVM Primal (PCG),mixed,,,,1e-4,1,,
 9,elsewhere,LapSVM Primal (Newton),,0.2,6,1,1e-4,1,,
+9,FACEMIT,LapSVM Primal (PCG),,4.3,6,1,1e-6,1e-8,,
 """,
     "lapsvm_errors.csv": """\
 table,dataset,classifier,stopping,set,error_mean,error_std
@@ -157,7 +158,7 @@ class TestLapSVM:
         lapsvm.main(["tables", "--repetitions", "2", "--out", str(out)])
         assert "data not found: elsewhere" in capsys.readouterr().out
         raw = lines_of(out / "lapsvm_repetitions.csv")
-        assert len(raw) == 2 * 8  # five classifiers and three checks of PCG
+        assert len(raw) == 2 * 11  # five classifiers, three checks of PCG, two weights
         by_name = {}
         for row in raw:
             by_name.setdefault(row["classifier"], []).append(float(row["error_T"]))
@@ -167,10 +168,16 @@ class TestLapSVM:
             ("4", "SVM"),
             ("4", lapsvm.experiment.NEWTON),
             ("7", lapsvm.experiment.PCG),
+            ("12", lapsvm.experiment.PCG_NEWTON),
         ]
         assert all(row["T published"] and row["T ours"] for row in errors)
         times = lines_of(out / "lapsvm_times.csv")
-        (pcg,) = [row for row in times if row["stopping"] == "stability"]
+        (pcg,) = [
+            row
+            for row in times
+            if row["stopping"] == "stability"
+            and row["classifier"] == lapsvm.experiment.PCG
+        ]
         assert pcg["Newton time / this, published"] == "4.0"
         assert pcg["Newton time / this"]
         assert pcg["iterations, published"] == "20"
@@ -234,10 +241,15 @@ class TestLapSVM:
     @pytest.mark.slow
     def test_figures_of_the_moons(self, lapsvm):
         pytest.importorskip("matplotlib").use("Agg")
-        for draw in (lapsvm.figures.moons_by_iteration, lapsvm.figures.moons_norms):
-            name, figure = draw()
-            assert name in ("moons", "norms")
-            assert len(figure.axes) in (1, 6)
+        figures = lapsvm.figures
+        assert len(figures.moons_by_iteration().axes) == 6
+        assert len(figures.moons_norms().axes) == 1
+        assert len(figures.details({"toy": 10}).axes) == 1
+        ring, hands = (ax.get_title() for ax in figures.clock().axes[1:])
+        assert hands == "Laplacian SVM: error 0.0 %" != ring
+        (ax,) = figures.step_length().axes
+        (root,) = [line for line in ax.lines if "root" in line.get_label()]
+        assert abs(root.get_ydata()[0]) < 1e-9
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """Reproduce the paper on Laplacian SVMs in the primal: tables, figures and claims.
 
     python benchmarks/papers/lapsvm.py select     # weights that the print does not show
-    python benchmarks/papers/lapsvm.py tables     # tables 3 to 8
-    python benchmarks/papers/lapsvm.py figures    # figures 3 to 7
+    python benchmarks/papers/lapsvm.py tables     # tables 3 to 8, 11, 12
+    python benchmarks/papers/lapsvm.py figures    # figures 1 to 9
     python benchmarks/papers/lapsvm.py claims     # agreement, speed, memory, scale
     python benchmarks/papers/lapsvm.py            # all of it
 
@@ -34,7 +34,7 @@ def main(arguments=None):
     parser.add_argument(
         "part", nargs="?", choices=["select", "tables", "figures", "claims"]
     )
-    parser.add_argument("--only", help="the data set of the tables to run")
+    parser.add_argument("--only", help="the data set or the figure to run")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
@@ -46,7 +46,7 @@ def main(arguments=None):
     if options.part in (None, "tables"):
         tables(options.out, options.only, options.repetitions)
     if options.part in (None, "figures"):
-        figures(options.out)
+        figures(options.out, options.only)
 
 
 if __name__ == "__main__":
