@@ -151,7 +151,7 @@ def gradient_share(problem, solution, gammas):
 def kkt_violation(problem, gammas):
     deformed, worst = deform_dense(problem, *gammas), 0.0
     for y in problem.targets.T:
-        c, b, _ = hinge_in_labels(deformed.H, y, deformed.free_bias)
+        c, b, *_ = hinge_in_labels(deformed.H, y, deformed.free_bias)
         beta, margin = y * c, y * (deformed.H @ c + b)
         inside = (beta > 1e-7) & (beta < 0.5 - 1e-7)
         for violation in (
