@@ -38,8 +38,10 @@ from fewlabels.automatic._scores import JoinedModels, Models
 from fewlabels.kernels._functions import budget_bytes
 
 # Where held-out rows say nothing, kernels along graphs, the supervised ones and, on
-# tables, forests have the same say, with this ridge.
+# tables, forests with the linear kernel have the same say, with this ridge.
 FALLBACK_RIDGE = 0.1
+# Ridge of what is mixed in where labels of a table are few.
+INSURANCE_RIDGE = 1.0
 # More labels than this are sampled for the choice; all of them then fit the model.
 MAX_SCORED = 500
 # With more labels than that, so few candidates carry nearly all of the weight.
@@ -252,11 +254,16 @@ def pool_of(candidates: list[Candidate], is_table: bool = False) -> Pool:
     families = [FAMILIES[c.family] for c in candidates]
     supervised = np.array([f.supervised for f in families], dtype=bool)[groups]
     fallback = np.array([f.fallback for f in families], dtype=bool)[groups]
-    insuring = np.array([is_table and f.insures for f in families], dtype=bool)[groups]
     usual = np.isnan(ridges) | (ridges == FALLBACK_RIDGE)
-    parts = [_even(part & usual) for part in (fallback, supervised, insuring)]
+    insurance = np.zeros(groups.size)
+    if is_table:
+        smooth = np.isnan(ridges) | (ridges == INSURANCE_RIDGE)
+        names = np.array([f.name if f.insures else "" for f in families])[groups]
+        insuring = [_even((names == name) & smooth) for name in set(names) - {""}]
+        insurance = np.mean(insuring, axis=0) if insuring else insurance
+    parts = [_even(fallback & usual), _even(supervised & usual), insurance]
     known = [part for part in parts if part.any()] or [_even(usual)]
-    return Pool(groups, ridges, supervised, np.mean(known, axis=0), parts[2])
+    return Pool(groups, ridges, supervised, np.mean(known, axis=0), insurance)
 
 
 def _even(chosen: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -39,9 +39,7 @@ _SMOOTH = ("functions that are smooth along the neighbour graph", "smooth on the
 FAMILIES = {
     family.name: family
     for family in (
-        Family(
-            "linear", "a linear function", "linear", supervised=True, insures=True
-        ),
+        Family("linear", "a linear function", "linear", supervised=True, insures=True),
         Family(
             "rbf",
             "similarity of rows (Gaussian kernels)",
