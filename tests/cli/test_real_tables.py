@@ -508,3 +508,9 @@ def test_many_classes_are_cut_visibly(tmp_path):
     fewlabels("fit", path, "-t", "kind", "-o", model, "--bank", "fast")
     result = fewlabels("predict", model, path, "-o", tmp_path / "out.csv")
     assert ", ...)" in result.stderr
+
+
+def test_the_studio_refuses_what_it_does_not_know(tmp_path):
+    path = write(tmp_path / "t.csv", [f"{v:.2f}" for v in SIZE])
+    refused = fewlabels("studio", path, "-t", "kind", "--scale", "none", code=2)
+    assert "does not know --scale" in refused.stderr

@@ -762,6 +762,12 @@ def studio(table: str, **settings: Any) -> None:
     console = Console(settings["quiet"])
     if table == "-":
         raise UseError("The studio needs a file: labels are kept beside it.")
+    unused = {"features": None, "date": (), "scale": "auto", "text_weight": "auto"}
+    unused |= {"merge_labels": False, "task": "auto"}
+    for name, default in unused.items():
+        if settings[name] != default:
+            option = "--" + name.replace("_", "-")
+            raise UseError(f"The studio does not know {option}: leave it out.")
     kinds = ("ignore", "text", "categorical", "numeric")
     with console.messages():
         from fewlabels.studio import Studio
@@ -779,7 +785,10 @@ def studio(table: str, **settings: Any) -> None:
             },
             bank=settings["bank"],
             seed=settings["seed"],
-            reading={k: settings[k] for k in ("delimiter", "encoding", "sheet")},
+            reading={
+                key: settings[key]
+                for key in ("delimiter", "encoding", "sheet", "header_row")
+            },
             host=settings["host"],
             port=settings["port"],
             command=_typed(),
