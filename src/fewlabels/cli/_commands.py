@@ -762,8 +762,8 @@ def studio(table: str, **settings: Any) -> None:
     console = Console(settings["quiet"])
     if table == "-":
         raise UseError("The studio needs a file: labels are kept beside it.")
-    unused = {"features": None, "date": (), "scale": "auto", "text_weight": "auto"}
-    unused |= {"merge_labels": False, "task": "auto"}
+    unused: dict[str, Any] = {"features": None, "date": (), "merge_labels": False}
+    unused |= dict.fromkeys(("scale", "text_weight", "task"), "auto")
     for name, default in unused.items():
         if settings[name] != default:
             option = "--" + name.replace("_", "-")
