@@ -35,8 +35,11 @@ def test_labels_drawn_class_by_class(counts, answer):
 
 def test_sure_rows_tell_the_shares():
     p = np.repeat(np.eye(3), [70, 20, 10], axis=0)
-    estimate = estimated_shares(0.98 * p + 0.02 / 3, np.full(3, 1 / 3))
+    equal = np.full(3, 1 / 3)
+    estimate = estimated_shares(0.98 * p + 0.02 / 3, equal, 60)
     assert estimate[0] > 0.6
+    fewer = estimated_shares(0.98 * p + 0.02 / 3, equal, 9)
+    assert 0.45 < fewer[0] < estimate[0]
     assert_allclose(estimate.sum(), 1)
     assert np.all(estimate >= 1 / 3 / MAX_FACTOR / 1.2)
 
@@ -45,7 +48,7 @@ def test_vague_rows_change_little():
     p = np.full((50, 2), 0.5)
     p[:, 0] += 0.005
     p[:, 1] -= 0.005
-    assert_allclose(estimated_shares(p, np.array([0.5, 0.5])), 0.5, atol=0.03)
+    assert_allclose(estimated_shares(p, np.array([0.5, 0.5]), 20), 0.5, atol=0.03)
 
 
 def test_offsets_give_the_shares_that_are_asked_for():

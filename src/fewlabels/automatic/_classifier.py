@@ -364,7 +364,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
             if not unknown or not drawn_by_class(np.bincount(labeled.codes)):
                 return
             p = softmax(logits, axis=1)
-            self.class_shares_ = estimated_shares(p, given)
+            self.class_shares_ = estimated_shares(p, given, labeled.size)
             offsets = np.log(self.class_shares_ / given)
         else:
             self.class_shares_ = known_shares(self.class_prior, self.classes_)

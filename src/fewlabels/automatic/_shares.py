@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-# Expectation-maximisation is drawn towards the shares of the labels, which count as
-# this many times the unlabelled rows, and is kept within a factor of them: with few
-# labels, probabilities are too rough for more. Chosen on half of 35 tables.
-PULL = 0.3
+# Expectation-maximisation is drawn towards the shares of the labels, which with so many
+# labels per class count as much as the unlabelled rows, and with more labels less; and
+# it is kept within a factor of them: with few labels, probabilities are too rough for
+# more. Chosen on half of 35 tables with 3 and 10 labels per class.
+PULL_LABELS = 3.0
 MAX_FACTOR = 3.0
 N_STEPS = 10
 # Steps that match given shares, and when they are matched.
@@ -69,7 +70,9 @@ def drawn_by_class(counts: NDArray[np.intp]) -> bool:
     return bool(largest > 1 and 2 * np.sum(counts == largest) > counts.size)
 
 
-def estimated_shares(p: NDArray[Any], shares: NDArray[Any]) -> NDArray[np.float64]:
+def estimated_shares(
+    p: NDArray[Any], shares: NDArray[Any], n_labeled: int
+) -> NDArray[np.float64]:
     """Shares of the classes by expectation-maximisation, as far as rows tell them.
 
     Parameters
@@ -78,17 +81,20 @@ def estimated_shares(p: NDArray[Any], shares: NDArray[Any]) -> NDArray[np.float6
         Probabilities, for the shares of the labels.
     shares : ndarray of shape (n_classes,)
         These shares.
+    n_labeled : int
+        Number of labels.
 
     Returns
     -------
     estimate : ndarray of shape (n_classes,)
         The shares among the rows.
     """
+    pull = PULL_LABELS * shares.size / n_labeled
     estimate = shares
     for _ in range(N_STEPS):
         q = p * (estimate / shares)
         q /= q.sum(axis=1, keepdims=True)
-        estimate = (q.mean(axis=0) + PULL * shares) / (1 + PULL)
+        estimate = (q.mean(axis=0) + pull * shares) / (1 + pull)
         estimate = np.clip(estimate, shares / MAX_FACTOR, shares * MAX_FACTOR)
         estimate = estimate / estimate.sum()
     return estimate
