@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fewlabels.decomposition import RobustPCA, robust_pca
 from fewlabels.decomposition._robust_pca import _LeadingTriplets
 from fewlabels.optimize import soft_threshold
+from tests.reference.robust_pca import accelerated_iterates, objective
 
 
 def planted(rng, m, n, rank, share, size=10.0):
@@ -112,6 +113,55 @@ def test_leading_triplets(m, n, rank, seed, level):
         expected = expected[expected > level]
         assert_allclose(s, expected, atol=1e-8)
         assert_allclose(M @ Vt.T, U * s, atol=1e-7)
+
+
+def test_theorem_6_3():
+    """What holds of the rate (6.8.29), and what does not.
+
+    The weight comes down to mu in step k0. The printed bound,
+    F(X_k) - F* <= 4 |X_k0 - X*|^2 / (k - k0 + 1)^2, forgets the momentum of the steps
+    before; with the right k0, log(mu0 / mu) / log(1 / eta), it still fails. It holds if
+    momentum is dropped at k0, and from X_0 = 0 if the weight is mu from the start. With
+    momentum, t_k^2 (F(X_k) - F*) + |t_k X_k - (t_k - 1) X_{k-1} - X*|^2 never rises
+    from k0 on, which bounds F by its value at k0 over t_k^2.
+    """
+    rng = np.random.default_rng(0)
+    D = sum(planted(rng, 30, 30, 2, 0.05))
+    lam, eta, start = 1 / np.sqrt(30), 0.9, 0.99 * np.linalg.norm(D, 2)
+    mu = 1e-3 * start
+    best = robust_pca(D, alpha=lam, mu=mu, tol=1e-10, max_iter=5000, svd_solver="full")
+    assert best.converged
+    solution = np.stack([best.low_rank, best.sparse])
+    k0 = int(np.ceil(np.log(start / mu) / np.log(1 / eta)))
+    n_steps = k0 + 60
+    falling = np.maximum(start * eta ** np.arange(n_steps), mu)
+    assert falling[k0] == mu < falling[k0 - 1]
+
+    def gap(step):
+        found = objective(D, step[0], step[1], lam, mu)
+        return found - objective(D, *solution, lam, mu)
+
+    def excess(steps, first, squared):
+        """Largest ratio of the gap to the bound that counts from step `first`."""
+        return max(
+            gap(steps[k - 1]) * (k - first + 1) ** 2 / (4 * squared)
+            for k in range(first + 1, n_steps)
+        )
+
+    plain = list(accelerated_iterates(D, lam, falling))
+    at_k0 = np.sum((np.stack(plain[k0 - 1][:2]) - solution) ** 2)
+    assert excess(plain, k0, at_k0) > 3
+    dropped = list(accelerated_iterates(D, lam, falling, restart=k0))
+    assert excess(dropped, k0, at_k0) < 1
+    constant = list(accelerated_iterates(D, lam, np.full(n_steps, mu)))
+    assert excess(constant, 0, np.sum(solution**2)) < 1
+    energies = []
+    for step in plain[k0:]:
+        (A, E, t, A_before, E_before), (A_best, E_best) = step, solution
+        ahead_A = t * A - (t - 1) * A_before - A_best
+        ahead_E = t * E - (t - 1) * E_before - E_best
+        energies.append(t**2 * gap(step) + np.sum(ahead_A**2) + np.sum(ahead_E**2))
+    assert (np.diff(energies) <= 1e-9 * energies[0]).all()
 
 
 class TestEstimator:
