@@ -19,6 +19,8 @@ from fewlabels.active import (
     CoActiveLearner,
     ELMClassifier,
     ELMRegressor,
+    MembershipLearner,
+    StreamLearner,
 )
 from fewlabels.automatic import FewLabelsClassifier, FewLabelsRegressor
 from fewlabels.cluster import (
@@ -187,6 +189,8 @@ ESTIMATORS = [
     (ActiveELMClassifier(40, random_state=0), MINUS_ONE_IS_UNLABELLED),
     (ActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
     (CoActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (MembershipLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (StreamLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
     (RLSClassifier(), {**MINUS_ONE_IS_UNLABELLED, **ROWS_ARE_LEFT_OUT_WHOLE}),
     (RLSClassifier(alpha=1.0, gamma=0.1), MINUS_ONE_IS_UNLABELLED),
     (

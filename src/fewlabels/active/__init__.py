@@ -23,6 +23,13 @@ from fewlabels.active._exploration import (
 from fewlabels.active._few_labels import FewLabelsSampling
 from fewlabels.active._learner import ActiveLearner
 from fewlabels.active._loop import QueryRound
+from fewlabels.active._membership import (
+    Boundary,
+    MadeRows,
+    MembershipLearner,
+    bisect_boundary,
+    make_queries,
+)
 from fewlabels.active._opposite_pair import OppositePair, find_opposite_pair
 from fewlabels.active._strategies import (
     ClusterCoverage,
@@ -32,6 +39,7 @@ from fewlabels.active._strategies import (
     UncertaintySampling,
     VarianceReduction,
 )
+from fewlabels.active._stream import StreamLearner, StreamThreshold
 from fewlabels.active._utilities import (
     consensus_kl,
     entropy,
@@ -48,6 +56,7 @@ __all__ = [
     "ActiveELMClassifier",
     "ActiveLearner",
     "ActiveMLSampling",
+    "Boundary",
     "ClusterCoverage",
     "CoActiveLearner",
     "EGExploration",
@@ -57,6 +66,8 @@ __all__ = [
     "ExpectedGradientLength",
     "FewLabelsSampling",
     "HiddenLayer",
+    "MadeRows",
+    "MembershipLearner",
     "OppositePair",
     "Query",
     "QueryByCommittee",
@@ -64,9 +75,12 @@ __all__ = [
     "QueryStrategy",
     "RandomSampling",
     "SoftmaxExploration",
+    "StreamLearner",
+    "StreamThreshold",
     "ThompsonExploration",
     "UncertaintySampling",
     "VarianceReduction",
+    "bisect_boundary",
     "consensus_kl",
     "elm_start",
     "elm_update",
@@ -75,6 +89,7 @@ __all__ = [
     "expected_gradient_length",
     "find_opposite_pair",
     "least_confidence",
+    "make_queries",
     "margin",
     "middle_certainty",
     "select_batch",

@@ -8,17 +8,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import MetaEstimatorMixin
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, indexable
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import indexable
 
-from fewlabels._labels import (
-    encode_labels,
-)
+from fewlabels._labels import encode_labels
 from fewlabels._sklearn import HasMethods, Interval, fit_context, safe_indexing
 from fewlabels.active._base import Query, fit_model
+from fewlabels.active._inner import InnerClassifier
 from fewlabels.active._loop import Oracle, QueryLoop, upsampled_rows
 from fewlabels.active._strategies import UncertaintySampling
 from fewlabels.automatic import FewLabelsClassifier
@@ -27,15 +23,7 @@ from fewlabels.automatic import FewLabelsClassifier
 JUDGED_AGAIN = 1.25
 
 
-def _inner_has(method: str) -> Any:
-    def check(self: "ActiveLearner") -> bool:
-        getattr(getattr(self, "estimator_", None) or self._estimator(), method)
-        return True
-
-    return available_if(check)
-
-
-class ActiveLearner(MetaEstimatorMixin, QueryLoop):
+class ActiveLearner(InnerClassifier, QueryLoop):
     r"""Fit a classifier, ask for the labels it needs, and fit again.
 
     Until the budget is spent, the strategy chooses rows without a label, the oracle
@@ -124,8 +112,6 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
     True
     """
 
-    estimator_: Any
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **QueryLoop._loop_constraints,
         "estimator": [HasMethods(["fit"]), None],
@@ -178,9 +164,6 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
             The fitted learner.
         """
         return self._run(X, y, oracle)
-
-    def _estimator(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
 
     def _read(self, X: Any) -> Any:
         return indexable(X)[0]
@@ -236,65 +219,3 @@ class ActiveLearner(MetaEstimatorMixin, QueryLoop):
         if rows.size == 0:
             return self.classes_[:0]
         return self.estimator_.predict(safe_indexing(self.X_, rows))
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features seen by the classifier."""
-        return self.estimator_.n_features_in_
-
-    def _fitted(self) -> Any:
-        check_is_fitted(self)
-        return self.estimator_
-
-    @_inner_has("predict")
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict with the fitted classifier.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        return self._fitted().predict(X)
-
-    @_inner_has("predict_proba")
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Predict probabilities with the fitted classifier.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-            One column for every class.
-        """
-        return self._fitted().predict_proba(X)
-
-    @_inner_has("decision_function")
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Compute real outputs with the fitted classifier.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The outputs.
-        """
-        return self._fitted().decision_function(X)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = get_tags(self._estimator()).input_tags.sparse
-        return tags

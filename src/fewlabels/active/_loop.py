@@ -88,6 +88,29 @@ def upsampled_rows(codes: NDArray[np.intp], random_state: Any) -> NDArray[np.int
     return np.concatenate(drawn) if drawn else np.empty(0, dtype=np.intp)
 
 
+def check_answers(
+    y: NDArray[Any], given: NDArray[Any], known: NDArray[np.bool_]
+) -> None:
+    """Raise if answers cannot be stored with the labels in `y`."""
+    answers, kind = given[known], y.dtype
+    try:
+        fits = answers.astype(kind).tolist() == answers.tolist()
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"Answers such as {answers[0]!r} cannot be put into a y of type "
+            f"{kind}: pass y as an array of objects, with None for rows without a "
+            "label."
+        )
+    integer_holes = given.dtype.kind == "i" and not known.all()
+    if integer_holes and kind.kind == "f" and np.any(y == UNLABELED):
+        raise ValueError(
+            "-1 among integer answers means no answer, but y has a class -1: give "
+            "answers as floats, like y."
+        )
+
+
 class QueryLoop(PartialLabelClassifier):
     """What learners that ask have in common.
 
@@ -260,7 +283,7 @@ class QueryLoop(PartialLabelClassifier):
                 "answers: give one label per row, in the same order."
             )
         known = ~unlabeled_mask(given)
-        self._check_kind(given, known)
+        check_answers(self.y_, given, known)
         if not unlabeled_mask(self.y_[rows[known]]).all():
             self._forget()
         surprise, before = np.nan, None
@@ -292,26 +315,6 @@ class QueryLoop(PartialLabelClassifier):
                 seconds + perf_counter() - answered,
             )
         )
-
-    def _check_kind(self, given: NDArray[Any], known: NDArray[np.bool_]) -> None:
-        """Raise if answers cannot be stored with the labels in `y_`."""
-        answers, kind = given[known], self.y_.dtype
-        try:
-            fits = answers.astype(kind).tolist() == answers.tolist()
-        except (TypeError, ValueError):
-            fits = False
-        if not fits:
-            raise ValueError(
-                f"Answers such as {answers[0]!r} cannot be put into a y of type "
-                f"{kind}: pass y as an array of objects, with None for rows without a "
-                "label."
-            )
-        integer_holes = given.dtype.kind == "i" and not known.all()
-        if integer_holes and kind.kind == "f" and np.any(self.y_ == UNLABELED):
-            raise ValueError(
-                "-1 among integer answers means no answer, but y has a class -1: give "
-                "answers as floats, like y."
-            )
 
     def _reward(self, surprise: float) -> None:
         """Tell the strategy what its rows were worth."""

@@ -178,11 +178,11 @@ class UncertaintySampling(ModelStrategy):
         self.random_state = random_state
 
     def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
-        measure = _measure_of(self.measure, MEASURES)
-        return measure(self._probabilities(pool, model))
+        return measure_of(self.measure)(self._probabilities(pool, model))
 
 
-def _measure_of(given: Any, known: dict[str, Any]) -> Any:
+def measure_of(given: Any, known: dict[str, Any] = MEASURES) -> Any:
+    """Look a measure up by its name."""
     if callable(given):
         return given
     if given not in known:
@@ -249,7 +249,7 @@ class QueryByCommittee(QueryStrategy):
 
     def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
         measures = {"consensus_kl": consensus_kl, "vote_entropy": vote_entropy}
-        measure = _measure_of(self.measure, measures)
+        measure = measure_of(self.measure, measures)
         rows = pool.rows()
         members = self._members(pool)
         if measure is vote_entropy:
