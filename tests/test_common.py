@@ -6,11 +6,13 @@ import pickle
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array, issparse
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from fewlabels.active import (
@@ -592,3 +594,40 @@ class TestEveryClassifier:
         model = clone(estimator).fit(X, holes)
         again = pickle.loads(pickle.dumps(model))
         assert_array_equal(again.predict(X), model.predict(X))
+
+
+ASKED = ("predict", "predict_proba", "decision_function", "transform")
+
+
+def answers(model, X):
+    """Everything that a fitted model says of rows, dense."""
+    found = {name: getattr(model, name)(X) for name in ASKED if hasattr(model, name)}
+    return {
+        name: answer.toarray() if issparse(answer) else answer
+        for name, answer in found.items()
+    }
+
+
+@pytest.mark.parametrize("fitted_to", [np.asarray, csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        e
+        for e, _ in ESTIMATORS
+        if get_tags(e).input_tags.sparse
+        and "precomputed" not in e.get_params().values()
+        and any(hasattr(e, name) for name in ASKED)
+    ],
+    ids=str,
+)
+def test_dense_and_sparse_rows_get_the_same_answers(estimator, fitted_to):
+    X, y = make_blobs(90, n_features=5, centers=3, cluster_std=3.0, random_state=0)
+    X = np.where(np.abs(X) > 2, X, 0.0) / 10
+    new, X, y = X[60:], X[:60], y[:60]
+    target = np.where(np.arange(60) < 15, y, -1) if is_classifier(estimator) else y
+    model = clone(estimator).fit(fitted_to(X), target)
+    for rows in (X, new):
+        dense, sparse = answers(model, rows), answers(model, csr_array(rows))
+        assert dense
+        for name in dense:
+            assert_allclose(sparse[name], dense[name], atol=1e-6, err_msg=name)

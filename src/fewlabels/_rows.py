@@ -75,13 +75,16 @@ def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _entries(values: NDArray[Any], columns: NDArray[Any], half: int) -> Any:
-    """Numbers for single entries, whose sum over a row is half of its digest."""
+    """Numbers for single entries, whose sum over a row is half of its digest.
+
+    Zeros have the number zero, since sparse rows do not hold them.
+    """
     salts = _mixed(columns.astype(np.uint64) * _STEP + np.uint64(half + 1))
-    return _mixed(values.astype(np.float64).view(np.uint64) + salts)
+    return _mixed(values.astype(np.float64).view(np.uint64) + salts) * (values != 0)
 
 
 def row_digests(X: Any) -> NDArray[Any]:
-    """Fingerprints of 16 bytes: equal rows have equal ones.
+    """Fingerprints of 16 bytes: equal rows, dense or sparse, have equal ones.
 
     Parameters
     ----------
@@ -106,7 +109,7 @@ def row_digests(X: Any) -> NDArray[Any]:
         columns = np.arange(X.shape[1])
         for start in range(0, X.shape[0], _BATCH):
             batch = slice(start, start + _BATCH)
-            values = np.asarray(X[batch]) + 0.0  # no negative zeros
+            values = np.asarray(X[batch])
             for half in range(2):
                 halves[batch, half] = _entries(values, columns, half).sum(axis=1)
     return halves.view("V16")[:, 0]
@@ -131,22 +134,20 @@ def equal_rows(X: Any) -> NDArray[np.intp]:
     return number[index]
 
 
-def has_own_units(deviations: NDArray[Any], n_columns: int) -> bool:
+def has_own_units(deviations: NDArray[Any]) -> bool:
     """Tell a table from columns of one unit, such as pixels.
 
     Parameters
     ----------
-    deviations : ndarray of shape (n_varying,)
-        Standard deviations of the columns that vary.
-    n_columns : int
-        Number of all columns.
+    deviations : ndarray of shape (n_columns,)
+        Standard deviations of the columns; those that do not vary do not count.
 
     Returns
     -------
     table : bool
         Whether columns should be standardised.
     """
-    if n_columns <= TABLE_COLUMNS:
+    varying = deviations[deviations > 0]
+    if varying.size <= TABLE_COLUMNS:
         return True
-    largest = deviations.max(initial=0.0)
-    return bool(largest and largest > TABLE_RATIO * np.median(deviations))
+    return bool(varying.max() > TABLE_RATIO * np.median(varying))

@@ -301,9 +301,44 @@ class TestScaling:
         assert_allclose(np.delete(norms, 3), 1)
         assert norms[3] == 0
 
-    def test_constant_columns_are_dropped(self, rows):
-        X = np.hstack([rows, np.full((120, 2), 1e6)])
-        assert RowScaling("auto").fit(X).transform(X).shape == rows.shape
+    @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+    @pytest.mark.parametrize("scale", ["auto", "standard", "none"])
+    def test_constant_columns_are_dropped(self, rows, scale, form):
+        X = form(np.hstack([rows, np.zeros((120, 2))]))
+        assert RowScaling(scale).fit(X).transform(X).shape == rows.shape
+        if scale != "auto":
+            X = form(np.hstack([rows, np.full((120, 2), 0.1)]))
+            assert RowScaling(scale).fit(X).transform(X).shape == rows.shape
+
+    def test_constant_columns_make_no_pixels(self):
+        X = np.random.default_rng(0).normal(size=(50, 4))
+        X = np.hstack([X, np.full((50, 19), 7.0)])
+        assert RowScaling("auto").fit(X).kind_ == "standard"
+
+    @pytest.mark.parametrize("scale", ["standard", "unit", "none"])
+    def test_rows_come_out_as_those_of_fit_did(self, rows, scale):
+        X = np.where(np.abs(rows) > 1, rows, 0.0)
+        held = sparse.csr_array(X)
+        dense, kept = (RowScaling(scale).fit(form) for form in (X, held))
+        assert_allclose(dense.transform(held), dense.transform(X))
+        assert_allclose(kept.transform(X).toarray(), kept.transform(held).toarray())
+        # One is the other, but for a shift.
+        shift = kept.transform(held).toarray() - dense.transform(X)
+        assert_allclose(shift, np.tile(shift[0], (120, 1)), atol=1e-12)
+
+    @pytest.mark.parametrize("size", [1e-170, 1e160])
+    @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+    @pytest.mark.parametrize("scale", ["standard", "unit", "none"])
+    def test_size_does_not_matter(self, rows, scale, form, size):
+        plain = RowScaling(scale).fit(form(rows)).transform(form(rows))
+        X = form(rows * size)
+        scaled = RowScaling(scale).fit(X).transform(X)
+        assert_allclose(abs(scaled - plain).max(), 0, atol=1e-12)
+
+    def test_columns_of_very_different_size(self, rows):
+        X = rows * np.logspace(-140, 140, rows.shape[1])
+        expected = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+        assert_allclose(RowScaling("standard").fit(X).transform(X), expected)
 
 
 def test_equal_rows_count_once(rows):
@@ -314,9 +349,10 @@ def test_equal_rows_count_once(rows):
     assert bank.index[150] == bank.index[151] == bank.index[152]
 
 
-def test_digests_of_sparse_rows_ignore_how_they_are_stored():
+def test_digests_ignore_how_rows_are_stored():
     A = sparse.csr_array(([1.0, 2.0, 0.0], [2, 0, 1], [0, 3]), shape=(1, 4))
-    B = sparse.csr_array(np.array([[2.0, 0.0, 1.0, 0.0]]))
+    B = np.array([[2.0, 0.0, 1.0, -0.0]])
+    assert_array_equal(row_digests(A), row_digests(sparse.csr_array(B)))
     assert_array_equal(row_digests(A), row_digests(B))
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn import semi_supervised
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.datasets import make_blobs, make_moons
@@ -146,3 +147,11 @@ class TestClusterThenLabel:
         assert model.clusters_[-1] == -1
         assert_array_equal(model.transduction_[:-1], y)
         assert model.transduction_[-1] == model.default_rule_.predict(X[-1:])[0]
+
+
+def test_sparse_questions_to_a_clusterer_without_predict():
+    X, y = make_blobs(60, centers=3, random_state=0)
+    holes = np.where(np.arange(60) < 15, y, -1)
+    for form in (np.asarray, csr_array):
+        model = ClusterThenLabelClassifier(DBSCAN(eps=2.0)).fit(form(X), holes)
+        assert_array_equal(model.predict(csr_array(X + 0.1)), model.predict(X + 0.1))

@@ -8,6 +8,7 @@ once.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,9 +18,12 @@ from scipy import linalg
 from scipy.sparse import csr_array, diags_array, issparse
 from scipy.sparse.csgraph import connected_components, dijkstra
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.isotonic import isotonic_regression
+from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fewlabels._linalg import inverse_square_root
 from fewlabels._rows import has_own_units
@@ -51,14 +55,16 @@ class RowScaling:
 
     Text, which comes as sparse rows, is scaled to rows of length one. Columns of a
     table, which have units of their own, are standardised; pixels and other columns of
-    one unit are only centred. Constant columns are dropped.
+    one unit are only centred. Constant columns are dropped. Rows come out as those of
+    `fit` did, dense or sparse, the latter without being centred, which moves no
+    distance.
 
     Parameters
     ----------
     scale : {"auto", "standard", "unit", "none"}
         What to do; "auto" guesses: sparse rows are text, dense ones are a table where
-        there are up to 20 columns or where the standard deviation of one is more than
-        four times the median of all.
+        there are up to 20 columns that vary or where the standard deviation of one is
+        more than four times the median of all.
     """
 
     def __init__(self, scale: str) -> None:
@@ -66,42 +72,44 @@ class RowScaling:
 
     def fit(self, X: Any) -> "RowScaling":
         """Look at the training rows."""
-        self.kind_ = self.scale
+        self.sparse_ = issparse(X)
+        self.kind_ = "unit" if self.scale == "auto" and self.sparse_ else self.scale
         self.dtype_ = np.float64 if X.shape[0] <= DOUBLE_ROWS else np.float32
-        if issparse(X):
-            if self.scale == "auto":
-                self.kind_ = "unit"
-            if self.kind_ == "standard":
-                square = X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))
-                deviation = np.sqrt(np.maximum(np.asarray(square).ravel(), 0))
-                deviation[deviation <= 0] = 1.0
-                self.factor_ = 1 / deviation
-            return self
         # A scale of one first, so that squares neither overflow nor vanish.
-        self.size_ = float(np.abs(X).max(initial=0.0)) or 1.0
-        n = X.shape[0]
-        self.mean_, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        largest = np.zeros(X.shape[1])
-        for batch in gen_batches(n, _BATCH):
-            Z = self._sized(X[batch])
-            self.mean_ += Z.sum(axis=0) / n
-            largest = np.maximum(largest, np.abs(Z).max(axis=0))
-        for batch in gen_batches(n, _BATCH):
-            square += np.sum((self._sized(X[batch]) - self.mean_) ** 2, axis=0) / n
-        deviation = np.sqrt(square)
+        values = X.data if self.sparse_ else X
+        self.size_ = float(np.abs(values).max(initial=0.0)) or 1.0
+        self.mean_, deviation, largest = self._moments(X)
         rounding = 10 * np.finfo(X.dtype).eps * largest
         self.columns_ = np.flatnonzero(deviation > rounding)
         deviation = deviation[self.columns_]
-        if self.scale == "auto":
-            table = has_own_units(deviation, X.shape[1])
-            self.kind_ = "standard" if table else "none"
+        if self.kind_ == "auto":
+            self.kind_ = "standard" if has_own_units(deviation) else "none"
         if self.kind_ == "standard":
             self.factor_ = 1 / deviation
-        elif deviation.size:
-            self.factor_ = np.full(deviation.size, 1 / deviation.max())
         else:
-            self.factor_ = deviation
+            unit = 1.0 if self.kind_ == "unit" else deviation.max(initial=0.0)
+            self.factor_ = np.full(deviation.size, 1 / unit if deviation.size else 1.0)
         return self
+
+    def _moments(self, X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Means, standard deviations and largest values of the columns."""
+        if self.sparse_:
+            Z = self._sized(X)
+            largest = abs(Z).max(axis=0).toarray().ravel()
+            unit = np.where(largest > 0, largest, 1.0)
+            mean, variance = mean_variance_axis(Z @ diags_array(1 / unit), axis=0)
+            return unit * mean, unit * np.sqrt(variance), largest
+        n, d = X.shape
+        mean, variance, largest = np.zeros(d), np.zeros(d), np.zeros(d)
+        for batch in gen_batches(n, _BATCH):
+            Z = self._sized(X[batch])
+            mean += Z.sum(axis=0) / n
+            largest = np.maximum(largest, np.abs(Z).max(axis=0))
+        unit = np.where(largest > 0, largest, 1.0)
+        for batch in gen_batches(n, _BATCH):
+            Z = (self._sized(X[batch]) - mean) / unit
+            variance += np.sum(Z**2, axis=0) / n
+        return mean, unit * np.sqrt(variance), largest
 
     def table_columns(
         self, groups: NDArray[np.intp] | None
@@ -114,39 +122,32 @@ class RowScaling:
             Column of every feature, for a table that was encoded; without it, columns
             that were standardised are those of a table.
         """
-        if not hasattr(self, "columns_"):
-            return None  # sparse rows
-        if groups is None and self.kind_ != "standard":
+        if self.sparse_ or (groups is None and self.kind_ != "standard"):
             return None
         kept = self.columns_ if groups is None else groups[self.columns_]
         return [np.flatnonzero(kept == g) for g in np.unique(kept)]
 
-    def _sized(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        Z = X.astype(np.float64) / self.size_
-        return _unit_rows(Z) if self.kind_ == "unit" else Z
+    def _sized(self, X: Any) -> Any:
+        """Rows of size one in the form of the training rows."""
+        if self.sparse_:
+            Z = csr_array(X, dtype=np.float64) / self.size_
+        else:
+            Z = (X.toarray() if issparse(X) else X).astype(np.float64) / self.size_
+        if self.kind_ != "unit":
+            return Z
+        # The largest value of a row first: a row may be tiny beside others.
+        return normalize(normalize(Z, norm="max", copy=False), copy=False)
 
     def transform(self, X: Any) -> Any:
         """Scale rows."""
-        if issparse(X):
-            X = csr_array(X, dtype=self.dtype_)
-            if self.kind_ == "unit":
-                return _unit_rows(X)
-            if self.kind_ == "standard":
-                return csr_array(X @ diags_array(self.factor_.astype(self.dtype_)))
-            return X
+        if self.sparse_:
+            Z = self._sized(X)[:, self.columns_] @ diags_array(self.factor_)
+            return csr_array(Z, dtype=self.dtype_)
         scaled = np.empty((X.shape[0], self.columns_.size), dtype=self.dtype_)
         for batch in gen_batches(X.shape[0], _BATCH):
             Z = self._sized(X[batch])[:, self.columns_]
             scaled[batch] = (Z - self.mean_[self.columns_]) * self.factor_
         return scaled
-
-
-def _unit_rows(X: Any) -> Any:
-    norms = row_norms(X)
-    norms[norms == 0] = 1.0
-    if issparse(X):
-        return csr_array(diags_array((1 / norms).astype(X.dtype)) @ X)
-    return X / norms[:, None]
 
 
 class Source:
@@ -458,8 +459,11 @@ class Clusters(Source):
                     rng.choice(components.shape[0], n_rows, replace=False)
                 ]
             run = KMeans(k, n_init=1, max_iter=50, random_state=rng.randint(2**31))
-            # In single precision scikit-learn converts rows again in every step.
-            run.fit(sample.astype(np.float64, copy=False))
+            with warnings.catch_warnings():
+                # Components of different rows may agree: fewer clusters do, then.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                # In single precision scikit-learn converts rows again in every step.
+                run.fit(sample.astype(np.float64, copy=False))
             centres.append(run.cluster_centers_)
         self._centres = np.stack(centres).astype(components.dtype)
         self.train = self._one_hot(components)

@@ -14,14 +14,17 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._distances import squared_distances
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, fit_context
 
 
 def _near(leader: Any, X: Any, threshold: float, metric: Any) -> NDArray[np.bool_]:
     """Tell which rows are near a leader."""
-    if metric == "euclidean" and not issparse(X):
+    if metric == "euclidean":
         # From differences: those from inner products keep equal rows apart.
+        if issparse(leader) or issparse(X):
+            return np.sqrt(squared_distances(leader, X)[0]) <= threshold
         return cdist(leader, X)[0] <= threshold
     return pairwise_distances(leader, X, metric=metric)[0] <= threshold
 

@@ -270,13 +270,13 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         if not pairs or self.scale == "standard":
             return False
         numbers = [encoder for encoder, _ in pairs]
-        deviations = np.array([e.deviation for e in numbers])
-        if deviations.max() == 0:
+        deviations = np.array([e.deviation for e in numbers if e.deviation > 0])
+        if not deviations.size:
             return False
         if self.scale == "auto" and not (
             len(pairs) == len(blocks)
             and not any(e.compressed for e in numbers)
-            and (not has_own_units(deviations, len(numbers)) or _uncorrelated(blocks))
+            and (not has_own_units(deviations) or _uncorrelated(blocks))
         ):
             return False
         # Alone, the largest has variance one; beside others, they have it in the mean.

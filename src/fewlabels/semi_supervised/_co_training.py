@@ -495,7 +495,8 @@ class DemocraticCoLearningClassifier(_Committee):
             return [
                 LogisticRegression(),
                 DecisionTreeClassifier(random_state=rng.randint(MAX_SEED)),
-                KNeighborsClassifier(1),
+                # Few rows are searched, and trees would refuse sparse questions.
+                KNeighborsClassifier(1, algorithm="brute"),
             ]
         if len(self.estimators) < 3:
             raise ValueError(

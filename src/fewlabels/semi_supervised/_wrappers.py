@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn import semi_supervised
 from sklearn.base import clone
 from sklearn.cluster import KMeans
@@ -322,7 +323,10 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
         if self.X_fit_ is None:
             clusters = np.asarray(self.clusterer_.predict(X))
         else:
-            search = NearestNeighbors(n_neighbors=1).fit(self.X_fit_)
+            # Trees refuse sparse questions.
+            algorithm = "brute" if issparse(X) else "auto"
+            search = NearestNeighbors(n_neighbors=1, algorithm=algorithm)
+            search.fit(self.X_fit_)
             nearest = search.kneighbors(X, return_distance=False)[:, 0]
             clusters = self.clusters_[nearest]
         return self.classes_[self._codes(X, clusters)]
