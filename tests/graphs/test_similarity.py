@@ -110,6 +110,31 @@ def test_every_weight_makes_a_graph(X, weight, sparse):
     assert_graph(W, len(X), X.dtype)
 
 
+def test_gaussian_density(rng):
+    """(6.16.63): heat times the height of the density, whose integral is one."""
+    X = rng.normal(size=(30, 3))
+    options = {"n_neighbors": 4, "bandwidth": 0.7}
+    heat = similarity_graph(X, weight="heat", **options)
+    density = similarity_graph(X, weight="gaussian_density", **options)
+    assert_close(density.toarray(), heat.toarray() / (2 * np.pi * 0.49) ** 1.5)
+    steps = np.arange(-5, 5, 0.05)[:, None]
+    row = similarity_graph(
+        np.vstack([[[1e-9]], steps]),
+        kind="complete",
+        weight="gaussian_density",
+        bandwidth=0.7,
+    )[[0]]
+    assert abs(row.sum() * 0.05 - 1) < 1e-5
+    search = nearest_neighbors(X, 4)
+    again = graph_from_neighbors(*search, weight="gaussian_density", bandwidth=0.7, X=X)
+    assert_array_equal(again.toarray(), density.toarray())
+    with pytest.raises(ValueError, match="computed from the rows"):
+        graph_from_neighbors(*search, weight="gaussian_density")
+    for scale in (1e-40, 1e40):
+        with pytest.raises(ValueError, match="use weight='heat'"):
+            similarity_graph(np.tile(X, 10), weight="gaussian_density", bandwidth=scale)
+
+
 @pytest.mark.parametrize("weight", ALL_WEIGHTS)
 def test_mutual_is_part_of_union(rng, weight):
     X = rng.random((60, 3))

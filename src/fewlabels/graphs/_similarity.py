@@ -229,12 +229,14 @@ def similarity_graph(
     "binary"              :math:`1`
     "heat"                :math:`\exp(-d^2 / (2 t^2))`
     "gaussian_threshold"  :math:`\exp(-d^2 / (2 t^2))` if `d` <= `threshold`, else 0
+    "gaussian_density"    :math:`(2 \pi t^2)^{-p/2} \exp(-d^2 / (2 t^2))`
     "inverse_distance"    :math:`1 / d`
     "dot"                 :math:`\langle x_i, x_j \rangle`
     "local_linear"        its share in the reconstruction of :math:`x_i`
     ====================  ==========================================================
 
-    where t is the `bandwidth`, a length. Other conventions:
+    where t is the `bandwidth`, a length, and p the number of features. Other
+    conventions:
     :math:`\exp(-d^2/\sigma)` is :math:`t = \sqrt{\sigma/2}`,
     :math:`\exp(-d^2/(4\tau))` is :math:`t = \sqrt{2\tau}`,
     :math:`\exp(-\gamma d^2)` is :math:`t = 1/\sqrt{2\gamma}`.
@@ -414,7 +416,7 @@ def graph_from_neighbors(
     threshold : float, default=None
         As in :func:`similarity_graph`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        The rows, needed by the weights "dot" and "local_linear".
+        The rows, needed by the weights "gaussian_density", "dot" and "local_linear".
 
     Returns
     -------
@@ -470,8 +472,8 @@ class SimilarityGraphTransformer(
         When an edge between neighbours is kept; of no effect on `transform`.
     radius : float, default=None
         Largest distance of ``kind="ball"``, included.
-    weight : {"binary", "heat", "gaussian_threshold", "inverse_distance", "dot", \
-            "local_linear"} or callable, default="heat"
+    weight : {"binary", "heat", "gaussian_threshold", "gaussian_density", \
+            "inverse_distance", "dot", "local_linear"} or callable, default="heat"
         Weight of an edge, see :func:`similarity_graph`.
     bandwidth : float or "auto", default="auto"
         Length scale t of the weights.

@@ -118,6 +118,21 @@ def _gaussian_threshold(
     return np.where(edges.graph.data <= threshold, _heat(edges, bandwidth, None), 0)
 
 
+def _gaussian_density(
+    edges: Edges, bandwidth: float, threshold: float | None
+) -> NDArray[Any]:
+    n_features = edges.ends("gaussian_density")[0].shape[1]
+    height = -0.5 * n_features * np.log(2 * np.pi * bandwidth**2)
+    limits = np.finfo(edges.graph.dtype)
+    if not np.log(limits.tiny / WEIGHT_FLOOR) < height < np.log(limits.max):
+        raise ValueError(
+            f"weight='gaussian_density' with bandwidth {bandwidth:g} in {n_features} "
+            f"dimensions has the factor exp({height:.0f}), beyond {limits.dtype}: use "
+            "weight='heat', which is the same without it."
+        )
+    return np.exp(height) * _heat(edges, bandwidth, None)
+
+
 def _inverse_distance(
     edges: Edges, bandwidth: float, threshold: float | None
 ) -> NDArray[Any]:
@@ -185,13 +200,14 @@ WEIGHTS: dict[str, Weight] = {
     "binary": _binary,
     "heat": _heat,
     "gaussian_threshold": _gaussian_threshold,
+    "gaussian_density": _gaussian_density,
     "inverse_distance": _inverse_distance,
     "dot": _dot,
     "local_linear": _local_linear,
 }
 
 # The weights that depend on the bandwidth.
-SCALED_WEIGHTS = ("heat", "gaussian_threshold", "inverse_distance")
+SCALED_WEIGHTS = ("heat", "gaussian_threshold", "gaussian_density", "inverse_distance")
 
 WEIGHT_CONSTRAINTS: dict[str, list[Any]] = {
     "weight": [StrOptions(set(WEIGHTS)), callable],
