@@ -145,6 +145,41 @@ class TestSolvers:
             assert_allclose(model.objective_, expected, rtol=1e-6)
             assert_allclose(model.history_["objective"][-1].sum(), expected, rtol=1e-6)
 
+    def test_algorithm_6_31(self, rng):
+        """Its parameters in ours, as the guide has them."""
+        X = rng.normal(size=(40, 2))
+        m, n, gamma_A, gamma_I, t = 8, 40, 0.02, 3.0, 0.3
+        y = np.full(n, np.nan)
+        y[:m] = rng.normal(size=m)
+        K = rbf_kernel(X, gamma=0.5)
+        graph = {"bandwidth": np.sqrt(2 * t)}
+        W = similarity_graph(X, n_neighbors=5, **graph).toarray()
+        edge = tuple(np.argwhere(W)[0])
+        apart = np.sum((X[edge[0]] - X[edge[1]]) ** 2)
+        assert_allclose(W[edge], np.exp(-apart / (4 * t)))
+        L = np.diag(W.sum(axis=1)) - W
+        J = np.diag((np.arange(n) < m).astype(float))
+        printed = J @ K + gamma_A * m * np.eye(n) + gamma_I * m / n**2 * L @ K
+        expected = K @ np.linalg.solve(printed, np.nan_to_num(y))
+        model = LaplacianRLSRegressor(
+            kernel="rbf",
+            gamma=0.5,
+            n_neighbors=5,
+            graph_params=graph,
+            fit_intercept=False,
+            solver="dense",
+        )
+        paper = model.set_params(
+            scaling="paper", alpha=gamma_A * m, graph_alpha=gamma_I * m / n**2
+        )
+        assert_allclose(paper.fit(X, y).predict(X), expected, atol=1e-10)
+        C = X - X.mean(axis=0)
+        e = np.trace(C.T @ L @ C) / np.trace(C.T @ C)
+        free = clone(model).set_params(
+            scaling="scale-free", alpha=gamma_A, graph_alpha=gamma_I * e / n
+        )
+        assert_allclose(free.fit(X, y).predict(X), expected, atol=1e-10)
+
     def test_auto_tells_kernels_apart(self, rng, monkeypatch):
         monkeypatch.setattr(module, "AUTO_RANK", 60)
         X, y = rng.normal(size=(150, 2)), np.resize([0, 1, -1, -1, -1], 150)
