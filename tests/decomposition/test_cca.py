@@ -8,11 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg
-from sklearn.cross_decomposition import CCA
+from sklearn.cross_decomposition import CCA, PLSSVD
+from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from fewlabels.decomposition import SVDCCA, cca_eigen, cca_svd
+from fewlabels.decomposition import (
+    SVDCCA,
+    PowerPLS,
+    cca_eigen,
+    cca_svd,
+    power_pls,
+)
 
 SOLVERS = [cca_svd, cca_eigen]
 
@@ -185,3 +192,76 @@ class TestEstimator:
         model = SVDCCA().fit(*views)
         with pytest.raises(ValueError, match="Y has 2 features, but SVDCCA"):
             model.transform(views[0], views[1][:, :2])
+
+
+class TestPowers:
+    """From canonical correlations over partial least squares to components."""
+
+    def test_three_methods_of_the_family(self, views):
+        X, Y = views
+        k = 3
+        cca, pls, far = (power_pls(X, Y, power=p) for p in (0, 1, 300))
+        expected = cca_svd(X, Y)
+        assert_allclose(cca.correlations, expected.correlations)
+        for ours, theirs in zip(cca[:2], expected[:2], strict=True):
+            assert_allclose(ours, theirs / np.linalg.norm(theirs, axis=0), atol=1e-10)
+        sklearns = PLSSVD(k, scale=False).fit(X, Y)
+        for ours, theirs in (
+            (pls.x_weights, sklearns.x_weights_),
+            (pls.y_weights, sklearns.y_weights_),
+        ):
+            assert_allclose(np.abs(ours), np.abs(theirs), atol=1e-10)
+        for weights, view in ((far.x_weights, X), (far.y_weights, Y)):
+            first = PCA(1).fit(view).components_[0]
+            assert_allclose(np.abs(weights[:, 0]), np.abs(first), atol=1e-6)
+
+    def test_the_criterion_splits_into_variances_and_correlation(self, views):
+        """(6.9.17) to (6.9.19): which of the three each method is best at."""
+        X, Y = views
+        found = {}
+        for power in (0, 1, 300):
+            model = PowerPLS(power=power).fit(X, Y)
+            t, u = (scores[:, 0] for scores in model.transform(X, Y))
+            r = np.corrcoef(t, u)[0, 1]
+            assert_allclose(r, model.correlations_[0])
+            assert_allclose(
+                np.cov(t, u)[0, 1] ** 2, t.var(ddof=1) * r**2 * u.var(ddof=1)
+            )
+            found[power] = r**2, np.cov(t, u)[0, 1] ** 2, t.var() * u.var()
+        for place, best in enumerate((0, 1, 300)):
+            assert all(found[best][place] > found[p][place] for p in found if p != best)
+
+    @pytest.mark.parametrize("power", [0.0, 0.5, 1.0, 2.0])
+    def test_optimality(self, views, power, rng):
+        """No other directions on the same two spheres have a larger product."""
+        X, Y = (V - V.mean(axis=0) for V in views)
+        roots = [
+            linalg.fractional_matrix_power(V.T @ V, (1 - power) / 2) for V in (X, Y)
+        ]
+        pairs = power_pls(X, Y, power=power)
+
+        def product(a, b):
+            lengths = np.linalg.norm(roots[0] @ a) * np.linalg.norm(roots[1] @ b)
+            return (X @ a) @ (Y @ b) / lengths
+
+        best = product(pairs.x_weights[:, 0], pairs.y_weights[:, 0])
+        inverses = [np.linalg.inv(root) for root in roots]
+        largest = np.linalg.norm(inverses[0] @ X.T @ Y @ inverses[1], 2)
+        assert_allclose(best, largest)
+        for root, weights in zip(roots, pairs[:2], strict=True):
+            inner = weights.T @ root @ root @ weights
+            assert_allclose(inner, np.diag(np.diag(inner)), atol=1e-8 * inner.max())
+
+    def test_a_view_with_itself_has_components_at_every_power(self, views):
+        X, _ = views
+        components = PCA().fit(X).components_
+        for power in (0.5, 1, 3):
+            weights = power_pls(X, X, power=power).x_weights
+            assert_allclose(np.abs(weights.T), np.abs(components), atol=1e-8)
+
+    def test_wrong_powers_and_constant_views(self, views):
+        with pytest.raises(ValueError, match="power must be"):
+            power_pls(*views, power=-1)
+        with pytest.warns(UserWarning, match="leave only 0 pairs"):
+            model = PowerPLS().fit(np.ones((5, 2)), np.arange(5.0))
+        assert_array_equal(model.x_weights_, 0)

@@ -8,8 +8,10 @@
 from fewlabels.decomposition._cca import (
     SVDCCA,
     CanonicalPairs,
+    PowerPLS,
     cca_eigen,
     cca_svd,
+    power_pls,
 )
 from fewlabels.decomposition._fisher import (
     FisherDiscriminantAnalysis,
@@ -70,6 +72,7 @@ __all__ = [  # noqa: RUF022
     "OneLabelTwoView",
     "PAST",
     "PenalizedDecomposition",
+    "PowerPLS",
     "RobustPCA",
     "RowCenterer",
     "SVDCCA",
@@ -87,6 +90,7 @@ __all__ = [  # noqa: RUF022
     "oja_update",
     "past_update",
     "penalized_matrix_decomposition",
+    "power_pls",
     "robust_pca",
     "sparse_loadings",
     "subspace_distance",
