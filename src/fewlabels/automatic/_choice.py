@@ -52,6 +52,11 @@ SMOOTHNESS = 0.03
 # From so many classes on, an outer block takes one label of every class.
 MANY_CLASSES = 5
 N_OUTER = 20
+# Where holding out costs accuracy, the error falls at most like this power of the
+# number of labels.
+STEEPEST = 1.0
+# How often rows are asked for again without all those that the others contradict.
+N_CONFIRMED = 2
 # Labelled rows are not quite independent evidence: each counts as so many.
 EFFECTIVE = 0.7
 LEVEL = 0.9
@@ -324,10 +329,17 @@ class Nested(NamedTuple):
         Of the average.
     baseline : ndarray of shape (l, n_targets)
         Of the supervised candidate chosen; NaN where there is none.
+    halves : ndarray of shape (l, n_targets) or None
+        Of the average learned from the half of the rows without the row; None where
+        labels are too few for it to tell anything.
+    confirmed : ndarray of shape (l, n_targets) or None
+        Of the average learned from rows that the others confirm.
     """
 
     outputs: NDArray[Any]
     baseline: NDArray[Any]
+    halves: NDArray[Any] | None = None
+    confirmed: NDArray[Any] | None = None
 
 
 def outer_blocks(
@@ -345,9 +357,39 @@ def nested_outputs(
     models: Models, labeled: Labeled, pool: Pool, rng: np.random.RandomState
 ) -> Nested:
     """Leave blocks out and repeat scoring, weighting and averaging on the rest."""
+    outputs, baseline = _left_out(
+        models, labeled, pool, outer_blocks(labeled, rng), rng
+    )
+    if labeled.regression:
+        return Nested(outputs, baseline)
+    # What is asked beside must not change the draws of what follows.
+    own = np.random.RandomState(labeled.size)
+    halves = None
+    if labeled.size > FEW:
+        blocks = stratified_blocks(labeled.codes, labeled.groups, 2, own)
+        halves, _ = _left_out(models, labeled, pool, blocks, own)
+    confirmed = outputs.copy()
+    for _ in range(N_CONFIRMED):
+        # Wrong labels hide behind each other, and are left out together.
+        block = np.flatnonzero(wrong(confirmed, labeled.codes))
+        rest = labeled.without(block)
+        if not block.size or 2 * block.size > labeled.size or not rest.says_something:
+            break
+        confirmed[block] = _left_out(models, labeled, pool, [block], own)[0][block]
+    return Nested(outputs, baseline, halves, confirmed)
+
+
+def _left_out(
+    models: Models,
+    labeled: Labeled,
+    pool: Pool,
+    blocks: list[NDArray[np.intp]],
+    rng: np.random.RandomState,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Answers for blocks by the whole procedure without them, and by the baseline."""
     outputs = np.full(labeled.Y.shape, np.nan)
     baseline = np.full(labeled.Y.shape, np.nan)
-    for block in outer_blocks(labeled, rng):
+    for block in blocks:
         rest = labeled.without(block)
         losses = None
         if rest.says_something:
@@ -357,7 +399,7 @@ def nested_outputs(
         outputs[block] = np.tensordot(choice.weights, answers, axes=1)
         if choice.baseline >= 0:
             baseline[block] = answers[choice.baseline]
-    return Nested(outputs, baseline)
+    return outputs, baseline
 
 
 def best_temperature(outputs: NDArray[Any], labeled: Labeled) -> float:
@@ -469,6 +511,24 @@ def wrong(outputs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.bool_]:
     return class_outputs(outputs).argmax(axis=-1) != codes
 
 
+def error_posterior(
+    n_wrong: float, n_right: float, doubt: float | None
+) -> ErrorEstimate:
+    """Take held-out rows, and the mean doubt about others, as counts of a Beta."""
+    n_doubt = 0.0 if doubt is None else DOUBT_WORTH
+    doubts = n_doubt * (doubt or 0.0)
+    counts = np.array(
+        [
+            HELD_OUT_WORTH * n_wrong + doubts + PRIOR_ERRORS,
+            HELD_OUT_WORTH * n_right + n_doubt - doubts + PRIOR_ERRORS,
+        ]
+    )
+    low, high = beta.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2], *(TRUST * counts))
+    if n_wrong == 0:  # doubt alone is no evidence of errors
+        low = 0.0
+    return ErrorEstimate(float(counts[0] / counts.sum()), float(low), float(high))
+
+
 def expected_error(
     outputs: NDArray[Any], labeled: Labeled, confidence: float | None
 ) -> ErrorEstimate:
@@ -487,19 +547,16 @@ def expected_error(
             "a class has a single label, or labels on copies of one row alone: label a "
             "second, different row of each",
         )
-    held = float(np.average(wrong(outputs, labeled.codes), weights=labeled.importance))
-    n_rows = HELD_OUT_WORTH * labeled.size
-    doubt = 0.5 if confidence is None else 1 - confidence
-    n_doubt = 0.0 if confidence is None else DOUBT_WORTH
-    n_wrong = n_rows * held + n_doubt * doubt + PRIOR_ERRORS
-    n_right = n_rows * (1 - held) + n_doubt * (1 - doubt) + PRIOR_ERRORS
-    share = n_wrong / (n_wrong + n_right)
-    low, high = beta.ppf(
-        [(1 - LEVEL) / 2, (1 + LEVEL) / 2], TRUST * n_wrong, TRUST * n_right
+    v = labeled.size * labeled.importance / labeled.importance.sum()
+    missed = wrong(outputs, labeled.codes)
+    doubt = None if confidence is None else 1 - confidence
+    estimate = error_posterior(float(v @ missed), float(v @ ~missed), doubt)
+    if counts.size < MANY_CLASSES or labeled.size >= 10 * counts.size:
+        return estimate
+    # Each class is learned from one label less than there are of it.
+    mean = labeled.size / counts.size
+    return replace(
+        estimate,
+        low=estimate.low * ((mean - 1) / mean) ** STEEPEST,
+        note="an upper estimate, as holding out some of so few labels costs accuracy",
     )
-    if held == 0:  # doubt alone is no evidence of errors
-        low = 0.0
-    note = ""
-    if counts.size >= MANY_CLASSES and labeled.size < 10 * counts.size:
-        note = "an upper estimate, as holding out some of so few labels costs accuracy"
-    return ErrorEstimate(share, float(low), float(high), note)

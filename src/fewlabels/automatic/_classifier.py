@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import math
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -26,6 +27,27 @@ from fewlabels._labels import (
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels._sklearn import StrOptions, check_sample_weight, fit_context
+from fewlabels.automatic._advice import (
+    CONFIDENCES,
+    SUSPICIOUS_ODDS,
+    AcceptedRows,
+    ClassError,
+    ColumnEffect,
+    HeldOut,
+    LearningCurve,
+    SuspiciousLabel,
+    class_errors,
+    column_effects,
+    effect_words,
+    errors_above,
+    expected_confusions,
+    guess_words,
+    halving_words,
+    learning_curve,
+    suspicion_words,
+    suspicious_labels,
+    verdict,
+)
 from fewlabels.automatic._bank import BANK_CONSTRAINTS, KernelBank, build_bank
 from fewlabels.automatic._candidates import Candidate, Outputs
 from fewlabels.automatic._choice import (
@@ -49,10 +71,10 @@ from fewlabels.automatic._engine import (
     pruned_models,
     score_candidates,
 )
-from fewlabels.automatic._families import FAMILIES
 from fewlabels.automatic._members import (
     Contribution,
     Member,
+    choice_words,
     contributions_of,
     members_of,
 )
@@ -327,6 +349,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         else:
             unknown = ErrorEstimate(np.nan, 0.0, 1.0, NOT_JUDGED)
             self.expected_error_ = self.baseline_error_ = unknown
+            self._held, self._curve = None, learning_curve(rows.size, np.nan)
             self.gain_ = ErrorEstimate(np.nan, -1.0, 1.0, NOT_JUDGED)
         line.update(1.0)
 
@@ -393,7 +416,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         supervised = self.baseline_.training_outputs[unlabeled]
         labeled, nested = scored.labeled, scored.nested
         nothing = np.full(labeled.Y.shape, np.nan)
-        held, held_baseline = (nothing, nothing) if nested is None else nested
+        held, held_baseline = (nothing, nothing) if nested is None else nested[:2]
         held = held + self._shift
         labeled = self._as_unlabeled(labeled)
         self.temperature_ = best_temperature(held, labeled)
@@ -405,6 +428,28 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
             best_temperature(held_baseline, labeled),
         )
         self.gain_ = _gain(held, held_baseline, labeled, self.expected_error_)
+        self._keep_held_out(held, labeled, None if nested is None else nested.halves)
+
+    def _keep_held_out(
+        self, held: NDArray[Any], labeled: Labeled, halves: NDArray[Any] | None
+    ) -> None:
+        """Keep what advice is drawn from."""
+        rows, codes = self.labeled_indices_, labeled.codes
+        error = self.expected_error_
+        answers = None
+        if halves is not None:
+            answers = wrong(held, codes), wrong(halves + self._shift, codes)
+        self._curve = learning_curve(rows.size, error.value, *(answers or ()))
+        self._held: HeldOut | None = None
+        if error.is_known:
+            # Of many labels a sample was held out: all rows of some groups.
+            sampled = np.isin(self._bank.index[rows], labeled.groups)
+            self._held = HeldOut(
+                rows[sampled],
+                codes,
+                probabilities(held, self.temperature_),
+                labeled.importance,
+            )
 
     def _outputs(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
@@ -458,18 +503,12 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
             Rows sum to 1, and no probability is 0 or 1 (unless there is a single
             class).
         """
-        outputs = self._outputs(X)
-        if self.classes_.size == 1:
-            return np.ones((outputs.shape[0], 1))
-        return probabilities(outputs, self.temperature_)
+        return self._probabilities(self._outputs(X))
 
     @property
     def label_distributions_(self) -> NDArray[Any]:
         """Probabilities of classes for all training rows."""
-        outputs = self._model.training_outputs[self._bank.index]
-        if self.classes_.size == 1:
-            return np.ones((outputs.shape[0], 1))
-        return probabilities(outputs, self.temperature_)
+        return self._probabilities(self._model.training_outputs[self._bank.index])
 
     @property
     def distinct_rows_(self) -> NDArray[np.intp]:
@@ -487,6 +526,173 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         """
         check_is_fitted(self)
         return self._contributions
+
+    @property
+    def guessing_error_(self) -> float:
+        """Error of giving every row without a label the largest class."""
+        return float(1 - self.class_shares_.max())
+
+    def verdict(self) -> str:
+        """Say in one sentence what the predicted labels are worth.
+
+        Returns
+        -------
+        sentence : str
+            For the head of a report.
+        """
+        return verdict(self.expected_error_, self.guessing_error_, self.errors_above())
+
+    def learning_curve(self) -> LearningCurve:
+        """Tell how the error should fall as labels are added.
+
+        Returns
+        -------
+        curve : LearningCurve
+            A power law; its exponent is drawn towards the usual one, and is the usual
+            one with up to 20 labels.
+        """
+        check_is_fitted(self)
+        return self._curve
+
+    def errors_above(
+        self, confidences: Sequence[float] = CONFIDENCES
+    ) -> list[AcceptedRows]:
+        """Tell what error to expect among the rows that are sure.
+
+        Parameters
+        ----------
+        confidences : sequence of float
+            From which confidences on; the largest probability of a row is its
+            confidence.
+
+        Returns
+        -------
+        accepted : list of AcceptedRows
+            One for each that any row without a label has, with the number and share of
+            such rows and their expected error.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from fewlabels import FewLabelsClassifier
+        >>> from fewlabels.datasets import hide_labels
+        >>> X, y_true = load_iris(return_X_y=True)
+        >>> y = hide_labels(y_true, per_class=5, random_state=0)
+        >>> model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+        >>> everything, sure = model.errors_above([0.0, 0.9])
+        >>> sure.share < everything.share, sure.error.value < everything.error.value
+        (True, True)
+        """
+        note = self.expected_error_.note
+        return errors_above(self._open(), self._held, confidences, note)
+
+    def expected_confusions(self) -> NDArray[np.float64]:
+        """Estimate which classes get which labels.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_classes, n_classes)
+            Shares of all rows: true classes in rows, labels in columns, both in the
+            order of `classes_`; NaN where the expected error is unknown.
+        """
+        p = self._open()
+        if self._held is None:
+            return np.full((self.classes_.size,) * 2, np.nan)
+        return expected_confusions(p, self._held)
+
+    def class_errors(self) -> list[ClassError]:
+        """Tell what error to expect in every class.
+
+        Returns
+        -------
+        errors : list of ClassError
+            In the order of `classes_`; NaN where the expected error is unknown.
+        """
+        p = self._open()
+        n_classes = self.classes_.size
+        given = self.transduction_[self.labeled_indices_]
+        codes = np.searchsorted(self.classes_, given)
+        return class_errors(
+            self.expected_confusions(),
+            self.classes_,
+            np.bincount(codes, minlength=n_classes),
+            np.bincount(p.argmax(axis=1), minlength=n_classes),
+            codes.size,
+            len(p) > 0,
+        )
+
+    def suspicious_labels(self, odds: float = SUSPICIOUS_ODDS) -> list[SuspiciousLabel]:
+        """Find given labels that the others contradict strongly.
+
+        Parameters
+        ----------
+        odds : float
+            A label is named if, without it, another class is so many times as probable.
+
+        Returns
+        -------
+        suspicious : list of SuspiciousLabel
+            The most doubtful first; none where the expected error is unknown.
+        """
+        check_is_fitted(self)
+        if self._held is None:
+            return []
+        return suspicious_labels(self._held, self.classes_, odds)
+
+    def column_effects(
+        self,
+        X: Any,
+        groups: ArrayLike | None = None,
+        *,
+        n_rows: int = 100,
+        random_state: Any = 0,
+    ) -> list[ColumnEffect]:
+        """Find out which columns matter, by exchanging their values among rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, such as those of `fit`.
+        groups : array-like of shape (n_features,), default=None
+            The column that every feature belongs to; by default `feature_groups`, else
+            every feature is a column.
+        n_rows : int, default=100
+            How many of the rows to try.
+        random_state : int, RandomState instance or None, default=0
+            Seed of the sample and of the exchange.
+
+        Returns
+        -------
+        effects : list of ColumnEffect
+            The column that matters most first.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        if groups is None:
+            groups = self.feature_groups
+        if groups is None:
+            groups = np.arange(X.shape[1]) if names is None else names
+        return column_effects(
+            lambda rows: self._probabilities(self._model.outputs(rows)),
+            X,
+            groups,
+            n_rows=n_rows,
+            random_state=random_state,
+        )
+
+    def _open(self) -> NDArray[Any]:
+        """Probabilities of the rows without a label."""
+        check_is_fitted(self)
+        unlabeled = np.ones(self._bank.index.size, dtype=bool)
+        unlabeled[self.labeled_indices_] = False
+        rows = self._bank.index[unlabeled]
+        return self._probabilities(self._model.training_outputs[rows])
+
+    def _probabilities(self, outputs: NDArray[Any]) -> NDArray[Any]:
+        if self.classes_.size == 1:
+            return np.ones((outputs.shape[0], 1))
+        return probabilities(outputs, self.temperature_)
 
     def members(
         self,
@@ -571,7 +777,8 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         names : list of str
             Dotted names, for those who check what a file asks for.
         """
-        found = {cls, BankModel, BankSettings, ErrorEstimate, KernelBank, RowScaling}
+        found = {cls, BankModel, BankSettings, KernelBank, RowScaling}
+        found |= {ErrorEstimate, HeldOut, LearningCurve}
         open_ends: list[type] = [Source, Candidate, Outputs]
         while open_ends:
             found.add(last := open_ends.pop())
@@ -594,13 +801,18 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         """
         return np.log(self.predict_proba(X))
 
-    def explain(self) -> str:
+    def explain(self, X: Any = None) -> str:
         """Say in plain words what carried the decision and what it is worth.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+            Rows, such as those of `fit`. With them it also says which columns matter.
 
         Returns
         -------
         text : str
-            A few lines, to be printed.
+            A few lines, to be printed. Rows are counted from 0.
         """
         check_is_fitted(self)
         n, n_labeled = self._bank.index.size, self.labeled_indices_.size
@@ -610,24 +822,12 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         ]
         if self.classes_.size == 1 or not self._bank.candidates:
             return lines[0] + " There is nothing to choose."
-        table = self.candidates_
-        if np.isnan(table["loo_squared_error"]).all():
-            lines.append(
-                "No class has two different labelled rows, so that labels cannot judge "
-                "candidates: a fixed average over some of them answers."
-            )
-        words = np.array([FAMILIES[f].words for f in table["family"]])
-        shares = {word: table["weight"][words == word].sum() for word in set(words)}
-        ranked = sorted(shares.items(), key=lambda pair: -pair[1])
-        carried = [f"{word} {100 * share:.0f} %" for word, share in ranked[:4]]
-        lines.append("What carried the decision: " + ", ".join(carried) + ".")
-        best = int(np.argmax(table["weight"]))
-        name, ridge = table["candidate"][best], table["ridge"][best]
-        if np.isfinite(ridge):
-            name += f" with ridge {ridge:g}"
-        weight = 100 * table["weight"][best]
-        lines.append(f"Heaviest candidate: {name}, {weight:.0f} % of all.")
-        lines.append(f"Expected error: {self.expected_error_}.")
+        lines += choice_words(self.candidates_)
+        lines.append(
+            f"Expected error: {self.expected_error_}. "
+            + guess_words(self.expected_error_, self.guessing_error_)
+        )
+        lines.append(halving_words(self._curve))
         lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
         unlabeled = np.ones(n, dtype=bool)
         unlabeled[self.labeled_indices_] = False
@@ -639,9 +839,12 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
             changed = np.mean(other[unlabeled] != self.transduction_[unlabeled])
             lines.append(
                 f"The unlabelled rows changed {100 * changed:.0f} % of the answers. "
-                + _verdict(self.gain_, n_labeled)
+                + _helped(self.gain_, n_labeled)
             )
-        return "\n".join(lines)
+        lines.append(suspicion_words(self.suspicious_labels()))
+        if X is not None:
+            lines.append(effect_words(self.column_effects(X)))
+        return "\n".join(line.strip() for line in lines if line)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -704,15 +907,15 @@ def _gain(
     return ErrorEstimate(won - lost, low, high)
 
 
-def _verdict(gain: ErrorEstimate, n_labeled: int) -> str:
+def _helped(gain: ErrorEstimate, n_labeled: int) -> str:
     if not gain.is_known:
         return "These labels cannot tell whether that helped."
     low, high = 100 * gain.low, 100 * gain.high
     interval = f"(gain {low:.0f} to {high:.0f} points)"
     if gain.low > 0:
-        return f"They clearly helped {interval}."
+        return f"That probably helped {interval}."
     if gain.high < 0:
-        return f"They clearly hurt {interval}: use baseline_."
+        return f"That probably hurt {interval}: use baseline_."
     if n_labeled <= FEW:
         return f"There are too few labels to say whether that helped {interval}."
     return f"It is not clear whether that helped {interval}."

@@ -209,7 +209,7 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         self.candidates_ = candidate_table(self._bank, scored)
         if judge:
             nothing = np.full(scored.labeled.Y.shape, np.nan)
-            held, held_baseline = scored.nested or (nothing, nothing)
+            held, held_baseline = (scored.nested or (nothing, nothing))[:2]
             self.expected_error_ = root_mean_square(held, scored.labeled, self._unit)
             self.baseline_error_ = root_mean_square(
                 held_baseline, scored.labeled, self._unit
