@@ -55,8 +55,6 @@ N_OUTER = 20
 # Where holding out costs accuracy, the error falls at most like this power of the
 # number of labels.
 STEEPEST = 1.0
-# How often rows are asked for again without all those that the others contradict.
-N_CONFIRMED = 2
 # Labelled rows are not quite independent evidence: each counts as so many.
 EFFECTIVE = 0.7
 LEVEL = 0.9
@@ -329,17 +327,18 @@ class Nested(NamedTuple):
         Of the average.
     baseline : ndarray of shape (l, n_targets)
         Of the supervised candidate chosen; NaN where there is none.
+    confirmed : ndarray of shape (l, n_targets)
+        The outputs, but for rows that get another class than theirs those of the
+        average learned without all such rows.
     halves : ndarray of shape (l, n_targets) or None
         Of the average learned from the half of the rows without the row; None where
         labels are too few for it to tell anything.
-    confirmed : ndarray of shape (l, n_targets) or None
-        Of the average learned from rows that the others confirm.
     """
 
     outputs: NDArray[Any]
     baseline: NDArray[Any]
-    halves: NDArray[Any] | None = None
-    confirmed: NDArray[Any] | None = None
+    confirmed: NDArray[Any]
+    halves: NDArray[Any] | None
 
 
 def outer_blocks(
@@ -361,7 +360,7 @@ def nested_outputs(
         models, labeled, pool, outer_blocks(labeled, rng), rng
     )
     if labeled.regression:
-        return Nested(outputs, baseline)
+        return Nested(outputs, baseline, outputs, None)
     # What is asked beside must not change the draws of what follows.
     own = np.random.RandomState(labeled.size)
     halves = None
@@ -369,14 +368,11 @@ def nested_outputs(
         blocks = stratified_blocks(labeled.codes, labeled.groups, 2, own)
         halves, _ = _left_out(models, labeled, pool, blocks, own)
     confirmed = outputs.copy()
-    for _ in range(N_CONFIRMED):
-        # Wrong labels hide behind each other, and are left out together.
-        block = np.flatnonzero(wrong(confirmed, labeled.codes))
-        rest = labeled.without(block)
-        if not block.size or 2 * block.size > labeled.size or not rest.says_something:
-            break
+    # Wrong labels hide behind each other, and are left out together.
+    block = np.flatnonzero(wrong(outputs, labeled.codes))
+    if 0 < 2 * block.size <= labeled.size and labeled.without(block).says_something:
         confirmed[block] = _left_out(models, labeled, pool, [block], own)[0][block]
-    return Nested(outputs, baseline, halves, confirmed)
+    return Nested(outputs, baseline, confirmed, halves)
 
 
 def _left_out(

@@ -38,6 +38,7 @@ from fewlabels.automatic._advice import (
     SuspiciousLabel,
     class_errors,
     column_effects,
+    columns_of,
     effect_words,
     errors_above,
     expected_confusions,
@@ -57,6 +58,7 @@ from fewlabels.automatic._choice import (
     USUAL_TEMPERATURE,
     ErrorEstimate,
     Labeled,
+    Nested,
     best_temperature,
     expected_error,
     paired_interval,
@@ -344,12 +346,13 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         self.candidates_ = candidate_table(self._bank, scored)
         self._contributions = contributions_of(self.candidates_, scored.labeled)
         self._keep_answers(labels)
+        self._held: HeldOut | None = None
+        self._curve = learning_curve(rows.size, np.nan)
         if judge:
             self._keep_judgement(scored, labels)
         else:
             unknown = ErrorEstimate(np.nan, 0.0, 1.0, NOT_JUDGED)
             self.expected_error_ = self.baseline_error_ = unknown
-            self._held, self._curve = None, learning_curve(rows.size, np.nan)
             self.gain_ = ErrorEstimate(np.nan, -1.0, 1.0, NOT_JUDGED)
         line.update(1.0)
 
@@ -428,35 +431,37 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
             best_temperature(held_baseline, labeled),
         )
         self.gain_ = _gain(held, held_baseline, labeled, self.expected_error_)
-        self._keep_held_out(held, labeled, None if nested is None else nested.halves)
+        self._keep_held_out(nested, labeled)
 
-    def _keep_held_out(
-        self, held: NDArray[Any], labeled: Labeled, halves: NDArray[Any] | None
-    ) -> None:
+    def _keep_held_out(self, nested: Nested | None, labeled: Labeled) -> None:
         """Keep what advice is drawn from."""
         rows, codes = self.labeled_indices_, labeled.codes
-        error = self.expected_error_
-        answers = None
-        if halves is not None:
-            answers = wrong(held, codes), wrong(halves + self._shift, codes)
-        self._curve = learning_curve(rows.size, error.value, *(answers or ()))
-        self._held: HeldOut | None = None
-        if error.is_known:
-            # Of many labels a sample was held out: all rows of some groups.
-            sampled = np.isin(self._bank.index[rows], labeled.groups)
-            self._held = HeldOut(
-                rows[sampled],
-                codes,
-                probabilities(held, self.temperature_),
-                labeled.importance,
+        error = self.expected_error_.value
+        if nested is None or np.isnan(error):
+            return
+        self._curve = learning_curve(rows.size, error)
+        if nested.halves is not None:
+            own, half = (
+                wrong(held + self._shift, codes)
+                for held in (nested.outputs, nested.halves)
             )
+            self._curve = learning_curve(rows.size, error, own, half)
+        p, confirmed = (
+            probabilities(held + self._shift, self.temperature_)
+            for held in (nested.outputs, nested.confirmed)
+        )
+        # Of many labels a sample was held out: all rows of some groups.
+        sampled = np.isin(self._bank.index[rows], labeled.groups)
+        self._held = HeldOut(rows[sampled], codes, p, labeled.importance, confirmed)
 
-    def _outputs(self, X: Any) -> NDArray[Any]:
+    def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
         if self.transformer_ is not None:
             X = self.transformer_.transform(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return self._model.outputs(X)
+        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+
+    def _outputs(self, X: Any) -> NDArray[Any]:
+        return self._model.outputs(self._rows(X))
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Compute the averaged outputs.
@@ -654,8 +659,8 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, such as those of `fit`.
         groups : array-like of shape (n_features,), default=None
-            The column that every feature belongs to; by default `feature_groups`, else
-            every feature is a column.
+            The column that every feature belongs to; by default that of the frame, or
+            else `feature_groups`, or else every feature is one.
         n_rows : int, default=100
             How many of the rows to try.
         random_state : int, RandomState instance or None, default=0
@@ -666,17 +671,10 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         effects : list of ColumnEffect
             The column that matters most first.
         """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        if groups is None:
-            groups = self.feature_groups
-        if groups is None:
-            groups = np.arange(X.shape[1]) if names is None else names
         return column_effects(
             lambda rows: self._probabilities(self._model.outputs(rows)),
-            X,
-            groups,
+            self._rows(X),
+            columns_of(self) if groups is None else groups,
             n_rows=n_rows,
             random_state=random_state,
         )

@@ -16,6 +16,12 @@ from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels._sklearn import fit_context
+from fewlabels.automatic._advice import (
+    ColumnEffect,
+    column_effects,
+    columns_of,
+    effect_words,
+)
 from fewlabels.automatic._bank import BANK_CONSTRAINTS, build_bank
 from fewlabels.automatic._choice import (
     FEW,
@@ -30,6 +36,7 @@ from fewlabels.automatic._engine import (
     pruned_models,
     score_candidates,
 )
+from fewlabels.automatic._members import choice_words
 from fewlabels.preprocessing import FrameEncoding
 
 
@@ -237,11 +244,79 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             The predicted targets.
         """
+        return self._model.outputs(self._rows(X))[:, 0]
+
+    def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
         if self.transformer_ is not None:
             X = self.transformer_.transform(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return self._model.outputs(X)[:, 0]
+        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+
+    def column_effects(
+        self,
+        X: Any,
+        groups: ArrayLike | None = None,
+        *,
+        n_rows: int = 100,
+        random_state: Any = 0,
+    ) -> list[ColumnEffect]:
+        """Find out which columns matter, by exchanging their values among rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, such as those of `fit`.
+        groups : array-like of shape (n_features,), default=None
+            The column that every feature belongs to, see
+            :meth:`FewLabelsClassifier.column_effects`.
+        n_rows : int, default=100
+            How many of the rows to try.
+        random_state : int, RandomState instance or None, default=0
+            Seed of the sample and of the exchange.
+
+        Returns
+        -------
+        effects : list of ColumnEffect
+            The column that matters most first.
+        """
+        return column_effects(
+            lambda rows: self._model.outputs(rows)[:, 0],
+            self._rows(X),
+            columns_of(self) if groups is None else groups,
+            n_rows=n_rows,
+            random_state=random_state,
+        )
+
+    def explain(self, X: Any = None) -> str:
+        """Say in plain words what carried the predictions and what they are worth.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+            Rows, such as those of `fit`. With them it also says which columns matter.
+
+        Returns
+        -------
+        text : str
+            A few lines, to be printed.
+        """
+        check_is_fitted(self)
+        n, n_labeled = self._bank.index.size, self.labeled_indices_.size
+        lines = [f"{n_labeled} known targets, {n - n_labeled} rows without one."]
+        if n_labeled < 2 or not self._bank.candidates:
+            return lines[0] + " There is nothing to choose."
+        lines += choice_words(self.candidates_)
+        error = self.expected_error_
+        lines.append(f"Expected error (root mean square): {error}.")
+        if error.is_known and error.high >= self._unit:
+            lines.append(
+                "That cannot be told from answering every row with the mean: the known "
+                f"targets deviate from theirs by {self._unit:.3g}."
+            )
+        lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
+        if X is not None:
+            lines.append(effect_words(self.column_effects(X)))
+        return "\n".join(line for line in lines if line)
 
     def score(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -281,33 +356,6 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         lean._model, lean.baseline_ = models
         lean.progress = False  # a callable is no data
         return lean
-
-    def explain(self) -> str:
-        """Say in plain words what carried the predictions and what they are worth.
-
-        Returns
-        -------
-        text : str
-            A few lines, to be printed.
-        """
-        check_is_fitted(self)
-        n, n_labeled = self._bank.index.size, self.labeled_indices_.size
-        lines = [
-            f"{n_labeled} known targets, {n - n_labeled} rows without one.",
-            f"Expected error (root of the mean square): {self.expected_error_}.",
-            f"From the known targets alone: {self.baseline_error_} "
-            f"({self.baseline_.name}).",
-        ]
-        table = self.candidates_
-        shares = {
-            family: float(table["weight"][table["family"] == family].sum())
-            for family in dict.fromkeys(table["family"])
-        }
-        best = sorted(shares.items(), key=lambda pair: -pair[1])[:3]
-        parts = [f"{100 * share:.0f} % {family}" for family, share in best if share > 0]
-        if parts:
-            lines.append(f"The predictions are an average: {', '.join(parts)}.")
-        return "\n".join(lines)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
