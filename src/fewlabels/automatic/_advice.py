@@ -54,6 +54,15 @@ class HeldOut:
     confirmed : ndarray of shape (l, n_classes)
         Probabilities as in `p`, but for a row that gets another class than its label
         by the labels of rows that the others confirm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.automatic import HeldOut
+    >>> p = np.array([[0.9, 0.1], [0.2, 0.8]])
+    >>> held = HeldOut(np.array([4, 7]), np.array([0, 1]), p, np.ones(2), p)
+    >>> held.rows
+    array([4, 7])
     """
 
     rows: NDArray[np.intp]
@@ -243,6 +252,15 @@ def errors_above(
     -------
     accepted : list of AcceptedRows
         One for every confidence that any row has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.automatic import HeldOut, errors_above
+    >>> p = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+    >>> held = HeldOut(np.array([4, 7, 9]), np.array([0, 1, 1]), p, np.ones(3), p)
+    >>> [row.n_rows for row in errors_above(p, held, [0.0, 0.75])]
+    [3, 2]
     """
     sure = p.max(axis=1) if p.size else np.empty(0)
     found = []
@@ -283,6 +301,16 @@ def expected_confusions(p: NDArray[Any], held: HeldOut) -> NDArray[np.float64]:
     -------
     shares : ndarray of shape (n_classes, n_classes)
         True classes in rows, labels in columns; of sum 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.automatic import HeldOut, expected_confusions
+    >>> p = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+    >>> held = HeldOut(np.array([4, 7, 9]), np.array([0, 1, 1]), p, np.ones(3), p)
+    >>> expected_confusions(p, held).round(2)
+    array([[0.51, 0.06],
+           [0.15, 0.27]])
     """
     n_classes = held.p.shape[1]
     counts = np.zeros((n_classes, n_classes))
@@ -347,6 +375,18 @@ def class_errors(
     -------
     errors : list of ClassError
         In the order of the classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.automatic import HeldOut, class_errors, expected_confusions
+    >>> p = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+    >>> held = HeldOut(np.array([4, 7, 9]), np.array([0, 1, 1]), p, np.ones(3), p)
+    >>> shares = expected_confusions(p, held)
+    >>> counts = np.array([2, 1])
+    >>> errors = class_errors(shares, np.array(["a", "b"]), counts, counts, 3, True)
+    >>> [(e.label, round(e.wrong, 2)) for e in errors]
+    [('a', 0.23), ('b', 0.19)]
     """
     overall = 1 - np.trace(shares)
     counts = HELD_OUT_WORTH * n_held + DOUBT_WORTH * has_doubts
@@ -403,6 +443,16 @@ def largest_confusions(
     -------
     confusions : list of Confusion
         The largest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.automatic import HeldOut, expected_confusions, largest_confusions
+    >>> p = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+    >>> held = HeldOut(np.array([4, 7, 9]), np.array([0, 1, 1]), p, np.ones(3), p)
+    >>> shares = expected_confusions(p, held)
+    >>> largest_confusions(shares, np.array(["a", "b"]))[0][:2]
+    ('a', 'b')
     """
     off = np.where(np.eye(len(shares), dtype=bool), 0.0, shares)
     names = classes.tolist()
@@ -454,6 +504,15 @@ def suspicious_labels(
     -------
     suspicious : list of SuspiciousLabel
         The most doubtful first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.automatic import HeldOut, suspicious_labels
+    >>> p = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+    >>> held = HeldOut(np.array([4, 7, 9]), np.array([0, 1, 1]), p, np.ones(3), p)
+    >>> [(s.row, s.likely) for s in suspicious_labels(held, np.array(["a", "b"]))]
+    [(9, 'a')]
     """
     likely = held.confirmed.argmax(axis=1)
     each = np.arange(held.codes.size)
