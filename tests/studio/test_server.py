@@ -348,6 +348,31 @@ def test_conflicts_are_shown_and_settled(folder, monkeypatch):
     studio.stop()
 
 
+def test_the_process_that_learns(tmp_path):
+    """From the first label to guesses, errors, a map and a labelled table."""
+    sizes = [1.0, 1.1, 1.2, 1.3, 9.0, 9.1, 9.2, 9.3]
+    table = {"size": sizes, "kind": ["small", "small", *[None] * 6]}
+    with _run.Studio(table, "kind", store=tmp_path / "s.labels.jsonl") as studio:
+        browser = Browser(studio)
+        browser.ask("api/label", {"rows": [4, 5], "label": "large"})
+
+        def learned():
+            state = browser.ask("api/state")[1]
+            assert not state["failure"]
+            return state["map"] and state["quality"]["judgement"]
+
+        deadline = time.monotonic() + 60
+        while not learned():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        guesses = [browser.ask(f"api/card/{r}")[1]["guesses"][0] for r in (2, 7)]
+        assert [g["label"] for g in guesses] == ["small", "large"]
+        assert browser.ask("api/next?client=a")[1]["next"]["row"] in (2, 3, 6, 7)
+        status, data, _ = browser.ask("api/export", {"what": "table"})
+        assert status == 200
+        assert data.decode().splitlines()[8].endswith(",predicted")
+
+
 def test_a_target_that_is_new(folder, monkeypatch):
     monkeypatch.setattr(_run, "Worker", Silent)
     studio = _run.Studio(folder / "t.csv", "colour")

@@ -252,7 +252,7 @@ def main() -> None:
     inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if hasattr(os, "nice"):
-        os.nice(10)
+        os.nice(5)
     child = _Child(inbox, outbox)
     try:
         child.run()
