@@ -15,6 +15,7 @@ from fewlabels.automatic import _recipe
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._recipe import BANKS
 from fewlabels.automatic._sources import (
+    FAR,
     Components,
     GraphVectors,
     RowScaling,
@@ -289,7 +290,7 @@ class TestScaling:
     def test_pixels_keep_their_unit(self, rows):
         scaling = RowScaling("auto").fit(rows)
         assert scaling.kind_ == "none"
-        X = rows - rows.mean(axis=0)
+        X = rows - np.median(rows, axis=0)
         assert_allclose(scaling.transform(rows) * X.std(axis=0).max(), X)
 
     def test_text_gets_unit_rows(self):
@@ -337,8 +338,24 @@ class TestScaling:
 
     def test_columns_of_very_different_size(self, rows):
         X = rows * np.logspace(-140, 140, rows.shape[1])
-        expected = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+        expected = (rows - np.median(rows, axis=0)) / rows.std(axis=0)
         assert_allclose(RowScaling("standard").fit(X).transform(X), expected)
+
+    def test_a_far_row_leaves_others_their_digits(self, rows):
+        X = rows.copy()
+        X[0] *= 1e100
+        scaled = RowScaling("standard").fit(X).transform(X)[1:]
+        others = rows[1:] - rows[1]
+        difference = (scaled - scaled[0]) * X.std(axis=0)
+        assert_allclose(difference, others, rtol=1e-9, atol=1e-12)
+
+    @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+    def test_new_rows_that_are_too_far_for_squares(self, rows, form):
+        scaling = RowScaling("standard").fit(form(rows))
+        scaled = scaling.transform(form(1e300 * rows))
+        with np.errstate(all="raise"):
+            assert np.isfinite((scaled**2).sum())
+        assert abs(scaled).max() == FAR
 
 
 def test_equal_rows_count_once(rows):

@@ -6,6 +6,7 @@ see :class:`fewlabels.automatic._scores.Models`.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -493,13 +494,12 @@ def root_mean_square(
         return ErrorEstimate(
             np.nan, 0.0, np.inf, "there are not two different labelled rows", False
         )
-    square = unit**2 * float(np.mean((outputs - labeled.Y) ** 2))
+    square = float(np.mean((outputs - labeled.Y) ** 2))
     n_rows = max(1.0, EFFECTIVE * labeled.size)
     tail = (1 - LEVEL) / 2
     low, high = (n_rows * square / chi2.ppf(q, n_rows) for q in (1 - tail, tail))
-    return ErrorEstimate(
-        float(np.sqrt(square)), float(np.sqrt(low)), float(np.sqrt(high)), percent=False
-    )
+    value, low, high = (unit * math.sqrt(s) for s in (square, low, high))
+    return ErrorEstimate(value, low, high, percent=False)
 
 
 def wrong(outputs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from fewlabels._distances import safe_unit
 from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
@@ -192,8 +193,9 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         self.labeled_indices_ = rows
         known = targets[rows]
         # On the scale of the kernels, whose mean diagonal is one.
-        self._mean = float(known.mean())
-        self._unit = float(known.std()) or 1.0
+        size = safe_unit(known)
+        self._mean = size * float((known / size).mean())
+        self._unit = size * float((known / size).std()) or 1.0
         labeled = Labeled(
             Y=((known - self._mean) / self._unit)[:, None],
             codes=np.zeros(rows.size, dtype=np.intp),

@@ -46,6 +46,11 @@ MIN_GAIN = 0.2
 # Residual of eigenvectors; the least smooth ones, which weigh least, have the largest.
 EIGENVECTOR_TOL = 1e-2
 _BATCH = 4096
+# Rows whose median stands for the middle of all.
+CENTRE_ROWS = 500
+# New rows may be this many deviations away, and are not taken for further, so that no
+# square overflows.
+FAR = 1e9
 # exp(50) is still far from the largest float32.
 MAX_EXPONENT = 50.0
 
@@ -78,9 +83,13 @@ class RowScaling:
         # A scale of one first, so that squares neither overflow nor vanish.
         values = X.data if self.sparse_ else X
         self.size_ = float(np.abs(values).max(initial=0.0)) or 1.0
-        self.mean_, deviation, largest = self._moments(X)
+        deviation, largest = self._deviations(X)
         rounding = 10 * np.finfo(X.dtype).eps * largest
         self.columns_ = np.flatnonzero(deviation > rounding)
+        if not self.sparse_:
+            # The median, unlike the mean, does not follow far rows: others keep digits.
+            some = self._sized(X[:: max(1, X.shape[0] // CENTRE_ROWS)])
+            self.centre_ = np.median(some[:, self.columns_], axis=0)
         deviation = deviation[self.columns_]
         if self.kind_ == "auto":
             self.kind_ = "standard" if has_own_units(deviation) else "none"
@@ -91,14 +100,14 @@ class RowScaling:
             self.factor_ = np.full(deviation.size, 1 / unit if deviation.size else 1.0)
         return self
 
-    def _moments(self, X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Means, standard deviations and largest values of the columns."""
+    def _deviations(self, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Find standard deviations and largest values of the columns."""
         if self.sparse_:
             Z = self._sized(X)
             largest = abs(Z).max(axis=0).toarray().ravel()
             unit = np.where(largest > 0, largest, 1.0)
-            mean, variance = mean_variance_axis(Z @ diags_array(1 / unit), axis=0)
-            return unit * mean, unit * np.sqrt(variance), largest
+            _, variance = mean_variance_axis(Z @ diags_array(1 / unit), axis=0)
+            return unit * np.sqrt(variance), largest
         n, d = X.shape
         mean, variance, largest = np.zeros(d), np.zeros(d), np.zeros(d)
         for batch in gen_batches(n, _BATCH):
@@ -109,7 +118,7 @@ class RowScaling:
         for batch in gen_batches(n, _BATCH):
             Z = (self._sized(X[batch]) - mean) / unit
             variance += np.sum(Z**2, axis=0) / n
-        return mean, unit * np.sqrt(variance), largest
+        return unit * np.sqrt(variance), largest
 
     def table_columns(
         self, groups: NDArray[np.intp] | None
@@ -142,11 +151,12 @@ class RowScaling:
         """Scale rows."""
         if self.sparse_:
             Z = self._sized(X)[:, self.columns_] @ diags_array(self.factor_)
+            np.clip(Z.data, -FAR, FAR, out=Z.data)
             return csr_array(Z, dtype=self.dtype_)
         scaled = np.empty((X.shape[0], self.columns_.size), dtype=self.dtype_)
         for batch in gen_batches(X.shape[0], _BATCH):
             Z = self._sized(X[batch])[:, self.columns_]
-            scaled[batch] = (Z - self.mean_[self.columns_]) * self.factor_
+            scaled[batch] = np.clip((Z - self.centre_) * self.factor_, -FAR, FAR)
         return scaled
 
 
