@@ -247,6 +247,7 @@ ESTIMATORS = [
             TriTrainingClassifier(random_state=0),
             HarmonicFunctionClassifier(),
             GraphRegularizationClassifier(),
+            GraphRegularizationClassifier(method="poisson"),
         )
     ),
     (HarmonicFunctionClassifier(label_weight=1, solver="cg"), MINUS_ONE_IS_UNLABELLED),

@@ -8,11 +8,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
 from sklearn.semi_supervised import LabelSpreading
 
-from fewlabels.exceptions import DisconnectedGraphWarning
+from fewlabels.exceptions import DisconnectedGraphWarning, IgnoredParameterWarning
 from fewlabels.graphs import SimilarityGraphTransformer, graph_laplacian
 from fewlabels.semi_supervised import (
     GraphRegularizationClassifier,
+    HarmonicFunctionClassifier,
     graph_regularization,
+    poisson_functions,
+    reweighted_graph,
 )
 
 
@@ -84,3 +87,90 @@ def test_component_without_label():
 def test_bad_input(Y, mu, message):
     with pytest.raises(ValueError, match=message):
         graph_regularization([[0, 1], [1, 0]], Y, mu)
+
+
+@pytest.mark.parametrize("solver", ["direct", "cg"])
+def test_poisson_functions_solve_the_equation(solver, graph, rng):
+    Y = rng.normal(size=(3, 2))
+    u = poisson_functions(graph, [4, 9, 20], Y, solver=solver, tol=1e-12).values
+    sources = np.zeros((25, 2))
+    sources[[4, 9, 20]] = Y - Y.mean(axis=0)
+    degrees = graph.sum(axis=1)
+    assert_allclose((np.diag(degrees) - graph) @ u, sources, atol=1e-6)
+    assert_allclose(degrees @ u, 0, atol=1e-9)
+
+
+def test_poisson_in_components():
+    """Each component has its own mean; one without a label has no answer."""
+    W = np.zeros((9, 9))
+    for start in (0, 3, 6):
+        for i in (start, start + 1):
+            W[i, i + 1] = W[i + 1, i] = 1
+    u = poisson_functions(W, [0, 2, 3], np.eye(2)[[0, 1, 1]]).values
+    assert_allclose(u[:3, 0], [0.5, 0, -0.5], atol=1e-6)
+    assert_allclose(u[3:6], 0, atol=1e-9)
+    assert np.isnan(u[6:]).all()
+    y = np.array([0, -1, 1, 1, -1, -1, -1, -1, -1])
+    model = GraphRegularizationClassifier(method="poisson", graph="precomputed")
+    with pytest.warns(DisconnectedGraphWarning):
+        model.fit(W, y)
+    assert_array_equal(model.transduction_[3:6], 1)
+    assert_allclose(model.label_distributions_[6:], [[1 / 3, 2 / 3]] * 3)
+
+
+def test_weights_at_labels(graph):
+    labeled = [3, 8]
+    a = np.where(np.isin(np.arange(25), labeled), 25 / 2, 1.0)
+    assert_allclose(
+        reweighted_graph(graph, labeled, "non_local").toarray(),
+        graph * (a[:, None] + a) / 2,
+    )
+    proper = reweighted_graph(graph, labeled, "proper").toarray()
+    gamma = np.linalg.pinv(np.diag(graph.sum(axis=1)) - graph) @ np.isin(
+        np.arange(25), labeled
+    )
+    gamma = (gamma - gamma.min()) / np.ptp(gamma) + 1e-5
+    assert_allclose(proper, gamma[:, None] * graph * gamma, rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["poisson", "proper", "non_local"])
+def test_cures_for_few_labels(method):
+    """Few labels in two blobs: harmonic functions are flat, with spikes at labels."""
+    rng = np.random.default_rng(0)
+    X, y_true = rng.normal(size=(2000, 3)), np.repeat([0, 1], 1000)
+    X[y_true == 1, 0] += 3.5
+
+    def error(model, *labelled):
+        y = np.full(2000, -1)
+        y[list(labelled)] = y_true[list(labelled)]
+        model.fit(X, y)
+        assert_array_equal(model.transduction_[y >= 0], y[y >= 0])
+        return np.mean(model.transduction_ != y_true)
+
+    plain, cured = HarmonicFunctionClassifier(), GraphRegularizationClassifier()
+    cured.set_params(method=method)
+    assert error(cured, 0, 1, 1000, 1001) < error(plain, 0, 1, 1000, 1001)
+    assert_allclose(cured.predict_proba(X[:50]).sum(axis=1), 1)
+    if method != "proper":  # its weights do not know about classes
+        assert error(cured, 0, 1, 2, 1000) < 0.1 < 0.4 < error(plain, 0, 1, 2, 1000)
+
+
+def test_a_weight_that_does_nothing_is_reported(graph):
+    y = np.where(np.arange(25) < 6, np.arange(25) % 2, -1)
+    model = GraphRegularizationClassifier(method="poisson", mu=1.0, graph="precomputed")
+    with pytest.warns(IgnoredParameterWarning, match="mu="):
+        model.fit(graph, y)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda W: poisson_functions(W, [], np.zeros((0, 2))), "at least one"),
+        (lambda W: poisson_functions(W, [1, 2], [1.0]), "one entry per labelled"),
+        (lambda W: reweighted_graph(W, []), "at least one"),
+        (lambda W: reweighted_graph(W, [1], "other"), "method="),
+    ],
+)
+def test_bad_cures_are_named(call, message, graph):
+    with pytest.raises(ValueError, match=message):
+        call(graph)

@@ -40,6 +40,7 @@ from fewlabels.semi_supervised._min_cut import (
     multiway_cut,
 )
 from fewlabels.semi_supervised._naive_bayes import KernelNaiveBayes
+from fewlabels.semi_supervised._poisson import poisson_functions, reweighted_graph
 from fewlabels.semi_supervised._propagating import (
     PropagatingNearestNeighborClassifier,
     SpanningForest,
@@ -93,6 +94,8 @@ __all__ = [
     "minimum_cut",
     "minimum_spanning_forest",
     "multiway_cut",
+    "poisson_functions",
+    "reweighted_graph",
     "rls_path",
     "transductive_svm",
 ]

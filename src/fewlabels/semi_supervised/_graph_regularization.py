@@ -8,10 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import softmax
 
-from fewlabels._labels import validate_partially_labeled
+from fewlabels._labels import Labels, validate_partially_labeled
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._params import is_default
+from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs import warn_unreached
 from fewlabels.semi_supervised._graph_base import (
     DEFAULT_NEIGHBORS,
@@ -25,7 +29,8 @@ from fewlabels.semi_supervised._graph_base import (
     scaled,
     solve_grounded,
 )
-from fewlabels.semi_supervised._harmonic import SOLVER_CONSTRAINTS
+from fewlabels.semi_supervised._harmonic import SOLVER_CONSTRAINTS, harmonic_functions
+from fewlabels.semi_supervised._poisson import poisson_functions, reweighted_graph
 
 
 def graph_regularization(
@@ -117,20 +122,26 @@ def inverse_root_degrees(W: csr_array) -> NDArray[np.float64]:
 
 
 class GraphRegularizationClassifier(GraphClassifier):
-    r"""Learn with local and global consistency, in closed form.
+    r"""Learn with local and global consistency, or with cures for very few labels.
 
     .. math::
         \min_F \; \operatorname{tr}(F^\top L_{sym} F) + \frac{\mu}{2} \|F - Y\|_F^2
 
     where Y is 1 at the class of a labelled row and 0 elsewhere; a row is in the class
-    with the largest value. The solution :math:`(1-\alpha)(I - \alpha S)^{-1} Y` with
-    :math:`\alpha = 2/(2+\mu)` is what
+    with the largest value. Other methods take the unnormalised Laplacian: harmonic
+    functions, which degenerate with few labels on many rows, on a graph that is heavier
+    near the labels, or labels as sources of a Poisson equation. The solution
+    :math:`(1-\alpha)(I - \alpha S)^{-1} Y` with :math:`\alpha = 2/(2+\mu)` is what
     :class:`sklearn.semi_supervised.LabelSpreading` iterates towards.
 
     Parameters
     ----------
+    method : {"consistency", "poisson", "proper", "non_local"}, default="consistency"
+        The objective above; :func:`poisson_functions`; or :func:`harmonic_functions` on
+        the weights of :func:`reweighted_graph`, properly weighted or "non_local".
     mu : float, default=0.02
-        Weight of the fit. The default is :math:`\alpha = 0.99`, as in [1]_.
+        Weight of the fit in the objective above; the other methods ignore it. The
+        default is :math:`\alpha = 0.99`, as in [1]_.
     n_neighbors : int, default=10
         Neighbours per row in the graph, cut to n_samples - 1.
     weight : str or callable, default="heat"
@@ -151,14 +162,16 @@ class GraphRegularizationClassifier(GraphClassifier):
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: the given one, or else the class found.
     values_ : ndarray of shape (n_samples, n_classes)
-        The minimiser F.
+        The functions: the minimiser F, harmonic functions, or the solutions of the
+        Poisson equation.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         F with rows that add up to 1; the shares of the labels at rows that no label
-        reaches.
+        reaches. Solutions of the Poisson equation have any sign: they are divided by
+        their root mean square and go through a softmax.
     class_prior_ : ndarray of shape (n_classes,)
         Share of each class among the labels.
     alpha_ : float
-        The constant :math:`\alpha`.
+        The constant :math:`\alpha` of "consistency".
     graph_ : csr_array of shape (n_samples, n_samples)
         The weights.
     transformer_ : object or None
@@ -182,12 +195,15 @@ class GraphRegularizationClassifier(GraphClassifier):
     See Also
     --------
     graph_regularization : The solver.
+    poisson_functions : The solver of "poisson".
+    reweighted_graph : The weights of "proper" and "non_local".
     HarmonicFunctionClassifier : Labels clamped, unnormalised Laplacian.
 
     Notes
     -----
     A new row x with weights w to the training rows minimises the same objective with
-    all other values fixed: a multiple of :math:`\sum_i w_i F_i / \sqrt{d_i}`.
+    all other values fixed: a multiple of :math:`\sum_i w_i F_i / \sqrt{d_i}`. With the
+    other methods it takes the weighted mean of the label distributions.
 
     References
     ----------
@@ -209,12 +225,14 @@ class GraphRegularizationClassifier(GraphClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GRAPH_CONSTRAINTS,
         **SOLVER_CONSTRAINTS,
+        "method": [StrOptions({"consistency", "poisson", "proper", "non_local"})],
         "mu": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
         self,
         *,
+        method: str = "consistency",
         mu: float = 0.02,
         n_neighbors: int = DEFAULT_NEIGHBORS,
         weight: Any = "heat",
@@ -223,6 +241,7 @@ class GraphRegularizationClassifier(GraphClassifier):
         tol: float = 1e-8,
         max_iter: int = 10_000,
     ) -> None:
+        self.method = method
         self.mu = mu
         self.n_neighbors = n_neighbors
         self.weight = weight
@@ -256,22 +275,57 @@ class GraphRegularizationClassifier(GraphClassifier):
         self.class_prior_ = class_prior(labels)
         self.alpha_ = 2 / (2 + self.mu)
         self.unreached_ = warn_unreached(W, labels.labeled, estimator=self)
-        solution = graph_regularization(
-            W,
-            one_hot(labels.codes, labels.classes.size),
-            self.mu,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+        solution = self._solve(W, labels)
         self.n_iter_, self.solver_ = solution.n_iter, solution.solver
         self.values_ = solution.values
-        self.label_distributions_ = normalized_rows(self.values_, self.class_prior_)
+        self.label_distributions_ = (
+            self._softmax(W, labels)
+            if self.method == "poisson"
+            else normalized_rows(self.values_, self.class_prior_)
+        )
         self.label_distributions_[self.unreached_] = self.class_prior_
         self._keep_transduction(labels, self.label_distributions_)
         return self
 
+    def _solve(self, W: csr_array, labels: Labels) -> GraphSolution:
+        """Spread the labels by the method asked for."""
+        params: dict[str, Any] = {
+            "solver": self.solver,
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+        }
+        Y = one_hot(labels.codes, labels.classes.size)
+        if self.method == "consistency":
+            return graph_regularization(W, Y, self.mu, **params)
+        if not is_default(type(self), "mu", self.mu):
+            warn_ignored(f"mu={self.mu}", f"method={self.method!r} has no weight")
+        rows = labels.labeled
+        if self.method == "poisson":
+            solution = poisson_functions(W, rows, Y[rows], **params)
+        else:
+            W = reweighted_graph(W, rows, self.method)
+            solution = harmonic_functions(W, rows, Y[rows], **params)
+        return solution._replace(values=np.nan_to_num(solution.values))
+
+    def _softmax(self, W: csr_array, labels: Labels) -> NDArray[np.float64]:
+        """Distributions from functions of any sign and scale."""
+        u = self.values_
+        shares = softmax(u / (np.sqrt(np.mean(u**2)) or 1.0), axis=1)
+        # A component whose labels agree has nothing but zeros.
+        flat = ~u.any(axis=1)
+        if flat.any():
+            Y = one_hot(labels.codes, labels.classes.size)
+            rows = labels.labeled
+            _, part = connected_components(W, directed=False)
+            classes = np.zeros((part.max() + 1, labels.classes.size))
+            np.add.at(classes, part[rows], Y[rows])
+            alone = flat & (np.count_nonzero(classes[part], axis=1) == 1)
+            shares[alone] = classes[part[alone]] > 0
+        return shares
+
     def _spread(self) -> NDArray[Any]:
+        if self.method != "consistency":
+            return self.label_distributions_
         root = inverse_root_degrees(self.graph_)
         spread = self.values_ * np.where(root > 0, root, 1)[:, None]
         spread[self.unreached_] = self.class_prior_
