@@ -32,10 +32,16 @@ from fewlabels.cluster._macqueen import (
     MacQueenResult,
     macqueen_kmeans,
 )
+from fewlabels.cluster._mahalanobis import MahalanobisKMeans
 from fewlabels.cluster._nystrom import (
     NystromRelaxation,
     NystromSpectralClustering,
     nystrom_relaxation,
+)
+from fewlabels.cluster._pareto import (
+    FrontClusters,
+    cluster_front,
+    nondominated_ranks,
 )
 from fewlabels.cluster._rls import RLSClustering
 from fewlabels.cluster._similarity import (
@@ -61,10 +67,12 @@ from fewlabels.cluster._spherical import (
 __all__ = [
     "ConstrainedRelaxation",
     "ConstrainedSpectralClustering",
+    "FrontClusters",
     "HierarchicalLevels",
     "LeaderClustering",
     "MacQueenKMeans",
     "MacQueenResult",
+    "MahalanobisKMeans",
     "NormalizedCut",
     "NormalizedSpectralClustering",
     "NystromRelaxation",
@@ -78,6 +86,7 @@ __all__ = [
     "Split",
     "association",
     "cluster_dissimilarities",
+    "cluster_front",
     "combined_similarity",
     "confusion_similarity",
     "constrained_relaxation",
@@ -88,6 +97,7 @@ __all__ = [
     "leaders",
     "macqueen_kmeans",
     "minimum_normalized_cut",
+    "nondominated_ranks",
     "normalized_association",
     "normalized_cut",
     "nystrom_relaxation",
