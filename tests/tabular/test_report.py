@@ -5,12 +5,14 @@
 import re
 import shutil
 import subprocess
+from html import escape
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
+from fewlabels.automatic import ErrorEstimate
 from fewlabels.tabular import (
     cluster_report,
     cluster_table,
@@ -18,7 +20,15 @@ from fewlabels.tabular import (
     label_table,
     prediction_report,
 )
-from fewlabels.tabular._pictures import MAP_ROWS, PALETTE, REST, colours_of, map_rows
+from fewlabels.tabular._candidates import Method
+from fewlabels.tabular._pictures import (
+    MAP_ROWS,
+    PALETTE,
+    REST,
+    colours_of,
+    intervals,
+    map_rows,
+)
 
 X, TRUTH = make_blobs(80, centers=3, n_features=4, random_state=0)
 EVIL = ["<script>alert(1)</script>", "a & b", '"quoted" onload=x']
@@ -82,6 +92,9 @@ def test_nothing_comes_from_elsewhere(page):
     [
         "Labels",
         "Map of the rows",
+        "Which labels to accept",
+        "Class by class",
+        "Which columns matter",
         "How the labels were found, and what they are worth",
         "What was read",
         "Least sure",
@@ -139,6 +152,63 @@ def test_degenerate_tables_have_a_page():
         bank="fast",
     )
     assert Page(label_report(words)).open == []
+
+
+def test_the_verdict_comes_first(page, labelled):
+    said = labelled.model.classifier.verdict()
+    assert f'<p class="verdict">{said}</p><div class="tiles">' in page
+
+
+def test_classes_keep_their_colours(page, labelled):
+    """The first of the sorted classes has the first colour, in every picture."""
+    first = sorted(EVIL)[0]
+    assert colours_of(labelled.model.classifier.classes_.tolist())[first] == PALETTE[0]
+    other = prediction_report(labelled.model, labelled.table)
+    for html in (page, other):
+        assert f'<span style="background:{PALETTE[0]}"></span>{escape(first)}' in html
+        bar = html.split(f'<span class="name">{escape(first)}</span>')[1]
+        assert bar.split("background:")[1].startswith(PALETTE[0])
+
+
+def test_methods_look_the_same_where_others_are_missing():
+    """Without an expected error no candidate is taken for the classifier."""
+    known, unknown = ErrorEstimate(0.2, 0.1, 0.3), ErrorEstimate(np.nan, 0.0, 1.0, "no")
+    methods = [
+        Method("automatic", unknown, np.nan, "", "own"),
+        Method("supervised", unknown, np.nan, "", "base"),
+        Method("graphs", known, 0.5, "", "other"),
+    ]
+    drawn = intervals(methods)
+    assert drawn.count('class="bar other"') == 1
+    assert "bar own" not in drawn
+    assert "bar base" not in drawn
+    assert intervals(methods[:2]) == ""
+
+
+def test_uncertain_rows_are_shown_whole():
+    rng = np.random.default_rng(0)
+    words = np.array(["salt", "soup", "goal", "team", "cup", "pan"])
+    text = [
+        " ".join(
+            [*rng.choice(words[2:5] if k % 2 else words[[0, 1, 5]], 40), f"end{k}"]
+        )
+        for k in range(40)
+    ]
+    kinds = ["sport" if k % 2 else "food" for k in range(14)] + [None] * 26
+    labelled = label_table({"t": text, "k": kinds}, "k", text=["t"], bank="fast")
+    page = label_report(labelled)
+    for row in labelled.least_sure():
+        assert f"end{row}</td>" in page
+
+
+def test_labels_to_check_are_named_by_the_rows_of_the_table():
+    labels = [f"c{t}" if k < 24 else None for k, t in enumerate(TRUTH)]
+    labels[3] = f"c{(TRUTH[3] + 1) % 3}"
+    data = {f"x{k}": column for k, column in enumerate(X.T)}
+    labelled = label_table({**data, "kind": labels}, "kind", bank="fast")
+    page = label_report(labelled)
+    assert "<h2>Given labels to check</h2>" in page
+    assert f"row 4 ({labels[3]}, rather c{TRUTH[3]})" in page
 
 
 def test_maps_are_sampled():

@@ -29,7 +29,7 @@ from fewlabels.automatic._choice import (
 # 0.29 in the mean of 35 tables.
 USUAL_EXPONENT = 0.3
 EXPONENT_SPREAD = 0.2
-LEAST_EXPONENT, LARGEST_EXPONENT = 0.1, 1.0
+LEAST_EXPONENT, LARGEST_EXPONENT = 0.15, 1.0
 CONFIDENCES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 # A label is suspicious where the others find another class so many times as probable.
 # With one label of five wrong, 2 names two of three wrong ones and one of twenty others
@@ -642,7 +642,7 @@ def guess_words(error: ErrorEstimate, guessing: float) -> str:
     if not error.is_known or error.high < guessing:
         return ""
     return (
-        "That cannot be told from guessing: to give every row the largest class would "
+        "The expected error cannot be told from guessing: to give every row the largest class would "
         f"be wrong for about {100 * guessing:.0f} %."
     )
 
@@ -653,23 +653,27 @@ def halving_words(curve: LearningCurve) -> str:
         return ""
     expected, least, most = curve.halving()
     return (
-        f"To halve it would take about {expected:,} labels in all (a rough guess: "
+        f"To halve the error would take about {expected:,} labels in all (roughly: "
         f"{least:,} to {most:,}); twice as many would bring it to about "
         f"{100 * curve.error_with(2 * curve.n_labels):.0f} %."
     )
 
 
-def suspicion_words(suspicious: Sequence[SuspiciousLabel], limit: int = 5) -> str:
-    """Name labels that the others contradict, by rows counted from 0."""
+def suspicion_words(
+    suspicious: Sequence[SuspiciousLabel], first_row: int = 0, limit: int = 5
+) -> str:
+    """Name labels that the others contradict."""
     if not suspicious:
         return ""
-    named = [f"row {s.row} ({s.label}, rather {s.likely})" for s in suspicious[:limit]]
+    named = [
+        f"row {s.row + first_row} ({s.label}, rather {s.likely})"
+        for s in suspicious[:limit]
+    ]
     more = len(suspicious) - len(named)
     rest = f" and {more} more" if more else ""
     return (
-        f"Labels that the others contradict: {', '.join(named)}{rest}. Where given "
-        "labels are wrong, the expected error counts them as mistakes, and is too "
-        "large for the truth."
+        f"Labels that the others contradict: {', '.join(named)}{rest}. If they are "
+        "wrong, the expected error counts them as mistakes, and is too large."
     )
 
 

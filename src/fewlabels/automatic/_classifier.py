@@ -799,18 +799,20 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         """
         return np.log(self.predict_proba(X))
 
-    def explain(self, X: Any = None) -> str:
+    def explain(self, X: Any = None, *, first_row: int = 0) -> str:
         """Say in plain words what carried the decision and what it is worth.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
             Rows, such as those of `fit`. With them it also says which columns matter.
+        first_row : int, default=0
+            What to call the first row.
 
         Returns
         -------
         text : str
-            A few lines, to be printed. Rows are counted from 0.
+            A few lines, to be printed.
         """
         check_is_fitted(self)
         n, n_labeled = self._bank.index.size, self.labeled_indices_.size
@@ -821,11 +823,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         if self.classes_.size == 1 or not self._bank.candidates:
             return lines[0] + " There is nothing to choose."
         lines += choice_words(self.candidates_)
-        lines.append(
-            f"Expected error: {self.expected_error_}. "
-            + guess_words(self.expected_error_, self.guessing_error_)
-        )
-        lines.append(halving_words(self._curve))
+        lines.append(f"Expected error: {self.expected_error_}.")
         lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
         unlabeled = np.ones(n, dtype=bool)
         unlabeled[self.labeled_indices_] = False
@@ -839,10 +837,32 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
                 f"The unlabelled rows changed {100 * changed:.0f} % of the answers. "
                 + _helped(self.gain_, n_labeled)
             )
-        lines.append(suspicion_words(self.suspicious_labels()))
+        lines += self.advice(first_row=first_row)
         if X is not None:
             lines.append(effect_words(self.column_effects(X)))
-        return "\n".join(line.strip() for line in lines if line)
+        return "\n".join(line for line in lines if line)
+
+    def advice(self, *, first_row: int = 0) -> list[str]:
+        """Say what the expected error means, and what to do about it.
+
+        Parameters
+        ----------
+        first_row : int, default=0
+            What to call the first row.
+
+        Returns
+        -------
+        sentences : list of str
+            Whether answers can be told from guessing, how many labels would halve the
+            error, and which given labels the others contradict.
+        """
+        check_is_fitted(self)
+        words = (
+            guess_words(self.expected_error_, self.guessing_error_),
+            halving_words(self._curve),
+            suspicion_words(self.suspicious_labels(), first_row),
+        )
+        return [sentence for sentence in words if sentence]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -223,6 +223,22 @@ def _number_summary(estimated: Any) -> tuple[dict[str, Any], list[str]]:
         "numbers": {"low": float(given.min()), "high": float(given.max())},
         **estimates,
         "baseline": model.baseline_.name,
+        "verdict": model.verdict(),
+        "labels_to_halve_error": model.learning_curve().halving()[0]
+        if model.expected_error_.is_known
+        else None,
+        "errors_above_confidence": [
+            {
+                "confidence": accepted.confidence,
+                "rows": accepted.n_rows,
+                "expected_error": accepted.error.value,
+            }
+            for accepted in model.errors_above()
+        ],
+        "suspicious_labels": [
+            {"row": s.row + 1, "label": s.label, "likely": s.likely, "odds": s.odds}
+            for s in model.suspicious_labels()
+        ],
         "columns": [column.as_dict() for column in estimated.columns],
         "notes": estimated.notes,
     }
@@ -276,6 +292,7 @@ def _label_summary(labelled: Any) -> tuple[dict[str, Any], list[str]]:
         f"{plural(len(labelled.columns), 'column')} used.",
         f"Expected error: {model.expected_error_}.",
         f"From the labels alone: {model.baseline_error_} ({model.baseline_.name}).",
+        *model.advice(first_row=1),
     ]
     return summary, lines
 

@@ -23,12 +23,16 @@ class Method:
         Its share in the answer; NaN where that makes no sense.
     measured : str
         How the error was measured.
+    kind : {"own", "base", "other"}
+        Whether it is the automatic classifier, the baseline or a candidate, which
+        pictures show alike wherever it stands.
     """
 
     name: str
     error: ErrorEstimate
     weight: float
     measured: str
+    kind: str
 
 
 def compared_methods(model: FewLabelsClassifier) -> list[Method]:
@@ -49,18 +53,20 @@ def compared_methods(model: FewLabelsClassifier) -> list[Method]:
         The automatic one, the baseline, then candidates by their weight.
     """
     nested = "nested held-out"
-    own = Method("automatic: weighted average", model.expected_error_, np.nan, nested)
+    name = "automatic: weighted average"
+    own = Method(name, model.expected_error_, np.nan, nested, "own")
     contributions = model.contributions()
     if not contributions:
         return [own]
     name = f"supervised: {model.baseline_.name}"
-    baseline = Method(name, model.baseline_error_, np.nan, nested)
+    baseline = Method(name, model.baseline_error_, np.nan, nested, "base")
     candidates = [
         Method(
             c.name if c.name.startswith(c.words) else f"{c.words}: {c.name}",
             c.error,
             c.weight,
             "leave-one-out",
+            "other",
         )
         for c in contributions
     ]

@@ -245,34 +245,27 @@ def bars(
 
     Returns
     -------
-    svg : str
+    html : str
         The picture.
     """
-    height, left, width = 26, 170, 760
     longest = max((a + b for _, a, b in rows), default=1) or 1
-    scale = (width - left - 190) / longest
-    drawn = [
-        f'<svg viewBox="0 0 {width} {height * len(rows) + 4}" role="img" '
-        'aria-label="How many rows every class has">'
-    ]
-    for k, (name, first, second) in enumerate(rows):
-        y = height * k + 4
+    drawn = []
+    for name, *counts in rows:
         colour = colours.get(name, REST)
-        a, b = scale * first, scale * second
+        spans = "".join(
+            f'<span style="width:{100 * n / longest:.2f}%;background:{colour};'
+            f'opacity:{shade}"></span>'
+            for n, shade in zip(counts, (1, 0.4), strict=True)
+        )
         what = ", ".join(
-            f"{n:,} {part}" for n, part in zip((first, second), parts, strict=True) if n
+            f"{n:,} {part}" for n, part in zip(counts, parts, strict=True) if n
         )
         drawn.append(
-            f'<text x="{left - 10}" y="{y + 14}" text-anchor="end">'
-            f"{escape(shortened(name, 24))}<title>{escape(name)}</title></text>"
-            f'<rect x="{left}" y="{y}" width="{a:.1f}" height="18" fill="{colour}"/>'
-            f'<rect x="{left + a:.1f}" y="{y}" width="{b:.1f}" height="18" '
-            f'fill="{colour}" opacity="0.4"/>'
-            f'<text x="{left + a + b + 8:.1f}" y="{y + 14}" class="quiet">'
-            f"{escape(what)}</text>"
+            f'<div class="bar"><span class="name">{escape(shortened(name, 40))}</span>'
+            f'<span class="track">{spans}</span>'
+            f'<span class="quiet">{escape(what)}</span></div>'
         )
-    drawn.append("</svg>")
-    return "".join(drawn)
+    return f'<div class="bars">{"".join(drawn)}</div>'
 
 
 def intervals(methods: Sequence[Method]) -> str:
@@ -285,48 +278,37 @@ def intervals(methods: Sequence[Method]) -> str:
 
     Returns
     -------
-    svg : str
+    html : str
         The picture; empty where no error is known.
     """
     known = [method for method in methods if method.error.is_known]
     if not known:
         return ""
-    height, left, width, right = 26, 400, 760, 30
-    top = max(method.error.high for method in known)
-    top = min(1.0, np.ceil(10 * top) / 10)
-    scale = (width - left - right) / top
-    base = height * len(known) + 8
-    drawn = [
-        f'<svg viewBox="0 0 {width} {base + 34}" role="img" '
-        'aria-label="Expected error of every method with its interval">'
-    ]
-    step = 0.05 if top <= 0.3 else 0.1 if top <= 0.6 else 0.2
-    for tick in np.arange(0, top + 1e-9, step):
-        x = left + scale * tick
-        drawn.append(
-            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="2" y2="{base}" class="grid"/>'
-            f'<text x="{x:.1f}" y="{base + 16}" text-anchor="middle" class="quiet">'
-            f"{100 * tick:.0f} %</text>"
-        )
-    for k, method in enumerate(known):
-        y = height * k + 16
-        kind = "own" if k == 0 else "base" if k == 1 else "other"
+    top = min(1.0, float(np.ceil(10 * max(m.error.high for m in known)) / 10))
+    drawn = []
+    for method in known:
         e = method.error
-        x = left + scale * e.value
+        low, high = 100 * e.low / top, 100 * min(e.high, top) / top
         drawn.append(
-            f'<text x="{left - 14}" y="{y + 4}" text-anchor="end" class="{kind}">'
-            f"{escape(shortened(method.name, 52))}<title>{escape(method.name)}</title>"
-            "</text>"
-            f'<line x1="{left + scale * e.low:.1f}" y1="{y}" '
-            f'x2="{left + scale * min(e.high, top):.1f}" y2="{y}" class="{kind}"/>'
-            f'<circle cx="{x:.1f}" cy="{y}" r="5" class="{kind}">'
-            f"<title>{escape(str(e))}</title></circle>"
+            f'<div class="bar {method.kind}">'
+            f'<span class="name">{escape(shortened(method.name, 70))}</span>'
+            f'<span class="track" title="{escape(str(e))}">'
+            f'<span class="span" style="left:{low:.2f}%;width:{high - low:.2f}%">'
+            "</span>"
+            f'<span class="point" style="left:{100 * e.value / top:.2f}%"></span>'
+            "</span></div>"
         )
-    drawn.append(
-        f'<text x="{left + scale * top / 2:.1f}" y="{base + 32}" text-anchor="middle" '
-        'class="quiet">error, with an interval of 90 %</text></svg>'
+    step = 0.05 if top <= 0.2 else 0.1 if top <= 0.4 else 0.2
+    ticks = "".join(
+        f'<span class="tick" style="left:{100 * tick / top:.2f}%">{100 * tick:.0f} %'
+        "</span>"
+        for tick in np.arange(0, top + 1e-9, step)
     )
-    return "".join(drawn)
+    return (
+        f'<div class="methods">{"".join(drawn)}<div class="bar quiet"><span '
+        'class="name">error, with an interval of 90 %</span><span class="track">'
+        f"{ticks}</span></div></div>"
+    )
 
 
 def histogram(confidence: NDArray[Any]) -> str:
@@ -344,11 +326,11 @@ def histogram(confidence: NDArray[Any]) -> str:
     """
     edges = np.linspace(0, 1, 21)
     counts, _ = np.histogram(confidence, edges)
-    width, height, left = 760, 150, 30
+    width, height, left = 420, 140, 16
     step = (width - 2 * left) / counts.size
     scale = (height - 50) / max(int(counts.max(initial=0)), 1)
     drawn = [
-        f'<svg viewBox="0 0 {width} {height}" role="img" '
+        f'<svg class="small" viewBox="0 0 {width} {height}" role="img" '
         'aria-label="How confident the predictions are">'
     ]
     for k, count in enumerate(counts.tolist()):

@@ -16,7 +16,15 @@ from fewlabels._words import plural
 from fewlabels.preprocessing import ColumnDescription, Table, TableError
 from fewlabels.preprocessing.cells import text_of
 from fewlabels.tabular._candidates import Method, compared_methods
+from fewlabels.tabular._findings import (
+    classes_section,
+    doubts_section,
+    effects_section,
+    sure_section,
+    table_effects,
+)
 from fewlabels.tabular._models import TableModel, versions
+from fewlabels.tabular._page import grid, page, section, tile
 from fewlabels.tabular._pictures import (
     REST,
     SHADES,
@@ -39,140 +47,8 @@ from fewlabels.tabular.jobs import (
     suggest_rows,
 )
 
-_STYLE = """
-:root { --ink: #1d232b; --quiet: #67727e; --line: #e2e6ea; --own: #0072b2; }
-* { box-sizing: border-box; }
-body { margin: 0; background: #f5f6f8; color: var(--ink);
-  font: 15px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-main { max-width: 1000px; margin: 0 auto; padding: 32px 20px 60px; }
-h1 { font-size: 27px; margin: 0 0 2px; letter-spacing: -0.01em; }
-h2 { font-size: 18px; margin: 0 0 10px; }
-h3 { font-size: 15px; margin: 0 0 6px; }
-p { margin: 6px 0 10px; }
-.quiet, figcaption { color: var(--quiet); font-size: 13px; }
-section { background: #fff; border: 1px solid var(--line); border-radius: 10px;
-  padding: 20px 24px; margin: 18px 0; }
-.tiles { display: grid; gap: 12px; margin: 22px 0 0;
-  grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); }
-.tile { background: #fff; border: 1px solid var(--line); border-radius: 10px;
-  padding: 12px 16px; }
-.tile b { display: block; font-size: 23px; font-weight: 650; line-height: 1.25;
-  letter-spacing: -0.01em; }
-.tile span { color: var(--quiet); font-size: 13px; }
-table { margin-top: 8px; border-collapse: collapse; width: 100%; font-size: 13.5px; }
-th { text-align: left; color: var(--quiet); font-weight: 600; white-space: nowrap; }
-th, td { padding: 5px 12px 5px 0; border-bottom: 1px solid var(--line);
-  vertical-align: top; overflow-wrap: break-word; }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums;
-  white-space: nowrap; }
-td.short { white-space: nowrap; }
-tr:last-child td { border-bottom: 0; }
-tr.off td { color: var(--quiet); }
-.scroll { overflow-x: auto; }
-.pair { display: grid; gap: 24px;
-  grid-template-columns: repeat(auto-fit, minmax(340px, 1fr)); }
-figure { margin: 0; }
-svg { width: 100%; height: auto; display: block; }
-svg text { font: 13px system-ui, sans-serif; fill: var(--ink); }
-svg text.quiet { fill: var(--quiet); font-size: 12px; }
-svg text.own { font-weight: 650; }
-svg circle { stroke: #fff; stroke-width: 0.5; }
-svg circle.ring { stroke: #111; stroke-width: 1.8; }
-svg line { stroke-width: 3; stroke-linecap: round; }
-svg line.grid { stroke: var(--line); stroke-width: 1; }
-svg line.own, svg circle.own { stroke: var(--own); fill: var(--own); }
-svg line.base { stroke: #d55e00; } svg circle.base { fill: #d55e00; }
-svg line.other { stroke: #aab3bc; } svg circle.other { fill: #7d8893; }
-.legend { list-style: none; padding: 0; margin: 8px 0 0; display: flex; flex-wrap: wrap;
-  gap: 4px 16px; font-size: 13px; }
-.legend span { display: inline-block; width: 11px; height: 11px; border-radius: 50%;
-  margin-right: 6px; }
-.note { border-left: 3px solid #e69f00; padding: 2px 0 2px 12px; margin: 8px 0; }
-pre { background: #f5f6f8; border: 1px solid var(--line); border-radius: 8px;
-  padding: 12px 14px; overflow-x: auto; font-size: 13px; white-space: pre-wrap; }
-@media print { body { background: #fff; } section { break-inside: avoid; } }
-"""
-
-
-def page(title: str, subtitle: str, tiles: str, sections: Sequence[str]) -> str:
-    """Put a page together.
-
-    Parameters
-    ----------
-    title, subtitle : str
-        What stands at its head, not yet escaped.
-    tiles : str
-        HTML of the figures below it.
-    sections : sequence of str
-        HTML of the rest.
-
-    Returns
-    -------
-    html : str
-        The page, which needs nothing from elsewhere and runs no script.
-    """
-    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-    body = "".join(sections)
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="icon" href="data:,">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>"
-        f'<h1>{escape(title)}</h1><p class="quiet">{escape(subtitle)}</p>'
-        f'<div class="tiles">{tiles}</div>{body}</main></body></html>\n'
-    )
-
-
-def _tile(figure: str, caption: str) -> str:
-    return (
-        f'<div class="tile"><b>{escape(figure)}</b><span>{escape(caption)}</span></div>'
-    )
-
-
-def _section(heading: str, content: str) -> str:
-    return f"<section><h2>{escape(heading)}</h2>{content}</section>"
-
-
-def _grid(
-    head: Sequence[str], rows: Sequence[Sequence[Any]], off: Sequence[bool] = ()
-) -> str:
-    """Write a table; numbers stand to the right."""
-    numeric = [
-        bool(rows) and all(isinstance(row[k], int | float) for row in rows)
-        for k in range(len(head))
-    ]
-    mark = [' class="n"' if n else "" for n in numeric]
-    cells = "".join(
-        f"<th{m}>{escape(name)}</th>" for name, m in zip(head, mark, strict=True)
-    )
-    lines = []
-    for k, row in enumerate(rows):
-        quiet = ' class="off"' if len(off) > k and off[k] else ""
-        texts = [_written(value) for value in row]
-        values = "".join(
-            f"<td{m or _unbroken(text)}>{escape(text)}</td>"
-            for text, m in zip(texts, mark, strict=True)
-        )
-        lines.append(f"<tr{quiet}>{values}</tr>")
-    return (
-        f'<div class="scroll"><table><thead><tr>{cells}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
-    )
-
-
-def _unbroken(text: str) -> str:
-    return ' class="short"' if len(text) <= 16 else ""
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return "" if np.isnan(value) else f"{value:.2f}"
-    return str(value)
+# Characters of a cell of rows that a person is to look at: any text, but no book.
+WHOLE_TEXT = 5000
 
 
 def columns_section(columns: Sequence[ColumnDescription]) -> str:
@@ -203,14 +79,14 @@ def columns_section(columns: Sequence[ColumnDescription]) -> str:
     ]
     more = len(columns) - len(shown)
     rest = f'<p class="quiet">and {more:,} more</p>' if more else ""
-    grid = _grid(
+    described = grid(
         ("column", "taken as", "missing", "different", "because"),
         rows,
         [not column.is_used for column in shown],
     )
-    return _section(
+    return section(
         "What was read",
-        f"<p>{plural(len(columns), 'column')}: {escape(words)}.</p>{grid}{rest}",
+        f"<p>{plural(len(columns), 'column')}: {escape(words)}.</p>{described}{rest}",
     )
 
 
@@ -297,7 +173,7 @@ def map_section(
             + "</figure>"
         )
     caption = f"Every dot is a row ({shown}), placed by {method}.{ring_note}"
-    return _section(
+    return section(
         "Map of the rows",
         f'<div class="pair">{first}{second}</div>'
         f'<p class="quiet">{escape(caption)} Point at a dot to see its row.</p>',
@@ -328,11 +204,13 @@ def methods_section(methods: Sequence[Method], explanation: str) -> str:
         )
         for method in methods
     ]
-    grid = _grid(("method", "error (90 % interval)", "measured by", "weight"), rows)
+    figures = grid(
+        ("method", "error (90 % interval)", "measured by", "weight"), rows, cards=True
+    )
     words = "".join(f"<p>{escape(line)}</p>" for line in explanation.splitlines())
-    return _section(
+    return section(
         "How the labels were found, and what they are worth",
-        f"{words}{intervals(methods)}{grid}"
+        f"{words}{intervals(methods)}{figures}"
         '<p class="quiet">The first two repeat the whole procedure, choice included, '
         "without some of the labels. The others are the heaviest candidate of each "
         "kind, with one label left out at a time; they were chosen by the same labels, "
@@ -345,6 +223,7 @@ def rows_grid(
     rows: NDArray[np.intp],
     before: Mapping[str, Sequence[Any]],
     columns: Sequence[str],
+    length: int = 60,
 ) -> str:
     """Show some rows of a table.
 
@@ -358,6 +237,8 @@ def rows_grid(
         What stands before their values, one entry per row.
     columns : sequence of str
         Which columns.
+    length : int, default=60
+        Where to cut values.
 
     Returns
     -------
@@ -368,9 +249,9 @@ def rows_grid(
     head = ["row", *before, *(shortened(name, 30) for name in shown)]
     lines = []
     for k, row in enumerate(rows.tolist()):
-        cells = [shortened(text_of(table[name][row]), 60) for name in shown]
+        cells = [shortened(text_of(table[name][row]), length) for name in shown]
         lines.append([row + 1, *(values[k] for values in before.values()), *cells])
-    return _grid(head, lines)
+    return grid(head, lines, cards=True)
 
 
 def _telling(columns: Sequence[ColumnDescription]) -> list[str]:
@@ -393,9 +274,9 @@ def notes_section(notes: Sequence[str]) -> str:
         A section.
     """
     if not notes:
-        return _section("Warnings", "<p>None.</p>")
+        return section("Warnings", "<p>None.</p>")
     lines = "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
-    return _section("Warnings", lines)
+    return section("Warnings", lines)
 
 
 def reproduce_section(command: str, random_state: Any) -> str:
@@ -414,7 +295,7 @@ def reproduce_section(command: str, random_state: Any) -> str:
         A section.
     """
     made = ", ".join(f"{name} {version}" for name, version in versions().items())
-    return _section(
+    return section(
         "How to reproduce this",
         f"<pre>{escape(command)}</pre><p class='quiet'>Seed {escape(str(random_state))}"
         f"; {escape(made)}.</p>",
@@ -432,19 +313,20 @@ def _number_report(estimated: EstimatedTable, command: str, random_state: int) -
     shown = open_rows[ends]
     guesses = {"predicted": [f"{v:.4g}" for v in estimated.numbers[shown]]}
     tiles = [
-        _tile(f"{table.n_rows:,}", "rows"),
-        _tile(f"{int(given.sum()):,}", f"numbers in {target.name!r}"),
-        _tile(f"{known.min():.4g} to {known.max():.4g}", "given"),
-        _tile(str(error), "expected error (root of the mean square)"),
+        tile(f"{table.n_rows:,}", "rows"),
+        tile(f"{int(given.sum()):,}", f"numbers in {target.name!r}"),
+        tile(f"{known.min():.4g} to {known.max():.4g}", "given"),
+        tile(str(error), "expected error (root of the mean square)"),
     ]
     sections = [
-        _section("What carried it", f"<pre>{escape(model.explain())}</pre>"),
+        section("What carried it", f"<pre>{escape(model.explain())}</pre>"),
+        effects_section(table_effects(estimated, random_state)),
         columns_section(estimated.columns),
     ]
     if shown.size:
         used = _telling(estimated.columns)
-        grid = rows_grid(table, shown, guesses, used)
-        sections.append(_section("The smallest and the largest", grid))
+        examples = rows_grid(table, shown, guesses, used)
+        sections.append(section("The smallest and the largest", examples))
     sections += [
         notes_section(estimated.notes),
         reproduce_section(command, random_state),
@@ -492,7 +374,7 @@ def label_report(
     table, target, model = labelled.table, labelled.target, labelled.model
     given, n_rows = labelled.given, labelled.table.n_rows
     classes = list(target.class_counts)
-    colours = colours_of(classes)
+    colours = colours_of(model.classifier.classes_.tolist())
     error = model.classifier.expected_error_
     texts = [text_of(value) for value in labelled.labels]
     counted = Counter(t for t, g in zip(texts, given, strict=True) if not g)
@@ -503,10 +385,10 @@ def label_report(
     methods = compared_methods(model.classifier)
     unsure = labelled.least_sure()
     tiles = [
-        _tile(f"{n_rows:,}", "rows"),
-        _tile(f"{int(given.sum()):,}", f"labels in {target.name!r}"),
-        _tile(f"{len(classes):,}", "classes"),
-        _tile(
+        tile(f"{n_rows:,}", "rows"),
+        tile(f"{int(given.sum()):,}", f"labels in {target.name!r}"),
+        tile(f"{len(classes):,}", "classes"),
+        tile(
             f"{100 * error.value:.1f} %" if error.is_known else "unknown",
             f"expected error ({100 * error.low:.0f} to {100 * error.high:.0f} %)"
             if error.is_known
@@ -514,7 +396,7 @@ def label_report(
         ),
     ]
     sections = [
-        _section(
+        section(
             "Labels",
             bars(rows, colours, ("given", "predicted"))
             + (histogram(labelled.confidence[~given]) if not given.all() else ""),
@@ -522,22 +404,32 @@ def label_report(
         map_section(
             labelled.features, texts, labelled.confidence, given, colours, random_state
         ),
-        methods_section(methods, model.classifier.explain()),
+        sure_section(labelled),
+        classes_section(labelled, colours),
+        doubts_section(labelled, colours),
+        effects_section(table_effects(labelled, random_state)),
+        methods_section(methods, model.classifier.explain(first_row=1)),
         columns_section(labelled.columns),
     ]
     if unsure.size:
         sections += [
-            _section(
+            section(
                 "Least sure",
                 "<p>Look at these before you trust the rest.</p>"
-                + rows_grid(table, unsure, _guesses(labelled, unsure), used),
+                + rows_grid(
+                    table, unsure, _guesses(labelled, unsure), used, WHOLE_TEXT
+                ),
             ),
-            _section(
+            section(
                 "What to label next",
                 "<p>Uncertain rows that differ from each other, the most useful first."
                 "</p>"
                 + rows_grid(
-                    table, suggestion.rows, _guesses(labelled, suggestion.rows), used
+                    table,
+                    suggestion.rows,
+                    _guesses(labelled, suggestion.rows),
+                    used,
+                    WHOLE_TEXT,
                 ),
             ),
         ]
@@ -545,7 +437,8 @@ def label_report(
         notes_section(labelled.notes),
         reproduce_section(command, random_state),
     ]
-    return page(_heading(target.name, table), _made(), "".join(tiles), sections)
+    said = model.classifier.verdict() if not given.all() else ""
+    return page(_heading(target.name, table), _made(), "".join(tiles), sections, said)
 
 
 def _guesses(labelled: LabelledTable, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
@@ -600,8 +493,8 @@ def cluster_report(
     sizes = clustered.sizes
     names = {number: f"cluster {number}" for number in sizes}
     colours = colours_of(list(names.values()))
-    tiles = _tile(f"{clustered.table.n_rows:,}", "rows")
-    tiles += _tile(f"{len(sizes):,}", "clusters")
+    tiles = tile(f"{clustered.table.n_rows:,}", "rows")
+    tiles += tile(f"{len(sizes):,}", "clusters")
     used = _telling(clustered.columns)
     rows = [(names[number], size, 0) for number, size in sizes.items()]
     examples = []
@@ -612,7 +505,7 @@ def cluster_report(
             f"<h3>cluster {number}</h3>" + rows_grid(clustered.table, near, {}, used)
         )
     sections = [
-        _section("Clusters", bars(rows, colours, ("rows", "rows"))),
+        section("Clusters", bars(rows, colours, ("rows", "rows"))),
         map_section(
             clustered.features,
             [names[number] for number in clustered.clusters.tolist()],
@@ -621,7 +514,7 @@ def cluster_report(
             colours,
             random_state,
         ),
-        _section("Typical rows", "".join(examples)),
+        section("Typical rows", "".join(examples)),
         columns_section(clustered.columns),
         notes_section(clustered.notes),
         reproduce_section(command, random_state),
@@ -681,22 +574,22 @@ def prediction_report(
     labels, confidence = model.decide(model.probabilities(features))
     texts = [text_of(value) for value in labels]
     counted = Counter(texts)
-    colours = colours_of([text_of(value) for value in model.values.values()])
+    colours = colours_of(model.classifier.classes_.tolist())
     error = model.classifier.expected_error_
     unsure = np.argsort(confidence, kind="stable")[:10]
     used = [name for name in _telling(model.columns) if name in table.names]
     about = model.about
     tiles = [
-        _tile(f"{table.n_rows:,}", "new rows"),
-        _tile(f"{about.get('n_labels', 0):,}", "labels the model has seen"),
-        _tile(f"{len(model.values):,}", "classes"),
-        _tile(
+        tile(f"{table.n_rows:,}", "new rows"),
+        tile(f"{about.get('n_labels', 0):,}", "labels the model has seen"),
+        tile(f"{len(model.values):,}", "classes"),
+        tile(
             f"{100 * error.value:.1f} %" if error.is_known else "unknown",
             "error expected on rows like those of the training table",
         ),
     ]
     sections = [
-        _section(
+        section(
             "Labels",
             bars(
                 [(c, 0, counted[c]) for c in list(colours)[:30]],
@@ -706,7 +599,7 @@ def prediction_report(
             + histogram(confidence),
         ),
         map_section(features, texts, confidence, None, colours, random_state),
-        _section(
+        section(
             "Least sure",
             rows_grid(
                 table,

@@ -1,0 +1,159 @@
+"""What a report says beyond the error: sure rows, classes, columns, doubtful labels."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from fewlabels.automatic import ColumnEffect, largest_confusions
+from fewlabels.tabular._page import chip, grid, section
+from fewlabels.tabular._pictures import REST, shortened
+from fewlabels.tabular.jobs import LabelledTable
+
+# Rows whose columns are exchanged, over all columns, and for one of them.
+_EXCHANGED = 4000
+_FEWEST, _MOST = 20, 100
+
+
+def percent(share: float) -> str:
+    """Write a share, without digits that mean nothing."""
+    if np.isnan(share):
+        return "unknown"
+    return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %"
+
+
+def sure_section(labelled: LabelledTable) -> str:
+    """Say how many rows can be accepted with which error."""
+    rows: list[tuple[Any, ...]] = []
+    before = -1
+    for a in labelled.model.classifier.errors_above():
+        if a.error.is_known and a.n_rows != before:
+            least = "any" if a.confidence == 0 else f"{a.confidence:g} or more"
+            low, high = percent(a.error.low), percent(a.error.high)
+            error = f"{percent(a.error.value)} ({low} to {high})"
+            rows.append((least, a.n_rows, percent(a.share), error))
+        before = a.n_rows
+    if not rows:
+        return ""
+    head = ("confidence", "rows", "share", "expected error (90 % interval)")
+    return section(
+        "Which labels to accept",
+        "<p>Of the predicted labels that are at least so sure, so many are expected to "
+        "be wrong. Accept those above a line, and look at the others.</p>"
+        + grid(head, rows),
+    )
+
+
+def classes_section(labelled: LabelledTable, colours: Mapping[str, str]) -> str:
+    """Say what to expect of every class, and what is confused with what."""
+    model = labelled.model.classifier
+    shares = model.expected_confusions()
+    if np.isnan(shares).any() or len(shares) < 2:
+        return ""
+    errors = sorted(model.class_errors(), key=lambda e: -e.n_predicted)
+    rows = [
+        (
+            chip(shortened(e.label, 40), colours.get(str(e.label), REST)),
+            e.n_given,
+            e.n_predicted,
+            percent(e.wrong),
+            percent(e.missed),
+        )
+        for e in errors[:30]
+    ]
+    head = ("class", "given", "predicted", "wrong", "missed")
+    n_open = int((~labelled.given).sum())
+    pairs = [
+        (
+            chip(shortened(c.label, 40), colours.get(str(c.label), REST)),
+            chip(shortened(c.truth, 40), colours.get(str(c.truth), REST)),
+            f"{n_open * c.share:,.0f} ({percent(c.share)})",
+        )
+        for c in largest_confusions(shares, model.classes_, 8)
+        if n_open * c.share >= 0.5
+    ]
+    confused = ""
+    if pairs:
+        confused = "<h3>Confusions to expect</h3>" + grid(
+            ("label that they get", "what they are", "rows, about"), pairs
+        )
+    return section(
+        "Class by class",
+        "<p>Wrong: the share of the rows with this label that are expected to be of "
+        "another class. Missed: the share of this class that is expected under another "
+        "label.</p>" + grid(head, rows) + confused,
+    )
+
+
+def doubts_section(labelled: LabelledTable, colours: Mapping[str, str]) -> str:
+    """Name given labels that the others contradict."""
+    found = labelled.model.classifier.suspicious_labels()
+    if not found:
+        return ""
+    rows = [
+        (
+            s.row + 1,
+            chip(shortened(s.label, 40), colours.get(str(s.label), REST)),
+            chip(shortened(s.likely, 40), colours.get(str(s.likely), REST)),
+            f"{s.odds:.0f} to 1",
+        )
+        for s in found[:20]
+    ]
+    more = f'<p class="quiet">and {len(found) - 20} more</p>' if found[20:] else ""
+    return section(
+        "Given labels to check",
+        "<p>The other labels contradict these. They may be wrong, or hard. Where given "
+        "labels are wrong, the expected error counts them as mistakes of the "
+        "predictions, and is too large.</p>"
+        + grid(("row", "given label", "what the others say", "odds"), rows)
+        + more,
+    )
+
+
+def table_effects(labelled: Any, random_state: int = 0) -> list[ColumnEffect]:
+    """Find the columns of a table that matter, where columns mean anything."""
+    transformer = labelled.model.transformer
+    if transformer.feature_groups_ is None:
+        return []
+    names = np.array([c.name for c in transformer.columns_], dtype=object)
+    groups = names[transformer.feature_columns_]
+    n_columns = len(set(groups.tolist()))
+    if n_columns < 2:
+        return []
+    return labelled.model.classifier.column_effects(
+        labelled.features,
+        groups,
+        n_rows=int(np.clip(_EXCHANGED // n_columns, _FEWEST, _MOST)),
+        random_state=random_state,
+    )
+
+
+def effects_section(effects: list[ColumnEffect]) -> str:
+    """Draw how much the columns matter."""
+    if not effects:
+        return ""
+    longest = max(effects[0].effect, 1e-9)
+    bars = "".join(
+        f'<div class="bar"><span class="name">{escape(shortened(e.column, 40))}</span>'
+        f'<span class="track"><span style="width:{100 * e.effect / longest:.2f}%;'
+        f'background:#8a949e"></span></span><span class="quiet">'
+        f"{_effect_words(e)}</span></div>"
+        for e in effects[:15]
+    )
+    more = len(effects) - 15
+    rest = f'<p class="quiet">and {more:,} more</p>' if more > 0 else ""
+    return section(
+        "Which columns matter",
+        "<p>How far answers move where values of a column are exchanged among rows. "
+        "A column that says the same as others moves little.</p>"
+        f'<div class="bars">{bars}</div>{rest}',
+    )
+
+
+def _effect_words(effect: ColumnEffect) -> str:
+    if np.isnan(effect.changed):
+        return f"moves by {effect.effect:.2f} deviations"
+    return f"changes {100 * effect.changed:.0f} % of the labels"
