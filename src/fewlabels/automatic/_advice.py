@@ -642,7 +642,7 @@ def guess_words(error: ErrorEstimate, guessing: float) -> str:
     if not error.is_known or error.high < guessing:
         return ""
     return (
-        "The expected error cannot be told from guessing: to give every row the largest "
+        "The expected error cannot be told from guessing: giving every row the largest "
         f"class would be wrong for about {100 * guessing:.0f} %."
     )
 

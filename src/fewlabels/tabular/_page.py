@@ -68,7 +68,7 @@ td.long { min-width: 260px; }
 .base .span, .base .point { background: #67727e; }
 .other .span, .other .point { background: #b4bcc4; }
 .methods .bar { grid-template-columns: minmax(0, 5fr) minmax(0, 6fr); gap: 2px 22px; }
-.methods .track { border-left: 1px solid var(--line); margin-right: 16px; }
+.methods .track { border-left: 1px solid var(--line); margin: 0 16px; }
 .tick { position: absolute; transform: translateX(-50%); color: var(--quiet);
   font-size: 12px; white-space: nowrap; }
 .note { border-left: 3px solid #e69f00; padding: 2px 0 2px 12px; margin: 8px 0; }
