@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state, gen_batches
 
 from fewlabels._progress import ProgressLine
@@ -49,8 +50,9 @@ class KernelBank:
         Number of the distinct row that every row is a copy of.
     n_rows : int
         Number of distinct rows.
-    is_table : bool
-        Whether columns have meanings of their own, unlike pixels and words.
+    kind : {"table", "text", "pixels"}
+        What the rows are taken for: columns with meanings of their own, sparse rows,
+        or anything else.
     """
 
     def __init__(
@@ -82,13 +84,14 @@ class KernelBank:
         rows = self._scaling.fit(X).transform(X)
         self.n_rows = rows.shape[0]
         self.candidates: list[Candidate] = []
-        self.is_table = False
+        self.kind = "text" if issparse(rows) else "pixels"
         self._matrices: dict[int, NDArray[Any]] = {}
         if self.n_rows < 2 or rows.shape[1] == 0:
             return self
         rng = check_random_state(self._random_state)
         columns = self._scaling.table_columns(self._groups)
-        self.is_table = columns is not None
+        if columns is not None:
+            self.kind = "table"
         shop = Workshop(
             rows, self.settings, self._neighbors, self._n_jobs, rng, columns
         )

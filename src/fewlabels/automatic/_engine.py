@@ -37,8 +37,15 @@ from fewlabels.automatic._kernels import models_of
 from fewlabels.automatic._scores import JoinedModels, Models
 from fewlabels.kernels._functions import budget_bytes
 
-# Where held-out rows say nothing, kernels along graphs, the supervised ones and, on
-# tables, forests with the linear kernel have the same say, with this ridge.
+# Shares of kernels along graphs, of the supervised ones, and of forests with the linear
+# kernel where held-out rows say nothing, and their ridge. With one label of each class,
+# five draws: on four sets of text a half of them takes 43.5 to 41.2 %, on two sets of
+# digits it costs 4 points, and 0.15 of them less than one.
+FALLBACK_SHARES = {
+    "table": (1 / 3, 1 / 3, 1 / 3),
+    "text": (0.5, 0.5, 0.0),
+    "pixels": (0.85, 0.15, 0.0),
+}
 FALLBACK_RIDGE = 0.1
 # Ridge of what is mixed in where labels of a table are few.
 INSURANCE_RIDGE = 1.0
@@ -209,7 +216,7 @@ def score_candidates(
     labeled = everything
     if everything.size > MAX_SCORED:
         labeled = everything.sample(MAX_SCORED, rng)
-    candidates, pool = bank.candidates, pool_of(bank.candidates, bank.is_table)
+    candidates, pool = bank.candidates, pool_of(bank.candidates, bank.kind)
     useful = labeled.says_something and len(candidates) > 0
     seed = rng.randint(2**31)  # all candidates meet the same blocks
     n_variants = max((c.ridges.size for c in candidates), default=1)
@@ -246,7 +253,7 @@ def score_candidates(
     return Scored(labeled, pool, choice, found, nested)
 
 
-def pool_of(candidates: list[Candidate], is_table: bool = False) -> Pool:
+def pool_of(candidates: list[Candidate], kind: str = "pixels") -> Pool:
     """Collect what is known of candidates beforehand."""
     sizes = np.array([c.ridges.size for c in candidates], dtype=np.intp)
     groups = np.repeat(np.arange(sizes.size), sizes)
@@ -256,14 +263,16 @@ def pool_of(candidates: list[Candidate], is_table: bool = False) -> Pool:
     fallback = np.array([f.fallback for f in families], dtype=bool)[groups]
     usual = np.isnan(ridges) | (ridges == FALLBACK_RIDGE)
     insurance = np.zeros(groups.size)
-    if is_table:
+    if kind == "table":
         smooth = np.isnan(ridges) | (ridges == INSURANCE_RIDGE)
         names = np.array([f.name if f.insures else "" for f in families])[groups]
         insuring = [_even((names == name) & smooth) for name in set(names) - {""}]
         insurance = np.mean(insuring, axis=0) if insuring else insurance
-    parts = [_even(fallback & usual), _even(supervised & usual), insurance]
-    known = [part for part in parts if part.any()] or [_even(usual)]
-    return Pool(groups, ridges, supervised, np.mean(known, axis=0), insurance)
+    parts = np.array([_even(fallback & usual), _even(supervised & usual), insurance])
+    fixed = np.array(FALLBACK_SHARES[kind]) @ parts
+    if not fixed.any():
+        fixed = _even(usual)
+    return Pool(groups, ridges, supervised, fixed / (fixed.sum() or 1.0), insurance)
 
 
 def _even(chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
