@@ -123,6 +123,13 @@ from fewlabels.transfer import (
     TransferComponentAnalysis,
 )
 
+WEIGHTS_ARE_OF_LABELS = {
+    name: "weights are those of labels: a row of weight zero stays, without its label"
+    for name in (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    )
+}
 MINUS_ONE_IS_UNLABELLED = {
     "check_classifiers_classes": (
         "hands over integer labels -1 and 1, but -1 means unlabelled here; "
@@ -262,7 +269,10 @@ ESTIMATORS = [
     ),
     (MinCutClassifier(), MINUS_ONE_IS_UNLABELLED),
     (HarmonicFunctionRegressor(), ROUNDS_CAN_BE_NONE),
-    (FewLabelsClassifier(bank="fast", random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (
+        FewLabelsClassifier(bank="fast", random_state=0),
+        MINUS_ONE_IS_UNLABELLED | WEIGHTS_ARE_OF_LABELS,
+    ),
     (FewLabelsRegressor(bank="fast", random_state=0), {}),
     (RLSClustering(random_state=0), {}),
     (RLSClustering(kernel="linear", random_state=0), {}),
