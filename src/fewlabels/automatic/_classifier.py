@@ -461,7 +461,8 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
 
     def _outputs(self, X: Any) -> NDArray[Any]:
-        return self._model.outputs(self._rows(X))
+        rows = self._rows(X)  # which asks first whether there is a model
+        return self._model.outputs(rows)
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Compute the averaged outputs.

@@ -246,7 +246,8 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             The predicted targets.
         """
-        return self._model.outputs(self._rows(X))[:, 0]
+        rows = self._rows(X)  # which asks first whether there is a model
+        return self._model.outputs(rows)[:, 0]
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
