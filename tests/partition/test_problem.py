@@ -319,7 +319,7 @@ def test_matrices_that_are_no_kernels():
 def test_features_that_drown_the_regularisation(rng):
     Z = 1e8 * np.repeat(rng.normal(size=(20, 1)), 2, axis=1)
     problem = PartitionProblem.from_factor(Z, np.zeros(20, dtype=int), 1e-3)
-    with pytest.raises(ValueError, match="scale the features, or raise alpha"):
+    with pytest.raises(ValueError, match="scale the rows, or raise alpha"):
         problem.objective(np.tile([-1, 1], 10))
 
 
@@ -327,3 +327,16 @@ def test_tolerances_beyond_all_bounds():
     bounds = size_bounds(np.array([0.5, 0.5]), 1e20, 10, 2)
     assert_array_equal(bounds.lower, 0)
     assert_array_equal(bounds.upper, 10)
+
+
+@pytest.mark.parametrize("path", [False, True])
+@pytest.mark.parametrize("factor", [False, True])
+def test_a_regularisation_that_vanishes_beside_the_kernel_is_refused(factor, path):
+    """One far row: what is found would be decided by rounding errors alone."""
+    Z = np.vstack([np.eye(6, 4), np.full((1, 4), 2.0**29)])
+    make = PartitionProblem.from_factor if factor else PartitionProblem.from_kernel
+    problem = make(Z if factor else Z @ Z.T, np.zeros(7))
+    with pytest.raises(ValueError, match=r"alpha=1 is lost .* raise alpha"):
+        next(problem.system.path(np.ones(1))) if path else problem.system.dense(
+            np.arange(7)
+        )

@@ -13,11 +13,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import RidgeClassifier
-from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.metrics.pairwise import rbf_kernel, sigmoid_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from fewlabels.kernels import check_semidefinite
 from fewlabels.semi_supervised import RLSClassifier, rls_path
 from tests.helpers import assert_close
 from tests.reference.rls import leave_one_out_by_refitting, rls_by_lstsq
@@ -93,28 +94,21 @@ def test_bad_input_of_the_solver(change, message):
         rls_path(**args)
 
 
-def test_indefinite_kernels_are_pointed_out():
-    with pytest.warns(UserWarning, match="not positive semidefinite"):
-        rls_path(np.diag([1.0, -1.0]), np.ones((2, 1)), [1.0])
-
-
-def test_indefinite_kernels_predict_what_was_fitted(rng):
-    """Coefficients, leave-one-out outputs and predictions are of one model."""
+def test_indefinite_kernels_are_refused_and_clipped_ones_taken(rng):
     X = rng.normal(size=(60, 2))
     y = (X[:, 0] > 0).astype(int)
-    with pytest.warns(UserWarning, match="not positive semidefinite"):
-        model = RLSClassifier(
-            kernel="sigmoid",
-            gamma=1.0,
-            kernel_params={"coef0": 0},
-            alpha=1e-3,
-            fit_intercept=False,
-        ).fit(X, y)
-    e, U = np.linalg.eigh(model.kernel_(X))
-    psd = (U * np.maximum(e, 0)) @ U.T
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        rls_path(np.diag([1.0, -1.0]), np.ones((2, 1)), [1.0])
+    params = {"alpha": 1e-3, "fit_intercept": False}
+    sigmoid = {"kernel": "sigmoid", "gamma": 1.0, "kernel_params": {"coef0": 0}}
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        RLSClassifier(**sigmoid, **params).fit(X, y)
+    K = sigmoid_kernel(X, gamma=1.0, coef0=0)
+    clipped = check_semidefinite(K, clip=True)
+    model = RLSClassifier(kernel="precomputed", **params).fit(clipped, y)
     expected = KernelRidge(alpha=1e-3 * 60, kernel="precomputed")
-    expected.fit(psd, 2.0 * y - 1)
-    assert_close(model.decision_function(X), expected.predict(psd), scale=10)
+    expected.fit(clipped, 2.0 * y - 1)
+    assert_close(model.decision_function(clipped), expected.predict(clipped), scale=10)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

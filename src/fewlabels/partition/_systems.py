@@ -25,8 +25,8 @@ _NOT_PSD = (
     "kernel or, if only rounding is to blame, a larger alpha."
 )
 _LOST = (
-    "alpha={:g} is lost in the rounding errors of features of this size: scale the "
-    "features, or raise alpha."
+    "alpha={:g} is lost in the rounding errors of a kernel of this size: scale the "
+    "rows, or raise alpha."
 )
 
 
@@ -103,8 +103,7 @@ class KernelSystem:
 
     @cached_property
     def _cholesky(self) -> tuple[Array, bool]:
-        A = self.d[:, None] * self.K * self.d
-        A.flat[:: A.shape[0] + 1] += self.alpha
+        A = _with_ridge(self.d[:, None] * self.K * self.d, self.alpha)
         try:
             return linalg.cho_factor(
                 A, lower=True, overwrite_a=True, check_finite=False
@@ -220,8 +219,7 @@ class FactorSystem:
 
     @cached_property
     def _cholesky(self) -> Array:
-        A = self._gram.copy()
-        A.flat[:: A.shape[0] + 1] += self.alpha
+        A = _with_ridge(self._gram.copy(), self.alpha)
         try:
             return linalg.cholesky(A, lower=True, check_finite=False)
         except linalg.LinAlgError as error:
@@ -281,6 +279,15 @@ class FactorSystem:
         B = self.Z @ (V[:, kept] / np.sqrt(total[kept]))
         B *= (self.d**2)[:, None]
         return B, s / total
+
+
+def _with_ridge(A: Array, ridge: float) -> Array:
+    """Add a ridge to the diagonal, unless it is too small to change the largest."""
+    largest = A.diagonal().max(initial=0.0)
+    if largest + ridge == largest:
+        raise ValueError(_LOST.format(ridge))
+    A.flat[:: A.shape[0] + 1] += ridge
+    return A
 
 
 def ridge_weights(Z: Array, Y: Array, alphas: Iterable[float]) -> Array:
@@ -415,8 +422,12 @@ class _Reduction:
 
     def systems(self) -> Iterator["PathSystem"]:
         for number in range(self.alphas.size):
+            alpha = self.alphas[number]
+            largest = self.T.diagonal.max(initial=0.0)
+            if largest + alpha == largest:
+                raise ValueError(_LOST.format(alpha))
             if not (self._factors[0][number] > 0).all():
-                raise ValueError(self.error.format(self.alphas[number]))
+                raise ValueError(self.error.format(alpha))
             yield PathSystem(self, number)
 
     def other(self, alphas: Array) -> "_Reduction":

@@ -2,7 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -26,7 +25,12 @@ from fewlabels._sklearn import (
     check_sample_weight,
     fit_context,
 )
-from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, resolve_kernel
+from fewlabels.kernels import (
+    KERNEL_CONSTRAINTS,
+    check_semidefinite,
+    is_precomputed,
+    resolve_kernel,
+)
 from fewlabels.semi_supervised._base import KernelClassifier
 
 # The grid of the papers.
@@ -95,7 +99,8 @@ def rls_path(
     Parameters
     ----------
     K : array-like of shape (n_samples, n_samples)
-        Symmetric positive semidefinite kernel matrix.
+        Symmetric positive semidefinite kernel matrix; others are refused, see
+        :func:`fewlabels.kernels.check_semidefinite`.
     Y : array-like of shape (n_samples, n_targets)
         Targets, one column per problem.
     alphas : sequence of float
@@ -109,11 +114,6 @@ def rls_path(
     -------
     path : list of RLSSolution
         One solution per value, in the order of `alphas`.
-
-    Warns
-    -----
-    UserWarning
-        If K is not positive semidefinite; its negative part is then left out.
 
     References
     ----------
@@ -132,7 +132,6 @@ def rls_path(
     [[1.429, -1.429], [0.4, -0.4]]
     """
     given = np.asarray(K)
-    precision = np.float32 if given.dtype == np.float32 else np.float64
     K = np.asarray(given, dtype=np.float64)
     Y = np.asarray(Y, dtype=np.float64)
     alphas = np.asarray(alphas, dtype=np.float64)
@@ -155,6 +154,7 @@ def rls_path(
             "The kernel matrix holds infinite values or NaN: scale the rows, or use "
             "another kernel (a fractional degree needs non-negative products)."
         )
+    check_semidefinite(given.astype(np.float64) if given.dtype.kind != "f" else given)
 
     # Scaling rows by sqrt(w) turns the weighted problem into a plain one:
     # (R K R + ridge I) a = R (y - b 1) and c = R a with R = diag(sqrt(w)).
@@ -165,23 +165,12 @@ def rls_path(
         e, U = _eigh_in_complement(A, root[:, 0])
     else:
         e, U = linalg.eigh(A, check_finite=False)
-    rounding = 100 * n * float(np.finfo(precision).eps) * np.abs(A).max()
-    negative = e < -rounding
-    if negative.any():
-        warnings.warn(
-            "The kernel matrix is not positive semidefinite (smallest eigenvalue "
-            f"{e[0]:.2g}): its negative part is left out. Use another kernel.",
-            UserWarning,
-            stacklevel=2,
-        )
-    e = np.maximum(e, 0)
+    e = np.maximum(e, 0)  # below are rounding errors
     T = U.T @ (root * Y)
     others = _sums_of_others(w)[:, None]
     path = []
     for alpha in alphas:
-        # Directions that were left out must not act on predictions either.
-        D = np.where(negative, 0.0, 1.0 / (e + alpha * w.sum()))
-        dual_coef = root * (U @ (D[:, None] * T))
+        dual_coef = root * (U @ (T / (e + alpha * w.sum())[:, None]))
         residual = Y - K @ dual_coef
         b = w @ residual / w.sum() if fit_intercept else np.zeros(Y.shape[1])
         loo = Y - _left_out_residuals(U, T, e, alpha * others) / root
