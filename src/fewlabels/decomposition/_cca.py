@@ -184,9 +184,12 @@ def cca_eigen(X: Any, Y: Any, *, alpha: float = 0.0) -> CanonicalPairs:
     _check_alpha(alpha)
     X, Y, eps = _views(X, Y)
     # With M M' the pseudo-inverse of C_xx, w_x = M u makes it a symmetric problem
-    # without C_xx, and a singular C_xx no problem.
+    # without C_xx, and a singular C_xx no problem. LAPACK errs by some units of the
+    # largest eigenvalue in those that should be zero.
     M_x, M_y = (
-        inverse_square_root(V.T @ V + alpha * np.eye(V.shape[1]), tol=V.shape[1] * eps)
+        inverse_square_root(
+            V.T @ V + alpha * np.eye(V.shape[1]), tol=8 * max(V.shape) * eps
+        )
         for V in (X, Y)
     )
     T = M_y.T @ (Y.T @ X) @ M_x
