@@ -114,7 +114,8 @@ def step_length():
         short = np.maximum(0.0, 1.0 - np.multiply.outer(s, rates))
         return -short @ rates + curvature * s
 
-    s = np.linspace(0, 1.15 * breaks[-1], 400)
+    s = np.linspace(0, 1.5 * np.median(breaks), 400)  # the others are far away
+    breaks = breaks[breaks < s[-1]]
     figure, (ax,) = new_figure(1, width=5.5)
     ax.axhline(0, color="0.7", lw=1)
     ax.plot(s, derivative(s))

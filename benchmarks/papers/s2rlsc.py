@@ -568,10 +568,7 @@ def runtimes():
             both = zip(seconds.values(), (local, transductive), strict=True)
             for values, run in both:
                 run()  # compiles
-                start = time.perf_counter()
-                for _ in range(10):
-                    run()
-                values.append((time.perf_counter() - start) / 10)
+                values.append(np.median([least_time(run, 1)[0] for _ in range(10)]))
         for method, values in seconds.items():
             ax.plot(sizes, values, "o-", label=method)
         ax.set(title=name, xlabel="unlabelled rows", ylabel="seconds")
