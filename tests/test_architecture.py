@@ -58,12 +58,6 @@ FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 # it exports.
 BASE = {name for name in FLOOR_OF if name.startswith("_")} - {"__main__"}
 
-# Packages that still reach into the private modules of others.
-REACHING = {
-    ("automatic", "graphs"),
-    ("automatic", "kernels"),
-}
-
 # Loaded inside the functions that need them, never by `import fewlabels.<package>`.
 OPTIONAL = (
     "click",
@@ -137,7 +131,7 @@ def test_no_package_uses_private_names_of_another():
                 continue
             there, *rest = inner.split(".")
             private = there.startswith("_") and there not in BASE
-            if there != here and (here, there) not in REACHING:
+            if there != here:
                 private = private or any(part.startswith("_") for part in rest)
             if private:
                 wrong.append(f"{name} imports {imported}")

@@ -1,10 +1,12 @@
-"""Dictionaries of further parameters, such as `kernel_params`."""
+"""Parameters that several packages take, such as `kernel_params`."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from sklearn import get_config
 
 from fewlabels._sklearn import validate_parameter_constraints
 
@@ -40,3 +42,12 @@ def is_default(owner: Callable[..., Any], parameter: str, value: Any) -> bool:
     """Whether a parameter was left at its default, whatever type it was given as."""
     default = default_of(owner, parameter)
     return value is default or (type(value) is type(default) and value == default)
+
+
+def budget_bytes(memory_budget: float | None) -> float:
+    """Bytes of a memory budget in MiB; None means scikit-learn's `working_memory`."""
+    if memory_budget is None:
+        memory_budget = get_config()["working_memory"]
+    if not memory_budget > 0:
+        raise ValueError(f"memory_budget must be positive (MiB), got {memory_budget}.")
+    return memory_budget * 2**20

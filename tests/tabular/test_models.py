@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import copy
 import io
 import json
 import pickle
@@ -168,3 +169,26 @@ def test_the_trusted_types_exist():
         found = getattr(importlib.import_module(module), kind)
         assert isinstance(found, type)
         assert module.split(".")[0] in ("fewlabels", "numpy", "scipy")
+
+
+def test_every_kind_of_candidate_can_be_saved(model, frame, tmp_path):
+    """Those that these labels give no weight are given one."""
+    model = copy.deepcopy(model)
+    classifier = model.classifier
+    rows = np.arange(0, 90, 2)
+    bank = classifier._bank
+    kinds = {type(candidate) for candidate in bank.candidates}
+    assert {"Forest", "FeatureKernel", "ColumnKernel"} <= {k.__name__ for k in kinds}
+    classifier._row_weights = np.ones(rows.size)
+    labeled = classifier._labeled(rows % 3, bank.index[rows])
+    rng = np.random.RandomState(0)
+    classifier._model._fitted = [
+        (c, c.fit(labeled, np.ones(c.ridges.size), None, rng)) for c in bank.candidates
+    ]
+    path = tmp_path / "all.fewlabels"
+    save_model(model, path)
+    new = frame.drop(columns=["kind", "id"])
+    new["size"] += 0.05
+    (ours, p), (theirs, q) = model.predict(new), load_model(path).predict(new)
+    assert_array_equal(ours, theirs)
+    assert_allclose(p, q)

@@ -89,6 +89,7 @@ from fewlabels.automatic._shares import (
     matching_offsets,
 )
 from fewlabels.automatic._sources import RowScaling, Source
+from fewlabels.kernels import Kernel, NystromFeatures
 from fewlabels.preprocessing import FrameEncoding
 
 
@@ -777,7 +778,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
             Dotted names, for those who check what a file asks for.
         """
         found = {cls, BankModel, BankSettings, KernelBank, RowScaling}
-        found |= {ErrorEstimate, HeldOut, LearningCurve}
+        found |= {ErrorEstimate, HeldOut, LearningCurve, Kernel, NystromFeatures}
         open_ends: list[type] = [Source, Candidate, Outputs]
         while open_ends:
             found.add(last := open_ends.pop())

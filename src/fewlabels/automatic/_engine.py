@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from fewlabels._classifier import as_decision
 from fewlabels._labels import decide
 from fewlabels._linalg import FLOATS
+from fewlabels._params import budget_bytes
 from fewlabels._progress import ProgressLine
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._candidates import (
@@ -35,7 +36,6 @@ from fewlabels.automatic._choice import (
 from fewlabels.automatic._families import FAMILIES
 from fewlabels.automatic._kernels import models_of
 from fewlabels.automatic._scores import JoinedModels, Models
-from fewlabels.kernels._functions import budget_bytes
 
 # Shares of kernels along graphs, of the supervised ones, and of forests with the linear
 # kernel where held-out rows say nothing, and their ridge. With one label of each class,

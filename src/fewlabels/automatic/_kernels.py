@@ -21,7 +21,8 @@ from sklearn.utils import gen_batches
 from fewlabels.automatic._candidates import Candidate, LearnedModels, Outputs
 from fewlabels.automatic._choice import Labeled
 from fewlabels.automatic._scores import JoinedModels, Models, kernel_models
-from fewlabels.automatic._sources import Source, View, squared_distances
+from fewlabels.automatic._sources import Source, View
+from fewlabels.kernels import squared_distances
 
 RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
 # Systems with more labels than that are not solved; a sample is.

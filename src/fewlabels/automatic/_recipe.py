@@ -32,8 +32,8 @@ from fewlabels.automatic._sources import (
     OneColumn,
     Rows,
     Source,
-    squared_distances,
 )
+from fewlabels.kernels import squared_distances
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class Workshop:
                 Z = self.rows.train[sample]
             else:
                 Z = self.components.train[sample, :n_columns]
-            half = squared_distances(Z, Z)[np.triu_indices(Z.shape[0], k=1)]
+            half = squared_distances(Z)[np.triu_indices(Z.shape[0], k=1)]
             known = [np.median(half), np.mean(half), np.max(row_norms(Z), initial=0.0)]
             self._medians[n_columns] = next((float(m) for m in known if m > 0), 1.0)
         return self._medians[n_columns]

@@ -31,10 +31,11 @@ from fewlabels.graphs import (
     auto_bandwidth,
     graph_from_neighbors,
     graph_laplacian,
+    heat_weights,
     laplacian_eigenvectors,
+    make_search,
 )
-from fewlabels.graphs._neighbors import make_search
-from fewlabels.graphs._weights import WEIGHT_FLOOR
+from fewlabels.kernels import NystromFeatures, squared_distances
 
 # Up to so many rows everything is computed in double precision.
 DOUBLE_ROWS = 5000
@@ -341,7 +342,11 @@ class Components(Source):
     def _sketch(
         rows: Any, mean: NDArray[Any], n_components: int, rng: Any
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Leading directions by randomised subspace iteration, centring implicitly."""
+        """Leading directions by randomised subspace iteration, centring implicitly.
+
+        scikit-learn's `randomized_svd` takes arrays alone: centred, sparse rows would
+        have to be dense.
+        """
         n, d = rows.shape
         size = min(n_components + 20, n, d)
         Q = rng.standard_normal((d, size)).astype(rows.dtype)
@@ -558,7 +563,7 @@ class GraphVectors(Source):
 
     def new(self, view: "View") -> NDArray[Any]:
         d, near = view[self._neighbors]
-        w = np.maximum(np.exp(-(d**2) / (2 * self._bandwidth**2)), WEIGHT_FLOOR)
+        w = heat_weights(d, self._bandwidth).astype(d.dtype, copy=False)
         # Half a weight for every end that counts the other among its neighbours.
         halves = 0.5 * (d <= self._reach[near]).astype(w.dtype)
         halves[:, : self.n_neighbors] += 0.5
@@ -585,18 +590,16 @@ class Nystrom(Source):
     """
 
     def __init__(self, rows: Source, landmarks: NDArray[Any], gamma: float) -> None:
-        self._gamma = gamma
-        self._landmarks = rows.train[landmarks]
-        K = _gaussian(self._landmarks, self._landmarks, gamma)
-        self._M = inverse_square_root(K, tol=1e-7)
+        # Eigenvalues of landmarks that single precision can still tell from zero.
+        features = NystromFeatures(
+            landmarks.size, gamma=gamma, tol=1e-7, random_state=0
+        )
+        self._map = features.fit(rows.train[landmarks])
         self.train, self._mean, self._unit = _normalised(self._features(rows.train))
 
     def _features(self, rows: Any) -> NDArray[Any]:
-        n = rows.shape[0]
-        Z = np.empty((n, self._M.shape[1]), dtype=rows.dtype)
-        for batch in gen_batches(n, 4096):
-            Z[batch] = _gaussian(rows[batch], self._landmarks, self._gamma) @ self._M
-        return Z
+        batches = gen_batches(rows.shape[0], _BATCH)
+        return np.concatenate([self._map.transform(rows[b]) for b in batches])
 
     def new(self, view: "View") -> NDArray[Any]:
         Z = (self._features(view.rows) - self._mean) / self._unit
@@ -683,23 +686,6 @@ class Geodesics(Source):
                 costs, self._costs[indices[:, j]] + steps[:, j : j + 1], out=costs
             )
         return (self._kernel(costs) @ self._M).astype(view.rows.dtype)
-
-
-def _gaussian(X: Any, Z: Any, gamma: float) -> NDArray[Any]:
-    d2 = squared_distances(X, Z)
-    d2 *= -gamma
-    return np.exp(d2, out=d2)
-
-
-def squared_distances(X: Any, Z: Any) -> NDArray[Any]:
-    """Squared Euclidean distances, from products, in the precision of the rows."""
-    products = X @ Z.T
-    if issparse(products):
-        products = products.toarray()
-    products *= -2
-    products += row_norms(X, squared=True).astype(products.dtype)[:, None]
-    products += row_norms(Z, squared=True).astype(products.dtype)
-    return np.maximum(products, 0, out=products)
 
 
 def _with_constant(Z: NDArray[Any]) -> NDArray[Any]:

@@ -56,6 +56,7 @@ from fewlabels.graphs._spectrum import (
 from fewlabels.graphs._weights import (
     WEIGHT_CONSTRAINTS,
     auto_bandwidth,
+    heat_weights,
     local_linear_weights,
 )
 
@@ -86,6 +87,7 @@ __all__ = [
     "graph_mca",
     "graph_pca",
     "graph_tikhonov",
+    "heat_weights",
     "image_graph",
     "l1_graph",
     "laplacian_eigenpairs",

@@ -100,11 +100,43 @@ def _binary(edges: Edges, bandwidth: float, threshold: float | None) -> NDArray[
     return np.ones_like(edges.graph.data)
 
 
-def _heat(edges: Edges, bandwidth: float, threshold: float | None) -> NDArray[Any]:
+def heat_weights(distances: ArrayLike, bandwidth: float) -> NDArray[np.float64]:
+    r"""Weights of edges that fall with their length.
+
+    .. math:: w = \max(\exp(-d^2 / (2 t^2)), 10^{-8})
+
+    so that an edge does not vanish because it is long.
+
+    Parameters
+    ----------
+    distances : array-like
+        Lengths d of the edges, of any shape.
+    bandwidth : float
+        The scale t.
+
+    Returns
+    -------
+    weights : ndarray of the same shape
+        The weights.
+
+    See Also
+    --------
+    auto_bandwidth : A scale for given edges.
+
+    Examples
+    --------
+    >>> from fewlabels.graphs import heat_weights
+    >>> heat_weights([0.0, 1.0, 1e9], 1.0).round(3)
+    array([1.   , 0.607, 0.   ])
+    """
     # The ratio first and in float64: squares alone over- or underflow.
     with np.errstate(over="ignore", under="ignore"):
-        ratio = np.divide(edges.graph.data, bandwidth, dtype=np.float64)
+        ratio = np.divide(distances, bandwidth, dtype=np.float64)
         return np.maximum(np.exp(-0.5 * ratio**2), WEIGHT_FLOOR)
+
+
+def _heat(edges: Edges, bandwidth: float, threshold: float | None) -> NDArray[Any]:
+    return heat_weights(edges.graph.data, bandwidth)
 
 
 def _gaussian_threshold(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn import config_context, get_config
+from sklearn import config_context
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.metrics.pairwise import (
     KERNEL_PARAMS,
@@ -21,7 +21,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from fewlabels._distances import safe_unit, squared_distances
 from fewlabels._linalg import FLOATS
-from fewlabels._params import check_params, is_default
+from fewlabels._params import budget_bytes, check_params, is_default
 from fewlabels._rows import check_rows
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
@@ -328,15 +328,6 @@ def is_precomputed(kernel: Any) -> bool:
     if isinstance(kernel, Kernel):
         return kernel.is_precomputed
     return isinstance(kernel, str) and kernel == PRECOMPUTED
-
-
-def budget_bytes(memory_budget: float | None) -> float:
-    """Bytes of a memory budget in MiB; None means scikit-learn's `working_memory`."""
-    if memory_budget is None:
-        memory_budget = get_config()["working_memory"]
-    if not memory_budget > 0:
-        raise ValueError(f"memory_budget must be positive (MiB), got {memory_budget}.")
-    return memory_budget * 2**20
 
 
 def _scale_gamma(X: Any) -> float:

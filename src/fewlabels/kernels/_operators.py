@@ -22,8 +22,9 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.parallel import Parallel, delayed
 
 from fewlabels._linalg import FLOATS, serial_blas
+from fewlabels._params import budget_bytes
 from fewlabels._rows import check_rows
-from fewlabels.kernels._functions import Kernel, budget_bytes, resolve_kernel
+from fewlabels.kernels._functions import Kernel, resolve_kernel
 
 # Larger tiles leave the cache and are slower, however much memory there is.
 _MAX_TILE_EDGE = 1024
