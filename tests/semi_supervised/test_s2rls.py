@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
+from fewlabels._loops.zonotope import PARALLEL
 from fewlabels.datasets import hide_labels, make_gaussian2c
 from fewlabels.exceptions import IgnoredParameterWarning
 from fewlabels.kernels import gamma_from_width, range_width
@@ -102,7 +103,8 @@ def test_exact_labelling_of_few_dimensions(blobs, solver):
     params = {"kernel": "linear", "alpha": 0.1, "random_state": 0}
     exact = S2RLSClassifier(solver=solver, **params).fit(X, y)
     labeled = y != -1
-    assert exact.result_.gap < 1e-7
+    # Rows closer than this to a bound on the sizes are taken for one, each in doubt.
+    assert exact.result_.gap < len(X) * PARALLEL
     assert_array_equal(exact.transduction_[labeled], y[labeled])
     for start in ("supervised", "random", "exact"):
         search = S2RLSClassifier(
