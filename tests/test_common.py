@@ -130,7 +130,7 @@ WEIGHTS_ARE_OF_LABELS = {
         "check_sample_weight_equivalence_on_sparse_data",
     )
 }
-MINUS_ONE_IS_UNLABELLED = {
+MINUS_ONE_IS_UNLABELED = {
     "check_classifiers_classes": (
         "hands over integer labels -1 and 1, but -1 means unlabelled here; "
         "scikit-learn excuses its own semi-supervised classes by name"
@@ -195,28 +195,28 @@ EQUALLY_GOOD_STUMPS = {
 
 # Every estimator, with the checks that it fails and why.
 ESTIMATORS = [
-    (ELMClassifier(40, random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (ELMClassifier(40, random_state=0), MINUS_ONE_IS_UNLABELED),
     (ELMRegressor(40, random_state=0), {}),
-    (ActiveELMClassifier(40, random_state=0), MINUS_ONE_IS_UNLABELLED),
-    (ActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
-    (CoActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
-    (MembershipLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
-    (StreamLearner(random_state=0), MINUS_ONE_IS_UNLABELLED),
-    (RLSClassifier(), {**MINUS_ONE_IS_UNLABELLED, **ROWS_ARE_LEFT_OUT_WHOLE}),
-    (RLSClassifier(alpha=1.0, gamma=0.1), MINUS_ONE_IS_UNLABELLED),
+    (ActiveELMClassifier(40, random_state=0), MINUS_ONE_IS_UNLABELED),
+    (ActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELED),
+    (CoActiveLearner(random_state=0), MINUS_ONE_IS_UNLABELED),
+    (MembershipLearner(random_state=0), MINUS_ONE_IS_UNLABELED),
+    (StreamLearner(random_state=0), MINUS_ONE_IS_UNLABELED),
+    (RLSClassifier(), {**MINUS_ONE_IS_UNLABELED, **ROWS_ARE_LEFT_OUT_WHOLE}),
+    (RLSClassifier(alpha=1.0, gamma=0.1), MINUS_ONE_IS_UNLABELED),
     (
         RLSClassifier(kernel="linear", fit_intercept=False, alpha=0.1),
-        MINUS_ONE_IS_UNLABELLED,
+        MINUS_ONE_IS_UNLABELED,
     ),
-    (RLSClassifier(kernel="precomputed"), MINUS_ONE_IS_UNLABELLED),
-    (S2RLSClassifier(random_state=0), MINUS_ONE_IS_UNLABELLED),
-    (S2RLSClassifier(kernel="linear", random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (RLSClassifier(kernel="precomputed"), MINUS_ONE_IS_UNLABELED),
+    (S2RLSClassifier(random_state=0), MINUS_ONE_IS_UNLABELED),
+    (S2RLSClassifier(kernel="linear", random_state=0), MINUS_ONE_IS_UNLABELED),
     (
         # One check rounds the kernel matrix to integers: indefinite, without a ridge.
         S2RLSClassifier(kernel="precomputed", alpha=1.0, random_state=0),
-        {**MINUS_ONE_IS_UNLABELLED, **NO_KERNEL_MATRIX},
+        {**MINUS_ONE_IS_UNLABELED, **NO_KERNEL_MATRIX},
     ),
-    (S2RLSClassifier(n_components=20, random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (S2RLSClassifier(n_components=20, random_state=0), MINUS_ONE_IS_UNLABELED),
     (
         S2RLSClassifierCV(
             kernel="linear",
@@ -226,29 +226,29 @@ ESTIMATORS = [
             n_init=3,
             random_state=0,
         ),
-        MINUS_ONE_IS_UNLABELLED,
+        MINUS_ONE_IS_UNLABELED,
     ),
-    (TransductiveSVC(random_state=0), MINUS_ONE_IS_UNLABELLED),
-    (TransductiveSVC(kernel="linear", random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (TransductiveSVC(random_state=0), MINUS_ONE_IS_UNLABELED),
+    (TransductiveSVC(kernel="linear", random_state=0), MINUS_ONE_IS_UNLABELED),
     (
         TransductiveSVC(kernel="precomputed", random_state=0),
-        {**MINUS_ONE_IS_UNLABELLED, **NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
+        {**MINUS_ONE_IS_UNLABELED, **NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
     ),
     (
         TransductiveSVC(n_components=20, balance=None, random_state=0),
-        MINUS_ONE_IS_UNLABELLED,
+        MINUS_ONE_IS_UNLABELED,
     ),
     # scikit-learn excuses this one by name.
     (SelfTrainingClassifier(LogisticRegression()), ROUNDS_CAN_BE_NONE),
-    (PropagatingNearestNeighborClassifier(), MINUS_ONE_IS_UNLABELLED),
-    (PropagatingNearestNeighborClassifier(metric="manhattan"), MINUS_ONE_IS_UNLABELLED),
+    (PropagatingNearestNeighborClassifier(), MINUS_ONE_IS_UNLABELED),
+    (PropagatingNearestNeighborClassifier(metric="manhattan"), MINUS_ONE_IS_UNLABELED),
     (
         PropagatingNearestNeighborClassifier(metric="precomputed"),
-        MINUS_ONE_IS_UNLABELLED,
+        MINUS_ONE_IS_UNLABELED,
     ),
-    (ClusterThenLabelClassifier(random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (ClusterThenLabelClassifier(random_state=0), MINUS_ONE_IS_UNLABELED),
     *(
-        (estimator, {**MINUS_ONE_IS_UNLABELLED, **ROUNDS_CAN_BE_NONE})
+        (estimator, {**MINUS_ONE_IS_UNLABELED, **ROUNDS_CAN_BE_NONE})
         for estimator in (
             CoTrainingClassifier(random_state=0),
             DemocraticCoLearningClassifier(random_state=0),
@@ -258,20 +258,20 @@ ESTIMATORS = [
             GraphRegularizationClassifier(method="poisson"),
         )
     ),
-    (HarmonicFunctionClassifier(label_weight=1, solver="cg"), MINUS_ONE_IS_UNLABELLED),
+    (HarmonicFunctionClassifier(label_weight=1, solver="cg"), MINUS_ONE_IS_UNLABELED),
     (
         HarmonicFunctionClassifier(graph="precomputed"),
         {
-            **MINUS_ONE_IS_UNLABELLED,
+            **MINUS_ONE_IS_UNLABELED,
             **ROUNDS_CAN_BE_NONE,
             **INNER_PRODUCTS_FOR_A_GRAPH,
         },
     ),
-    (MinCutClassifier(), MINUS_ONE_IS_UNLABELLED),
+    (MinCutClassifier(), MINUS_ONE_IS_UNLABELED),
     (HarmonicFunctionRegressor(), ROUNDS_CAN_BE_NONE),
     (
         FewLabelsClassifier(bank="fast", random_state=0),
-        MINUS_ONE_IS_UNLABELLED | WEIGHTS_ARE_OF_LABELS,
+        MINUS_ONE_IS_UNLABELED | WEIGHTS_ARE_OF_LABELS,
     ),
     (FewLabelsRegressor(bank="fast", random_state=0), {}),
     (RLSClustering(random_state=0), {}),
@@ -281,28 +281,28 @@ ESTIMATORS = [
         RLSClustering(kernel="precomputed", random_state=0),
         {**ROUNDED_KERNEL_MATRIX, **ROWS_FOR_A_KERNEL_MATRIX},
     ),
-    (LabeledOnly(LogisticRegression()), MINUS_ONE_IS_UNLABELLED),
+    (LabeledOnly(LogisticRegression()), MINUS_ONE_IS_UNLABELED),
     (LabeledOnly(Ridge()), {}),
-    (LaplacianSVC(), MINUS_ONE_IS_UNLABELLED),
-    (LaplacianSVC(solver="dense"), MINUS_ONE_IS_UNLABELLED),
-    (LaplacianSVC(solver="pcg"), MINUS_ONE_IS_UNLABELLED),
-    (LaplacianSVC(solver="dual"), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianSVC(), MINUS_ONE_IS_UNLABELED),
+    (LaplacianSVC(solver="dense"), MINUS_ONE_IS_UNLABELED),
+    (LaplacianSVC(solver="pcg"), MINUS_ONE_IS_UNLABELED),
+    (LaplacianSVC(solver="dual"), MINUS_ONE_IS_UNLABELED),
     (
         LaplacianSVC(
             graph_params={"laplacian": "symmetric", "laplacian_power": 2},
             fit_intercept=False,
         ),
-        MINUS_ONE_IS_UNLABELLED,
+        MINUS_ONE_IS_UNLABELED,
     ),
     (
         LaplacianSVC(kernel="precomputed"),
-        {**MINUS_ONE_IS_UNLABELLED, **NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
+        {**MINUS_ONE_IS_UNLABELED, **NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
     ),
-    (LaplacianRLSClassifier(), MINUS_ONE_IS_UNLABELLED),
-    (LaplacianRLSClassifier(solver="dense"), MINUS_ONE_IS_UNLABELLED),
+    (LaplacianRLSClassifier(), MINUS_ONE_IS_UNLABELED),
+    (LaplacianRLSClassifier(solver="dense"), MINUS_ONE_IS_UNLABELED),
     (
         LaplacianRLSClassifierCV(alphas=[1e-6, 1e-2], graph_alphas=[0.1]),
-        MINUS_ONE_IS_UNLABELLED,
+        MINUS_ONE_IS_UNLABELED,
     ),
     (LaplacianRLSRegressor(), {}),
     (
@@ -311,13 +311,13 @@ ESTIMATORS = [
     ),
     (
         LogitBoostClassifier(n_estimators=10, random_state=0),
-        {**MINUS_ONE_IS_UNLABELLED, **EQUALLY_GOOD_STUMPS},
+        {**MINUS_ONE_IS_UNLABELED, **EQUALLY_GOOD_STUMPS},
     ),
     (
         GentleAdaBoostClassifier(n_estimators=10, random_state=0),
-        MINUS_ONE_IS_UNLABELLED,
+        MINUS_ONE_IS_UNLABELED,
     ),
-    (ThreeStageBoostClassifier(random_state=0), MINUS_ONE_IS_UNLABELLED),
+    (ThreeStageBoostClassifier(random_state=0), MINUS_ONE_IS_UNLABELED),
     (
         RejectVotingClassifier(
             [
@@ -325,7 +325,7 @@ ESTIMATORS = [
                 ("tree", DecisionTreeClassifier(random_state=0)),
             ]
         ),
-        MINUS_ONE_IS_UNLABELLED,
+        MINUS_ONE_IS_UNLABELED,
     ),
     (LeaderClustering(), {}),
     (MacQueenKMeans(random_state=0), {}),
@@ -333,8 +333,8 @@ ESTIMATORS = [
     (MahalanobisKMeans(covariance="total", random_state=0), {}),
     (SphericalKMeans(random_state=0), {}),
     (PatchNormalizer(), {}),
-    (SupportTensorMachine(), MINUS_ONE_IS_UNLABELLED),
-    (TensorFisherDiscriminant(), MINUS_ONE_IS_UNLABELLED),
+    (SupportTensorMachine(), MINUS_ONE_IS_UNLABELED),
+    (TensorFisherDiscriminant(), MINUS_ONE_IS_UNLABELED),
     (CPRidgeRegressor(), {}),
     (CPGroupSparseRegressor(), {}),
     (TensorDistanceTransformer(), {}),
@@ -372,10 +372,10 @@ ESTIMATORS = [
     (FeatureSimilaritySelector(1, measure="correlation"), {}),
     (KernelAlignmentSelector(1), {}),
     (ExhaustiveFeatureSelector(Ridge(), 1, cv=2), {}),
-    (FisherLinearClassifier(), MINUS_ONE_IS_UNLABELLED),
-    (FisherLinearClassifier(threshold="bayes", shrinkage=0.1), MINUS_ONE_IS_UNLABELLED),
-    (WeightedVotingClassifier(), MINUS_ONE_IS_UNLABELLED),
-    (KernelNaiveBayes(), MINUS_ONE_IS_UNLABELLED),
+    (FisherLinearClassifier(), MINUS_ONE_IS_UNLABELED),
+    (FisherLinearClassifier(threshold="bayes", shrinkage=0.1), MINUS_ONE_IS_UNLABELED),
+    (WeightedVotingClassifier(), MINUS_ONE_IS_UNLABELED),
+    (KernelNaiveBayes(), MINUS_ONE_IS_UNLABELED),
     # Regression.
     *(
         (estimator, {})
@@ -392,11 +392,11 @@ ESTIMATORS = [
     ),
     (
         FiniteSumClassifier(alpha=0.01, tol=1e-2, random_state=0),
-        MINUS_ONE_IS_UNLABELLED,
+        MINUS_ONE_IS_UNLABELED,
     ),
     (
         FiniteSumClassifier(loss="squared_hinge", l1_ratio=0.5, solver="cd", tol=1e-2),
-        MINUS_ONE_IS_UNLABELLED,
+        MINUS_ONE_IS_UNLABELED,
     ),
     (FiniteSumRegressor(solver="cd", l1_ratio=0.5), {}),
     (TableTransformer(), {}),
@@ -446,7 +446,7 @@ ESTIMATORS = [
         )
     ),
     *(
-        (estimator, MINUS_ONE_IS_UNLABELLED)
+        (estimator, MINUS_ONE_IS_UNLABELED)
         for estimator in (
             ASOClassifier(),
             EigenTransferClassifier(),

@@ -440,9 +440,9 @@ class TestModels:
         predicted = np.array([row["species_predicted"] for row in read(out)])
         assert np.mean(predicted == SPECIES[2::3]) > 0.8
         # These are rows of the table, whatever the order of the columns.
-        labelled = tmp_path / "labelled.csv"
-        fewlabels("label", iris, "-t", "species", "-o", labelled, "--bank", "fast")
-        same = np.array([row["species_predicted"] for row in read(labelled)])[2::3]
+        labeled = tmp_path / "labelled.csv"
+        fewlabels("label", iris, "-t", "species", "-o", labeled, "--bank", "fast")
+        same = np.array([row["species_predicted"] for row in read(labeled)])[2::3]
         assert np.mean(predicted == same) > 0.95
         assert "50 rows labelled" in result.stderr or "49 rows" in result.stderr
         assert "new rows" in page.read_text()

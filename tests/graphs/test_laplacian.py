@@ -90,15 +90,15 @@ def test_spectrum(W):
 
 
 def is_bipartite(W, component):
-    colour = {min(component): 0}
+    color = {min(component): 0}
     front = [min(component)]
     while front:
         i = front.pop()
         for j in component:
-            if W[i, j] and j not in colour:
-                colour[j] = 1 - colour[i]
+            if W[i, j] and j not in color:
+                color[j] = 1 - color[i]
                 front.append(j)
-    return all(colour[i] != colour[j] for i in component for j in component if W[i, j])
+    return all(color[i] != color[j] for i in component for j in component if W[i, j])
 
 
 @pytest.mark.parametrize("n", [3, 4, 9])

@@ -37,13 +37,13 @@ class Spy(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("held_out", ["removed", "unlabeled"])
-@pytest.mark.parametrize("some_unlabelled", [False, True])
-def test_what_is_drawn(held_out, some_unlabelled):
+@pytest.mark.parametrize("some_unlabeled", [False, True])
+def test_what_is_drawn(held_out, some_unlabeled):
     """Counts, overlaps and nesting of everything the estimator sees."""
     Spy.seen = []
     X = np.arange(100.0)[:, None]
     y = np.arange(100) % 2
-    if some_unlabelled:
+    if some_unlabeled:
         y[60:] = -1
     n_known = np.sum(y != -1)
     curve = learning_curve_labels(
@@ -68,18 +68,18 @@ def test_what_is_drawn(held_out, some_unlabelled):
         assert len(test) == curve.n_test
         assert all(y[int(i)] != -1 for i in test)
         for i, j in np.ndindex(3, 3):
-            labelled, unlabelled, _ = repetition[i, j]
-            assert len(labelled) == curve.n_labels[i]
-            assert {y[int(r)] for r in labelled} == {0, 1}
-            assert len(unlabelled) == curve.n_unlabeled[j]
-            assert not labelled & test
-            assert not labelled & unlabelled
-            assert (unlabelled & test) == (test if extra else set())
+            labeled, unlabeled, _ = repetition[i, j]
+            assert len(labeled) == curve.n_labels[i]
+            assert {y[int(r)] for r in labeled} == {0, 1}
+            assert len(unlabeled) == curve.n_unlabeled[j]
+            assert not labeled & test
+            assert not labeled & unlabeled
+            assert (unlabeled & test) == (test if extra else set())
             if i > 0:
-                assert repetition[i - 1, j, 0] < labelled
-                assert repetition[i - 1, j, 1] == unlabelled
+                assert repetition[i - 1, j, 0] < labeled
+                assert repetition[i - 1, j, 1] == unlabeled
             if j > 0:
-                assert repetition[i, j - 1, 1] < unlabelled
+                assert repetition[i, j - 1, 1] < unlabeled
     tests = {frozenset(points[r, 0, 0, 2]) for r in range(3)}
     assert len(tests) == 3  # repetitions draw anew
 

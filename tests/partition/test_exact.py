@@ -320,7 +320,7 @@ def test_generators_that_hardly_count(rng):
 
 
 @pytest.mark.parametrize("labelled", [False, True])
-def test_no_empty_class(labelled):
+def test_no_empty_class(labeled):
     """Where all in one class is best, the best of the other partitions."""
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -328,7 +328,7 @@ def test_no_empty_class(labelled):
         X = rng.normal(size=(n, rank)) + 3 * rng.normal(size=rank)
         X[rng.random(n) < 0.2] = 0.0
         y = np.zeros(n)
-        y[0] = 1.0 if labelled else 0.0
+        y[0] = 1.0 if labeled else 0.0
         problem = PartitionProblem.from_factor(X, y, alpha=0.1, min_size=1)
         result = solve_exact(problem)
         assert_valid(problem, result, gap=0.0)

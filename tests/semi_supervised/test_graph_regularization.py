@@ -140,9 +140,9 @@ def test_cures_for_few_labels(method):
     X, y_true = rng.normal(size=(2000, 3)), np.repeat([0, 1], 1000)
     X[y_true == 1, 0] += 3.5
 
-    def error(model, *labelled):
+    def error(model, *labeled):
         y = np.full(2000, -1)
-        y[list(labelled)] = y_true[list(labelled)]
+        y[list(labeled)] = y_true[list(labeled)]
         model.fit(X, y)
         assert_array_equal(model.transduction_[y >= 0], y[y >= 0])
         return np.mean(model.transduction_ != y_true)

@@ -257,8 +257,8 @@ def test_what_the_model_says_reaches_the_page(browser, studio):
     guesses = browser.ask("api/card/7")[1]["guesses"]
     assert guesses[0] == {"label": "new", "share": 0.75}
     assert len(browser.ask("api/map")[1]) == 80
-    colours = browser.ask("api/colours")[1]
-    assert np.frombuffer(colours[:20], "<u2").tolist() == [0] * 9 + [1]
+    colors = browser.ask("api/colours")[1]
+    assert np.frombuffer(colors[:20], "<u2").tolist() == [0] * 9 + [1]
     grid = browser.ask("api/grid")[1]
     assert [c["row"] for c in grid["cards"]] == list(range(9))
     curve = browser.ask("api/state")[1]["quality"]["curve"]

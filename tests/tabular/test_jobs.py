@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from fewlabels.datasets import hide_labels
 from fewlabels.tabular import (
     EstimatedTable,
-    LabelledTable,
+    LabeledTable,
     TableError,
     cluster_table,
     label_table,
@@ -46,33 +46,33 @@ def holed(names, per_class=3):
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame])
 def test_labels_come_back_as_they_were(names, make):
     frame = make(blob_table(holed(names)))
-    labelled = label_table(frame, "kind", bank="fast", as_frame=False)
-    assert_array_equal(labelled.labels, np.array(names, dtype=object)[TRUTH])
-    assert type(labelled.labels[0]) in (str, int)  # whole numbers are no floats
-    assert labelled.given.sum() == 9
-    assert_array_equal(labelled.confidence[labelled.given], 1)
-    assert (labelled.confidence > 1 / 3).all()
-    assert_allclose(labelled.probabilities.sum(axis=1), 1)
-    added = labelled.new_columns()
+    labeled = label_table(frame, "kind", bank="fast", as_frame=False)
+    assert_array_equal(labeled.labels, np.array(names, dtype=object)[TRUTH])
+    assert type(labeled.labels[0]) in (str, int)  # whole numbers are no floats
+    assert labeled.given.sum() == 9
+    assert_array_equal(labeled.confidence[labeled.given], 1)
+    assert (labeled.confidence > 1 / 3).all()
+    assert_allclose(labeled.probabilities.sum(axis=1), 1)
+    added = labeled.new_columns()
     assert list(added) == ["kind_predicted", "kind_confidence", "kind_source"]
     assert added["kind_source"].count("given") == 9
 
 
 def test_truth_values():
     labels = [bool(t) if k < 12 else None for k, t in enumerate(TRUTH)]
-    labelled = label_table(blob_table(labels), "kind", bank="fast")
-    assert_array_equal(labelled.labels, TRUTH.astype(bool))
-    assert type(labelled.labels[-1]) is bool
+    labeled = label_table(blob_table(labels), "kind", bank="fast")
+    assert_array_equal(labeled.labels, TRUTH.astype(bool))
+    assert type(labeled.labels[-1]) is bool
 
 
 def test_markers():
     labels = ["?" if v is None else v for v in holed(["a", "b", "c"])]
-    labelled = label_table(blob_table(labels), "kind", markers=["?"], bank="fast")
-    assert labelled.given.sum() == 9
+    labeled = label_table(blob_table(labels), "kind", markers=["?"], bank="fast")
+    assert labeled.given.sum() == 9
     whole = [-1 if v is None else v for v in holed([0, 1, 2])]
-    labelled = label_table(blob_table(whole), "kind", bank="fast")
-    assert labelled.given.sum() == 9
-    assert any("-1 is taken as the mark" in note for note in labelled.notes)
+    labeled = label_table(blob_table(whole), "kind", bank="fast")
+    assert labeled.given.sum() == 9
+    assert any("-1 is taken as the mark" in note for note in labeled.notes)
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,12 @@ def test_labels_that_teach_nothing(labels, message):
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_frame_comes_back_as_a_frame(make):
     frame = make(blob_table(holed(["a", "b", "c"])))
-    labelled = label_table(frame, "kind", bank="fast")
-    assert type(labelled) is type(frame)
-    predicted = np.asarray(labelled["kind_predicted"])
+    labeled = label_table(frame, "kind", bank="fast")
+    assert type(labeled) is type(frame)
+    predicted = np.asarray(labeled["kind_predicted"])
     assert_array_equal(predicted, np.array(["a", "b", "c"])[TRUTH])
     described = label_table(frame, "kind", bank="fast", as_frame=False)
-    assert isinstance(described, LabelledTable)
+    assert isinstance(described, LabeledTable)
     marked = make(blob_table([k or "?" for k in holed(["a", "b", "c"])]))
     with pytest.warns(UserWarning, match=r"'\?' \(51 rows\) is taken as the mark"):
         label_table(marked, "kind", bank="fast")
@@ -139,16 +139,16 @@ def test_columns_that_give_labels_away_are_left_out():
         kind_confidence_2=np.linspace(0, 1, 60),
         half=[1.5 if g and k % 2 else None for k, g in enumerate(given)],
     )
-    labelled = label_table(table, "kind", bank="fast")
-    left_out = {c.name for c in labelled.columns if c.kind == "ignored"}
+    labeled = label_table(table, "kind", bank="fast")
+    left_out = {c.name for c in labeled.columns if c.kind == "ignored"}
     assert left_out == {"copied", "kind_predicted", "kind_confidence_2"}
-    assert_array_equal(labelled.labels, np.array(["a", "b", "c"])[TRUTH])
-    assert list(labelled.new_columns()) == [
+    assert_array_equal(labeled.labels, np.array(["a", "b", "c"])[TRUTH])
+    assert list(labeled.new_columns()) == [
         "kind_predicted_3",
         "kind_confidence_3",
         "kind_source_3",
     ]
-    assert set(revealing_columns(labelled.table, labelled.target)) == left_out
+    assert set(revealing_columns(labeled.table, labeled.target)) == left_out
     forced = label_table(table, "kind", categorical=["copied"], bank="fast")
     assert "copied" in {c.name for c in forced.columns if c.is_used}
     with pytest.raises(TableError, match="'kind' is the target"):
@@ -156,24 +156,24 @@ def test_columns_that_give_labels_away_are_left_out():
 
 
 def test_one_label_per_class():
-    labelled = label_table(blob_table(holed(["a", "b", "c"], 1)), "kind")
-    assert np.mean(labelled.labels == np.array(["a", "b", "c"])[TRUTH]) > 0.9
-    assert not labelled.model.classifier.expected_error_.is_known
+    labeled = label_table(blob_table(holed(["a", "b", "c"], 1)), "kind")
+    assert np.mean(labeled.labels == np.array(["a", "b", "c"])[TRUTH]) > 0.9
+    assert not labeled.model.classifier.expected_error_.is_known
 
 
 def test_all_rows_labelled():
     names = np.array(["a", "b", "c"])[TRUTH]
-    labelled = label_table(blob_table(names), "kind", bank="fast")
-    assert_array_equal(labelled.labels, names)
-    assert any("nothing was predicted" in note for note in labelled.notes)
-    assert labelled.least_sure().size == 0
+    labeled = label_table(blob_table(names), "kind", bank="fast")
+    assert_array_equal(labeled.labels, names)
+    assert any("nothing was predicted" in note for note in labeled.notes)
+    assert labeled.least_sure().size == 0
 
 
 def test_two_hundred_columns(rng):
     X = rng.normal(size=(60, 200)) + 2 * TRUTH[:, None]
     table = {f"c{k}": column for k, column in enumerate(X.T)}
-    labelled = label_table({**table, "kind": holed(["a", "b", "c"])}, "kind")
-    assert np.mean(labelled.labels == np.array(["a", "b", "c"])[TRUTH]) > 0.95
+    labeled = label_table({**table, "kind": holed(["a", "b", "c"])}, "kind")
+    assert np.mean(labeled.labels == np.array(["a", "b", "c"])[TRUTH]) > 0.95
 
 
 def test_progress_is_told():
@@ -192,9 +192,9 @@ def test_methods_are_compared():
     data = load_iris()
     y = hide_labels(data.target.astype(str), per_class=6, random_state=0)
     frame = pd.DataFrame(data.data).assign(kind=y)
-    labelled = label_table(frame, "kind", as_frame=False)
-    model = labelled.model.classifier
-    codes = np.searchsorted(model.classes_, y[labelled.given].astype(str))
+    labeled = label_table(frame, "kind", as_frame=False)
+    model = labeled.model.classifier
+    codes = np.searchsorted(model.classes_, y[labeled.given].astype(str))
     own, baseline, *candidates = compared_methods(model)
     assert own.error is model.expected_error_
     assert baseline.name == f"supervised: {model.baseline_.name}"
@@ -259,9 +259,9 @@ def test_rows_to_ask_for():
     table = blob_table(holed(["a", "b", "c"]))
     suggestion = suggest_rows(table, "kind", 5, bank="fast")
     assert len(set(suggestion.rows.tolist())) == 5
-    labelled = label_table(table, "kind", bank="fast")
-    assert not labelled.given[suggestion.rows].any()
-    median = np.median(labelled.confidence[~labelled.given])
+    labeled = label_table(table, "kind", bank="fast")
+    assert not labeled.given[suggestion.rows].any()
+    median = np.median(labeled.confidence[~labeled.given])
     assert suggestion.confidence[0] <= median
 
 

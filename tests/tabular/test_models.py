@@ -90,10 +90,10 @@ def test_what_is_inside(saved):
 
 
 def test_text_alone(frame, tmp_path):
-    labelled = label_table(frame[["note", "kind"]], "kind", bank="fast", as_frame=False)
-    save_model(labelled.model, tmp_path / "m")
+    labeled = label_table(frame[["note", "kind"]], "kind", bank="fast", as_frame=False)
+    save_model(labeled.model, tmp_path / "m")
     labels, _ = load_model(tmp_path / "m").predict(frame)
-    assert_array_equal(labels, labelled.model.predict(frame)[0])
+    assert_array_equal(labels, labeled.model.predict(frame)[0])
 
 
 def test_a_table_that_does_not_fit(saved, frame):

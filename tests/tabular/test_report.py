@@ -25,7 +25,7 @@ from fewlabels.tabular._pictures import (
     MAP_ROWS,
     PALETTE,
     REST,
-    colours_of,
+    colors_of,
     intervals,
     map_rows,
 )
@@ -59,7 +59,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def labelled():
+def labeled():
     names = np.array(EVIL, dtype=object)[TRUTH]
     labels = [name if k < 20 else None for k, name in enumerate(names)]
     table = {f"x{k}<b>": column for k, column in enumerate(X.T)}
@@ -68,8 +68,8 @@ def labelled():
 
 
 @pytest.fixture(scope="module")
-def page(labelled):
-    return label_report(labelled, command="fewlabels report '<x>'")
+def page(labeled):
+    return label_report(labeled, command="fewlabels report '<x>'")
 
 
 def test_nothing_from_the_table_is_markup(page):
@@ -107,10 +107,10 @@ def test_sections(page, heading):
     assert f"<h2>{heading}</h2>" in page
 
 
-def test_figures_are_those_of_the_model(page, labelled):
-    error = labelled.model.classifier.expected_error_
+def test_figures_are_those_of_the_model(page, labeled):
+    error = labeled.model.classifier.expected_error_
     assert f"<b>{100 * error.value:.1f} %</b>" in page
-    assert str(labelled.model.classifier.baseline_error_) in page
+    assert str(labeled.model.classifier.baseline_error_) in page
     assert page.count("<circle") >= 2 * 80  # two maps
     assert page.count('class="ring"') == 2 * 20
     assert "fewlabels report &#x27;&lt;x&gt;&#x27;" in page
@@ -120,21 +120,21 @@ def test_rows_are_shown_with_what_names_them():
     names = [f"ticket-{k}" for k in range(80)]
     labels = ["a" if t else "b" for t in TRUTH[:12]] + [None] * 68
     table = {"x": X[:, 0], "name": names, "y": X[:, 1], "kind": labels}
-    labelled = label_table(table, "kind", bank="fast")
-    page = label_report(labelled)
-    assert f"{names[labelled.least_sure()[0]]}</td>" in page
+    labeled = label_table(table, "kind", bank="fast")
+    page = label_report(labeled)
+    assert f"{names[labeled.least_sure()[0]]}</td>" in page
     # A table without that column fits the model all the same.
-    new = prediction_report(labelled.model, {"x": X[:9, 0], "y": X[:9, 1]})
+    new = prediction_report(labeled.model, {"x": X[:9, 0], "y": X[:9, 1]})
     assert Page(new).open == []
 
 
-def test_other_pages(labelled):
+def test_other_pages(labeled):
     clustered = cluster_table(X, 3)
     page = cluster_report(clustered)
     assert Page(page).open == []
     assert "cluster 3" in page
-    table = labelled.table.without([labelled.target.name])
-    page = prediction_report(labelled.model, table)
+    table = labeled.table.without([labeled.target.name])
+    page = prediction_report(labeled.model, table)
     assert Page(page).open == []
     assert "new rows" in page
 
@@ -154,16 +154,16 @@ def test_degenerate_tables_have_a_page():
     assert Page(label_report(words)).open == []
 
 
-def test_the_verdict_comes_first(page, labelled):
-    said = labelled.model.classifier.verdict()
+def test_the_verdict_comes_first(page, labeled):
+    said = labeled.model.classifier.verdict()
     assert f'<p class="verdict">{said}</p><div class="tiles">' in page
 
 
-def test_classes_keep_their_colours(page, labelled):
+def test_classes_keep_their_colours(page, labeled):
     """The first of the sorted classes has the first colour, in every picture."""
     first = sorted(EVIL)[0]
-    assert colours_of(labelled.model.classifier.classes_.tolist())[first] == PALETTE[0]
-    other = prediction_report(labelled.model, labelled.table)
+    assert colors_of(labeled.model.classifier.classes_.tolist())[first] == PALETTE[0]
+    other = prediction_report(labeled.model, labeled.table)
     for html in (page, other):
         assert f'<span style="background:{PALETTE[0]}"></span>{escape(first)}' in html
         bar = html.split(f'<span class="name">{escape(first)}</span>')[1]
@@ -195,9 +195,9 @@ def test_uncertain_rows_are_shown_whole():
         for k in range(40)
     ]
     kinds = ["sport" if k % 2 else "food" for k in range(14)] + [None] * 26
-    labelled = label_table({"t": text, "k": kinds}, "k", text=["t"], bank="fast")
-    page = label_report(labelled)
-    for row in labelled.least_sure():
+    labeled = label_table({"t": text, "k": kinds}, "k", text=["t"], bank="fast")
+    page = label_report(labeled)
+    for row in labeled.least_sure():
         assert f"end{row}</td>" in page
 
 
@@ -205,8 +205,8 @@ def test_labels_to_check_are_named_by_the_rows_of_the_table():
     labels = [f"c{t}" if k < 24 else None for k, t in enumerate(TRUTH)]
     labels[3] = f"c{(TRUTH[3] + 1) % 3}"
     data = {f"x{k}": column for k, column in enumerate(X.T)}
-    labelled = label_table({**data, "kind": labels}, "kind", bank="fast")
-    page = label_report(labelled)
+    labeled = label_table({**data, "kind": labels}, "kind", bank="fast")
+    page = label_report(labeled)
     assert "<h2>Given labels to check</h2>" in page
     assert f"row 4 ({labels[3]}, rather c{TRUTH[3]})" in page
 
@@ -221,10 +221,10 @@ def test_maps_are_sampled():
 
 
 def test_many_classes_share_a_colour():
-    colours = colours_of([str(k) for k in range(30)])
+    colors = colors_of([str(k) for k in range(30)])
     own = len(PALETTE) - 1
-    assert list(colours.values())[own:] == [REST] * (30 - own)
-    assert len(set(colours_of(list("abcdefghijkl")).values())) == len(PALETTE) == 12
+    assert list(colors.values())[own:] == [REST] * (30 - own)
+    assert len(set(colors_of(list("abcdefghijkl")).values())) == len(PALETTE) == 12
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")

@@ -258,15 +258,15 @@ def _counted(classes: dict[str, int], limit: int = 8) -> str:
     return ", ".join([*shown, "..."] if len(classes) > limit else shown)
 
 
-def _label_summary(labelled: Any) -> tuple[dict[str, Any], list[str]]:
+def _label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
     from fewlabels._words import plural
 
-    if labelled.model.predicts_numbers:
-        return _number_summary(labelled)
-    model, target = labelled.model.classifier, labelled.target
-    classes, table = target.class_counts, labelled.table
-    n_labels = int(labelled.given.sum())
-    used = sum(column.is_used for column in labelled.columns)
+    if labeled.model.predicts_numbers:
+        return _number_summary(labeled)
+    model, target = labeled.model.classifier, labeled.target
+    classes, table = target.class_counts, labeled.table
+    n_labels = int(labeled.given.sum())
+    used = sum(column.is_used for column in labeled.columns)
     estimates = {
         name: {"value": e.value, "low": e.low, "high": e.high, "note": e.note}
         for name, e in (
@@ -282,14 +282,14 @@ def _label_summary(labelled: Any) -> tuple[dict[str, Any], list[str]]:
         "classes": classes,
         **estimates,
         "baseline": model.baseline_.name,
-        "columns": [column.as_dict() for column in labelled.columns],
-        "notes": labelled.notes,
+        "columns": [column.as_dict() for column in labeled.columns],
+        "notes": labeled.notes,
     }
     lines = [
         f"{table.source}: {plural(table.n_rows, 'row')}, "
         f"{plural(n_labels, 'label')} of {plural(len(classes), 'class', 'classes')} "
         f"({_counted(classes)}); {used} of "
-        f"{plural(len(labelled.columns), 'column')} used.",
+        f"{plural(len(labeled.columns), 'column')} used.",
         f"Expected error: {model.expected_error_}.",
         f"From the labels alone: {model.baseline_error_} ({model.baseline_.name}).",
         *model.advice(first_row=1),
@@ -327,14 +327,14 @@ def label(table: str, **settings: Any) -> None:
     def work() -> tuple[dict[str, Any], list[str]]:
         job.check_files()
         read = job.read(table, rewritten=True)
-        labelled = job.label(read)
-        added = labelled.new_columns()
-        summary, lines = _label_summary(labelled)
+        labeled = job.label(read)
+        added = labeled.new_columns()
+        summary, lines = _label_summary(labeled)
         if job.report:
             from fewlabels.tabular import label_report
 
             console.tell(0.95, "drawing the report")
-            job.write_page(label_report(labelled, **job.page), job.report)
+            job.write_page(label_report(labeled, **job.page), job.report)
         job.write(read, added)
         summary |= {
             "new_columns": list(added),
@@ -466,9 +466,9 @@ def ask(table: str, number: int, **settings: Any) -> None:
             task=settings["task"],
         )
         classes = len(target.values) > 1 and target.numbers is None
-        labelled = job.label(read) if classes else None
-        if labelled is not None:
-            found = suggest_rows(labelled, target.name, number, random_state=seed)
+        labeled = job.label(read) if classes else None
+        if labeled is not None:
+            found = suggest_rows(labeled, target.name, number, random_state=seed)
         else:
             found = suggest_rows(
                 read,
@@ -479,11 +479,11 @@ def ask(table: str, number: int, **settings: Any) -> None:
                 progress=job.tell,
                 **job.encoding(read),
             )
-        if job.report and labelled is None:
+        if job.report and labeled is None:
             raise UseError("A report needs labels of two classes: leave --report out.")
-        if job.report and labelled is not None:
+        if job.report and labeled is not None:
             job.write_page(
-                label_report(labelled, **job.page, suggestion=found), job.report
+                label_report(labeled, **job.page, suggestion=found), job.report
             )
         rows = [
             {
@@ -515,7 +515,7 @@ def ask(table: str, number: int, **settings: Any) -> None:
             "target": target.name,
             "reason": found.reason,
             "rows": rows,
-            "notes": target.notes if labelled is None else labelled.notes,
+            "notes": target.notes if labeled is None else labeled.notes,
             "output": job.output,
             "report": job.report,
         }
@@ -597,12 +597,12 @@ def fit(table: str, **settings: Any) -> None:
         from fewlabels.tabular import label_report, save_model
 
         job.check_files()
-        labelled = job.label(job.read(table))
+        labeled = job.label(job.read(table))
         if job.report:
-            job.write_page(label_report(labelled, **job.page), job.report)
+            job.write_page(label_report(labeled, **job.page), job.report)
         console.tell(0.97, "saving the model")
-        save_model(labelled.model, str(job.output), force=settings["force"])
-        summary, lines = _label_summary(labelled)
+        save_model(labeled.model, str(job.output), force=settings["force"])
+        summary, lines = _label_summary(labeled)
         return summary | {"model": job.output, "report": job.report}, lines
 
     job.finish(*console.work(work))
@@ -715,11 +715,11 @@ def report(table: str, **settings: Any) -> None:
         from fewlabels.tabular import label_report
 
         job.check_files()
-        labelled = job.label(job.read(table))
+        labeled = job.label(job.read(table))
         console.tell(0.95, "drawing the report")
-        page = label_report(labelled, **job.page)
+        page = label_report(labeled, **job.page)
         job.write_page(page, job.output)
-        summary, lines = _label_summary(labelled)
+        summary, lines = _label_summary(labeled)
         return summary | {"report": job.output}, lines
 
     job.finish(*console.work(work))

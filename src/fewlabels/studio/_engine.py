@@ -349,7 +349,7 @@ class Engine:
         kinds: dict[str, Any] = copy.deepcopy(self.kinds)
         known = {name for names in kinds.values() for name in names} | {target}
         kinds["categorical"] += sorted(self.table.categorical - known)
-        labelled = label_table(
+        labeled = label_table(
             merged,
             target,
             markers=("",),  # no label of a person is a mark
@@ -364,12 +364,12 @@ class Engine:
             path = Path(folder, "out" + (suffix or ".csv"))
             match what:
                 case "table":
-                    write_table(self.table, path, labelled.new_columns())
+                    write_table(self.table, path, labeled.new_columns())
                 case "model":
-                    save_model(labelled.model, path)
+                    save_model(labeled.model, path)
                 case _:
                     page = label_report(
-                        labelled, command=typed, random_state=self.options.seed
+                        labeled, command=typed, random_state=self.options.seed
                     )
                     path.write_bytes(page.encode("utf-8", "xmlcharrefreplace"))
             return path.read_bytes()

@@ -185,7 +185,7 @@ class App:
             "/api/card/{row:int}": self.card,
             "/api/grid": self.grid,
             "/api/map": self.map,
-            "/api/colours": self.colours,
+            "/api/colours": self.colors,
             "/api/history": self.history,
             "/api/conflicts": self.conflicts,
             "/api/events": self.events,
@@ -241,9 +241,9 @@ class App:
         plane = self.session.plane.astype("<f4")
         return Response(plane.tobytes(), media_type="application/octet-stream")
 
-    async def colours(self, request: Request) -> Response:
+    async def colors(self, request: Request) -> Response:
         """Give class, confidence and marks of all rows."""
-        data = self.session.colours()
+        data = self.session.colors()
         return Response(data, media_type="application/octet-stream")
 
     async def history(self, request: Request) -> Response:

@@ -365,7 +365,7 @@ class Session:
             for c in self.store.conflicts[:200]
         ]
 
-    def colours(self) -> bytes:
+    def colors(self) -> bytes:
         """Class, confidence and marks of every row, for the map."""
         places = {name: k for k, name in enumerate(self.classes)}
         codes = np.full(self.n_rows, NO_CLASS, dtype="<u2")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fewlabels.tabular.jobs import (
         ClusteredTable,
         EstimatedTable,
-        LabelledTable,
+        LabeledTable,
         Suggestion,
         cluster_table,
         label_table,
@@ -40,7 +40,7 @@ __all__ = [
     "ColumnDescription",
     "EstimatedTable",
     "FileError",
-    "LabelledTable",
+    "LabeledTable",
     "Suggestion",
     "Table",
     "TableError",
@@ -69,7 +69,7 @@ __all__ = [
 _LATER = {
     "ClusteredTable": "fewlabels.tabular.jobs",
     "EstimatedTable": "fewlabels.tabular.jobs",
-    "LabelledTable": "fewlabels.tabular.jobs",
+    "LabeledTable": "fewlabels.tabular.jobs",
     "Suggestion": "fewlabels.tabular.jobs",
     "TableModel": "fewlabels.tabular._models",
     "TableTransformer": "fewlabels.preprocessing",

@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.automatic import ColumnEffect, largest_confusions
 from fewlabels.tabular._page import chip, grid, section
 from fewlabels.tabular._pictures import REST, shortened
-from fewlabels.tabular.jobs import LabelledTable
+from fewlabels.tabular.jobs import LabeledTable
 
 # Rows whose columns are exchanged, over all columns, and for one of them.
 _EXCHANGED = 4000
@@ -25,11 +25,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %"
 
 
-def sure_section(labelled: LabelledTable) -> str:
+def sure_section(labeled: LabeledTable) -> str:
     """Say how many rows can be accepted with which error."""
     rows: list[tuple[Any, ...]] = []
     before = -1
-    for a in labelled.model.classifier.errors_above():
+    for a in labeled.model.classifier.errors_above():
         if a.error.is_known and a.n_rows != before:
             least = "any" if a.confidence == 0 else f"{a.confidence:g} or more"
             low, high = percent(a.error.low), percent(a.error.high)
@@ -47,16 +47,16 @@ def sure_section(labelled: LabelledTable) -> str:
     )
 
 
-def classes_section(labelled: LabelledTable, colours: Mapping[str, str]) -> str:
+def classes_section(labeled: LabeledTable, colors: Mapping[str, str]) -> str:
     """Say what to expect of every class, and what is confused with what."""
-    model = labelled.model.classifier
+    model = labeled.model.classifier
     shares = model.expected_confusions()
     if np.isnan(shares).any() or len(shares) < 2:
         return ""
     errors = sorted(model.class_errors(), key=lambda e: -e.n_predicted)
     rows = [
         (
-            chip(shortened(e.label, 40), colours.get(str(e.label), REST)),
+            chip(shortened(e.label, 40), colors.get(str(e.label), REST)),
             e.n_given,
             e.n_predicted,
             percent(e.wrong),
@@ -65,11 +65,11 @@ def classes_section(labelled: LabelledTable, colours: Mapping[str, str]) -> str:
         for e in errors[:30]
     ]
     head = ("class", "given", "predicted", "wrong", "missed")
-    n_open = int((~labelled.given).sum())
+    n_open = int((~labeled.given).sum())
     pairs = [
         (
-            chip(shortened(c.label, 40), colours.get(str(c.label), REST)),
-            chip(shortened(c.truth, 40), colours.get(str(c.truth), REST)),
+            chip(shortened(c.label, 40), colors.get(str(c.label), REST)),
+            chip(shortened(c.truth, 40), colors.get(str(c.truth), REST)),
             f"{n_open * c.share:,.0f} ({percent(c.share)})",
         )
         for c in largest_confusions(shares, model.classes_, 8)
@@ -88,16 +88,16 @@ def classes_section(labelled: LabelledTable, colours: Mapping[str, str]) -> str:
     )
 
 
-def doubts_section(labelled: LabelledTable, colours: Mapping[str, str]) -> str:
+def doubts_section(labeled: LabeledTable, colors: Mapping[str, str]) -> str:
     """Name given labels that the others contradict."""
-    found = labelled.model.classifier.suspicious_labels()
+    found = labeled.model.classifier.suspicious_labels()
     if not found:
         return ""
     rows = [
         (
             s.row + 1,
-            chip(shortened(s.label, 40), colours.get(str(s.label), REST)),
-            chip(shortened(s.likely, 40), colours.get(str(s.likely), REST)),
+            chip(shortened(s.label, 40), colors.get(str(s.label), REST)),
+            chip(shortened(s.likely, 40), colors.get(str(s.likely), REST)),
             f"{s.odds:.0f} to 1",
         )
         for s in found[:20]
@@ -113,9 +113,9 @@ def doubts_section(labelled: LabelledTable, colours: Mapping[str, str]) -> str:
     )
 
 
-def table_effects(labelled: Any, random_state: int = 0) -> list[ColumnEffect]:
+def table_effects(labeled: Any, random_state: int = 0) -> list[ColumnEffect]:
     """Find the columns of a table that matter, where columns mean anything."""
-    transformer = labelled.model.transformer
+    transformer = labeled.model.transformer
     if transformer.feature_groups_ is None:
         return []
     names = np.array([c.name for c in transformer.columns_], dtype=object)
@@ -123,8 +123,8 @@ def table_effects(labelled: Any, random_state: int = 0) -> list[ColumnEffect]:
     n_columns = len(set(groups.tolist()))
     if n_columns < 2:
         return []
-    return labelled.model.classifier.column_effects(
-        labelled.features,
+    return labeled.model.classifier.column_effects(
+        labeled.features,
         groups,
         n_rows=int(np.clip(_EXCHANGED // n_columns, _FEWEST, _MOST)),
         random_state=random_state,

@@ -185,9 +185,9 @@ def _unbroken(text: str) -> str:
     return ' class="short"' if len(text) <= 16 else ' class="long"' * (len(text) > 80)
 
 
-def chip(name: str, colour: str) -> Html:
+def chip(name: str, color: str) -> Html:
     """Write a class beside its colour."""
-    return Html(f'<span class="chip" style="background:{colour}"></span>{escape(name)}')
+    return Html(f'<span class="chip" style="background:{color}"></span>{escape(name)}')
 
 
 def _written(value: Any) -> str:

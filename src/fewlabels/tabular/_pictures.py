@@ -124,7 +124,7 @@ def positions(features: Any, random_state: int) -> tuple[NDArray[Any], str]:
     return plane / (plane.max() or 1.0), method
 
 
-def colours_of(classes: Sequence[str]) -> dict[str, str]:
+def colors_of(classes: Sequence[str]) -> dict[str, str]:
     """Give classes colours; the last of many share one.
 
     Parameters
@@ -144,7 +144,7 @@ def colours_of(classes: Sequence[str]) -> dict[str, str]:
 
 def scatter(
     plane: NDArray[Any],
-    colours: Sequence[str],
+    colors: Sequence[str],
     titles: Sequence[str],
     rings: NDArray[np.bool_] | None,
     label: str,
@@ -185,7 +185,7 @@ def scatter(
         r = radius + 1.5 * ringed[k]
         parts.append(
             f'<circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" r="{r:.1f}" '
-            f'fill="{colours[k]}"{extra}><title>{escape(titles[k])}</title></circle>'
+            f'fill="{colors[k]}"{extra}><title>{escape(titles[k])}</title></circle>'
         )
     parts.append("</svg>")
     return "".join(parts)
@@ -221,15 +221,15 @@ def legend(entries: Sequence[tuple[str, str]]) -> str:
         A list.
     """
     items = "".join(
-        f'<li><span style="background:{colour}"></span>{escape(text)}</li>'
-        for colour, text in entries
+        f'<li><span style="background:{color}"></span>{escape(text)}</li>'
+        for color, text in entries
     )
     return f'<ul class="legend">{items}</ul>'
 
 
 def bars(
     rows: Sequence[tuple[str, int, int]],
-    colours: dict[str, str],
+    colors: dict[str, str],
     parts: tuple[str, str],
 ) -> str:
     """Draw how many rows every class has: given ones dark, predicted ones light.
@@ -251,9 +251,9 @@ def bars(
     longest = max((a + b for _, a, b in rows), default=1) or 1
     drawn = []
     for name, *counts in rows:
-        colour = colours.get(name, REST)
+        color = colors.get(name, REST)
         spans = "".join(
-            f'<span style="width:{100 * n / longest:.2f}%;background:{colour};'
+            f'<span style="width:{100 * n / longest:.2f}%;background:{color};'
             f'opacity:{shade}"></span>'
             for n, shade in zip(counts, (1, 0.4), strict=True)
         )

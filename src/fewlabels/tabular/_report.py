@@ -29,7 +29,7 @@ from fewlabels.tabular._pictures import (
     REST,
     SHADES,
     bars,
-    colours_of,
+    colors_of,
     histogram,
     intervals,
     legend,
@@ -42,7 +42,7 @@ from fewlabels.tabular._pictures import (
 from fewlabels.tabular.jobs import (
     ClusteredTable,
     EstimatedTable,
-    LabelledTable,
+    LabeledTable,
     Suggestion,
     suggest_rows,
 )
@@ -95,7 +95,7 @@ def map_section(
     groups: Sequence[str],
     confidence: NDArray[Any] | None,
     given: NDArray[np.bool_] | None,
-    colours: dict[str, str],
+    colors: dict[str, str],
     random_state: int,
 ) -> str:
     """Draw the rows on a plane, by label and by confidence.
@@ -138,14 +138,14 @@ def map_section(
         titles.append(f"row {row + 1}: {name}{sure}")
     shown = f"{rows.size:,} of {n_rows:,} rows" if rows.size < n_rows else "all rows"
     ring_note = " Rings: labels that were given." if given is not None else ""
-    entries = [(c, shortened(n, 40)) for n, c in colours.items() if c != REST]
-    if REST in colours.values():
+    entries = [(c, shortened(n, 40)) for n, c in colors.items() if c != REST]
+    if REST in colors.values():
         entries.append((REST, "other"))
     first = (
         f"<figure><h3>by {what}</h3>"
         + scatter(
             plane,
-            [colours.get(name, REST) for name in names],
+            [colors.get(name, REST) for name in names],
             titles,
             rings,
             f"Map of the rows by {what}",
@@ -335,7 +335,7 @@ def _number_report(estimated: EstimatedTable, command: str, random_state: int) -
 
 
 def label_report(
-    labelled: LabelledTable | EstimatedTable,
+    labeled: LabeledTable | EstimatedTable,
     *,
     command: str = "fewlabels.tabular.label_table(...)",
     random_state: int = 0,
@@ -345,7 +345,7 @@ def label_report(
 
     Parameters
     ----------
-    labelled : LabelledTable or EstimatedTable
+    labeled : LabeledTable or EstimatedTable
         What :func:`label_table` returned.
     command : str, default="fewlabels.tabular.label_table(...)"
         How it was made.
@@ -369,21 +369,21 @@ def label_report(
     >>> page.count("<svg") >= 3
     True
     """
-    if isinstance(labelled, EstimatedTable):
-        return _number_report(labelled, command, random_state)
-    table, target, model = labelled.table, labelled.target, labelled.model
-    given, n_rows = labelled.given, labelled.table.n_rows
+    if isinstance(labeled, EstimatedTable):
+        return _number_report(labeled, command, random_state)
+    table, target, model = labeled.table, labeled.target, labeled.model
+    given, n_rows = labeled.given, labeled.table.n_rows
     classes = list(target.class_counts)
-    colours = colours_of(model.classifier.classes_.tolist())
+    colors = colors_of(model.classifier.classes_.tolist())
     error = model.classifier.expected_error_
-    texts = [text_of(value) for value in labelled.labels]
+    texts = [text_of(value) for value in labeled.labels]
     counted = Counter(t for t, g in zip(texts, given, strict=True) if not g)
     rows = [(c, target.class_counts[c], counted[c]) for c in classes[:30]]
     if suggestion is None:
-        suggestion = suggest_rows(labelled, target.name, random_state=random_state)
-    used = _telling(labelled.columns)
+        suggestion = suggest_rows(labeled, target.name, random_state=random_state)
+    used = _telling(labeled.columns)
     methods = compared_methods(model.classifier)
-    unsure = labelled.least_sure()
+    unsure = labeled.least_sure()
     tiles = [
         tile(f"{n_rows:,}", "rows"),
         tile(f"{int(given.sum()):,}", f"labels in {target.name!r}"),
@@ -398,27 +398,25 @@ def label_report(
     sections = [
         section(
             "Labels",
-            bars(rows, colours, ("given", "predicted"))
-            + (histogram(labelled.confidence[~given]) if not given.all() else ""),
+            bars(rows, colors, ("given", "predicted"))
+            + (histogram(labeled.confidence[~given]) if not given.all() else ""),
         ),
         map_section(
-            labelled.features, texts, labelled.confidence, given, colours, random_state
+            labeled.features, texts, labeled.confidence, given, colors, random_state
         ),
-        sure_section(labelled),
-        classes_section(labelled, colours),
-        doubts_section(labelled, colours),
-        effects_section(table_effects(labelled, random_state)),
+        sure_section(labeled),
+        classes_section(labeled, colors),
+        doubts_section(labeled, colors),
+        effects_section(table_effects(labeled, random_state)),
         methods_section(methods, model.classifier.explain(first_row=1)),
-        columns_section(labelled.columns),
+        columns_section(labeled.columns),
     ]
     if unsure.size:
         sections += [
             section(
                 "Least sure",
                 "<p>Look at these before you trust the rest.</p>"
-                + rows_grid(
-                    table, unsure, _guesses(labelled, unsure), used, WHOLE_TEXT
-                ),
+                + rows_grid(table, unsure, _guesses(labeled, unsure), used, WHOLE_TEXT),
             ),
             section(
                 "What to label next",
@@ -427,27 +425,27 @@ def label_report(
                 + rows_grid(
                     table,
                     suggestion.rows,
-                    _guesses(labelled, suggestion.rows),
+                    _guesses(labeled, suggestion.rows),
                     used,
                     WHOLE_TEXT,
                 ),
             ),
         ]
     sections += [
-        notes_section(labelled.notes),
+        notes_section(labeled.notes),
         reproduce_section(command, random_state),
     ]
     said = model.classifier.verdict() if not given.all() else ""
     return page(_heading(target.name, table), _made(), "".join(tiles), sections, said)
 
 
-def _guesses(labelled: LabelledTable, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
-    p = np.sort(labelled.probabilities[rows], axis=1)
-    order = np.argsort(labelled.probabilities[rows], axis=1)
-    classes = labelled.model.classifier.classes_
+def _guesses(labeled: LabeledTable, rows: NDArray[np.intp]) -> dict[str, list[Any]]:
+    p = np.sort(labeled.probabilities[rows], axis=1)
+    order = np.argsort(labeled.probabilities[rows], axis=1)
+    classes = labeled.model.classifier.classes_
     second = [str(classes[k]) for k in order[:, -2]]
     return {
-        "label": [text_of(v) for v in labelled.labels[rows]],
+        "label": [text_of(v) for v in labeled.labels[rows]],
         "confidence": p[:, -1].tolist(),
         "or else": second,
     }
@@ -492,7 +490,7 @@ def cluster_report(
     """
     sizes = clustered.sizes
     names = {number: f"cluster {number}" for number in sizes}
-    colours = colours_of(list(names.values()))
+    colors = colors_of(list(names.values()))
     tiles = tile(f"{clustered.table.n_rows:,}", "rows")
     tiles += tile(f"{len(sizes):,}", "clusters")
     used = _telling(clustered.columns)
@@ -505,13 +503,13 @@ def cluster_report(
             f"<h3>cluster {number}</h3>" + rows_grid(clustered.table, near, {}, used)
         )
     sections = [
-        section("Clusters", bars(rows, colours, ("rows", "rows"))),
+        section("Clusters", bars(rows, colors, ("rows", "rows"))),
         map_section(
             clustered.features,
             [names[number] for number in clustered.clusters.tolist()],
             None,
             None,
-            colours,
+            colors,
             random_state,
         ),
         section("Typical rows", "".join(examples)),
@@ -574,7 +572,7 @@ def prediction_report(
     labels, confidence = model.decide(model.probabilities(features))
     texts = [text_of(value) for value in labels]
     counted = Counter(texts)
-    colours = colours_of(model.classifier.classes_.tolist())
+    colors = colors_of(model.classifier.classes_.tolist())
     error = model.classifier.expected_error_
     unsure = np.argsort(confidence, kind="stable")[:10]
     used = [name for name in _telling(model.columns) if name in table.names]
@@ -592,13 +590,13 @@ def prediction_report(
         section(
             "Labels",
             bars(
-                [(c, 0, counted[c]) for c in list(colours)[:30]],
-                colours,
+                [(c, 0, counted[c]) for c in list(colors)[:30]],
+                colors,
                 ("given", "predicted"),
             )
             + histogram(confidence),
         ),
-        map_section(features, texts, confidence, None, colours, random_state),
+        map_section(features, texts, confidence, None, colors, random_state),
         section(
             "Least sure",
             rows_grid(

@@ -51,7 +51,7 @@ def _silent(share: float, what: str) -> None:
 
 
 @dataclass
-class LabelledTable:
+class LabeledTable:
     """A table with a label for every row.
 
     It is made by :func:`label_table`.
@@ -347,7 +347,7 @@ def label_table(
 
     Returns
     -------
-    labelled : frame, LabelledTable or EstimatedTable
+    labelled : frame, LabeledTable or EstimatedTable
         Labels with their confidence, and the model; an :class:`EstimatedTable` where
         numbers are predicted.
 
@@ -409,7 +409,7 @@ def _answers(
     model: TableModel,
     features: Any,
     notes: list[str],
-) -> "LabelledTable | EstimatedTable":
+) -> "LabeledTable | EstimatedTable":
     """Predict for every row, and keep what was given."""
     given = labels.given
     if labels.numbers is not None:
@@ -421,7 +421,7 @@ def _answers(
     decided, confidence = model.decide(p)
     decided[given] = object_array([labels.values[text] for text in labels.texts[given]])
     confidence = np.where(given, 1.0, confidence)
-    return LabelledTable(table, labels, model, features, p, decided, confidence, notes)
+    return LabeledTable(table, labels, model, features, p, decided, confidence, notes)
 
 
 def _note_labels(labels: TargetColumn, features: Any, notes: list[str]) -> None:
@@ -696,7 +696,7 @@ def suggest_rows(
 
     Parameters
     ----------
-    X : LabelledTable, Table, DataFrame of pandas or polars, dict or array-like
+    X : LabeledTable, Table, DataFrame of pandas or polars, dict or array-like
         The table, or what :func:`label_table` made of it.
     target : str
         The column of labels.
@@ -721,7 +721,7 @@ def suggest_rows(
     >>> suggest_rows(data, "kind", 1).rows
     array([3])
     """
-    if isinstance(X, LabelledTable):
+    if isinstance(X, LabeledTable):
         return _suggest_uncertain(X, n_rows, random_state)
     table = Table.from_frame(X)
     labels = read_target(
@@ -732,8 +732,8 @@ def suggest_rows(
         task=options.get("task", "auto"),
     )
     if len(labels.values) >= 2 and labels.numbers is None:
-        labelled = label_table(table, target, random_state=random_state, **options)
-        return _suggest_uncertain(labelled, n_rows, random_state)
+        labeled = label_table(table, target, random_state=random_state, **options)
+        return _suggest_uncertain(labeled, n_rows, random_state)
     tell = options.pop("progress", None) or _silent
     for name in ("markers", "merge_labels", "task", "bank"):
         options.pop(name, None)
@@ -756,40 +756,38 @@ def suggest_rows(
 
 
 def _suggest_uncertain(
-    labelled: LabelledTable, n_rows: int, random_state: Any
+    labeled: LabeledTable, n_rows: int, random_state: Any
 ) -> Suggestion:
-    rows = _useful(labelled, n_rows, random_state)
+    rows = _useful(labeled, n_rows, random_state)
     return Suggestion(
         rows,
-        labelled.labels[rows].tolist(),
-        labelled.confidence[rows],
+        labeled.labels[rows].tolist(),
+        labeled.confidence[rows],
         "rows that tell most about those that are not sure",
     )
 
 
-def _useful(
-    labelled: LabelledTable, n_rows: int, random_state: Any
-) -> NDArray[np.intp]:
+def _useful(labeled: LabeledTable, n_rows: int, random_state: Any) -> NDArray[np.intp]:
     """Different rows whose labels the classifier expects to learn most from."""
     # Labelling and reading tables do without these, and start sooner.
     from fewlabels.active import FewLabelsSampling, margin
 
-    open_rows = np.flatnonzero(~labelled.given)
+    open_rows = np.flatnonzero(~labeled.given)
     if open_rows.size == 0:
         return open_rows
     # Of very many rows, the least sure ones are compared.
-    doubt = margin(labelled.probabilities[open_rows])
+    doubt = margin(labeled.probabilities[open_rows])
     open_rows = open_rows[np.argsort(-doubt, kind="stable")]
     open_rows = open_rows[: max(_POOL, 2 * n_rows)]
-    open_rows = open_rows[_distinct_rows(labelled.features[open_rows])[0]]
+    open_rows = open_rows[_distinct_rows(labeled.features[open_rows])[0]]
     strategy = FewLabelsSampling(
         max_candidates=open_rows.size, random_state=random_state
     )
     return strategy.query(
-        labelled.features,
-        labelled.target.texts,
+        labeled.features,
+        labeled.target.texts,
         n_queries=min(n_rows, open_rows.size),
-        model=labelled.model.classifier,
+        model=labeled.model.classifier,
         candidates=open_rows,
     ).indices
 
