@@ -44,7 +44,7 @@ def problem(n, d):
 
 
 def by_gpsr(**params):
-    return lambda A, y, tau: gpsr(A, y, tau, tol=1e-7, **params).coef
+    return lambda A, y, tau: gpsr(A, y, tau / len(y), tol=1e-7, **params).coef
 
 
 def by_sklearn(A, y, tau):

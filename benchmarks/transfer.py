@@ -139,7 +139,8 @@ NO_LABELS = {
     "source only, SVM": on_rows(SVC(), "source"),
     "source only, 1 neighbour": on_rows(KNeighborsClassifier(1), "source"),
     "TCA + linear": inner(
-        TransferComponentAnalysis(50, mu=0.1), LogisticRegression(C=10, max_iter=2000)
+        TransferComponentAnalysis(50, alpha=0.1),
+        LogisticRegression(C=10, max_iter=2000),
     ),
     "SCL + linear": inner(StructuralCorrespondenceLearning()),
     "EigenTransfer": direct(EigenTransferClassifier(50)),

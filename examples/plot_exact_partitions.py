@@ -100,6 +100,6 @@ K = resolve_kernel(X, "rbf", gamma=4.0)(X)
 K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
 problem = PartitionProblem.from_kernel(K, np.zeros(len(X)), alpha=0.03)
 for rank in (2, 3, 4):
-    result = certify(problem, solve_exact(problem, rank=rank))
+    result = certify(problem, solve_exact(problem, n_components=rank))
     print(f"rank {rank}: F = {result.objective:.4f}, F >= {result.lower_bound:.4f}")
 print(f"optimum: F = {models['Gaussian'].objective_:.4f}")

@@ -40,7 +40,7 @@ from fewlabels.feature_selection import (
 # pixels prevents that.
 noise = 0.1 * np.random.default_rng(0).normal(size=X.shape)
 scores = fisher_score(X + noise, y)
-similarity = FeatureSimilaritySelector(k=5, measure="correlation").fit(X)
+similarity = FeatureSimilaritySelector(n_neighbors=5, measure="correlation").fit(X)
 alignment = KernelAlignmentSelector(alpha=0.5, gamma="median").fit(X)
 print(f"similarity keeps {similarity.support_.sum()} pixels of {X.shape[1]}")
 print(f"alignment keeps {alignment.support_.sum()}")
@@ -83,7 +83,7 @@ def kept(selectors):
 
 
 by_similarity = kept(
-    FeatureSimilaritySelector(k=k, measure="correlation")
+    FeatureSimilaritySelector(n_neighbors=k, measure="correlation")
     for k in (1, 2, 3, 5, 8, 12, 20, 30)
 )
 by_alignment = kept(

@@ -49,8 +49,8 @@ film += noise * rng.normal(size=film.shape)
 # %%
 # Taking it apart
 # ---------------
-# One row per frame. The noise on all pixels has a known size, which gives the weight
-# `mu` of the penalties: what is smaller than the noise goes into neither part. PCA with
+# One row per frame. The noise on all pixels has a known size, which gives the
+# `relaxation`: what is smaller than the noise goes into neither part. PCA with
 # the same rank has to share the balls among all frames. The wall and the light of the
 # window make rank 2; the third singular value is next to nothing.
 from sklearn.decomposition import PCA
@@ -58,7 +58,7 @@ from sklearn.decomposition import PCA
 from fewlabels.decomposition import robust_pca
 
 D = film.reshape(n_frames, -1)
-result = robust_pca(D, mu=noise * np.sqrt(2 * max(D.shape)), random_state=0)
+result = robust_pca(D, relaxation=noise * np.sqrt(2 * max(D.shape)), random_state=0)
 rank = result.components.shape[0]
 pca = PCA(rank).fit(D)
 by_pca = pca.inverse_transform(pca.transform(D)).reshape(film.shape)

@@ -29,10 +29,10 @@ y = A @ signal + 0.02 * rng.normal(size=n)
 # Least squares on the entries it found ("debiasing") brings them back to size.
 from fewlabels.regression import gpsr
 
-tau = 0.1 * np.abs(A.T @ y).max()
+alpha = 0.1 * np.abs(A.T @ y).max() / n
 shortest = np.linalg.lstsq(A, y)[0]
-sparse = gpsr(A, y, tau)
-debiased = gpsr(A, y, tau, debias=True)
+sparse = gpsr(A, y, alpha)
+debiased = gpsr(A, y, alpha, debias=True)
 
 
 def error(x):
@@ -54,7 +54,7 @@ for name, x in [
 # and Borwein are long where the objective is flat; they need it to rise now and then,
 # and if it must fall all the time, little of that is left. The search ends by the
 # duality gap, which bounds how far the objective is above its least value.
-light = 0.03 * tau
+light = 0.03 * alpha
 best = gpsr(A, y, light, tol=1e-12, max_iter=100_000).objective
 runs = {
     "basic": {"variant": "basic"},

@@ -42,7 +42,7 @@ from fewlabels.transfer import TransferComponentAnalysis
 alone = LogisticRegression().fit(X_source, y_source)
 print(f"source only: {alone.score(X_target, y_target):.2f} right")
 
-tca = TransferComponentAnalysis(n_components=1, mu=1e-3, kernel="linear")
+tca = TransferComponentAnalysis(n_components=1, alpha=1e-3, kernel="linear")
 Z = tca.fit_transform(X, sample_domain=sample_domain)
 Z /= Z.std()  # the components have a scale of their own
 model = LabeledOnly(LogisticRegression()).fit(Z, y)

@@ -260,7 +260,7 @@ ESTIMATORS = [
     ),
     (HarmonicFunctionClassifier(label_weight=1, solver="cg"), MINUS_ONE_IS_UNLABELED),
     (
-        HarmonicFunctionClassifier(graph="precomputed"),
+        HarmonicFunctionClassifier(affinity="precomputed"),
         {
             **MINUS_ONE_IS_UNLABELED,
             **ROUNDS_CAN_BE_NONE,

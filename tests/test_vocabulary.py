@@ -2,9 +2,13 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import ast
 import importlib
 import inspect
 import re
+import sys
+import textwrap
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,59 +17,14 @@ import fewlabels
 
 MOST_PARAMETERS = 14
 
-# Names that are synonyms of one in the table of docs/contributing.md, with that one.
-SYNONYMS = {
-    "gamma_A": "alpha",
-    "lam1": "alpha",
-    "lam2": "ridge_alpha",
-    "gamma_I": "graph_alpha",
-    "lams": "alphas",
-    "lam_unlabeled": "unlabeled_weight",
-    "n_restarts": "n_init",
-    "n_starts": "n_init",
-    "n_runs": "n_init",
-    "max_rank": "n_components",
-    "k_neighbors": "n_neighbors",
-    "knn": "n_neighbors",
-    "n_iter": "max_iter",
-    "max_iterations": "max_iter",
-    "tolerance": "tol",
-    "normed": "laplacian",
-    "norm": "laplacian",
-    "coef0": "kernel_params",
+# Names that mean something else where they stand, and why.
+EXCEPTIONS = {
+    "graphs.graph_kernel(sigma)": "in the formulas of the kernels",
+    "graphs.graph_kernel_operator(sigma)": "in the formulas of the kernels",
+    "kernels.gamma_from_width(width)": "turns one into the other",
+    "reinforcement.evaluate(seed)": "gymnasium's name",
+    "reinforcement.train(seed)": "gymnasium's name",
 }
-
-# A function and the class that fits by it share parameters and their defaults.
-PAIRS = [
-    ("semi_supervised.LaplacianSVC", "semi_supervised.laplacian_dense"),
-    ("semi_supervised.LaplacianRLSClassifier", "semi_supervised.laplacian_pcg"),
-    ("semi_supervised.LaplacianRLSClassifier", "semi_supervised.laplacian_low_rank"),
-    (
-        "semi_supervised.HarmonicFunctionClassifier",
-        "semi_supervised.harmonic_functions",
-    ),
-    (
-        "semi_supervised.GraphRegularizationClassifier",
-        "semi_supervised.graph_regularization",
-    ),
-    ("semi_supervised.TransductiveSVC", "semi_supervised.transductive_svm"),
-    ("cluster.NormalizedSpectralClustering", "cluster.spectral_relaxation"),
-    ("cluster.RecursiveNormalizedCut", "cluster.recursive_normalized_cut"),
-    ("cluster.SphericalKMeans", "cluster.spherical_kmeans"),
-    ("cluster.RLSClustering", "partition.solve"),
-    ("decomposition.RobustPCA", "decomposition.robust_pca"),
-    ("decomposition.SparseCCA", "decomposition.penalized_matrix_decomposition"),
-    ("ensemble.LogitBoostClassifier", "ensemble.logit_boost"),
-    ("ensemble.GentleAdaBoostClassifier", "ensemble.gentle_adaboost"),
-    ("graphs.SimilarityGraphTransformer", "graphs.similarity_graph"),
-    ("kernels.PivotedCholeskyFeatures", "kernels.pivoted_cholesky"),
-    ("tensor.CPRidgeRegressor", "tensor.cp_ridge"),
-    ("tensor.CPGroupSparseRegressor", "tensor.cp_group_sparse"),
-    ("tensor.SupportTensorMachine", "tensor.support_tensor_machine"),
-    ("tensor.TensorFisherDiscriminant", "tensor.tensor_fisher"),
-    ("transfer.LpMKLClassifier", "transfer.lp_norm_mkl"),
-    ("transfer.TrAdaBoostClassifier", "transfer.tradaboost"),
-]
 
 # What an estimator chooses for its users: the function leaves it to its caller.
 DIFFERENT = {"solver", "random_state"}
@@ -92,27 +51,56 @@ def parameters(found):
         return {}
 
 
-def look_up(dotted):
-    package, name = dotted.split(".")
-    return getattr(importlib.import_module(f"fewlabels.{package}"), name)
+def estimators():
+    return [pair for pair in public() if hasattr(pair[1], "get_params")]
+
+
+@cache
+def table():
+    """Rows of the table in the guide: a name, and what is not said instead of it."""
+    guide = Path(__file__).parents[1] / "docs" / "contributing.md"
+    if not guide.exists():
+        pytest.skip("the documentation is not part of this distribution")
+    section = guide.read_text().split("## One vocabulary")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \|.*\|([^|]*)\|$", section, flags=re.MULTILINE)
+    return {name: re.findall(r"`(\w+)`", instead) for name, instead in rows}
 
 
 def test_no_synonyms():
-    assert not [
-        f"{where}({name}): use {SYNONYMS[name]}"
+    synonyms = {bad: name for name, instead in table().items() for bad in instead}
+    assert len(synonyms) > 60
+    assert not synonyms.keys() & table().keys()
+    found = {
+        f"{where}({name})": f"use {synonyms[name]}"
         for where, found in public()
         if inspect.isroutine(found) or hasattr(found, "get_params")
         for name in parameters(found)
-        if name in SYNONYMS
-    ]
+        if name in synonyms
+    }
+    assert found.keys() == EXCEPTIONS.keys(), found
+
+
+def test_the_table_names_what_is_used():
+    """Every name of the table in the guide is a parameter somewhere."""
+    used = {name for _, found in public() for name in parameters(found)}
+    assert len(table()) > 20
+    assert table().keys() <= used
+
+
+def test_a_name_means_one_thing():
+    """Shares are no switch, and a graph is given in one way."""
+    for where, found in public():
+        given = parameters(found)
+        if "balance" in given:
+            assert not isinstance(given["balance"].default, bool), where
+        if hasattr(found, "get_params"):
+            assert "graph" not in given, where
+        if "laplacian" in given and inspect.isroutine(found):
+            assert given["laplacian"].default in ("symmetric", "unnormalized"), where
 
 
 def test_no_estimator_has_too_many_parameters():
-    counts = {
-        where: len(parameters(found))
-        for where, found in public()
-        if hasattr(found, "get_params")
-    }
+    counts = {where: len(parameters(found)) for where, found in estimators()}
     assert len(counts) > 100
     assert not {where: n for where, n in counts.items() if n > MOST_PARAMETERS}
 
@@ -128,36 +116,75 @@ def test_no_name_is_borrowed():
 
 def test_names_are_american():
     """Identifiers say labeled and neighbor; prose says labelled and neighbour."""
-    british = re.compile("labell|neighbour|colour|centre", re.IGNORECASE)
-    assert not [
-        where
-        for where, found in public()
-        if not where.startswith("tabular.")
-        for name in (where, *parameters(found))
-        if british.search(name)
-    ]
-
-
-@pytest.mark.parametrize(("estimator", "function"), PAIRS, ids=lambda name: name)
-def test_class_and_function_agree(estimator, function):
-    ours, theirs = (parameters(look_up(name)) for name in (estimator, function))
-    common = [name for name in theirs if name in ours and name not in DIFFERENT]
-    assert common
+    british = re.compile("labell|neighbour|colour", re.IGNORECASE)
+    source = Path(fewlabels.__file__).parent
     assert not {
-        name: (ours[name].default, theirs[name].default)
-        for name in common
-        if theirs[name].default is not inspect.Parameter.empty
-        and ours[name].default != theirs[name].default
+        f"{path.relative_to(source)}: {name}"
+        for path in source.rglob("*.py")
+        for name in identifiers(ast.parse(path.read_text()))
+        if british.search(name)
     }
 
 
-def test_the_table_names_what_is_used():
-    """Every name of the table in the guide is a parameter somewhere."""
-    guide = Path(__file__).parents[1] / "docs" / "contributing.md"
-    if not guide.exists():
-        pytest.skip("the documentation is not part of this distribution")
-    section = guide.read_text().split("## One vocabulary")[1].split("\n## ")[0]
-    listed = re.findall(r"^\| `(\w+)`", section, flags=re.MULTILINE)
-    used = {name for _, found in public() for name in parameters(found)}
-    assert len(listed) > 15
-    assert set(listed) <= used
+def identifiers(tree):
+    """All names of classes, functions, arguments, variables and attributes."""
+    for node in ast.walk(tree):
+        for field in ("id", "attr", "name", "arg"):
+            if isinstance(name := getattr(node, field, None), str):
+                yield name
+
+
+@cache
+def calls(found):
+    """Functions of the library that a function or the methods of a class call."""
+    module = sys.modules[found.__module__]
+    tree = ast.parse(textwrap.dedent(inspect.getsource(found)))
+    named = {
+        node.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    called = [getattr(module, name, None) for name in named]
+    return {inspect.unwrap(f) for f in called if inspect.isfunction(f)}
+
+
+def forms(estimator, functions):
+    """Public functions of its package that a class calls, itself or by private ones."""
+    package = ".".join(estimator.__module__.split(".")[:2])
+    todo = [base for base in estimator.__mro__ if base.__module__.startswith(package)]
+    seen = set(todo)
+    while todo:
+        for function in calls(todo.pop()) - seen:
+            seen.add(function)
+            if function.__module__.startswith(package) and function not in functions:
+                todo.append(function)
+    return [
+        function
+        for function in functions.keys() & seen
+        if function.__module__.startswith(package)
+    ]
+
+
+def test_class_and_function_agree():
+    """A class and the functions behind it have the same defaults."""
+    functions = {
+        inspect.unwrap(found): where
+        for where, found in public()
+        if inspect.isfunction(found)
+    }
+    pairs = 0
+    different = {}
+    for where, estimator in estimators():
+        ours = parameters(estimator)
+        for function in forms(estimator, functions):
+            common = parameters(function).keys() & ours.keys() - DIFFERENT
+            pairs += bool(common)
+            different |= {
+                f"{where}, {functions[function]}({name})": (ours[name].default, default)
+                for name in common
+                if (default := parameters(function)[name].default)
+                is not inspect.Parameter.empty
+                and default != ours[name].default
+            }
+    assert pairs > 60
+    assert not different

@@ -178,7 +178,9 @@ def s2rlsc_errors(split, rows, y, X_eval, signs, setup, balance, tol, n_runs, se
 def rlsc_errors(split, labelled, X_eval, signs):
     """Errors of supervised least squares on evaluation rows, for every alpha."""
     X = split.X[labelled]
-    path = rls_path(X @ X.T, split.y[labelled][:, None].astype(float), LAMS)
+    path = rls_path(
+        X @ X.T, split.y[labelled][:, None].astype(float), LAMS, fit_intercept=False
+    )
     K = X_eval @ X.T
     return np.array(
         [np.mean(np.where(K @ s.dual_coef[:, 0] > 0, 1, -1) != signs) for s in path]

@@ -210,12 +210,13 @@ class TestActiveLearner:
         X, y_true, _ = moons
         even = hide_labels(y_true, per_class=3, random_state=0)
         fits = [
-            ActiveLearner(GaussianNB(), balance=b).fit(X, even) for b in (False, True)
+            ActiveLearner(GaussianNB(), oversample=b).fit(X, even)
+            for b in (False, True)
         ]
         assert_array_equal(*(m.predict_proba(X) for m in fits))
         y = even.copy()
         y[np.flatnonzero(even == 1)[1:]] = -1
-        model = ActiveLearner(GaussianNB(), balance=True, random_state=0).fit(X, y)
+        model = ActiveLearner(GaussianNB(), oversample=True, random_state=0).fit(X, y)
         assert_allclose(model.estimator_.estimator_.class_prior_, [0.5, 0.5])
 
     def test_the_bank_is_built_once(self, moons, monkeypatch):
@@ -259,7 +260,7 @@ class TestActiveLearner:
         X, y_true, _ = moons
         only = np.full(80, -1)
         only[[*np.flatnonzero(y_true == 0)[:2], np.flatnonzero(y_true)[0]]] = 0, 0, 1
-        model = ActiveLearner(FewLabelsClassifier(bank="fast"), balance=True)
+        model = ActiveLearner(FewLabelsClassifier(bank="fast"), oversample=True)
         model.fit(X, only)
         for row in (np.flatnonzero(y_true)[1], np.flatnonzero(y_true)[2]):
             model.teach([row], [1])

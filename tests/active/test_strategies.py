@@ -317,7 +317,7 @@ class TestEGExploration:
     def test_update_is_the_formula(self, moons):
         X, _, y = moons
         strategy = EGExploration(
-            RandomSampling(), rates=[0, 0.3, 1], tau=0.2, beta=0.05, kappa=0.3
+            RandomSampling(), rates=[0, 0.3, 1], learning_rate=0.2, beta=0.05, kappa=0.3
         ).set_params(random_state=1)
         strategy.query(X, y)
         w, p = strategy.weights_.copy(), strategy.probabilities_.copy()

@@ -155,7 +155,7 @@ class TestVarianceReduction:
 
         slow = [mean_variance(J) - mean_variance(np.append(J, z)) for z in C]
         P = conditioned(X @ X[J].T, X @ X[C].T, J, alpha)
-        assert_allclose(variance_reduction(P, C, ridge=alpha), slow)
+        assert_allclose(variance_reduction(P, C, alpha=alpha), slow)
         A = np.linalg.inv(X[J].T @ X[J] + alpha * np.eye(4))
         closed = [alpha * np.mean((X @ A @ z) ** 2) / (1 + z @ A @ z) for z in X[C]]
         assert_allclose(closed, slow)
@@ -171,7 +171,7 @@ class TestVarianceReduction:
     def test_weights(self, rng):
         P = rng.normal(size=(5, 2))
         w = np.array([1.0, 0, 0, 0, 0])
-        found = variance_reduction(P, [1, 2], ridge=2.0, sample_weight=w)
+        found = variance_reduction(P, [1, 2], alpha=2.0, sample_weight=w)
         own = np.maximum(P[[1, 2], [0, 1]], 0)
         assert_allclose(found, P[0] ** 2 / (own + 2.0))
 

@@ -87,7 +87,9 @@ def test_the_printed_algorithm_loses_the_clusters():
     """Keeping the largest eigenvalues of a Laplacian drops the informative ones."""
     X, y = make_blobs(450, centers=[[0, 0], [10, 0], [0, 10]], random_state=0)
     params = {"n_landmarks": 60, "gamma": 0.1, "random_state": 0}
-    printed = NystromSpectralClustering(3, method="laplacian", rank=10, **params)
+    printed = NystromSpectralClustering(
+        3, method="laplacian", n_landmark_components=10, **params
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         assert adjusted_rand_score(y, printed.fit(X).labels_) < 0.9
@@ -165,8 +167,10 @@ def test_warnings():
         model.fit(X)
     with pytest.warns(DisconnectedGraphWarning, match="1 of 1 rows"):
         model.predict([[-1e4]])
-    with pytest.warns(IgnoredParameterWarning, match="rank=3"):
-        NystromSpectralClustering(2, rank=3, gamma=0.1, random_state=0).fit(X[:8])
+    with pytest.warns(IgnoredParameterWarning, match="n_landmark_components=3"):
+        NystromSpectralClustering(
+            2, n_landmark_components=3, gamma=0.1, random_state=0
+        ).fit(X[:8])
     copies = np.zeros((8, 1))
     with (
         pytest.warns(ConvergenceWarning, match="distinct clusters"),
@@ -179,8 +183,8 @@ def test_bad_input():
     X = np.arange(6.0)[:, None]
     with pytest.raises(ValueError, match="n_clusters=7"):
         NystromSpectralClustering(7).fit(X)
-    with pytest.raises(ValueError, match="rank=2 is below"):
-        NystromSpectralClustering(3, rank=2, method="laplacian").fit(X)
+    with pytest.raises(ValueError, match="n_landmark_components=2 is below"):
+        NystromSpectralClustering(3, n_landmark_components=2, method="laplacian").fit(X)
     with pytest.raises(ValueError, match="negative"):
         NystromSpectralClustering(kernel="linear").fit(X - 3)
     with pytest.raises(ValueError, match="square"):

@@ -301,6 +301,6 @@ def test_affinities_of_equal_components(rng):
     truth = np.sort(np.repeat(np.linalg.eigvalsh(block.toarray()), 15))[::-1][:40]
     for solver in ("auto", "lanczos", "dense"):
         found = spectral_relaxation(
-            W, 40, norm="affinity", eigen_solver=solver, random_state=0
+            W, 40, laplacian="affinity", eigen_solver=solver, random_state=0
         )
         assert_close(found.eigenvalues, truth)

@@ -56,8 +56,8 @@ def test_optimality(rng):
     A, E = planted(rng, 40, 30, 2, 0.05)
     D = A + E + 0.1 * rng.normal(size=A.shape)
     mu, alpha = 1.0, 1 / np.sqrt(40)
-    result = robust_pca(D, mu=mu, tol=1e-7, max_iter=20_000)
-    assert result.mu == mu
+    result = robust_pca(D, relaxation=mu, tol=1e-7, max_iter=20_000)
+    assert result.relaxation == mu
     assert 0 < result.components.shape[0] < 30
     R = D - result.low_rank - result.sparse
     assert linalg.norm(R, 2) <= mu * (1 + 1e-5)
@@ -73,7 +73,7 @@ def test_optimality(rng):
 
 def test_without_errors_it_shrinks_singular_values(rng):
     D = rng.normal(size=(20, 12))
-    result = robust_pca(D, alpha=100.0, mu=2.0, tol=1e-8, max_iter=5000)
+    result = robust_pca(D, alpha=100.0, relaxation=2.0, tol=1e-8, max_iter=5000)
     assert_array_equal(result.sparse, 0)
     U, s, Vt = linalg.svd(D, full_matrices=False)
     assert_allclose(result.low_rank, (U * soft_threshold(s, 2.0)) @ Vt, atol=1e-6)

@@ -125,7 +125,7 @@ class TestClusters:
         assert_allclose(clusters.epsilon, 0.05)
 
     def test_bad_input(self):
-        with pytest.raises(ValueError, match="k=3 must be between 1 and"):
+        with pytest.raises(ValueError, match="n_neighbors=3 must be between 1 and"):
             cluster_features(np.zeros((3, 3)), 3)
         with pytest.raises(ValueError, match="D must be square"):
             cluster_features(np.zeros((3, 2)), 1)
@@ -164,5 +164,5 @@ class TestSelector:
         assert selector.support_.sum() >= 1
 
     def test_too_many_neighbours(self, X):
-        with pytest.raises(ValueError, match="k=5 must be at most n_features - 1 = 4"):
+        with pytest.raises(ValueError, match="n_neighbors=5 must be at most"):
             FeatureSimilaritySelector(5).fit(X)

@@ -25,7 +25,7 @@ def laplacian(rng, n, dtype=np.float64, n_neighbors=8):
 @pytest.mark.parametrize("solver", ["dense", "chebyshev"])
 def test_against_arpack(rng, solver):
     L = laplacian(rng, 900)
-    e, U = laplacian_eigenvectors(L, 40, solver=solver, tol=1e-6, random_state=0)
+    e, U = laplacian_eigenvectors(L, 40, eigen_solver=solver, tol=1e-6, random_state=0)
     # Shift-invert, the method that neither of the two uses.
     expected = np.sort(eigsh(L, 40, sigma=-1e-3, which="LM")[0])
     assert_allclose(e, expected, rtol=0, atol=1e-6)
@@ -35,7 +35,7 @@ def test_against_arpack(rng, solver):
 
 def test_single_precision(rng):
     L = laplacian(rng, 4000, np.float32)
-    e, U = laplacian_eigenvectors(L, 60, solver="chebyshev", random_state=0)
+    e, U = laplacian_eigenvectors(L, 60, eigen_solver="chebyshev", random_state=0)
     assert U.dtype == np.float32
     expected = (
         1 - eigsh(eye_array(4000) - L.astype(np.float64), 60, which="LA")[0][::-1]
@@ -48,7 +48,7 @@ def test_single_precision(rng):
 def test_components_are_counted(rng, solver):
     pieces = [laplacian(rng, n, n_neighbors=5) for n in (300, 200, 150, 100)]
     L = block_diag(pieces, format="csr")
-    e, _ = laplacian_eigenvectors(L, 10, solver=solver, tol=1e-6, random_state=0)
+    e, _ = laplacian_eigenvectors(L, 10, eigen_solver=solver, tol=1e-6, random_state=0)
     assert np.count_nonzero(e < 1e-6) == 4
 
 
@@ -58,7 +58,7 @@ def test_well_separated_clusters_do_not_swamp_the_rest(rng):
     W += 1e-4 * rng.uniform(size=W.shape)
     W = W + W.T
     L = graph_laplacian(W, "symmetric").astype(np.float32)
-    e, _ = laplacian_eigenvectors(L, 30, solver="chebyshev", random_state=0)
+    e, _ = laplacian_eigenvectors(L, 30, eigen_solver="chebyshev", random_state=0)
     expected = np.linalg.eigvalsh(L.astype(np.float64))[:30]
     assert_allclose(e, expected, rtol=0, atol=1e-3)
 
@@ -73,12 +73,12 @@ def test_edgeless_and_tiny_graphs():
 def test_no_convergence_is_said(rng):
     L = laplacian(rng, 900)
     with pytest.warns(ConvergenceWarning, match="raise tol"):
-        laplacian_eigenvectors(L, 40, solver="chebyshev", tol=1e-300)
+        laplacian_eigenvectors(L, 40, eigen_solver="chebyshev", tol=1e-300)
 
 
 def test_bad_input(rng):
     L = laplacian(rng, 20)
-    with pytest.raises(ValueError, match="n_vectors=21 must lie between"):
+    with pytest.raises(ValueError, match="n_components=21 must lie between"):
         laplacian_eigenvectors(L, 21)
     with pytest.raises(ValueError, match="solver='qr' must be"):
-        laplacian_eigenvectors(L, 2, solver="qr")
+        laplacian_eigenvectors(L, 2, eigen_solver="qr")

@@ -42,7 +42,7 @@ def test_any_small_graph(kind, W):
     n = W.shape[0]
     expected = linalg.eigvalsh(graph_laplacian(W, kind))
     for k in range(1, n + 1):
-        pairs = laplacian_eigenpairs(W, k, kind=kind, random_state=0)
+        pairs = laplacian_eigenpairs(W, k, laplacian=kind, random_state=0)
         assert_allclose(pairs.values, expected[:k], atol=1e-12 * max(1, expected[-1]))
         check_pairs(W, pairs.values, pairs.vectors, kind)
         # The eigenvalue 0 is exact, and as frequent as there are components.
@@ -58,7 +58,9 @@ def test_solvers_agree(solver, kind, dense, global_random_seed):
     W = similarity_graph(X, n_neighbors=6)
     expected = linalg.eigvalsh(graph_laplacian(W, kind).toarray())
     given = W.toarray() if dense else W
-    pairs = laplacian_eigenpairs(given, 5, kind=kind, solver=solver, random_state=0)
+    pairs = laplacian_eigenpairs(
+        given, 5, laplacian=kind, eigen_solver=solver, random_state=0
+    )
     assert_allclose(pairs.values, expected[:5], atol=1e-7)
     check_pairs(W, pairs.values, pairs.vectors, kind)
     values, vectors = nonzero_eigenpairs(
@@ -71,9 +73,11 @@ def test_solvers_agree(solver, kind, dense, global_random_seed):
 def test_path_and_ring():
     """Eigenvalues that are known: 2 - 2 cos(pi k / n) and 2 - 2 cos(2 pi k / n)."""
     n = 40
-    values = laplacian_eigenpairs(path(n), 4, kind="unnormalized").values
+    values = laplacian_eigenpairs(path(n), 4, laplacian="unnormalized").values
     assert_allclose(values, 2 - 2 * np.cos(np.pi * np.arange(4) / n), atol=1e-12)
-    values = laplacian_eigenpairs(csr_array(ring(n)), 3, kind="unnormalized").values
+    values = laplacian_eigenpairs(
+        csr_array(ring(n)), 3, laplacian="unnormalized"
+    ).values
     expected = 2 - 2 * np.cos(2 * np.pi * np.array([0, 1, 1]) / n)
     assert_allclose(values, expected, atol=1e-12)
 
@@ -137,8 +141,8 @@ def test_choice_of_the_solver(rng):
 
 
 def test_kind_without_orthogonal_eigenvectors():
-    with pytest.raises(ValueError, match="kind='random_walk' must be one of"):
-        laplacian_eigenpairs(path(3), 2, kind="random_walk")
+    with pytest.raises(ValueError, match="laplacian='random_walk' must be one of"):
+        laplacian_eigenpairs(path(3), 2, laplacian="random_walk")
 
 
 @pytest.mark.parametrize("largest", [False, True])

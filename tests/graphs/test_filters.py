@@ -47,7 +47,7 @@ class TestFilter:
         def response(v):
             return np.exp(-0.5 * v) + 0.1 * v
 
-        h = GraphFilter(csr_array(W), response, kind=kind, method=method)
+        h = GraphFilter(csr_array(W), response, laplacian=kind, method=method)
         twin = reference.matrix_function(graph_laplacian(W, kind), response)
         assert_close(h.toarray(), twin, scale=10)
 
@@ -58,14 +58,14 @@ class TestFilter:
         f, F = rng.standard_normal(60), rng.standard_normal((60, 4))
 
         def filtered(response, g):
-            return GraphFilter(graph, response, kind=kind, method=method) @ g
+            return GraphFilter(graph, response, laplacian=kind, method=method) @ g
 
         assert_close(filtered(np.ones_like, f), f)
         assert_close(filtered(lambda v: v, f), L @ f)
         heat = expm(-0.7 * L.toarray())
         assert_close(filtered(lambda v: np.exp(-0.7 * v), F), heat @ F)
         assert_close(filtered(lambda v: np.exp(-0.7 * v), f), heat @ f)
-        solved = graph_tikhonov(graph, F, 2.0, kind=kind)
+        solved = graph_tikhonov(graph, F, 2.0, laplacian=kind)
         assert_close(filtered(lambda v: 1 / (1 + 2 * v), F), solved)
 
     @pytest.mark.parametrize("method", METHODS)
@@ -147,8 +147,8 @@ class TestFilter:
             GraphFilter(W, lambda v: np.divide(1, v, where=v > 0, out=v * 0 + np.inf))
         with pytest.raises(ValueError, match="'response' parameter"):
             GraphFilter(W, "low")
-        with pytest.raises(ValueError, match="'kind' parameter"):
-            GraphFilter(W, np.exp, kind="random_walk")
+        with pytest.raises(ValueError, match="'laplacian' parameter"):
+            GraphFilter(W, np.exp, laplacian="random_walk")
 
 
 class TestKernel:
@@ -176,7 +176,7 @@ class TestKernel:
     def test_regularised_laplacian_is_tikhonov(self, rng, graph):
         f = rng.standard_normal(60)
         K = graph_kernel(graph, "regularized_laplacian", sigma=2.0)
-        assert_close(K @ f, graph_tikhonov(graph, f, 4.0, kind="symmetric"))
+        assert_close(K @ f, graph_tikhonov(graph, f, 4.0, laplacian="symmetric"))
 
     def test_random_walk_tends_to_diffusion(self, graph):
         diffusion = graph_kernel(graph, "diffusion", sigma=1.5)

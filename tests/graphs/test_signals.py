@@ -50,17 +50,17 @@ class TestDerivatives:
         W, f = case
         twin = reference.edge_derivatives(W, f, scaled=kind == "symmetric")
         given_W = csr_array(W) if sparse else W
-        E = edge_derivative(given_W, f, kind=kind)
+        E = edge_derivative(given_W, f, laplacian=kind)
         assert_close(E.toarray(), twin, scale=10)
         assert_array_equal(E.toarray(), -E.toarray().T)
         assert E.nnz == np.count_nonzero(W)
-        variation = local_variation(given_W, f, kind=kind)
+        variation = local_variation(given_W, f, laplacian=kind)
         assert_close(variation, np.sqrt((twin**2).sum(axis=1)), scale=10)
 
     @given(case=graph_and_signal(), kind=st.sampled_from(KINDS))
     def test_half_the_squared_variations_are_the_quadratic_form(self, case, kind):
         W, f = case
-        smoothness = 0.5 * (local_variation(W, f, kind=kind) ** 2).sum()
+        smoothness = 0.5 * (local_variation(W, f, laplacian=kind) ** 2).sum()
         form = laplacian_power(graph_laplacian(W, kind), 1).quadratic_form(f)
         assert_close(smoothness, form, scale=W.max(initial=1) * len(W) * 9)
 
@@ -70,17 +70,17 @@ class TestDerivatives:
         G = graph_gradient(W, kind)
         assert G.shape == (np.count_nonzero(W) // 2, len(W))
         assert_close((G.T @ G).toarray(), graph_laplacian(W, kind), scale=10)
-        E = edge_derivative(W, f, kind=kind)
+        E = edge_derivative(W, f, laplacian=kind)
         edges = triu(csr_array(W)).tocsr().tocoo()
         assert_close(G @ f, E.toarray()[edges.row, edges.col], scale=10)
 
     def test_several_signals(self, rng):
         W, F = sample(rng), rng.standard_normal((60, 3))
         for kind in KINDS:
-            V = local_variation(W, F, kind=kind)
+            V = local_variation(W, F, laplacian=kind)
             assert V.shape == (60, 3)
             for k in range(3):
-                assert_array_equal(V[:, k], local_variation(W, F[:, k], kind=kind))
+                assert_array_equal(V[:, k], local_variation(W, F[:, k], laplacian=kind))
             assert_array_equal(V[-1], 0)
         assert p_dirichlet(W, F).shape == (3,)
         with pytest.raises(ValueError, match="one signal of shape"):
@@ -127,14 +127,14 @@ class TestTikhonov:
     @pytest.mark.parametrize("sparse", [True, False])
     def test_equals_spectral_solution(self, rng, kind, solver, sparse):
         W, Y = sample(rng), rng.standard_normal((60, 2))
-        fourier = graph_fourier(W, kind=kind)
+        fourier = graph_fourier(W, laplacian=kind)
         expected = fourier.convolve(Y, lambda v: 1 / (1 + 3 * v))
         given_W = W if sparse else W.toarray()
-        F = graph_tikhonov(given_W, Y, 3.0, kind=kind, solver=solver, tol=1e-12)
+        F = graph_tikhonov(given_W, Y, 3.0, laplacian=kind, solver=solver, tol=1e-12)
         assert_close(F, expected)
         dense = np.linalg.solve(np.eye(60) + 3 * graph_laplacian(W, kind).toarray(), Y)
         assert_close(F, dense)
-        single = graph_tikhonov(given_W, Y[:, 0], 3.0, kind=kind, solver=solver)
+        single = graph_tikhonov(given_W, Y[:, 0], 3.0, laplacian=kind, solver=solver)
         assert single.shape == (60,)
         assert_close(single, expected[:, 0], factor=10)
 
@@ -180,8 +180,8 @@ class TestTikhonov:
             graph_tikhonov(path, np.ones(3), -1.0)
         with pytest.raises(ValueError, match="y has shape"):
             graph_tikhonov(path, np.ones(4))
-        with pytest.raises(ValueError, match="'kind' parameter"):
-            graph_tikhonov(path, np.ones(3), kind="random_walk")
+        with pytest.raises(ValueError, match="'laplacian' parameter"):
+            graph_tikhonov(path, np.ones(3), laplacian="random_walk")
         with pytest.raises(ValueError, match="NaN"):
             graph_tikhonov(path, [np.nan, 1, 2])
 

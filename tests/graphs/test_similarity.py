@@ -216,7 +216,7 @@ class TestDot:
 class TestLocalLinear:
     def test_equals_twin(self, rng, global_dtype):
         X = rng.standard_normal((25, 3)).astype(global_dtype)
-        B = local_linear_weights(X, 5, reg=1e-2)
+        B = local_linear_weights(X, 5, alpha=1e-2)
         assert B.dtype == global_dtype
         for i, found in enumerate(reference.neighbors(X, 5)):
             chosen = [j for _, j in found]

@@ -42,7 +42,7 @@ def assert_eigenpairs(fourier, W, kind):
 class TestFourier:
     @given(W=weights(), kind=st.sampled_from(KINDS), sparse=st.booleans())
     def test_diagonalises(self, W, kind, sparse):
-        fourier = graph_fourier(csr_array(W) if sparse else W, kind=kind)
+        fourier = graph_fourier(csr_array(W) if sparse else W, laplacian=kind)
         n_components = connectivity(W).n_components
         assert_eigenpairs(fourier, W, kind)
         assert_array_equal(fourier.eigenvalues[:n_components], 0)
@@ -53,7 +53,7 @@ class TestFourier:
     @pytest.mark.parametrize("kind", KINDS)
     def test_there_and_back(self, rng, kind):
         W = similarity_graph(rng.standard_normal((80, 2)))
-        fourier = graph_fourier(W, kind=kind)
+        fourier = graph_fourier(W, laplacian=kind)
         for f in (rng.standard_normal(80), rng.standard_normal((80, 3))):
             spectrum = fourier.transform(f)
             assert_close((spectrum**2).sum(), (f**2).sum())  # Parseval
@@ -87,13 +87,13 @@ class TestFourier:
         whole = np.linalg.eigvalsh(graph_laplacian(W, kind).toarray())
         n_zeros = connectivity(W).n_components
         n = n_zeros + 6
-        fourier = graph_fourier(W, n, kind=kind, eigen_solver=solver)
+        fourier = graph_fourier(W, n, laplacian=kind, eigen_solver=solver)
         assert_eigenpairs(fourier, W, kind)
         assert_close(fourier.eigenvalues, whole[:n], scale=10)
-        minor = graph_mca(W, 6, kind=kind, eigen_solver=solver)
+        minor = graph_mca(W, 6, laplacian=kind, eigen_solver=solver)
         assert_eigenpairs(minor, W, kind)
         assert_close(minor.eigenvalues, whole[n_zeros:n], scale=10)
-        major = graph_pca(W, 6, kind=kind, eigen_solver=solver)
+        major = graph_pca(W, 6, laplacian=kind, eigen_solver=solver)
         assert_eigenpairs(major, W, kind)
         assert_close(major.eigenvalues, whole[-6:])
 
@@ -202,7 +202,7 @@ class TestComponents:
         assert connectivity(W).is_connected
         model = SpectralEmbedding(3, affinity="precomputed", random_state=0)
         theirs = model.fit_transform(W.toarray())
-        ours = graph_mca(W, 3, kind="symmetric").basis
+        ours = graph_mca(W, 3, laplacian="symmetric").basis
         ours = ours / np.sqrt(W.sum(axis=1))[:, None]
         for k in range(3):
             cosine = ours[:, k] @ theirs[:, k]
@@ -233,10 +233,10 @@ class TestClusters:
         middle = 6 * np.c_[np.cos(angle), np.sin(angle)]
         X, y = make_blobs(240, centers=middle, cluster_std=0.8, random_state=0)
         W = similarity_graph(X, kind="complete", bandwidth=1.0)
-        assert eigengap_n_clusters(W, kind=kind) == centers
-        labels = graph_kmeans(W, kind=kind, random_state=0)
+        assert eigengap_n_clusters(W, laplacian=kind) == centers
+        labels = graph_kmeans(W, laplacian=kind, random_state=0)
         assert adjusted_rand_score(y, labels) == 1
-        labels = graph_kmeans(W, centers, kind=kind, random_state=0)
+        labels = graph_kmeans(W, centers, laplacian=kind, random_state=0)
         assert adjusted_rand_score(y, labels) == 1
 
     def test_components_beyond_the_limit(self):

@@ -134,7 +134,9 @@ def test_nystrom_is_exact_at_full_rank(rng):
 def test_nystrom_rank_keeps_the_leading_directions(rng):
     X = rng.normal(size=(60, 4)) * [10, 5, 1, 0.1]
     full = NystromFeatures(30, kernel="linear", random_state=0).fit_transform(X)
-    cut = NystromFeatures(30, kernel="linear", rank=2, random_state=0).fit_transform(X)
+    cut = NystromFeatures(
+        30, kernel="linear", n_components=2, random_state=0
+    ).fit_transform(X)
     assert cut.shape == (60, 2)
     assert_close(cut, full[:, :2], scale=1)
 
@@ -178,7 +180,7 @@ def test_leverage_scores_from_some_rows(rng):
     some = rng.choice(200, size=100, replace=False)
     estimate = ridge_leverage_scores(K[:, some], some, np.diag(K), 1.0)
     assert np.mean(np.abs(estimate - exact)) < 0.5 * np.mean(exact)
-    with pytest.raises(ValueError, match="ridge must be positive"):
+    with pytest.raises(ValueError, match="alpha must be positive"):
         ridge_leverage_scores(K[:, some], some, np.diag(K), 0.0)
 
 

@@ -65,7 +65,7 @@ def test_operators_give_only_their_columns(rng):
     [
         ({"n_columns": 0}, "n_columns=0"),
         ({"n_columns": 5}, "n_columns=5"),
-        ({"n_columns": 2, "rank": 3}, "rank=3"),
+        ({"n_columns": 2, "n_components": 3}, "n_components=3"),
         ({"n_columns": 2, "indices": [0, 0]}, "different integers"),
         ({"n_columns": 2, "indices": [0, 7]}, "different integers"),
     ],

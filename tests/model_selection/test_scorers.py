@@ -69,7 +69,7 @@ class TestEvidence:
         n = 9
         K, Y = rbf_kernel(rng.normal(size=(n, 2))), rng.normal(size=(n, 2))
         w = rng.uniform(0.5, 2, size=n) if weighted else np.ones(n)
-        (s,) = rls_path(K, Y, [0.1], sample_weight=w)
+        (s,) = rls_path(K, Y, [0.1], sample_weight=w, fit_intercept=False)
         A = K + 0.1 * w.sum() * np.diag(1 / w)
         assert_close(s.log_evidence, [log_density(A, column) for column in Y.T])
 
@@ -115,7 +115,10 @@ class TestEvidence:
         K = rbf_kernel(X, gamma=1 / (2 * width**2))
         alpha = ridge / 40
         alphas = alpha * np.array([0.8, 1.0, 1.25])
-        evidence = [s.log_evidence[0] for s in rls_path(K, y[:, None], alphas)]
+        evidence = [
+            s.log_evidence[0]
+            for s in rls_path(K, y[:, None], alphas, fit_intercept=False)
+        ]
         assert np.argmax(evidence) == 1
         best = process.log_marginal_likelihood_value_
         np.testing.assert_allclose(evidence[1], best, rtol=1e-6)

@@ -77,7 +77,7 @@ def test_too_many_vertices(rng):
     with pytest.raises(ValueError, match=r"max_vertices=1e\+03.*branch_and_bound"):
         solve_exact(problem, max_vertices=1e3)
     kernel = PartitionProblem.from_kernel(np.eye(100) + 1, np.zeros(100))
-    with pytest.raises(ValueError, match="lower rank"):
+    with pytest.raises(ValueError, match="lower n_components"):
         solve_exact(kernel)
     bounded = PartitionProblem.from_factor(
         B[:, :3], np.zeros(50), balance=0.1, balance_tol=0.0
@@ -212,7 +212,7 @@ def test_a_lower_rank_bounds_the_whole_problem(rng):
     best = reference.exhaustive_fast(problem)[0]
     bounds = []
     for rank in range(1, 7):
-        result = solve_exact(problem, rank=rank)
+        result = solve_exact(problem, n_components=rank)
         form = sign_form(problem, rank)
         everything = np.array(
             [form.value(y) for y in slow.completions(np.zeros(12, dtype=int))]
@@ -226,13 +226,13 @@ def test_a_lower_rank_bounds_the_whole_problem(rng):
     kernel = PartitionProblem.from_kernel(
         problem.system.Z @ problem.system.Z.T, np.zeros(12), alpha=0.5
     )
-    assert_close(solve_exact(kernel, rank=2).lower_bound, bounds[1], scale=1)
+    assert_close(solve_exact(kernel, n_components=2).lower_bound, bounds[1], scale=1)
 
 
 def test_bad_parameters(rng):
     problem = PartitionProblem.from_factor(rng.normal(size=(6, 2)), np.zeros(6))
     with pytest.raises(ValueError, match="rank must be at least 1"):
-        solve_exact(problem, rank=0)
+        solve_exact(problem, n_components=0)
     with pytest.raises(ValueError, match="progress='maybe' is unknown"):
         solve_exact(
             PartitionProblem.from_factor(rng.normal(size=(6, 3)), np.zeros(6)),
@@ -247,7 +247,7 @@ def test_start_from_the_leading_dimensions(rng):
     """Exact in few dimensions, then refined: a start within the bounds."""
     X = np.vstack([rng.normal(-1, 1, (30, 5)), rng.normal(1, 1, (30, 5))])
     problem = PartitionProblem.from_factor(X, np.zeros(60), balance=0.5)
-    start = solve_exact(problem, rank=exact.affordable_rank(60, bounded=True))
+    start = solve_exact(problem, n_components=exact.affordable_rank(60, bounded=True))
     refined = local_search(problem, "exact")
     assert refined.objective <= start.objective + 1e-12
     assert_valid(problem, refined)
@@ -319,7 +319,7 @@ def test_generators_that_hardly_count(rng):
     assert_close(result.objective, reference.exhaustive_fast(problem)[0], scale=1)
 
 
-@pytest.mark.parametrize("labelled", [False, True])
+@pytest.mark.parametrize("labeled", [False, True])
 def test_no_empty_class(labeled):
     """Where all in one class is best, the best of the other partitions."""
     for seed in range(40):

@@ -336,7 +336,7 @@ def test_the_memory_budget_decides():
         (local_search, {"max_trials": -1}, "max_trials must not be negative"),
         (tabu_search, {"patience": -1}, "patience must not be negative"),
         (evolve, {"max_generations": -1}, "max_generations must not be negative"),
-        (evolve, {"mu": 0}, "mu and nu must be at least 1"),
+        (evolve, {"n_parents": 0}, "n_parents and n_children must be at least 1"),
         (evolve, {"mutation": "cross"}, "mutation='cross' is unknown"),
     ],
 )

@@ -31,83 +31,83 @@ def problem():
     x = np.zeros(150)
     x[rng.choice(150, 8, replace=False)] = rng.choice([-1, 1], 8)
     y = A @ x + 0.01 * rng.normal(size=60)
-    return A, y, 0.1 * np.abs(A.T @ y).max()
+    return A, y, 0.1 * np.abs(A.T @ y).max() / 60
 
 
-def objective(A, y, tau, x):
-    return 0.5 * np.sum((y - A @ x) ** 2) + tau * np.abs(x).sum()
+def objective(A, y, alpha, x):
+    return 0.5 * np.mean((y - A @ x) ** 2) + alpha * np.abs(x).sum()
 
 
 @pytest.mark.parametrize("params", VARIANTS, ids=str)
 class TestEveryVariant:
     def test_same_as_coordinate_descent(self, problem, params):
-        A, y, tau = problem
-        lasso = Lasso(tau / 60, fit_intercept=False, tol=1e-12).fit(A, y)
-        solution = gpsr(A, y, tau, tol=1e-12, **params)
+        A, y, alpha = problem
+        lasso = Lasso(alpha, fit_intercept=False, tol=1e-12).fit(A, y)
+        solution = gpsr(A, y, alpha, tol=1e-12, **params)
         assert_allclose(solution.coef, lasso.coef_, atol=1e-6)
         assert solution.gap <= 1e-12
-        assert_allclose(solution.objective, objective(A, y, tau, solution.coef))
+        assert_allclose(solution.objective, objective(A, y, alpha, solution.coef))
 
     def test_optimality(self, problem, params):
-        A, y, tau = problem
-        x = gpsr(A, y, tau, tol=1e-13, **params).coef
-        g = A.T @ (y - A @ x)
-        assert np.abs(g).max() <= tau * (1 + 1e-5)
-        assert_allclose(g[x != 0], tau * np.sign(x[x != 0]), atol=1e-5 * tau)
+        A, y, alpha = problem
+        x = gpsr(A, y, alpha, tol=1e-13, **params).coef
+        g = A.T @ (y - A @ x) / 60
+        assert np.abs(g).max() <= alpha * (1 + 1e-5)
+        assert_allclose(g[x != 0], alpha * np.sign(x[x != 0]), atol=1e-5 * alpha)
 
     def test_the_gap_is_honest(self, problem, params):
-        A, y, tau = problem
-        best = gpsr(A, y, tau, tol=1e-13).objective
-        rough = gpsr(A, y, tau, tol=1e-2, **params)
+        A, y, alpha = problem
+        best = gpsr(A, y, alpha, tol=1e-13).objective
+        rough = gpsr(A, y, alpha, tol=1e-2, **params)
         assert rough.objective - best <= rough.gap * rough.objective * (1 + 1e-9)
 
     def test_a_large_weight_leaves_nothing(self, problem, params):
         A, y, _ = problem
-        top = np.abs(A.T @ y).max()
-        assert_array_equal(gpsr(A, y, top, **params).coef, 0)
+        top = np.abs(A.T @ y).max() / 60
+        assert_array_equal(gpsr(A, y, np.nextafter(top, 1), **params).coef, 0)
         assert gpsr(A, y, 0.99 * top, **params).coef.any()
 
     def test_matrices_in_other_forms(self, problem, params):
-        A, y, tau = problem
+        A, y, alpha = problem
         A = np.where(np.abs(A) > 0.1, A, 0)
-        expected = gpsr(A, y, tau, tol=1e-12, **params).coef
+        expected = gpsr(A, y, alpha, tol=1e-12, **params).coef
         for form in (np.asfortranarray, sparse.csr_array, sparse.csc_array):
-            found = gpsr(form(A), y, tau, tol=1e-12, **params).coef
+            found = gpsr(form(A), y, alpha, tol=1e-12, **params).coef
             assert_allclose(found, expected, atol=1e-6)
         if not params.get("working_set"):
-            found = gpsr(aslinearoperator(A), y, tau, tol=1e-12, **params).coef
+            found = gpsr(aslinearoperator(A), y, alpha, tol=1e-12, **params).coef
             assert_allclose(found, expected, atol=1e-6)
 
     def test_degenerate(self, problem, params):
-        A, y, tau = problem
+        A, y, alpha = problem
         A = A.copy()
         A[:, 0], A[:, 1], A[3] = 0, A[:, 2], A[4]
-        solution = gpsr(A, y, tau, tol=1e-10, **params)
+        solution = gpsr(A, y, alpha, tol=1e-10, **params)
         assert solution.gap <= 1e-10
         assert solution.coef[0] == 0
-        assert_array_equal(gpsr(A, 0 * y, tau, **params).coef, 0)
-        assert_array_equal(gpsr(0 * A, y, tau, **params).coef, 0)
+        assert_array_equal(gpsr(A, 0 * y, alpha, **params).coef, 0)
+        assert_array_equal(gpsr(0 * A, y, alpha, **params).coef, 0)
 
 
 @pytest.mark.parametrize("params", VARIANTS[:2], ids=str)
 def test_the_objective_never_rises(problem, params):
-    A, y, tau = problem
-    history = gpsr(A, y, tau, tol=1e-12, **params).objectives
+    A, y, alpha = problem
+    history = gpsr(A, y, alpha, tol=1e-12, **params).objectives
     assert np.all(np.diff(history) <= 1e-14 * history[0])
     assert history[-1] < history[0]
 
 
 def test_warm_start(problem):
-    A, y, tau = problem
-    cold = gpsr(A, y, tau, tol=1e-8)
-    warm = gpsr(A, y, tau, tol=1e-8, x0=cold.coef)
+    A, y, alpha = problem
+    cold = gpsr(A, y, alpha, tol=1e-8)
+    warm = gpsr(A, y, alpha, tol=1e-8, x0=cold.coef)
     assert warm.n_iter == 0
     assert_allclose(warm.coef, cold.coef)
 
 
 def test_debiasing_is_least_squares_on_the_support(problem):
-    A, y, tau = problem
-    plain, debiased = gpsr(A, y, tau), gpsr(A, y, tau, debias=True)
+    A, y, alpha = problem
+    plain, debiased = gpsr(A, y, alpha), gpsr(A, y, alpha, debias=True)
     support = np.flatnonzero(plain.coef)
     assert_array_equal(np.flatnonzero(debiased.coef), support)
     exact = np.linalg.lstsq(A[:, support], y)[0]
@@ -131,17 +131,17 @@ def test_no_convergence(problem):
 
 
 def test_bad_input(problem):
-    A, y, tau = problem
-    with pytest.raises(ValueError, match="tau must be a number of more than 0"):
+    A, y, alpha = problem
+    with pytest.raises(ValueError, match="alpha must be a number of more than 0"):
         gpsr(A, y, 0.0)
     with pytest.raises(ValueError, match="y must hold one number per row of A"):
-        gpsr(A, y[:-1], tau)
+        gpsr(A, y[:-1], alpha)
     with pytest.raises(ValueError, match="x0 must hold one number per column"):
-        gpsr(A, y, tau, x0=np.ones(3))
+        gpsr(A, y, alpha, x0=np.ones(3))
     with pytest.raises(ValueError, match="variant='newton' is unknown"):
-        gpsr(A, y, tau, variant="newton")
+        gpsr(A, y, alpha, variant="newton")
     with pytest.raises(ValueError, match="working_set=True needs the columns"):
-        gpsr(aslinearoperator(A), y, tau, working_set=True)
+        gpsr(aslinearoperator(A), y, alpha, working_set=True)
 
 
 class TestEstimator:

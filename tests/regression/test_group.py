@@ -41,35 +41,37 @@ def violations(X, y, b, groups, lam):
 @pytest.mark.parametrize("lam", [0.0, 2.0, 10.0, 30.0])
 def test_optimality(problem, lam):
     X, y = problem
-    b, _, violation = group_lasso(X, y, lam, GROUPS, tol=1e-10)
+    b, _, violation = group_lasso(X, y, lam / len(y), GROUPS, tol=1e-10)
     assert violation <= 1e-10
     assert violations(X, y, b, GROUPS, lam) <= 1e-8 * np.abs(X.T @ y).max()
 
 
 def test_groups_are_kept_or_dropped(problem):
     X, y = problem
-    b = group_lasso(X, y, 10.0, GROUPS).coef
+    b = group_lasso(X, y, 10.0 / len(y), GROUPS).coef
     assert np.all(b[:3] != 0)
     assert_array_equal(b[3:], 0)
 
 
 def test_slow_twin(problem):
     X, y = problem
-    ours = group_lasso(X, y, 3.0, GROUPS, tol=1e-12).coef
+    ours = group_lasso(X, y, 3.0 / len(y), GROUPS, tol=1e-12).coef
     assert_allclose(ours, group_descent(X, y, GROUPS, 3.0, 60), atol=1e-9)
 
 
 def test_groups_of_one_are_the_lasso(problem):
     X, y = problem
     lasso = Lasso(4.0 / 60, fit_intercept=False, tol=1e-12).fit(X, y).coef_
-    assert_allclose(group_lasso(X, y, 4.0).coef, lasso, atol=1e-6)
-    assert_allclose(group_lasso(X, y, 4.0, list("abcdefgh")).coef, lasso, atol=1e-6)
+    assert_allclose(group_lasso(X, y, 4.0 / len(y)).coef, lasso, atol=1e-6)
+    assert_allclose(
+        group_lasso(X, y, 4.0 / len(y), list("abcdefgh")).coef, lasso, atol=1e-6
+    )
 
 
 def test_orthonormal_groups_need_one_cycle(problem):
     Q = np.linalg.qr(problem[0])[0]
     y = problem[1]
-    b = group_lasso(Q, y, 0.5, GROUPS, tol=1e-12)
+    b = group_lasso(Q, y, 0.5 / len(y), GROUPS, tol=1e-12)
     for name in set(GROUPS):
         s = Q[:, np.array(GROUPS) == name].T @ y
         weight = 0.5 * np.sqrt(s.size)  # for 1/2 |y - X b|^2; without the 1/2, half
@@ -80,7 +82,7 @@ def test_orthonormal_groups_need_one_cycle(problem):
 
 def test_one_group_needs_one_cycle(problem):
     X, y = problem
-    one = group_lasso(X * np.geomspace(1, 1e4, 8), y, 5.0, [0] * 8, tol=1e-10)
+    one = group_lasso(X * np.geomspace(1, 1e4, 8), y, 5.0 / len(y), [0] * 8, tol=1e-10)
     assert one.n_iter == 2  # the second one sees that nothing is left to do
 
 
@@ -100,8 +102,10 @@ def test_length_of_a_group(size, lam, seed):
 def test_order_of_the_features_does_not_matter(problem):
     X, y = problem
     order = np.random.default_rng(1).permutation(8)
-    b = group_lasso(X, y, 3.0, GROUPS, tol=1e-12).coef
-    mixed = group_lasso(X[:, order], y, 3.0, np.array(GROUPS)[order], tol=1e-12).coef
+    b = group_lasso(X, y, 3.0 / len(y), GROUPS, tol=1e-12).coef
+    mixed = group_lasso(
+        X[:, order], y, 3.0 / len(y), np.array(GROUPS)[order], tol=1e-12
+    ).coef
     assert_allclose(mixed, b[order], atol=1e-9)
 
 
@@ -110,18 +114,18 @@ def test_degenerate(problem):
     X, y = X[:5].copy(), y[:5]  # fewer rows than features
     X[:, 3:5] = 0  # a group of zeros
     X[:, 1] = X[:, 0]
-    b, _, violation = group_lasso(X, y, 0.1, GROUPS)
+    b, _, violation = group_lasso(X, y, 0.1 / len(y), GROUPS)
     assert violation <= 1e-8
     assert_array_equal(b[3:5], 0)
-    assert_array_equal(group_lasso(X, 0 * y, 0.1, GROUPS).coef, 0)
+    assert_array_equal(group_lasso(X, 0 * y, 0.1 / len(y), GROUPS).coef, 0)
 
 
 def test_units_of_the_target(problem):
     X, y = problem
-    plain = group_lasso(X, y, 10.0, GROUPS).coef
+    plain = group_lasso(X, y, 10.0 / len(y), GROUPS).coef
     for unit in (1e-160, 1e160):
         assert_allclose(
-            group_lasso(X, unit * y, unit * 10.0, GROUPS).coef / unit, plain
+            group_lasso(X, unit * y, unit * 10.0 / len(y), GROUPS).coef / unit, plain
         )
 
 
@@ -129,7 +133,9 @@ def test_estimator(problem):
     X, y = problem
     model = GroupLasso(0.1, groups=GROUPS, tol=1e-10).fit(X + 2, y - 1)
     Xc, yc = X - X.mean(axis=0), y - y.mean()
-    assert_allclose(model.coef_, group_lasso(Xc, yc, 6.0, GROUPS).coef, atol=1e-6)
+    assert_allclose(
+        model.coef_, group_lasso(Xc, yc, 6.0 / len(y), GROUPS).coef, atol=1e-6
+    )
     assert_allclose(model.predict(X + 2).mean(), y.mean() - 1)
     with pytest.raises(ValueError, match="each of the 8 features, got 3"):
         GroupLasso(groups=[0, 1, 2]).fit(X, y)
@@ -137,7 +143,7 @@ def test_estimator(problem):
 
 def test_no_convergence(problem):
     with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
-        group_lasso(*problem, 1.0, GROUPS, max_iter=1)
+        group_lasso(*problem, 0.01, GROUPS, max_iter=1)
 
 
 def test_convex_solver_agrees(problem):
@@ -151,5 +157,5 @@ def test_convex_solver_agrees(problem):
     ]
     objective = 0.5 * cvxpy.sum_squares(y - X @ b) + 3.0 * cvxpy.sum(lengths)
     theirs = cvxpy.Problem(cvxpy.Minimize(objective)).solve("CLARABEL")
-    b.value = group_lasso(X, y, 3.0, GROUPS).coef
+    b.value = group_lasso(X, y, 3.0 / len(y), GROUPS).coef
     assert_allclose(objective.value, theirs, rtol=1e-7)

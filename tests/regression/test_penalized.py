@@ -98,7 +98,7 @@ class TestBridge:
     def test_optimality(self, gamma):
         X, y = correlated()
         lam = 5.0
-        b, _, violation = bridge_regression(X, y, lam, gamma, tol=1e-10)
+        b, _, violation = bridge_regression(X, y, lam / len(y), gamma, tol=1e-10)
         g = X.T @ (y - X @ b)
         scale = np.abs(X.T @ y).max()
         assert violation <= 1e-10
@@ -113,7 +113,7 @@ class TestBridge:
     @pytest.mark.parametrize("gamma", GAMMAS)
     def test_slow_twin(self, gamma):
         X, y = correlated(20, 4)
-        ours = bridge_regression(X, y, 2.0, gamma, tol=1e-12).coef
+        ours = bridge_regression(X, y, 2.0 / len(y), gamma, tol=1e-12).coef
         slow = coordinate_descent(X, y, 2.0, lambda t: bridge_slope(t, gamma), 300)
         assert_allclose(ours, slow, atol=1e-9)
 
@@ -121,9 +121,13 @@ class TestBridge:
         X, y = correlated()
         n = len(y)
         lasso = Lasso(3.0 / n, fit_intercept=False, tol=1e-12).fit(X, y)
-        assert_allclose(bridge_regression(X, y, 3.0, 1.0).coef, lasso.coef_, atol=1e-6)
+        assert_allclose(
+            bridge_regression(X, y, 3.0 / len(y), 1.0).coef, lasso.coef_, atol=1e-6
+        )
         ridge = Ridge(2 * 3.0, fit_intercept=False).fit(X, y)
-        assert_allclose(bridge_regression(X, y, 3.0, 2.0).coef, ridge.coef_, atol=1e-6)
+        assert_allclose(
+            bridge_regression(X, y, 3.0 / len(y), 2.0).coef, ridge.coef_, atol=1e-6
+        )
         ours = BridgeRegression(0.05, gamma=1, tol=1e-10).fit(X, y)
         theirs = Lasso(0.05, tol=1e-12).fit(X, y)
         assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
@@ -136,7 +140,7 @@ class TestBridge:
 
     def test_coefficients_too_small_for_a_number(self):
         # At gamma = 1.01 the best value is about (z / 2 c)^100: zero, and optimal.
-        b, _, violation = bridge_regression(np.eye(2), [1.0, 1e-5], 1.0, 1.01)
+        b, _, violation = bridge_regression(np.eye(2), [1.0, 1e-5], 0.5, 1.01)
         assert b[1] == 0
         assert violation <= 1e-8
 
@@ -144,12 +148,12 @@ class TestBridge:
     def test_degenerate(self, gamma):
         X, y = correlated(6, 9)  # fewer rows than features
         X[:, 0], X[:, 1], X[3] = 0.0, X[:, 2], X[4]
-        b, _, violation = bridge_regression(X, y, 0.5, gamma)
+        b, _, violation = bridge_regression(X, y, 0.5 / len(y), gamma)
         assert violation <= 1e-8
         assert b[0] == 0
         if gamma > 1:  # strictly convex: copies get the same
             assert_allclose(b[1], b[2], atol=1e-6)
-        assert_array_equal(bridge_regression(X, y * 0, 0.5, gamma).coef, 0)
+        assert_array_equal(bridge_regression(X, y * 0, 0.5 / len(y), gamma).coef, 0)
         model = BridgeRegression(0.1, gamma=gamma).fit(np.ones((5, 2)), np.arange(5.0))
         assert_array_equal(model.coef_, 0)
         assert_allclose(model.predict([[1.0, 1.0]]), 2.0)
@@ -161,7 +165,7 @@ class TestBridge:
     def test_bad_parameters(self):
         with pytest.raises(ValueError, match=r"gamma must be a number of at least 1"):
             bridge_regression(np.eye(2), np.ones(2), 1.0, 0.5)
-        with pytest.raises(ValueError, match="lam must be a number of at least 0"):
+        with pytest.raises(ValueError, match="alpha must be a number of at least 0"):
             bridge_regression(np.eye(2), np.ones(2), -1.0, 1.5)
 
 
@@ -170,7 +174,7 @@ class TestBerhu:
     def test_optimality(self, delta):
         X, y = correlated()
         lam = 8.0
-        b = berhu_regression(X, y, lam, delta, tol=1e-10).coef
+        b = berhu_regression(X, y, lam / len(y), delta, tol=1e-10).coef
         g = X.T @ (y - X @ b)
         slope = lam * np.maximum(1, np.abs(b) / delta) * np.sign(b)
         scale = np.abs(X.T @ y).max()
@@ -179,18 +183,18 @@ class TestBerhu:
 
     def test_slow_twin(self):
         X, y = correlated(20, 4)
-        ours = berhu_regression(X, y, 2.0, 0.3, tol=1e-12).coef
+        ours = berhu_regression(X, y, 2.0 / len(y), 0.3, tol=1e-12).coef
         slow = coordinate_descent(X, y, 2.0, lambda t: berhu_slope(t, 0.3), 300)
         assert_allclose(ours, slow, atol=1e-9)
 
     def test_limits(self):
         X, y = correlated()
         lasso = Lasso(5.0 / len(y), fit_intercept=False, tol=1e-12).fit(X, y)
-        far = berhu_regression(X, y, 5.0, 1e6, tol=1e-10)
+        far = berhu_regression(X, y, 5.0 / len(y), 1e6, tol=1e-10)
         assert_allclose(far.coef, lasso.coef_, atol=1e-6)
         # lam / delta stays, and the penalty becomes lam b^2 / (2 delta).
         ridge = Ridge(10.0, fit_intercept=False).fit(X, y)
-        near = berhu_regression(X, y, 1e-7, 1e-8, tol=1e-10)
+        near = berhu_regression(X, y, 1e-7 / len(y), 1e-8, tol=1e-10)
         assert_allclose(near.coef, ridge.coef_, atol=1e-5)
 
     def test_convex_solver_agrees(self):
@@ -204,7 +208,7 @@ class TestBerhu:
         constraints = [excess >= cvxpy.abs(b) - delta, excess >= 0]
         problem = cvxpy.Problem(cvxpy.Minimize(objective), constraints)
         theirs = problem.solve("CLARABEL")
-        b.value = berhu_regression(X, y, lam, delta).coef
+        b.value = berhu_regression(X, y, lam / len(y), delta).coef
         excess.value = np.maximum(np.abs(b.value) - delta, 0)
         assert_allclose(objective.value, theirs, rtol=1e-7)
 
@@ -212,7 +216,7 @@ class TestBerhu:
         X, y = correlated()
         model = BerhuRegressor(0.1, delta=0.3, tol=1e-10).fit(X + 3, y + 7)
         Xc, yc = X - X.mean(axis=0), y - y.mean()
-        direct = berhu_regression(Xc, yc, 0.1 * len(y), 0.3, tol=1e-10)
+        direct = berhu_regression(Xc, yc, 0.1, 0.3, tol=1e-10)
         assert_allclose(model.coef_, direct.coef, atol=1e-8)
         assert_allclose(model.predict(X + 3).mean(), y.mean() + 7)
         holes = np.r_[y + 7, np.full(10, np.nan)]
@@ -230,14 +234,14 @@ class TestGarrote:
         X, y = correlated()
         b = LinearRegression(fit_intercept=False).fit(X, y).coef_
         lasso = Lasso(4.0 / len(y), positive=True, fit_intercept=False, tol=1e-12)
-        ours = nonnegative_garrote(X, y, 4.0, tol=1e-12)
+        ours = nonnegative_garrote(X, y, 4.0 / len(y), tol=1e-12)
         assert_allclose(ours.factors, lasso.fit(X * b, y).coef_, atol=1e-8)
         assert_allclose(ours.coef, ours.factors * b)
 
     def test_optimality(self):
         X, y = correlated()
         lam = 4.0
-        factors, coef, _ = nonnegative_garrote(X, y, lam, tol=1e-14)
+        factors, coef, _ = nonnegative_garrote(X, y, lam / len(y), tol=1e-14)
         initial = np.linalg.lstsq(X, y)[0]
         g = initial * (X.T @ (y - X @ coef))
         assert np.all(factors >= 0)
@@ -257,22 +261,24 @@ class TestGarrote:
         y = Q @ [3.0, -2.0, 1.0, 0.5, 0.1] + 0.01 * rng.normal(size=30)
         b = Q.T @ y
         expected = np.maximum(1 - 0.5 / b**2, 0)
-        assert_allclose(nonnegative_garrote(Q, y, 0.5).factors, expected, atol=1e-6)
+        assert_allclose(
+            nonnegative_garrote(Q, y, 0.5 / len(y)).factors, expected, atol=1e-6
+        )
 
     def test_any_start(self):
         X, y = correlated()
         ridge = Ridge(1.0, fit_intercept=False).fit(X, y).coef_
         ridge[2] = 0
-        factors = nonnegative_garrote(X, y, 1.0, ridge).factors
+        factors = nonnegative_garrote(X, y, 1.0 / len(y), ridge).factors
         assert factors[2] == 0
         no_penalty = nonnegative_garrote(X, y, 0.0, ridge, tol=1e-10).coef
         kept = np.arange(8) != 2
         free = np.linalg.lstsq(X[:, kept], y)[0]
         if np.all(free * ridge[kept] > 0):  # no sign stands in the way
             assert_allclose(no_penalty[kept], free, atol=1e-4)
-        assert_array_equal(nonnegative_garrote(X, y, 1.0, np.zeros(8)).coef, 0)
+        assert_array_equal(nonnegative_garrote(X, y, 1.0 / len(y), np.zeros(8)).coef, 0)
         with pytest.raises(ValueError, match="initial must hold one coefficient"):
-            nonnegative_garrote(X, y, 1.0, np.ones(3))
+            nonnegative_garrote(X, y, 1.0 / len(y), np.ones(3))
 
     def test_fewer_rows_than_features(self):
         X, y = correlated(5, 9)

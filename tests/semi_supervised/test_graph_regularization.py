@@ -26,15 +26,15 @@ def graph(rng):
 
 
 @pytest.mark.parametrize("solver", ["direct", "cg"])
-@pytest.mark.parametrize("mu", [0.02, 1.0, 50.0])
-def test_closed_forms_and_gradient(solver, mu, graph, rng):
+@pytest.mark.parametrize("alpha", [100.0, 2.0, 0.04])
+def test_closed_forms_and_gradient(solver, alpha, graph, rng):
     Y = rng.normal(size=(25, 3))
-    F = graph_regularization(graph, Y, mu, solver=solver, tol=1e-13).values
+    F = graph_regularization(graph, Y, alpha, solver=solver, tol=1e-13).values
     L = graph_laplacian(graph, "symmetric")
-    assert_allclose(2 * L @ F + mu * (F - Y), 0, atol=1e-9)
+    assert_allclose(alpha * L @ F + F - Y, 0, atol=1e-9)
     root = 1 / np.sqrt(graph.sum(axis=1))
     S = root[:, None] * graph * root
-    a = 2 / (2 + mu)
+    a = alpha / (1 + alpha)
     assert_allclose(F, (1 - a) * np.linalg.solve(np.eye(25) - a * S, Y), atol=1e-9)
 
 
@@ -42,20 +42,23 @@ def test_vertex_without_edges_stays(graph):
     W = np.zeros((26, 26))
     W[:25, :25] = graph
     Y = np.arange(26.0)[:, None]
-    assert_allclose(graph_regularization(W, Y, 0.5).values[25], 25)
+    assert_allclose(graph_regularization(W, Y, 4.0).values[25], 25)
 
 
 def test_equals_label_spreading():
     X, y_true = make_moons(200, noise=0.1, random_state=0)
     y = np.where(np.arange(200) < 10, y_true, -1)
-    mu, bandwidth = 0.5, 0.5
+    alpha, bandwidth = 4.0, 0.5
     ours = GraphRegularizationClassifier(
-        mu=mu, graph=SimilarityGraphTransformer(kind="complete", bandwidth=bandwidth)
+        alpha=alpha,
+        affinity=SimilarityGraphTransformer(kind="complete", bandwidth=bandwidth),
     ).fit(X, y)
     theirs = LabelSpreading(
-        gamma=1 / (2 * bandwidth**2), alpha=2 / (2 + mu), max_iter=5000, tol=1e-12
+        gamma=1 / (2 * bandwidth**2),
+        alpha=alpha / (1 + alpha),
+        max_iter=5000,
+        tol=1e-12,
     ).fit(X, y)
-    assert ours.alpha_ == theirs.alpha
     # Weights below 1e-8 are raised to it here.
     assert_allclose(ours.label_distributions_, theirs.label_distributions_, atol=1e-6)
     assert_array_equal(ours.transduction_, theirs.transduction_)
@@ -81,12 +84,12 @@ def test_component_without_label():
 
 
 @pytest.mark.parametrize(
-    ("Y", "mu", "message"),
-    [([[1.0]], 1.0, "one row per vertex"), ([[1.0], [2.0]], 0.0, "mu=0.0 must be")],
+    ("Y", "alpha", "message"),
+    [([[1.0]], 1.0, "one row per vertex"), ([[1.0], [2.0]], 0.0, "alpha=0.0 must be")],
 )
-def test_bad_input(Y, mu, message):
+def test_bad_input(Y, alpha, message):
     with pytest.raises(ValueError, match=message):
-        graph_regularization([[0, 1], [1, 0]], Y, mu)
+        graph_regularization([[0, 1], [1, 0]], Y, alpha)
 
 
 @pytest.mark.parametrize("solver", ["direct", "cg"])
@@ -111,7 +114,7 @@ def test_poisson_in_components():
     assert_allclose(u[3:6], 0, atol=1e-9)
     assert np.isnan(u[6:]).all()
     y = np.array([0, -1, 1, 1, -1, -1, -1, -1, -1])
-    model = GraphRegularizationClassifier(method="poisson", graph="precomputed")
+    model = GraphRegularizationClassifier(method="poisson", affinity="precomputed")
     with pytest.warns(DisconnectedGraphWarning):
         model.fit(W, y)
     assert_array_equal(model.transduction_[3:6], 1)
@@ -157,8 +160,10 @@ def test_cures_for_few_labels(method):
 
 def test_a_weight_that_does_nothing_is_reported(graph):
     y = np.where(np.arange(25) < 6, np.arange(25) % 2, -1)
-    model = GraphRegularizationClassifier(method="poisson", mu=1.0, graph="precomputed")
-    with pytest.warns(IgnoredParameterWarning, match="mu="):
+    model = GraphRegularizationClassifier(
+        method="poisson", alpha=1.0, affinity="precomputed"
+    )
+    with pytest.warns(IgnoredParameterWarning, match="alpha="):
         model.fit(graph, y)
 
 

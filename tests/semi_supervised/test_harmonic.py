@@ -219,7 +219,7 @@ class TestClassifier:
         """scikit-learn's iterations converge to the same functions."""
         X, _, y = moons
         ours = HarmonicFunctionClassifier(
-            graph=SimilarityGraphTransformer(kind="complete", bandwidth=0.2)
+            affinity=SimilarityGraphTransformer(kind="complete", bandwidth=0.2)
         ).fit(X, y)
         theirs = LabelPropagation(gamma=1 / (2 * 0.2**2), max_iter=20_000, tol=1e-9)
         theirs.fit(X, y)
@@ -232,7 +232,7 @@ class TestClassifier:
     def test_precomputed_graph_is_the_same(self, moons):
         X, _, y = moons
         built = HarmonicFunctionClassifier().fit(X, y)
-        given = HarmonicFunctionClassifier(graph="precomputed").fit(built.graph_, y)
+        given = HarmonicFunctionClassifier(affinity="precomputed").fit(built.graph_, y)
         assert_array_equal(given.transduction_, built.transduction_)
         new = built.transformer_.transform(X[:20] + 0.01)
         assert_array_equal(given.predict(new), built.predict(X[:20] + 0.01))
@@ -277,7 +277,7 @@ class TestClassifier:
     def test_new_row_without_edge(self, moons):
         X, _, y = moons
         ball = SimilarityGraphTransformer(kind="ball", radius=0.5)
-        model = HarmonicFunctionClassifier(graph=ball).fit(X, y)
+        model = HarmonicFunctionClassifier(affinity=ball).fit(X, y)
         with pytest.warns(DisconnectedGraphWarning, match="1 of 2 new rows"):
             P = model.predict_proba(np.array([X[0], [50.0, 50.0]]))
         assert_allclose(P[1], model.class_prior_)
@@ -286,20 +286,20 @@ class TestClassifier:
         X, _, y = moons
         graph = SimilarityGraphTransformer(n_neighbors=5)
         with pytest.warns(IgnoredParameterWarning, match="n_neighbors=3"):
-            HarmonicFunctionClassifier(graph=graph, n_neighbors=3).fit(X, y)
+            HarmonicFunctionClassifier(affinity=graph, n_neighbors=3).fit(X, y)
 
     def test_grid_search_over_the_graph(self, moons):
         X, y_true, _ = moons
         search = GridSearchCV(
-            HarmonicFunctionClassifier(graph=SimilarityGraphTransformer()),
-            {"graph__n_neighbors": [3, 8]},
+            HarmonicFunctionClassifier(affinity=SimilarityGraphTransformer()),
+            {"affinity__n_neighbors": [3, 8]},
             cv=2,
         ).fit(X, y_true)
         assert search.best_score_ > 0.95
 
     def test_not_square(self):
         with pytest.raises(ValueError, match="square weight matrix"):
-            HarmonicFunctionClassifier(graph="precomputed").fit(
+            HarmonicFunctionClassifier(affinity="precomputed").fit(
                 np.ones((3, 2)), [0, 1, -1]
             )
 

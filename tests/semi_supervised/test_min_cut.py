@@ -167,7 +167,7 @@ class TestClassifier:
         W = W + W.T
         holes = np.where(np.arange(60) < 20, y, -1)
         with pytest.warns(DisconnectedGraphWarning):
-            model = MinCutClassifier(graph="precomputed").fit(W, holes)
+            model = MinCutClassifier(affinity="precomputed").fit(W, holes)
 
         def mistakes(labels):
             return sum(

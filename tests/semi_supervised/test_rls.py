@@ -73,9 +73,11 @@ def test_against_the_slow_twin(n, fit_intercept, weighted, copies, alpha, seed):
 def test_the_path_is_the_single_solutions(rng):
     K, Y = problem(rng, 20)
     alphas = [1.0, 1e-3, 30.0]
-    for alpha, solution in zip(alphas, rls_path(K, Y, alphas), strict=True):
+    for alpha, solution in zip(
+        alphas, rls_path(K, Y, alphas, fit_intercept=False), strict=True
+    ):
         assert solution.alpha == alpha
-        (alone,) = rls_path(K, Y, [alpha])
+        (alone,) = rls_path(K, Y, [alpha], fit_intercept=False)
         assert_close(solution.dual_coef, alone.dual_coef)
 
 
@@ -142,14 +144,16 @@ def test_kernels_that_are_not_finite_are_refused(bad):
     K = np.eye(3)
     K[0, 1] = K[1, 0] = bad
     with pytest.raises(ValueError, match="infinite values or NaN"):
-        rls_path(K, np.ones((3, 1)), [1.0])
+        rls_path(K, np.ones((3, 1)), [1.0], fit_intercept=False)
     with pytest.raises(ValueError, match="alphas must be positive numbers"):
-        rls_path(np.eye(3), np.ones((3, 1)), [bad])
+        rls_path(np.eye(3), np.ones((3, 1)), [bad], fit_intercept=False)
 
 
 def test_weights_of_very_different_size(rng):
     K, Y = problem(rng, 4)
-    (s,) = rls_path(K, Y, [0.1], sample_weight=[1.0, 1e20, 1.0, 1.0])
+    (s,) = rls_path(
+        K, Y, [0.1], sample_weight=[1.0, 1e20, 1.0, 1.0], fit_intercept=False
+    )
     assert np.isfinite(s.loo_outputs).all()
 
 

@@ -179,7 +179,7 @@ class TestHOSVD:
 
     @pytest.mark.parametrize("ranks", [(1, 2), (0, 1, 1, 1), (3, 1, 1, 1)])
     def test_bad_ranks(self, tensor, ranks):
-        with pytest.raises(ValueError, match="ranks"):
+        with pytest.raises(ValueError, match="n_components"):
             hosvd(tensor, ranks)
 
 

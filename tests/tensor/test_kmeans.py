@@ -37,11 +37,11 @@ class TestDistances:
         G = gaussian_matrix(shape, sigma)
         d = X.reshape(5, 1, -1) - Y.reshape(1, 3, -1)
         expected = np.sqrt(np.einsum("abi,ij,abj->ab", d, G, d))
-        assert_allclose(tensor_distances(X, Y, sigma=sigma), expected, atol=1e-6)
+        assert_allclose(tensor_distances(X, Y, bandwidth=sigma), expected, atol=1e-6)
 
     def test_axioms(self, rng):
         X = rng.normal(size=(12, 3, 3))
-        D = tensor_distances(X, sigma=2.0)
+        D = tensor_distances(X, bandwidth=2.0)
         assert_allclose(D, D.T)
         assert_array_equal(np.diagonal(D), 0)
         assert (D[~np.eye(12, dtype=bool)] > 0).all()
@@ -51,7 +51,7 @@ class TestDistances:
     def test_narrow_is_euclidean(self, sigma, rng):
         X = rng.normal(size=(6, 3, 3))
         assert_allclose(
-            tensor_distances(X, sigma=sigma),
+            tensor_distances(X, bandwidth=sigma),
             pairwise_distances(X.reshape(6, -1)),
             atol=1e-6,
         )
@@ -60,22 +60,22 @@ class TestDistances:
         image = np.zeros((3, 12, 12))
         for k, shift in enumerate((0, 1, 5)):
             image[k, 3:6, 1 + shift : 4 + shift] = 1
-        D = tensor_distances(image, sigma=2.0)[0]
+        D = tensor_distances(image, bandwidth=2.0)[0]
         assert D[1] < 0.5 * D[2]
 
     def test_bad_arguments(self):
         with pytest.raises(ValueError, match="must be the same"):
             tensor_distances(np.zeros((2, 3, 3)), np.zeros((2, 3, 4)))
-        with pytest.raises(ValueError, match="sigma=-1"):
-            tensor_distances(np.zeros((2, 3, 3)), sigma=-1)
+        with pytest.raises(ValueError, match="bandwidth=-1"):
+            tensor_distances(np.zeros((2, 3, 3)), bandwidth=-1)
 
 
 class TestTransformer:
     def test_distances_of_vectors(self, rng):
         X = rng.normal(size=(8, 3, 4))
-        Z = TensorDistanceTransformer(sigma=1.5).fit_transform(X)
+        Z = TensorDistanceTransformer(bandwidth=1.5).fit_transform(X)
         assert_allclose(
-            pairwise_distances(Z), tensor_distances(X, sigma=1.5), atol=1e-6
+            pairwise_distances(Z), tensor_distances(X, bandwidth=1.5), atol=1e-6
         )
 
     def test_both_forms_of_x(self, rng):
@@ -88,7 +88,7 @@ class TestTransformer:
 class TestKMeans:
     @pytest.mark.parametrize("sigma", [0, 1e-3])
     def test_narrow_is_plain_kmeans(self, digits, sigma):
-        ours = TensorKMeans(3, sigma=sigma, random_state=0).fit(digits)
+        ours = TensorKMeans(3, bandwidth=sigma, random_state=0).fit(digits)
         theirs = KMeans(3, n_init=10, random_state=0).fit(digits.reshape(120, -1))
         assert_array_equal(ours.labels_, theirs.labels_)
         assert_allclose(ours.inertia_, theirs.inertia_)
@@ -97,12 +97,12 @@ class TestKMeans:
         )
 
     def test_centres_are_means_and_inertia_is_theirs(self, digits):
-        model = TensorKMeans(3, sigma=1.5, random_state=0).fit(digits)
+        model = TensorKMeans(3, bandwidth=1.5, random_state=0).fit(digits)
         for k in range(3):
             assert_allclose(
                 model.cluster_centers_[k], digits[model.labels_ == k].mean(axis=0)
             )
-        D = tensor_distances(digits, model.cluster_centers_, sigma=1.5)
+        D = tensor_distances(digits, model.cluster_centers_, bandwidth=1.5)
         assert_array_equal(D.argmin(axis=1), model.labels_)
         assert_allclose((D.min(axis=1) ** 2).sum(), model.inertia_)
         assert_array_equal(model.predict(digits), model.labels_)
@@ -121,7 +121,7 @@ class TestKMeans:
         y = np.arange(60) % 2
         row, column = rng.integers(3, size=(2, 60)) + 2 + 5 * y
         X[np.arange(60), row, column] = 1
-        model = TensorKMeans(2, sigma=3.0, random_state=0).fit(X)
+        model = TensorKMeans(2, bandwidth=3.0, random_state=0).fit(X)
         same = np.mean(model.labels_ == y)
         assert max(same, 1 - same) == 1
 
@@ -145,5 +145,7 @@ def test_tiny_widths_are_the_euclidean_distance():
     """The square of the width may be zero up to rounding."""
     X = np.random.default_rng(0).normal(size=(5, 3, 4))
     assert_allclose(
-        tensor_distances(X, sigma=1e-200), tensor_distances(X, sigma=0), atol=1e-12
+        tensor_distances(X, bandwidth=1e-200),
+        tensor_distances(X, bandwidth=0),
+        atol=1e-12,
     )

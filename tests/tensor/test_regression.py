@@ -45,7 +45,7 @@ class TestRidge:
     @pytest.mark.parametrize("alpha", [0.0, 1e-3, 10.0])
     def test_vectors_are_ridge_regression(self, alpha, rng):
         X, y, _ = planted(rng, shape=(6,), rank=1)
-        ours = CPRidgeRegressor(rank=3, alpha=alpha).fit(X, y)
+        ours = CPRidgeRegressor(n_components=3, alpha=alpha).fit(X, y)
         theirs = Ridge(alpha=alpha).fit(X, y)
         assert ours.rank_ == 1
         assert_allclose(ours.coef_, theirs.coef_, rtol=1e-7)
@@ -54,7 +54,7 @@ class TestRidge:
     @pytest.mark.parametrize("n", [15, 200])
     def test_matrices_of_full_rank_are_ridge_regression(self, n, rng):
         X, y, _ = planted(rng, n=n, shape=(5, 4))
-        ours = CPRidgeRegressor(rank=9, alpha=2.0).fit(X, y)
+        ours = CPRidgeRegressor(n_components=9, alpha=2.0).fit(X, y)
         theirs = Ridge(alpha=2.0).fit(X.reshape(n, -1), y)
         assert ours.rank_ == 4
         assert_allclose(ours.coef_.ravel(), theirs.coef_, atol=1e-8)
@@ -93,14 +93,14 @@ class TestRidge:
 
     def test_planted_weights(self, rng):
         X, y, W = planted(rng)
-        model = CPRidgeRegressor(rank=2, alpha=1e-3, n_init=3, random_state=0)
+        model = CPRidgeRegressor(n_components=2, alpha=1e-3, n_init=3, random_state=0)
         model.fit(X, y)
         assert np.linalg.norm(model.coef_ - W) < 0.05 * np.linalg.norm(W)
         assert_allclose(model.intercept_, 2, atol=0.2)
 
     def test_better_than_all_entries_for_few_rows(self, rng):
         X, y, _ = planted(rng, n=1000, shape=(10, 10), noise=1.0)
-        ours = CPRidgeRegressor(rank=2, n_init=3, random_state=0)
+        ours = CPRidgeRegressor(n_components=2, n_init=3, random_state=0)
         ours.fit(X[:90], y[:90])
         flat = Ridge().fit(X[:90].reshape(90, -1), y[:90])
         theirs = flat.score(X[90:].reshape(910, -1), y[90:])

@@ -79,7 +79,7 @@ class TestOneMachineSolvesHFA:
     @pytest.fixture
     def solved(self, rng):
         K_s, K_t, y = problem(rng)
-        solution = heterogeneous_augmentation(K_s, K_t, y, C=self.C, lam=self.LAM)
+        solution = heterogeneous_augmentation(K_s, K_t, y, C=self.C, max_norm=self.LAM)
         return linalg.block_diag(K_s, K_t), y, solution
 
     def test_saddle_point(self, solved):
@@ -132,14 +132,14 @@ class TestOneMachineSolvesHFA:
             cp.Minimize(top[0, 0] / 2), [half >> 0, cp.trace(H) <= self.LAM]
         )
         cp_problem.solve(solver=cp.SCS, eps=1e-7, max_iters=20_000)
-        ours = heterogeneous_augmentation(K_s, K_t, y, C=self.C, lam=self.LAM)
+        ours = heterogeneous_augmentation(K_s, K_t, y, C=self.C, max_norm=self.LAM)
         assert_allclose(ours.value, cp_problem.value, rtol=1e-4)
 
     def test_predictions_of_the_whole_formula(self, rng):
         """The metric in the formula of the paper, and what is left of it."""
         S, T = rng.normal(size=(12, 3)), rng.normal(size=(8, 4))
         y_source, y = np.arange(12) % 2, np.arange(8) % 2
-        model = HeterogeneousFeatureAugmentation(lam=self.LAM)
+        model = HeterogeneousFeatureAugmentation(max_norm=self.LAM)
         model.fit(T, y, X_source=S, y_source=y_source)
         new = rng.normal(size=(5, 4))
         gamma = 1 / (3 * S.var())
@@ -156,7 +156,7 @@ class TestOneMachineSolvesHFA:
 def test_no_map_leaves_two_machines_with_one_bias(rng):
     S, T = rng.normal(size=(20, 3)), rng.normal(size=(10, 2))
     y_source, y = np.arange(20) % 2, np.arange(10) % 2
-    model = HeterogeneousFeatureAugmentation(lam=0, kernel="linear")
+    model = HeterogeneousFeatureAugmentation(max_norm=0, kernel="linear")
     model.fit(T, y, X_source=S, y_source=y_source)
     X = linalg.block_diag(S, T)
     machine = SVC(kernel="linear", tol=1e-8).fit(X, np.concatenate([y_source, y]))
@@ -168,7 +168,9 @@ def test_no_map_leaves_two_machines_with_one_bias(rng):
 
 def test_without_a_source_it_is_a_machine(rng):
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
-    model = HeterogeneousFeatureAugmentation(C=0.5, lam=3, kernel="linear").fit(X, y)
+    model = HeterogeneousFeatureAugmentation(C=0.5, max_norm=3, kernel="linear").fit(
+        X, y
+    )
     machine = SVC(C=0.5, kernel="precomputed", tol=1e-8).fit(4 * X @ X.T, y)
     assert_allclose(
         model.decision_function(X), machine.decision_function(4 * X @ X.T), atol=1e-5

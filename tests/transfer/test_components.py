@@ -32,7 +32,7 @@ def test_eigenproblem(sample):
     X, is_source = sample
     K = rbf_kernel(X)
     A, B = pencil(K, is_source, 0.1)
-    values, W = transfer_components(K, is_source, 4, mu=0.1)
+    values, W = transfer_components(K, is_source, 4, alpha=0.1)
     assert_allclose(A @ W, B @ W * values, atol=1e-9)
     assert_allclose(W.T @ B @ W, np.eye(4), atol=1e-9)
     assert np.all(np.diff(values) <= 0)
@@ -43,7 +43,9 @@ def test_kernels_of_large_numbers(sample):
     X, is_source = sample
     K = 1e12 * X @ X.T
     values, W = transfer_components(K, is_source, 2)
-    assert_allclose(values, transfer_components(X @ X.T, is_source, 2, mu=1e-24).values)
+    assert_allclose(
+        values, transfer_components(X @ X.T, is_source, 2, alpha=1e-24).values
+    )
     Z = K @ W
     assert np.abs(mean_difference(is_source) @ Z).max() < 1e-6 * Z.std()
 
@@ -52,7 +54,7 @@ def test_no_other_components_are_better(sample, rng):
     X, is_source = sample
     K = rbf_kernel(X)
     A, B = pencil(K, is_source, 0.1)
-    values, W = transfer_components(K, is_source, 3, mu=0.1)
+    values, W = transfer_components(K, is_source, 3, alpha=0.1)
 
     def J(V):
         return np.trace(np.linalg.solve(V.T @ B @ V, V.T @ A @ V))
@@ -72,7 +74,9 @@ def test_a_symmetric_solver_for_the_product_is_wrong(sample):
     assert np.abs(product - product.T).max() > 0.01 * np.abs(product).max()
     V = np.linalg.eigh(product)[1][:, -3:]
     reached = np.trace(np.linalg.solve(V.T @ B @ V, V.T @ A @ V))
-    assert reached < (1 - 1e-4) * transfer_components(K, is_source, 3, mu=0.1)[0].sum()
+    assert (
+        reached < (1 - 1e-4) * transfer_components(K, is_source, 3, alpha=0.1)[0].sum()
+    )
 
 
 def test_skada_misses_the_optimum(sample):
@@ -87,7 +91,7 @@ def test_skada_misses_the_optimum(sample):
     adapter.fit(X, sample_domain=np.where(is_source, 1, -2))
     V = adapter.eigvects_
     reached = np.trace(np.linalg.solve(V.T @ B @ V, V.T @ A @ V))
-    best = transfer_components(K, is_source, 3, mu=1.0)
+    best = transfer_components(K, is_source, 3, alpha=1.0)
     assert reached < best.values.sum()
     # Where it is right: the leading subspace is close.
     assert linalg.subspace_angles(V, best.vectors).min() < 0.2
@@ -100,7 +104,7 @@ def test_identical_samples_give_kernel_pca(rng):
     # K H K has the directions of H K H only for a centred kernel.
     H = np.eye(40) - 1 / 40
     K = H @ rbf_kernel(both, gamma=0.4) @ H
-    W = transfer_components(K, np.arange(40) < 20, 3, mu=0.1).vectors
+    W = transfer_components(K, np.arange(40) < 20, 3, alpha=0.1).vectors
     exact = np.abs(np.sum(K @ W * P, axis=0)) / np.linalg.norm(K @ W, axis=0)
     assert_allclose(exact / np.linalg.norm(P, axis=0), 1, atol=1e-8)
 
@@ -112,7 +116,7 @@ def test_discrepancy_falls_with_mu(sample):
     e = mean_difference(is_source)
     found = []
     for mu in (10.0, 0.1, 1e-3, 1e-6):
-        values, W = transfer_components(K, is_source, 2, mu=mu)
+        values, W = transfer_components(K, is_source, 2, alpha=mu)
         Z = K @ W / np.sqrt(values)
         centred = Z - Z.mean(axis=0)
         assert_allclose(centred.T @ centred, np.eye(2), atol=1e-6)

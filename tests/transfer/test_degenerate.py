@@ -56,8 +56,8 @@ ESTIMATORS = [
             "some must be of the target",
         ),
         (
-            lambda K: transfer_components(K, np.array([True, False]), 1, mu=0),
-            "mu must be positive",
+            lambda K: transfer_components(K, np.array([True, False]), 1, alpha=0),
+            "alpha must be positive",
         ),
         (
             lambda K: itml(K, np.ones(2, bool), np.zeros(2)),

@@ -58,7 +58,7 @@ class TestMMDE:
         X = rng.normal(size=(14, 2))
         X[7:] += 3
         domains = np.repeat([1, -2], 7)
-        result = mmde(X, domains, n_neighbors=2, lam=0.01)
+        result = mmde(X, domains, n_neighbors=2, variance_weight=0.01)
         K = result.kernel
         i, j = neighbor_pairs(X, 2)
         squares = np.sum((X[i] - X[j]) ** 2, axis=1)
@@ -80,7 +80,14 @@ class TestMMDE:
         X = rng.normal(size=(12, 2))
         domains = np.repeat([1, -2], 6)
         near, far = (
-            mmde(X, domains, n_neighbors=2, lam=lam, solver="SCS", eps=1e-4)
+            mmde(
+                X,
+                domains,
+                n_neighbors=2,
+                variance_weight=lam,
+                solver="SCS",
+                solver_params={"eps": 1e-4},
+            )
             for lam in (0.01, 1.0)
         )
         assert near.mmd2 < far.mmd2

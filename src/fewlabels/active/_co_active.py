@@ -45,7 +45,7 @@ class CoActiveLearner(QueryLoop):
         Rows that each classifier proposes per round.
     budget : int, default=None
         Largest number of rows to ask about; None continues until all rows have a label.
-    balance : bool, default=False
+    oversample : bool, default=False
         Whether labelled rows of rare classes are repeated in training.
     tol : float, default=None
         Stop after `patience` rounds in each of which at most this share of the
@@ -104,7 +104,7 @@ class CoActiveLearner(QueryLoop):
         "estimator2": [HasMethods(["fit"]), None],
         "views": ["array-like", tuple, list, None],
         "measure": [callable, None],
-        "balance": ["boolean"],
+        "oversample": ["boolean"],
     }
 
     def __init__(
@@ -116,7 +116,7 @@ class CoActiveLearner(QueryLoop):
         measure: Any = None,
         batch_size: int = 1,
         budget: int | None = None,
-        balance: bool = False,
+        oversample: bool = False,
         tol: float | None = None,
         patience: int = 3,
         random_state: Any = None,
@@ -127,7 +127,7 @@ class CoActiveLearner(QueryLoop):
         self.measure = measure
         self.batch_size = batch_size
         self.budget = budget
-        self.balance = balance
+        self.oversample = oversample
         self.tol = tol
         self.patience = patience
         self.random_state = random_state
@@ -172,7 +172,7 @@ class CoActiveLearner(QueryLoop):
         labels = encode_labels(self.y_)
         self.classes_ = labels.classes
         rows = np.arange(self.y_.size)
-        if self.balance:
+        if self.oversample:
             rows = np.concatenate([rows, upsampled_rows(labels.codes, self._rng)])
         self.estimators_ = [
             fit_model(kind, self.X_[rows][:, columns], self.y_[rows])

@@ -86,7 +86,7 @@ def random_layer(
 
 
 def elm_weights(
-    H: NDArray[Any], Y: NDArray[Any], *, alpha: float = 1.0
+    H: NDArray[Any], Y: NDArray[Any], *, alpha: float = 0.01
 ) -> NDArray[np.float64]:
     r"""Output weights of an extreme learning machine.
 
@@ -103,7 +103,7 @@ def elm_weights(
         Outputs of the hidden layer.
     Y : ndarray of shape (n_samples, n_targets)
         Targets.
-    alpha : float, default=1.0
+    alpha : float, default=0.01
         The ridge :math:`\lambda`, which is 1 / C.
 
     Returns
@@ -146,7 +146,7 @@ class ELMState(NamedTuple):
     inverse: NDArray[np.float64]
 
 
-def elm_start(H: NDArray[Any], Y: NDArray[Any], *, alpha: float = 1.0) -> ELMState:
+def elm_start(H: NDArray[Any], Y: NDArray[Any], *, alpha: float = 0.01) -> ELMState:
     """Output weights of the first rows, ready for more.
 
     Parameters
@@ -155,7 +155,7 @@ def elm_start(H: NDArray[Any], Y: NDArray[Any], *, alpha: float = 1.0) -> ELMSta
         Outputs of the hidden layer.
     Y : ndarray of shape (n_samples, n_targets)
         Targets.
-    alpha : float, default=1.0
+    alpha : float, default=0.01
         The ridge, larger than 0.
 
     Returns
@@ -167,7 +167,7 @@ def elm_start(H: NDArray[Any], Y: NDArray[Any], *, alpha: float = 1.0) -> ELMSta
     --------
     >>> import numpy as np
     >>> from fewlabels.active import elm_start
-    >>> elm_start(np.eye(2), np.array([[2.0], [4.0]])).B
+    >>> elm_start(np.eye(2), np.array([[2.0], [4.0]]), alpha=1.0).B
     array([[1.],
            [2.]])
     """
@@ -213,7 +213,7 @@ def elm_update(state: ELMState, H: NDArray[Any], Y: NDArray[Any]) -> ELMState:
     --------
     >>> import numpy as np
     >>> from fewlabels.active import elm_start, elm_update
-    >>> first = elm_start(np.array([[1.0, 0.0]]), np.array([[2.0]]))
+    >>> first = elm_start(np.array([[1.0, 0.0]]), np.array([[2.0]]), alpha=1.0)
     >>> elm_update(first, np.array([[0.0, 1.0]]), np.array([[4.0]])).B
     array([[1.],
            [2.]])

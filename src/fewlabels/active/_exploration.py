@@ -40,7 +40,7 @@ class EGExploration(QueryStrategy):
         What to do when not exploring.
     rates : sequence of float, default=(0.0, 0.1, 0.2, 0.4)
         The T rates to choose from, each between 0 and 1.
-    tau : float, default=0.1
+    learning_rate : float, default=0.1
         Step of the gradient.
     beta : float, default=0.01
         Added to all rewards; it keeps rates alive that are seldom drawn.
@@ -83,14 +83,14 @@ class EGExploration(QueryStrategy):
         strategy: Any,
         *,
         rates: Sequence[float] = (0.0, 0.1, 0.2, 0.4),
-        tau: float = 0.1,
+        learning_rate: float = 0.1,
         beta: float = 0.01,
         kappa: float = 0.1,
         random_state: Any = None,
     ) -> None:
         self.strategy = strategy
         self.rates = rates
-        self.tau = tau
+        self.learning_rate = learning_rate
         self.beta = beta
         self.kappa = kappa
         self.random_state = random_state
@@ -177,7 +177,7 @@ class EGExploration(QueryStrategy):
             raise ValueError("There is nothing to reward yet: call query first.")
         gain = np.full(self.weights_.size, self.beta)
         gain[self._drawn] += _checked_reward(reward)
-        exponents = self.tau * gain / self.probabilities_
+        exponents = self.learning_rate * gain / self.probabilities_
         weights = self.weights_ * np.exp(exponents - exponents.max())
         self.weights_ = weights / weights.sum()
 

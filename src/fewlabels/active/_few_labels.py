@@ -116,7 +116,7 @@ class FewLabelsSampling(QueryStrategy):
         if not same_rows or not np.array_equal(model.labeled_indices_, pool.labeled):
             raise ValueError(
                 "model was fitted to other rows or labels than X and y: fit it again, "
-                "or call its refit_labels. Instead of balance=True, which repeats "
+                "or call its refit_labels. Instead of oversample=True, which repeats "
                 "rows, use its class_weight='balanced'."
             )
         self._rng = check_random_state(self.random_state)
@@ -153,7 +153,7 @@ class FewLabelsSampling(QueryStrategy):
         total = np.zeros(self._places.size)
         for member, P in zip(self._members, covariances, strict=True):
             total += member.weight * variance_reduction(
-                P, self._places, ridge=member.ridge, sample_weight=self._focused
+                P, self._places, alpha=member.ridge, sample_weight=self._focused
             )
         return total
 

@@ -42,7 +42,7 @@ class ActiveLearner(InnerClassifier, QueryLoop):
         Rows per round.
     budget : int, default=None
         Largest number of rows to ask about; None continues until all rows have a label.
-    balance : bool, default=False
+    oversample : bool, default=False
         Whether labelled rows of rare classes are repeated in training until all
         classes are equally frequent.
     diversity : float, default=0.0
@@ -116,7 +116,7 @@ class ActiveLearner(InnerClassifier, QueryLoop):
         **QueryLoop._loop_constraints,
         "estimator": [HasMethods(["fit"]), None],
         "strategy": [HasMethods(["query"]), None],
-        "balance": ["boolean"],
+        "oversample": ["boolean"],
         "diversity": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -127,7 +127,7 @@ class ActiveLearner(InnerClassifier, QueryLoop):
         *,
         batch_size: int = 1,
         budget: int | None = None,
-        balance: bool = False,
+        oversample: bool = False,
         diversity: float = 0.0,
         tol: float | None = None,
         patience: int = 3,
@@ -137,7 +137,7 @@ class ActiveLearner(InnerClassifier, QueryLoop):
         self.strategy = strategy
         self.batch_size = batch_size
         self.budget = budget
-        self.balance = balance
+        self.oversample = oversample
         self.diversity = diversity
         self.tol = tol
         self.patience = patience
@@ -176,7 +176,7 @@ class ActiveLearner(InnerClassifier, QueryLoop):
         self._rng = check_random_state(self.random_state)
 
     def _learn(self, fresh: NDArray[np.intp]) -> None:
-        if self.balance:  # other rows in every round, so that nothing can be kept
+        if self.oversample:  # other rows in every round, so that nothing can be kept
             extra = upsampled_rows(encode_labels(self.y_).codes, self._rng)
             rows = np.concatenate([np.arange(self.y_.size), extra])
             X, y = safe_indexing(self.X_, rows), self.y_[rows]
@@ -197,7 +197,11 @@ class ActiveLearner(InnerClassifier, QueryLoop):
             self._n_judged = self._n_labeled()
 
     def _finish(self) -> None:
-        if self._has_model and not self.balance and self._n_judged < self._n_labeled():
+        if (
+            self._has_model
+            and not self.oversample
+            and self._n_judged < self._n_labeled()
+        ):
             self._refit()
         super()._finish()
 

@@ -381,7 +381,7 @@ class VarianceReduction(QueryStrategy):
 
     def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
         P = self._covariances(pool)
-        return variance_reduction(P, pool.candidates, ridge=self.alpha)
+        return variance_reduction(P, pool.candidates, alpha=self.alpha)
 
     def _select(
         self,
@@ -396,7 +396,7 @@ class VarianceReduction(QueryStrategy):
         order = check_random_state(self.random_state).permutation(utilities.size)
         chosen: list[int] = []
         for _ in range(n_queries):
-            now = variance_reduction(P, pool.candidates, ridge=self.alpha)
+            now = variance_reduction(P, pool.candidates, alpha=self.alpha)
             now[chosen] = -np.inf
             chosen.append(int(order[now[order].argmax()]))
             P = downdated(P, pool.candidates, chosen[-1], self.alpha)

@@ -312,17 +312,17 @@ def variance_reduction(
     P: ArrayLike,
     candidates: ArrayLike,
     *,
-    ridge: float = 1.0,
+    alpha: float = 1.0,
     sample_weight: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     r"""Fall of the mean predictive variance if a candidate got a label.
 
-    .. math:: \frac1n \sum_x \frac{P(x, z)^2}{P(z, z) + \rho}
+    .. math:: \frac1n \sum_x \frac{P(x, z)^2}{P(z, z) + \alpha}
 
-    For ridge regression with :math:`A = X_J^\top X_J + \rho I`, the covariances are
-    :math:`P(x, z) = \rho\, x^\top A^{-1} z` and this is
-    :math:`\rho\, \mathrm{mean}_x (x^\top A^{-1} z)^2 / (1 + z^\top A^{-1} z)`. No label
-    enters: all queries can be planned before the first answer.
+    For ridge regression with :math:`A = X_J^\top X_J + \alpha I`, the covariances are
+    :math:`P(x, z) = \alpha\, x^\top A^{-1} z` and this is
+    :math:`\alpha\, \mathrm{mean}_x (x^\top A^{-1} z)^2 / (1 + z^\top A^{-1} z)`. No
+    label enters: all queries can be planned before the first answer.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def variance_reduction(
         Covariances of all rows with the candidates, given the labelled rows.
     candidates : array-like of shape (n_candidates,)
         The rows that the columns belong to.
-    ridge : float, default=1.0
+    alpha : float, default=1.0
         Variance of the noise of a label, for a prior variance of one.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of rows in the mean; equal when None.
@@ -359,7 +359,7 @@ def variance_reduction(
     weights = np.ones(C.shape[0]) if sample_weight is None else sample_weight
     w = np.asarray(weights, dtype=np.float64)
     squares = (w / w.sum()).astype(C.dtype) @ C**2
-    return squares / (own + ridge)
+    return squares / (own + alpha)
 
 
 def select_batch(

@@ -367,7 +367,11 @@ def minimum_normalized_cut(
     if n < 2:
         raise ValueError(f"A graph of {n} vertices cannot be cut: pass two or more.")
     pairs = laplacian_eigenpairs(
-        W, 2, kind="symmetric", solver=eigen_solver, random_state=random_state
+        W,
+        2,
+        laplacian="symmetric",
+        eigen_solver=eigen_solver,
+        random_state=random_state,
     )
     if not pairs.report.is_connected:
         sides = (pairs.report.labels > 0).astype(np.intp)

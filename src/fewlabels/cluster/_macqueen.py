@@ -47,7 +47,7 @@ def macqueen_kmeans(
     centers: NDArray[np.float64],
     *,
     max_draws: int,
-    tol: float = 1e-4,
+    tol: float = 1e-3,
     random_state: Any = None,
 ) -> MacQueenResult:
     r"""Draw rows at random and move the nearest centre towards each.
@@ -65,7 +65,7 @@ def macqueen_kmeans(
         Where the centres start.
     max_draws : int
         Largest number of rows to draw, with replacement.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Centres are at rest when no coordinate has moved, in as many draws as there are
         rows (but 100 at least), by more than this share of the largest standard
         deviation of a feature.

@@ -75,7 +75,7 @@ def nystrom_relaxation(
     indices: NDArray[np.intp],
     n_components: int,
     *,
-    rank: int | None = None,
+    n_landmark_components: int | None = None,
     method: str = "bipartite",
 ) -> NystromRelaxation:
     r"""Approximate the eigenvectors of a normalised affinity from some columns.
@@ -95,8 +95,8 @@ def nystrom_relaxation(
     All are exact if all rows are landmarks (the first as long as no eigenvalue is near
     -1, which it takes for 1). The first uses all rows to find its vectors, the second
     only the landmarks, and so needs more of them. The last one loses the informative
-    vectors, those of the smallest eigenvalues, if `rank` is below the number of
-    landmarks, and divides by these eigenvalues if it is not.
+    vectors, those of the smallest eigenvalues, if `n_landmark_components` is
+    below the number of landmarks, and divides by these eigenvalues if it is not.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def nystrom_relaxation(
         Which rows the landmarks are.
     n_components : int
         Number of eigenvectors.
-    rank : int, default=None
+    n_landmark_components : int, default=None
         Eigenvectors of largest eigenvalue that "laplacian" keeps, before it takes the
         `n_components` smallest of them; all when None.
     method : {"bipartite", "affinity", "laplacian"}, default="bipartite"
@@ -145,8 +145,9 @@ def nystrom_relaxation(
             f"The affinities are negative (down to {C.min():.3g}): use a kernel that "
             "is not, such as 'rbf'."
         )
-    if rank is not None and method != "laplacian":
-        warn_ignored(f"rank={rank}", f"method={method!r} does not use it")
+    if n_landmark_components is not None and method != "laplacian":
+        ignored = f"n_landmark_components={n_landmark_components}"
+        warn_ignored(ignored, f"method={method!r} does not use it")
     n, n_landmarks = C.shape
     C[indices, np.arange(n_landmarks)] = 0
     sums = C.sum(axis=1)
@@ -163,7 +164,9 @@ def nystrom_relaxation(
         if method == "laplacian":
             C[indices, np.arange(n_landmarks)] += 1
         # A cut well above rounding: extending divides by the eigenvalue.
-        eigen = nystrom_from_columns(C, indices, rank=rank, tol=SMALLEST)
+        eigen = nystrom_from_columns(
+            C, indices, n_components=n_landmark_components, tol=SMALLEST
+        )
         kept = np.arange(eigen.eigenvalues.size)
         kept = (kept if method == "affinity" else kept[::-1])[:n_components]
         values = eigen.eigenvalues[kept] * (n_landmarks / n)
@@ -203,7 +206,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
         Number of clusters.
     n_landmarks : int, default=200
         Rows drawn as landmarks; all if there are fewer.
-    rank : int, default=None
+    n_landmark_components : int, default=None
         Eigenvectors that "laplacian" keeps at the landmarks; all when None.
     method : {"bipartite", "affinity", "laplacian"}, default="bipartite"
         See :func:`nystrom_relaxation`: singular vectors between rows and landmarks
@@ -282,7 +285,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
         **KERNEL_CONSTRAINTS,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "n_landmarks": [Interval(Integral, 1, None, closed="left")],
-        "rank": [Interval(Integral, 1, None, closed="left"), None],
+        "n_landmark_components": [Interval(Integral, 1, None, closed="left"), None],
         "method": [StrOptions(set(METHODS))],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -293,7 +296,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
         n_clusters: int = 2,
         *,
         n_landmarks: int = 200,
-        rank: int | None = None,
+        n_landmark_components: int | None = None,
         method: str = "bipartite",
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
@@ -303,7 +306,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_landmarks = n_landmarks
-        self.rank = rank
+        self.n_landmark_components = n_landmark_components
         self.method = method
         self.kernel = kernel
         self.gamma = gamma
@@ -342,9 +345,11 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
                 f"n_clusters={self.n_clusters} clusters apart: ask for fewer clusters "
                 "or more landmarks."
             )
-        if self.rank is not None and self.rank < self.n_clusters:
+        kept = self.n_landmark_components
+        if kept is not None and kept < self.n_clusters:
             raise ValueError(
-                f"rank={self.rank} is below n_clusters={self.n_clusters}: keep more."
+                f"n_landmark_components={kept} is below n_clusters={self.n_clusters}: "
+                "keep more."
             )
         rng = check_random_state(self.random_state)
         self.kernel_ = resolve_kernel(
@@ -365,7 +370,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
             self._affinities(X),
             chosen,
             self.n_clusters,
-            rank=self.rank,
+            n_landmark_components=self.n_landmark_components,
             method=self.method,
         )
         found = relaxation.eigenvalues.size

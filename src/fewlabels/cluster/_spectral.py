@@ -207,8 +207,8 @@ def spectral_relaxation(
     pairs = laplacian_eigenpairs(
         W,
         n_components,
-        kind="unnormalized" if laplacian == "unnormalized" else "symmetric",
-        solver=eigen_solver,
+        laplacian="unnormalized" if laplacian == "unnormalized" else "symmetric",
+        eigen_solver=eigen_solver,
         tol=_eigen_tol(eigen_solver, eigen_tol),
         random_state=rng,
     )

@@ -116,10 +116,10 @@ class LowRankPlusSparse:
         Right singular vectors of A, the leading one first.
     singular_values : ndarray of shape (rank,)
         Singular values of A.
-    mu : float
+    relaxation : float
         The weight of the two penalties in the problem that was solved.
     residual : float
-        Norm of the subgradient at the end, relative to `mu`.
+        Norm of the subgradient at the end, relative to `relaxation`.
     n_iter : int
         Steps taken.
     n_full_svd : int
@@ -132,7 +132,7 @@ class LowRankPlusSparse:
     sparse: NDArray[np.float64]
     components: NDArray[np.float64]
     singular_values: NDArray[np.float64]
-    mu: float
+    relaxation: float
     residual: float
     n_iter: int
     n_full_svd: int
@@ -141,7 +141,7 @@ class LowRankPlusSparse:
 
 _PROBLEM_CONSTRAINTS: dict[str, list[Any]] = {
     "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-    "mu": [None, Interval(Real, 0, None, closed="neither")],
+    "relaxation": [None, Interval(Real, 0, None, closed="neither")],
     "eta": [Interval(Real, 0, 1, closed="neither")],
     "tol": [Interval(Real, 0, None, closed="left")],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -157,7 +157,7 @@ def robust_pca(
     D: Any,
     *,
     alpha: float | str = "auto",
-    mu: float | None = None,
+    relaxation: float | None = None,
     eta: float = 0.9,
     tol: float = 1e-2,
     max_iter: int = 1000,
@@ -189,7 +189,7 @@ def robust_pca(
         Weight of the sparse part; "auto" takes :math:`1 / \sqrt{\max(m, n)}`, which
         recovers any low-rank matrix that is not itself sparse from errors at random
         places.
-    mu : float, default=None
+    relaxation : float, default=None
         Weight of both penalties, by which the singular values of A come out too small.
         None takes 1e-7 of the largest singular value of D: there is no other noise.
         Smaller ones are hard to converge to. With noise of standard deviation s in all
@@ -198,8 +198,8 @@ def robust_pca(
         Factor by which the weight falls in each step. Where the parts are hard to tell
         from each other, 0.97 gets closer to the solution.
     tol : float, default=1e-2
-        Stop when the weight has come down to `mu` and the subgradient is below this
-        share of it.
+        Stop when the weight has come down to `relaxation` and the subgradient is below
+        this share of it.
     max_iter : int, default=1000
         Largest number of steps.
     svd_solver : {"auto", "full", "partial"}, default="auto"
@@ -247,7 +247,7 @@ def robust_pca(
     D = check_array(D, dtype=np.float64, input_name="D")
     weight = float(alpha) if alpha != "auto" else 1 / np.sqrt(max(D.shape))
     start = 0.99 * float(linalg.norm(D, 2))
-    target = SMALLEST_SHARE * start if mu is None else float(mu)
+    target = SMALLEST_SHARE * start if relaxation is None else float(relaxation)
     current = max(start, target)
     rng = check_random_state(random_state)
     triplets = _LeadingTriplets(D.shape, svd_solver, rng)
@@ -291,9 +291,9 @@ def robust_pca(
     if not converged:
         warnings.warn(
             f"robust_pca has not converged in max_iter={max_iter} steps: the residual "
-            f"is {residual / target:.1e} times mu, and should be {tol:g}. Let mu fall "
-            f"more slowly (eta={eta:g}), end at a larger one (mu={target:.1e}) or "
-            "raise max_iter.",
+            f"is {residual / target:.1e} times the relaxation, and should be {tol:g}. "
+            f"Let that fall more slowly (eta={eta:g}), end at a larger one "
+            f"(relaxation={target:.1e}) or raise max_iter.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -303,7 +303,7 @@ def robust_pca(
         sparse=E,
         components=Vt,
         singular_values=s - level,
-        mu=target,
+        relaxation=target,
         residual=residual / target if target > 0 else 0.0,
         n_iter=n_iter,
         n_full_svd=n_full,
@@ -325,7 +325,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     ----------
     alpha : float or "auto", default="auto"
         Weight of the sparse part; "auto" takes 1 / sqrt(max(X.shape)).
-    mu : float, default=None
+    relaxation : float, default=None
         Weight of both penalties beside half the squared error X - A - E; None for a
         value so small that there is no such error. For noise in all entries, see
         :func:`robust_pca`.
@@ -391,7 +391,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self,
         *,
         alpha: float | str = "auto",
-        mu: float | None = None,
+        relaxation: float | None = None,
         eta: float = 0.9,
         tol: float = 1e-2,
         max_iter: int = 1000,
@@ -399,7 +399,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.alpha = alpha
-        self.mu = mu
+        self.relaxation = relaxation
         self.eta = eta
         self.tol = tol
         self.max_iter = max_iter

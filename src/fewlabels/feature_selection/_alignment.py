@@ -88,7 +88,7 @@ def _centered(K: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def align_features(
     X: ArrayLike,
-    lam: float,
+    alpha: float,
     gamma: float,
     *,
     tol: float = 1e-6,
@@ -109,7 +109,7 @@ def align_features(
     ----------
     X : array-like of shape (n_samples, n_features)
         Rows.
-    lam : float
+    alpha : float
         The price :math:`\lambda \ge 0` of a feature: the alignment of all features
         costs 1. (Without division by :math:`\|HLH\|_F^2`, as in the literature, it is
         that many times larger.)
@@ -145,12 +145,12 @@ def align_features(
     >>> from fewlabels.feature_selection import align_features
     >>> rng = np.random.default_rng(0)
     >>> X = np.c_[np.repeat([0.0, 3.0], 20), 0.1 * rng.normal(size=40)]
-    >>> align_features(X, lam=0.1, gamma=0.5).x.round(2)
+    >>> align_features(X, alpha=0.1, gamma=0.5).x.round(2)
     array([1., 0.])
     """
     rows = np.asarray(check_array(X, dtype=np.float64))
-    if not (lam >= 0 and np.isfinite(lam)):
-        raise ValueError(f"lam must be a number of at least 0, got {lam!r}.")
+    if not (alpha >= 0 and np.isfinite(alpha)):
+        raise ValueError(f"alpha must be a number of at least 0, got {alpha!r}.")
     if not (gamma > 0 and np.isfinite(gamma)):
         raise ValueError(f"gamma must be a positive number, got {gamma!r}.")
     rows = rows - rows.mean(axis=0)  # distances stay, and lose fewer digits
@@ -164,7 +164,7 @@ def align_features(
         K *= target
         # sum_ij M_ij (x_ip - x_jp)^2 for every p, from products with M.
         moments = 2 * (K.sum(axis=1) @ squares - np.einsum("ip,ip->p", rows, K @ rows))
-        return float(lam * s.sum() - K.sum()), 2 * gamma * s * moments + lam
+        return float(alpha * s.sum() - K.sum()), 2 * gamma * s * moments + alpha
 
     return spectral_projected_gradient(
         function,

@@ -169,19 +169,20 @@ class FeatureClusters(NamedTuple):
     epsilon: float
 
 
-def cluster_features(D: ArrayLike, k: int) -> FeatureClusters:
+def cluster_features(D: ArrayLike, n_neighbors: int) -> FeatureClusters:
     r"""Keep features that stand for their nearest ones, and drop these.
 
     Again and again, the feature whose k-th nearest feature is nearest of all is kept,
-    and its k nearest are dropped. The dissimilarity :math:`\epsilon` to the k-th in the
-    first round is the limit for all others: where no feature has k others within it,
-    k is lowered. It ends when k is 1, and all features that are left are kept.
+    and its k nearest are dropped; k is `n_neighbors` at first. The dissimilarity
+    :math:`\epsilon` to the k-th in the first round is the limit for all others: where
+    no feature has k others within it, k is lowered. It ends when k is 1, and all
+    features that are left are kept.
 
     Parameters
     ----------
     D : array-like of shape (n_features, n_features)
         Dissimilarities, such as :func:`mici`; row i holds those of feature i.
-    k : int
+    n_neighbors : int
         How many features the first one stands for, from 1 to n_features - 1. The
         larger, the fewer features are kept.
 
@@ -205,7 +206,7 @@ def cluster_features(D: ArrayLike, k: int) -> FeatureClusters:
     >>> import numpy as np
     >>> from fewlabels.feature_selection import cluster_features
     >>> x = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2])
-    >>> clusters = cluster_features(np.abs(np.subtract.outer(x, x)), k=2)
+    >>> clusters = cluster_features(np.abs(np.subtract.outer(x, x)), n_neighbors=2)
     >>> clusters.kept
     array([1, 4])
     >>> clusters.representative
@@ -215,13 +216,15 @@ def cluster_features(D: ArrayLike, k: int) -> FeatureClusters:
     n_features = rest.shape[0]
     if rest.shape[1] != n_features:
         raise ValueError(f"D must be square, got shape {rest.shape}.")
-    if not 1 <= k <= n_features - 1:
+    if not 1 <= n_neighbors <= n_features - 1:
         raise ValueError(
-            f"k={k} must be between 1 and n_features - 1 = {n_features - 1}."
+            f"n_neighbors={n_neighbors} must be between 1 and n_features - 1 = "
+            f"{n_features - 1}."
         )
     np.fill_diagonal(rest, np.inf)
     left = np.arange(n_features)
     representative = np.arange(n_features)
+    k = n_neighbors
     reach = np.partition(rest, k - 1, axis=1)[:, k - 1]
     epsilon = float(reach.min())
     limit = (1 + 1e-10) * epsilon  # equal distances differ by rounding errors
@@ -262,7 +265,7 @@ class FeatureSimilaritySelector(SelectorMixin, BaseEstimator):
 
     Parameters
     ----------
-    k : int, default=None
+    n_neighbors : int, default=None
         How many features the first one that is kept stands for: the larger, the fewer
         are kept. None takes half of the features.
     measure : {"mici", "correlation", "regression"} or callable, default="mici"
@@ -298,7 +301,8 @@ class FeatureSimilaritySelector(SelectorMixin, BaseEstimator):
     >>> from fewlabels.feature_selection import FeatureSimilaritySelector
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> copies = np.hstack([X, 2 * X, -X])
-    >>> selector = FeatureSimilaritySelector(k=2, measure="correlation").fit(copies)
+    >>> selector = FeatureSimilaritySelector(n_neighbors=2, measure="correlation")
+    >>> selector = selector.fit(copies)
     >>> selector.get_support(indices=True)
     array([0, 1, 2])
     >>> selector.representative_
@@ -306,17 +310,17 @@ class FeatureSimilaritySelector(SelectorMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "k": [Interval(Integral, 1, None, closed="left"), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "measure": [StrOptions(set(_MEASURES)), callable],
     }
 
     def __init__(
         self,
-        k: int | None = None,
+        n_neighbors: int | None = None,
         *,
         measure: str | Callable[[Any], NDArray[np.float64]] = "mici",
     ) -> None:
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.measure = measure
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -337,9 +341,10 @@ class FeatureSimilaritySelector(SelectorMixin, BaseEstimator):
         """
         X = validate_data(self, X, dtype=np.float64)
         n_features = X.shape[1]
-        if self.k is not None and self.k > max(n_features - 1, 1):
+        if self.n_neighbors is not None and self.n_neighbors > max(n_features - 1, 1):
             raise ValueError(
-                f"k={self.k} must be at most n_features - 1 = {n_features - 1}."
+                f"n_neighbors={self.n_neighbors} must be at most n_features - 1 = "
+                f"{n_features - 1}."
             )
         varies = np.ptp(X, axis=0) > 0
         if not varies.any():
@@ -354,7 +359,11 @@ class FeatureSimilaritySelector(SelectorMixin, BaseEstimator):
                 if isinstance(self.measure, str)
                 else self.measure
             )
-            k = max(candidates.size // 2, 1) if self.k is None else self.k
+            k = (
+                max(candidates.size // 2, 1)
+                if self.n_neighbors is None
+                else self.n_neighbors
+            )
             clusters = cluster_features(
                 measure(X[:, candidates]), min(k, candidates.size - 1)
             )

@@ -26,9 +26,9 @@ _MAX_SWEEPS = 12
 
 def laplacian_eigenvectors(
     L: Any,
-    n_vectors: int,
+    n_components: int,
     *,
-    solver: str = "auto",
+    eigen_solver: str = "auto",
     tol: float = 1e-3,
     random_state: Any = None,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -39,9 +39,9 @@ def laplacian_eigenvectors(
     L : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
         A symmetric matrix with spectrum in [0, 2], such as
         ``graph_laplacian(W, "symmetric")``.
-    n_vectors : int
+    n_components : int
         How many, at most n_vertices.
-    solver : {"auto", "dense", "chebyshev"}, default="auto"
+    eigen_solver : {"auto", "dense", "chebyshev"}, default="auto"
         LAPACK on the dense matrix, which is exact up to rounding, or subspace
         iteration with a Chebyshev filter [1]_. "auto" takes the first for up to 500
         vertices. Lanczos iteration (ARPACK) is not offered: from one start vector it
@@ -54,9 +54,9 @@ def laplacian_eigenvectors(
 
     Returns
     -------
-    eigenvalues : ndarray of shape (n_vectors,)
+    eigenvalues : ndarray of shape (n_components,)
         In increasing order, not below 0.
-    eigenvectors : ndarray of shape (n_vertices, n_vectors)
+    eigenvectors : ndarray of shape (n_vertices, n_components)
         Orthonormal columns.
 
     Warns
@@ -91,20 +91,25 @@ def laplacian_eigenvectors(
     """
     L = _check_square(L, "L")
     n = L.shape[0]
-    if not 1 <= n_vectors <= n:
+    if not 1 <= n_components <= n:
         raise ValueError(
-            f"n_vectors={n_vectors} must lie between 1 and the number of vertices, {n}."
+            f"n_components={n_components} must lie between 1 and the number of "
+            f"vertices, {n}."
         )
-    if solver not in ("auto", "dense", "chebyshev"):
-        raise ValueError(f"solver={solver!r} must be 'auto', 'dense' or 'chebyshev'.")
-    if solver == "auto":
-        solver = "dense" if n <= DENSE_VERTICES else "chebyshev"
-    if solver == "dense" or n_vectors > n // 3:  # a subspace that large is no shortcut
+    if eigen_solver not in ("auto", "dense", "chebyshev"):
+        raise ValueError(
+            f"eigen_solver={eigen_solver!r} must be 'auto', 'dense' or 'chebyshev'."
+        )
+    if eigen_solver == "auto":
+        eigen_solver = "dense" if n <= DENSE_VERTICES else "chebyshev"
+    if (
+        eigen_solver == "dense" or n_components > n // 3
+    ):  # a subspace that large is no shortcut
         dense = L.toarray() if issparse(L) else L
-        e, U = linalg.eigh(dense, subset_by_index=[0, n_vectors - 1])
+        e, U = linalg.eigh(dense, subset_by_index=[0, n_components - 1])
         return np.maximum(e, 0), U
     rng = check_random_state(random_state)
-    return _chebyshev(csr_array(L), n_vectors, tol, rng)
+    return _chebyshev(csr_array(L), n_components, tol, rng)
 
 
 def _shifted(L: csr_array) -> csr_array:
@@ -113,12 +118,12 @@ def _shifted(L: csr_array) -> csr_array:
 
 
 def _chebyshev(
-    L: csr_array, n_vectors: int, tol: float, rng: np.random.RandomState
+    L: csr_array, n_components: int, tol: float, rng: np.random.RandomState
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     n = L.shape[0]
     order = reverse_cuthill_mckee(L, symmetric_mode=True)
     S = _shifted(csr_array(L[order][:, order]))
-    n_block = min(n, n_vectors + max(20, n_vectors // 5))
+    n_block = min(n, n_components + max(20, n_components // 5))
     X = rng.standard_normal((n, n_block)).astype(S.dtype)
     cut = _quantile_of_spectrum(S, n_block / n, rng)
     theta, U, error = np.empty(0), X, np.inf
@@ -128,23 +133,23 @@ def _chebyshev(
         theta, V = linalg.eigh((X.T @ SX).astype(np.float64))
         theta, V = theta[::-1], V[:, ::-1].astype(S.dtype)
         X, SX = X @ V, SX @ V
-        U = X[:, :n_vectors]
-        residuals = SX[:, :n_vectors] - U * theta[:n_vectors].astype(S.dtype)
+        U = X[:, :n_components]
+        residuals = SX[:, :n_components] - U * theta[:n_components].astype(S.dtype)
         error = float(np.linalg.norm(residuals, axis=0).max())
         if error <= tol:
             break
         # Never below the wanted ones, never so high that the filter damps nothing.
-        cut = float(np.clip(theta[-1], -0.9, theta[n_vectors - 1] - 1e-3))
+        cut = float(np.clip(theta[-1], -0.9, theta[n_components - 1] - 1e-3))
     else:
         warnings.warn(
             f"Eigenvectors of the graph are known to a residual of {error:.1e} only, "
-            f"above tol={tol:.1e}: raise tol, or use solver='dense'.",
+            f"above tol={tol:.1e}: raise tol, or use eigen_solver='dense'.",
             ConvergenceWarning,
             stacklevel=3,
         )
     unordered = np.empty_like(U)
     unordered[order] = U
-    return np.maximum(1 - theta[:n_vectors], 0), unordered
+    return np.maximum(1 - theta[:n_components], 0), unordered
 
 
 def _filtered(S: csr_array, X: NDArray[Any], cut: float) -> NDArray[Any]:

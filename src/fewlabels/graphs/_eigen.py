@@ -57,27 +57,27 @@ class Spectral(NamedTuple):
     report: ConnectivityReport
 
 
-def spectral(W: Any, kind: str) -> Spectral:
+def spectral(W: Any, laplacian: str) -> Spectral:
     """Laplacian of checked weights, a bound on its spectrum and its null space."""
-    if kind not in SYMMETRIC_KINDS:
+    if laplacian not in SYMMETRIC_KINDS:
         raise ValueError(
-            f"kind={kind!r} must be one of {sorted(SYMMETRIC_KINDS)}, whose "
+            f"laplacian={laplacian!r} must be one of {sorted(SYMMETRIC_KINDS)}, whose "
             "eigenvectors are orthogonal."
         )
     W = check_weights(W).astype(np.float64)
-    L = LAPLACIANS[kind](W)
+    L = LAPLACIANS[laplacian](W)
     L = csr_array(L) if issparse(L) else L
     n = L.shape[0]
     degrees = np.asarray(W.sum(axis=1)).ravel()
     report = connectivity(W)
     # Known exactly: constants (or the roots of the degrees) on each component.
-    values = np.ones(n) if kind == "unnormalized" else _roots(degrees)
+    values = np.ones(n) if laplacian == "unnormalized" else _roots(degrees)
     norms = np.sqrt(np.bincount(report.labels, weights=values**2))
     null = csr_array(
         (values / norms[report.labels], (np.arange(n), report.labels)),
         shape=(n, report.n_components),
     )
-    return Spectral(L, _bound(W, degrees, kind), null, degrees, report)
+    return Spectral(L, _bound(W, degrees, laplacian), null, degrees, report)
 
 
 def _roots(degrees: NDArray[Any]) -> NDArray[Any]:
@@ -85,8 +85,8 @@ def _roots(degrees: NDArray[Any]) -> NDArray[Any]:
     return np.sqrt(np.where(degrees > 0, degrees, 1))
 
 
-def _bound(W: Any, degrees: NDArray[Any], kind: str) -> float:
-    if kind == "symmetric":
+def _bound(W: Any, degrees: NDArray[Any], laplacian: str) -> float:
+    if laplacian == "symmetric":
         return 2.0
     if not issparse(W):
         return 2 * float(degrees.max())
@@ -343,10 +343,10 @@ def lowest(graph: Spectral, n_pairs: int, **solver: Any) -> Eigenpairs:
 
 def laplacian_eigenpairs(
     W: Any,
-    n_pairs: int,
+    n_components: int,
     *,
-    kind: str = "symmetric",
-    solver: str = "auto",
+    laplacian: str = "symmetric",
+    eigen_solver: str = "auto",
     tol: float = 1e-9,
     max_iter: int = 1000,
     random_state: Any = None,
@@ -361,12 +361,13 @@ def laplacian_eigenpairs(
     ----------
     W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
         Symmetric, non-negative weights; the diagonal is ignored.
-    n_pairs : int
+    n_components : int
         Number of eigenpairs. With at least as many components, these are the largest
         components, all of eigenvalue 0.
-    kind : {"symmetric", "unnormalized"}, default="symmetric"
+    laplacian : {"symmetric", "unnormalized"}, default="symmetric"
         Which Laplacian.
-    solver : {"auto", "dense", "lanczos", "shift_invert", "multilevel"}, default="auto"
+    eigen_solver : {"auto", "dense", "lanczos", "shift_invert", "multilevel"}, \
+            default="auto"
         LAPACK, ARPACK with products, ARPACK with a sparse factor, or a hierarchy of
         coarser graphs, for large sparse ones. "auto" takes the first for small graphs
         and large parts of the spectrum, the third where the factor is sparse too. For
@@ -396,14 +397,14 @@ def laplacian_eigenpairs(
     --------
     >>> from fewlabels.graphs import laplacian_eigenpairs
     >>> path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-    >>> pairs = laplacian_eigenpairs(path, 2, kind="unnormalized")
+    >>> pairs = laplacian_eigenpairs(path, 2, laplacian="unnormalized")
     >>> pairs.values.round(6)
     array([0., 1.])
     """
     return lowest(
-        spectral(W, kind),
-        n_pairs,
-        solver=solver,
+        spectral(W, laplacian),
+        n_components,
+        solver=eigen_solver,
         tol=tol,
         max_iter=max_iter,
         random_state=random_state,

@@ -90,7 +90,7 @@ class GraphFilter(LinearOperator):
         Symmetric, non-negative weights.
     response : callable
         Turns an array of frequencies (eigenvalues, from 0 on) into one of factors.
-    kind : {"unnormalized", "symmetric"}, default="unnormalized"
+    laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian, see :func:`graph_laplacian`.
     method : {"auto", "exact", "chebyshev"}, default="auto"
         "auto" is exact up to 1,000 vertices unless `degree` is given.
@@ -147,20 +147,24 @@ class GraphFilter(LinearOperator):
         W: Any,
         response: Callable[[Any], Any],
         *,
-        kind: str = "unnormalized",
+        laplacian: str = "unnormalized",
         method: str = "auto",
         degree: int | None = None,
         tol: float = 1e-10,
     ) -> None:
         _check_filter(
-            response=response, kind=kind, method=method, degree=degree, tol=tol
+            response=response,
+            laplacian=laplacian,
+            method=method,
+            degree=degree,
+            tol=tol,
         )
         if degree is not None and method == "exact":
             raise ValueError(
                 f"degree={degree} has no meaning with method='exact': use "
                 "method='chebyshev'."
             )
-        graph = spectral(W, kind)
+        graph = spectral(W, laplacian)
         n = graph.L.shape[0]
         if method == "auto":
             small = n <= MAX_DENSE and degree is None
@@ -236,7 +240,7 @@ class GraphFilter(LinearOperator):
 @validate_params(
     {
         "response": [callable],
-        "kind": [StrOptions(set(SYMMETRIC_KINDS))],
+        "laplacian": [StrOptions(set(SYMMETRIC_KINDS))],
         "method": [StrOptions(set(METHODS))],
         "degree": [Interval(Integral, 0, None, closed="left"), None],
         "tol": [Interval(Real, 0, 1, closed="neither")],
@@ -244,7 +248,7 @@ class GraphFilter(LinearOperator):
     prefer_skip_nested_validation=True,
 )
 def _check_filter(
-    *, response: Any, kind: str, method: str, degree: int | None, tol: float
+    *, response: Any, laplacian: str, method: str, degree: int | None, tol: float
 ) -> None:
     """Validate what a filter is made from."""
 
@@ -354,7 +358,7 @@ def graph_kernel(
            [1., 2.]])
     """
     response = _kernel_response(kind, sigma=sigma, a=a, n_steps=n_steps)
-    return GraphFilter(W, response, kind="symmetric", method="exact").toarray()
+    return GraphFilter(W, response, laplacian="symmetric", method="exact").toarray()
 
 
 @validate_params(
@@ -376,7 +380,7 @@ def graph_kernel_operator(
     `n_steps` for the random walk, a dozen for the inverse cosine, and about
     :math:`\sigma \log(1 / tol)` for the other two. Where :math:`\sigma` is so large
     that this is too much, :func:`graph_tikhonov` with ``gamma=sigma**2`` and
-    ``kind="symmetric"`` multiplies by the regularised Laplacian kernel with a sparse
+    ``laplacian="symmetric"`` multiplies by the regularised Laplacian kernel with a sparse
     factor.
 
     Parameters
@@ -412,4 +416,4 @@ def graph_kernel_operator(
     array([2., 1.])
     """
     response = _kernel_response(kind, sigma=sigma, a=a, n_steps=n_steps)
-    return GraphFilter(W, response, kind="symmetric", method="chebyshev", tol=tol)
+    return GraphFilter(W, response, laplacian="symmetric", method="chebyshev", tol=tol)

@@ -114,7 +114,7 @@ LAPLACIANS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def graph_laplacian(W: Any, kind: str = "unnormalized") -> Any:
+def graph_laplacian(W: Any, laplacian: str = "unnormalized") -> Any:
     r"""Laplacian of a weighted graph.
 
     With degrees :math:`d_i = \sum_{j \ne i} w_{ij}` and D = diag(d),
@@ -140,7 +140,7 @@ def graph_laplacian(W: Any, kind: str = "unnormalized") -> Any:
     W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
         Symmetric, non-negative weights. The diagonal is ignored: self-loops cancel in
         D - W, and they do not count in the degrees of the other two either.
-    kind : {"unnormalized", "symmetric", "random_walk"}, default="unnormalized"
+    laplacian : {"unnormalized", "symmetric", "random_walk"}, default="unnormalized"
         Which Laplacian.
 
     Returns
@@ -182,9 +182,11 @@ def graph_laplacian(W: Any, kind: str = "unnormalized") -> Any:
            [-0.5,  1. , -0.5],
            [ 0. , -1. ,  1. ]])
     """
-    if kind not in LAPLACIANS:
-        raise ValueError(f"kind={kind!r} must be one of {sorted(LAPLACIANS)}.")
-    L = LAPLACIANS[kind](check_weights(W))
+    if laplacian not in LAPLACIANS:
+        raise ValueError(
+            f"laplacian={laplacian!r} must be one of {sorted(LAPLACIANS)}."
+        )
+    L = LAPLACIANS[laplacian](check_weights(W))
     return csr_array(L) if issparse(L) else L + 0.0  # no negative zeros
 
 
@@ -272,7 +274,7 @@ class LaplacianPower(LinearOperator):
         if not is_symmetric(self.L):
             raise ValueError(
                 "The quadratic form needs a symmetric Laplacian: use "
-                "kind='unnormalized' or kind='symmetric'."
+                "laplacian='unnormalized' or laplacian='symmetric'."
             )
         f = np.asarray(f)
         if f.dtype.kind != "f":

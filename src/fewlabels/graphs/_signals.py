@@ -32,7 +32,7 @@ from fewlabels.graphs._spectrum import MAX_DENSE, check_signals
 _CONSTRAINTS: dict[str, list[Any]] = {
     "W": ["array-like", "sparse matrix"],
     "f": ["array-like"],
-    "kind": [StrOptions(set(SYMMETRIC_KINDS))],
+    "laplacian": [StrOptions(set(SYMMETRIC_KINDS))],
 }
 
 
@@ -43,10 +43,10 @@ def _directed_edges(W: Any) -> csr_array:
 
 
 def _roots(
-    W: Any, rows: NDArray[Any], columns: NDArray[Any], weights: Any, kind: str
+    W: Any, rows: NDArray[Any], columns: NDArray[Any], weights: Any, laplacian: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Factors of the two ends of every edge in its derivative."""
-    if kind == "unnormalized":
+    if laplacian == "unnormalized":
         root = np.sqrt(weights)
         return root, root
     degrees = W.sum(axis=1)
@@ -54,14 +54,14 @@ def _roots(
 
 
 @validate_params(
-    {"W": _CONSTRAINTS["W"], "kind": _CONSTRAINTS["kind"]},
+    {"W": _CONSTRAINTS["W"], "laplacian": _CONSTRAINTS["laplacian"]},
     prefer_skip_nested_validation=True,
 )
-def graph_gradient(W: Any, kind: str = "unnormalized") -> csr_array:
+def graph_gradient(W: Any, laplacian: str = "unnormalized") -> csr_array:
     r"""Gradient on a graph: the matrix that takes signals to differences along edges.
 
     The row of the edge (i, j), i < j, gives :math:`\sqrt{w_{ij}} (f_i - f_j)`, or with
-    ``kind="symmetric"`` the edge derivative
+    ``laplacian="symmetric"`` the edge derivative
     :math:`\sqrt{w_{ij} / d_i} f_i - \sqrt{w_{ij} / d_j} f_j`. Either way
     :math:`G^\top G` is the Laplacian of that kind, and :math:`-G^\top` the divergence.
 
@@ -69,7 +69,7 @@ def graph_gradient(W: Any, kind: str = "unnormalized") -> csr_array:
     ----------
     W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
         Symmetric, non-negative weights.
-    kind : {"unnormalized", "symmetric"}, default="unnormalized"
+    laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian it belongs to.
 
     Returns
@@ -95,7 +95,7 @@ def graph_gradient(W: Any, kind: str = "unnormalized") -> csr_array:
     """
     W = _directed_edges(W)
     edges = csr_array(triu(W)).tocoo()
-    at_row, at_column = _roots(W, edges.row, edges.col, edges.data, kind)
+    at_row, at_column = _roots(W, edges.row, edges.col, edges.data, laplacian)
     numbers = np.arange(edges.nnz)
     return csr_array(
         (
@@ -106,15 +106,15 @@ def graph_gradient(W: Any, kind: str = "unnormalized") -> csr_array:
     )
 
 
-def _derivative(W: csr_array, f: NDArray[Any], kind: str) -> csr_array:
+def _derivative(W: csr_array, f: NDArray[Any], laplacian: str) -> csr_array:
     rows, columns = row_indices(W), W.indices
-    here, there = _roots(W, rows, columns, W.data, kind)
+    here, there = _roots(W, rows, columns, W.data, laplacian)
     values = here * f[rows] - there * f[columns]
     return csr_array((values, columns.copy(), W.indptr.copy()), shape=W.shape)
 
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
-def edge_derivative(W: Any, f: ArrayLike, *, kind: str = "symmetric") -> csr_array:
+def edge_derivative(W: Any, f: ArrayLike, *, laplacian: str = "symmetric") -> csr_array:
     r"""Differentiate a signal along every edge.
 
     .. math::
@@ -128,7 +128,7 @@ def edge_derivative(W: Any, f: ArrayLike, *, kind: str = "symmetric") -> csr_arr
         Symmetric, non-negative weights.
     f : array-like of shape (n_vertices,)
         A signal.
-    kind : {"unnormalized", "symmetric"}, default="symmetric"
+    laplacian : {"unnormalized", "symmetric"}, default="symmetric"
         "unnormalized" leaves out the degrees: :math:`\sqrt{w_{ij}} (f_i - f_j)`.
 
     Returns
@@ -151,7 +151,7 @@ def edge_derivative(W: Any, f: ArrayLike, *, kind: str = "symmetric") -> csr_arr
     --------
     >>> from fewlabels.graphs import edge_derivative
     >>> path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-    >>> edge_derivative(path, [0.0, 1.0, 3.0], kind="unnormalized").toarray()
+    >>> edge_derivative(path, [0.0, 1.0, 3.0], laplacian="unnormalized").toarray()
     array([[ 0., -1.,  0.],
            [ 1.,  0., -2.],
            [ 0.,  2.,  0.]])
@@ -162,12 +162,12 @@ def edge_derivative(W: Any, f: ArrayLike, *, kind: str = "symmetric") -> csr_arr
         raise ValueError(
             f"f has shape {f.shape}: pass one signal of shape {f.shape[:1]} at a time."
         )
-    return _derivative(W, f, kind)
+    return _derivative(W, f, laplacian)
 
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def local_variation(
-    W: Any, f: ArrayLike, *, kind: str = "symmetric"
+    W: Any, f: ArrayLike, *, laplacian: str = "symmetric"
 ) -> NDArray[np.float64]:
     r"""Local variation of signals: how much they change around each vertex.
 
@@ -176,7 +176,7 @@ def local_variation(
         \Big( \frac{\partial f}{\partial e} \Big|_i \Big)^2}, \qquad
         \tfrac12 \sum_i \| \nabla_i f \|^2 = f^\top L f
 
-    with the edge derivatives and the Laplacian of the same `kind`.
+    with the edge derivatives and the Laplacian of the same `laplacian`.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def local_variation(
         Symmetric, non-negative weights.
     f : array-like of shape (n_vertices,) or (n_vertices, n_signals)
         One signal, or one in each column.
-    kind : {"unnormalized", "symmetric"}, default="symmetric"
+    laplacian : {"unnormalized", "symmetric"}, default="symmetric"
         Which derivative, see :func:`edge_derivative`.
 
     Returns
@@ -201,14 +201,14 @@ def local_variation(
     --------
     >>> from fewlabels.graphs import local_variation
     >>> path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-    >>> local_variation(path, [0.0, 3.0, 7.0], kind="unnormalized")
+    >>> local_variation(path, [0.0, 3.0, 7.0], laplacian="unnormalized")
     array([3., 5., 4.])
     """
     W = _directed_edges(W)
     f = check_signals(f, W.shape[0])
     columns = []
     for column in f.reshape(f.shape[0], -1).T:  # one at a time: an array of all edges
-        derivative = _derivative(W, column, kind)
+        derivative = _derivative(W, column, laplacian)
         derivative.data **= 2
         columns.append(np.sqrt(derivative.sum(axis=1)))
     return np.stack(columns, axis=1).reshape(f.shape)
@@ -258,7 +258,7 @@ def p_dirichlet(W: Any, f: ArrayLike, p: float = 2) -> Any:
     >>> p_dirichlet(path, [0.0, 3.0, 7.0]), p_dirichlet(path, [0.0, 3.0, 7.0], p=1)
     (25.0, 12.0)
     """
-    variation = local_variation(W, f, kind="unnormalized")
+    variation = local_variation(W, f, laplacian="unnormalized")
     value = (variation**p).sum(axis=0) / p
     return float(value) if variation.ndim == 1 else value
 
@@ -301,7 +301,7 @@ _SOLVERS: dict[str, Callable[[Any, NDArray[Any], float, int], NDArray[Any]]] = {
         "W": _CONSTRAINTS["W"],
         "y": ["array-like"],
         "gamma": [Interval(Real, 0, None, closed="left")],
-        "kind": _CONSTRAINTS["kind"],
+        "laplacian": _CONSTRAINTS["laplacian"],
         "solver": [StrOptions({"auto", *_SOLVERS})],
         "tol": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -313,7 +313,7 @@ def graph_tikhonov(
     y: ArrayLike,
     gamma: float = 1.0,
     *,
-    kind: str = "unnormalized",
+    laplacian: str = "unnormalized",
     solver: str = "auto",
     tol: float = 1e-10,
     max_iter: int = 10_000,
@@ -337,7 +337,7 @@ def graph_tikhonov(
     gamma : float, default=1.0
         Amount of smoothing :math:`\gamma`, not negative. It is relative to the
         weights: what counts is gamma times a degree.
-    kind : {"unnormalized", "symmetric"}, default="unnormalized"
+    laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian. The symmetric one pulls signals towards multiples of the
         roots of the degrees instead of constants.
     solver : {"auto", "direct", "cg"}, default="auto"
@@ -375,7 +375,7 @@ def graph_tikhonov(
     >>> graph_tikhonov(path, [0.0, 8.0, 0.0])
     array([2., 4., 2.])
     """
-    graph = spectral(W, kind)
+    graph = spectral(W, laplacian)
     n = graph.L.shape[0]
     y = check_signals(y, n, "y").astype(np.float64)
     if solver == "auto":
@@ -472,5 +472,5 @@ def boundary_volume(
             f"side must hold one of True and False for each of the {n} rows, got "
             f"{f.dtype} of shape {f.shape}."
         )
-    variation = local_variation(W, f.astype(np.float64), kind="symmetric")
+    variation = local_variation(W, f.astype(np.float64), laplacian="symmetric")
     return float(np.sqrt(2 * np.pi) / (n * bandwidth) * 0.5 * (variation**2).sum())

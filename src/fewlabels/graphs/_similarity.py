@@ -18,6 +18,7 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fewlabels._linalg import FLOATS
+from fewlabels._params import is_default
 from fewlabels._rows import check_rows
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_params
 from fewlabels.exceptions import warn_ignored
@@ -103,23 +104,18 @@ GRAPH_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def _warn_about_ignored(
-    kind: str,
-    symmetrize: str,
-    radius: float | None,
-    weight: Any,
-    bandwidth: float | str,
-    threshold: float | None,
-) -> None:
+def _warn_about_ignored(kind: str, weight: Any, **given: Any) -> None:
     """Warn about parameters that the kind of graph or weight does not use."""
-    if radius is not None and kind != "ball":
-        warn_ignored(f"radius={radius}", f"kind={kind!r} does not use it")
-    if symmetrize != "union" and kind != "knn":
-        warn_ignored(f"symmetrize={symmetrize!r}", f"kind={kind!r} is symmetric")
-    if bandwidth != "auto" and weight not in SCALED_WEIGHTS:
-        warn_ignored(f"bandwidth={bandwidth}", f"weight={weight!r} does not use it")
-    if threshold is not None and weight != "gaussian_threshold":
-        warn_ignored(f"threshold={threshold}", f"weight={weight!r} does not use it")
+    uses = {
+        "radius": (kind == "ball", f"kind={kind!r} does not use it"),
+        "symmetrize": (kind == "knn", f"kind={kind!r} is symmetric"),
+        "bandwidth": (weight in SCALED_WEIGHTS, f"weight={weight!r} has none"),
+        "threshold": (weight == "gaussian_threshold", f"weight={weight!r} has none"),
+    }
+    for name, value in given.items():
+        used, why = uses[name]
+        if not used and not is_default(similarity_graph, name, value):
+            warn_ignored(f"{name}={value!r}", why)
 
 
 def _undirected(
@@ -165,7 +161,14 @@ def _build(
 ) -> _Built:
     """Build the graph of validated rows, keeping what new rows will need."""
     _check_kind(kind, weight)
-    _warn_about_ignored(kind, symmetrize, radius, weight, bandwidth, threshold)
+    _warn_about_ignored(
+        kind,
+        weight,
+        radius=radius,
+        symmetrize=symmetrize,
+        bandwidth=bandwidth,
+        threshold=threshold,
+    )
     if kind == "knn":  # before an index is built
         check_n_neighbors(n_neighbors, X.shape[0])
     search = make_search(
@@ -437,7 +440,7 @@ def graph_from_neighbors(
     [6, 10, 12]
     """
     distances, indices = _check_search(distances, indices, n_neighbors)
-    _warn_about_ignored("knn", symmetrize, None, weight, bandwidth, threshold)
+    _warn_about_ignored("knn", weight, bandwidth=bandwidth, threshold=threshold)
     n = distances.shape[0]
     if X is not None:
         X = check_rows(X)

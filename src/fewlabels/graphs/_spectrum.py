@@ -155,7 +155,7 @@ class GraphFourierTransform:
 _CONSTRAINTS: dict[str, list[Any]] = {
     "W": ["array-like", "sparse matrix"],
     "n_components": [Interval(Integral, 1, None, closed="left")],
-    "kind": [StrOptions(set(SYMMETRIC_KINDS))],
+    "laplacian": [StrOptions(set(SYMMETRIC_KINDS))],
     "eigen_solver": [StrOptions(set(EIGEN_SOLVERS))],
 }
 
@@ -168,7 +168,7 @@ def graph_fourier(
     W: Any,
     n_components: int | None = None,
     *,
-    kind: str = "unnormalized",
+    laplacian: str = "unnormalized",
     eigen_solver: str = "auto",
 ) -> GraphFourierTransform:
     r"""Frequencies of a graph, from the lowest, and the transform to them.
@@ -177,7 +177,7 @@ def graph_fourier(
     :math:`u^\top L u = \lambda`, so it changes little along edges where
     :math:`\lambda` is small. Eigenvectors of the frequency 0 are known exactly, one
     for each connected component: constants there, or multiples of the roots of the
-    degrees with ``kind="symmetric"``.
+    degrees with ``laplacian="symmetric"``.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def graph_fourier(
     n_components : int, default=None
         Number of frequencies, from the lowest; None for all, which needs a dense
         matrix and some seconds for 2,000 vertices.
-    kind : {"unnormalized", "symmetric"}, default="unnormalized"
+    laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian, see :func:`graph_laplacian`.
     eigen_solver : str, default="auto"
         "auto", "dense", "lanczos", "shift_invert" or "multilevel".
@@ -229,7 +229,7 @@ def graph_fourier(
     >>> fourier.transform(np.ones(6)).round(6)[0]  # sqrt(n) times the mean
     np.float64(2.44949)
     """
-    graph = spectral(W, kind)
+    graph = spectral(W, laplacian)
     n_components = _check_n_components(n_components, graph.L.shape[0])
     pairs = lowest(graph, n_components, solver=eigen_solver)
     return GraphFourierTransform(pairs.values, pairs.vectors)
@@ -251,7 +251,7 @@ def graph_pca(
     W: Any,
     n_components: int,
     *,
-    kind: str = "unnormalized",
+    laplacian: str = "unnormalized",
     eigen_solver: str = "auto",
 ) -> GraphFourierTransform:
     r"""Principal components of a graph: its highest frequencies.
@@ -265,7 +265,7 @@ def graph_pca(
         Symmetric, non-negative weights.
     n_components : int
         Number of components, at most the number of non-zero eigenvalues.
-    kind : {"unnormalized", "symmetric"}, default="unnormalized"
+    laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian, see :func:`graph_laplacian`.
     eigen_solver : str, default="auto"
         "auto", "dense", "lanczos", "shift_invert" or "multilevel".
@@ -292,7 +292,7 @@ def graph_pca(
     >>> components.basis.ravel().round(3)
     array([-0.408,  0.816, -0.408])
     """
-    graph = spectral(W, kind)
+    graph = spectral(W, laplacian)
     n, p = graph.null.shape
     n_components = _check_n_components(n_components, n - p)
     return GraphFourierTransform(
@@ -305,7 +305,7 @@ def graph_mca(
     W: Any,
     n_components: int,
     *,
-    kind: str = "unnormalized",
+    laplacian: str = "unnormalized",
     eigen_solver: str = "auto",
 ) -> GraphFourierTransform:
     r"""Minor components of a graph: its lowest frequencies that are not 0.
@@ -320,7 +320,7 @@ def graph_mca(
         Symmetric, non-negative weights.
     n_components : int
         Number of components, at most the number of non-zero eigenvalues.
-    kind : {"unnormalized", "symmetric"}, default="unnormalized"
+    laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian, see :func:`graph_laplacian`.
     eigen_solver : str, default="auto"
         "auto", "dense", "lanczos", "shift_invert" or "multilevel".
@@ -352,7 +352,7 @@ def graph_mca(
     >>> abs(components.basis.ravel().round(3))
     array([0.707, 0.   , 0.707])
     """
-    graph = spectral(W, kind)
+    graph = spectral(W, laplacian)
     n, p = graph.null.shape
     n_components = _check_n_components(n_components, n - p)
     return GraphFourierTransform(
@@ -388,7 +388,7 @@ def eigengap_n_clusters(
     W: Any,
     *,
     max_clusters: int = 10,
-    kind: str = "symmetric",
+    laplacian: str = "symmetric",
     eigen_solver: str = "auto",
 ) -> int:
     r"""Estimate the number of clusters from the lowest eigenvalues of a graph.
@@ -408,7 +408,7 @@ def eigengap_n_clusters(
         Symmetric, non-negative weights.
     max_clusters : int, default=10
         Largest K considered.
-    kind : {"unnormalized", "symmetric"}, default="symmetric"
+    laplacian : {"unnormalized", "symmetric"}, default="symmetric"
         Which Laplacian. The eigenvalues of "symmetric" do not depend on the scale of
         the weights, nor on how dense a cluster is.
     eigen_solver : str, default="auto"
@@ -438,7 +438,7 @@ def eigengap_n_clusters(
     >>> eigengap_n_clusters(similarity_graph(X, n_neighbors=20))
     4
     """
-    graph = spectral(W, kind)
+    graph = spectral(W, laplacian)
     n, p = graph.null.shape
     pairs = lowest(graph, min(max_clusters + 1, n), solver=eigen_solver)
     return _largest_gap(pairs.values, p, max_clusters)
@@ -460,15 +460,15 @@ def graph_kmeans(
     n_clusters: int | str = "eigengap",
     *,
     max_clusters: int = 10,
-    kind: str = "symmetric",
+    laplacian: str = "symmetric",
     eigen_solver: str = "auto",
     random_state: Any = None,
 ) -> NDArray[np.intp]:
     r"""Cluster the vertices of a graph by k-means on its lowest eigenvectors.
 
     Vertex i has the coordinates :math:`u_1(i), \dots, u_K(i)`, for
-    ``kind="symmetric"`` divided by :math:`\sqrt{d_i}`, so that they are constant on
-    each of K components.
+    ``laplacian="symmetric"`` divided by :math:`\sqrt{d_i}`, so that they are constant
+    on each of K components.
 
     Parameters
     ----------
@@ -478,7 +478,7 @@ def graph_kmeans(
         Number of clusters K; "eigengap" asks :func:`eigengap_n_clusters`.
     max_clusters : int, default=10
         Largest number that "eigengap" considers.
-    kind : {"unnormalized", "symmetric"}, default="symmetric"
+    laplacian : {"unnormalized", "symmetric"}, default="symmetric"
         Which Laplacian, see :func:`graph_laplacian`.
     eigen_solver : str, default="auto"
         "auto", "dense", "lanczos", "shift_invert" or "multilevel".
@@ -500,7 +500,7 @@ def graph_kmeans(
     >>> bool((labels == y).all() or (labels == 1 - y).all())
     True
     """
-    graph = spectral(W, kind)
+    graph = spectral(W, laplacian)
     n, p = graph.null.shape
     if n_clusters == "eigengap":
         pairs = lowest(graph, min(max_clusters + 1, n), solver=eigen_solver)
@@ -514,7 +514,7 @@ def graph_kmeans(
                 f"n_clusters={K} is more than the {n} vertices: ask for fewer."
             )
         pairs = lowest(graph, K, solver=eigen_solver)
-    symmetric = kind == "symmetric"
+    symmetric = laplacian == "symmetric"
     vectors = (pairs.random_walk_vectors() if symmetric else pairs.vectors)[:, :K]
     model = KMeans(vectors.shape[1], n_init=10, random_state=random_state)
     return model.fit_predict(vectors).astype(np.intp)

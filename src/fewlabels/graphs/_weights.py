@@ -195,7 +195,7 @@ def _dot(edges: Edges, bandwidth: float, threshold: float | None) -> NDArray[Any
 
 
 def barycenter(
-    X: Any, Y: Any, indices: NDArray[Any], reg: float = 1e-3
+    X: Any, Y: Any, indices: NDArray[Any], alpha: float = 1e-3
 ) -> NDArray[np.float64]:
     """Weights, summing to 1, with which rows of Y best reconstruct each row of X."""
     n, k = indices.shape
@@ -211,7 +211,7 @@ def barycenter(
         G = C @ C.swapaxes(1, 2)
         trace = np.trace(G, axis1=1, axis2=2)
         # All neighbours are copies where the trace is 0: equal weights.
-        G += (reg * np.where(trace > 0, trace, 1))[:, None, None] * np.eye(k)
+        G += (alpha * np.where(trace > 0, trace, 1))[:, None, None] * np.eye(k)
         solved = np.linalg.solve(G, np.ones((k, 1)))[..., 0]
         weights[batch] = solved / solved.sum(axis=1, keepdims=True)
     return weights
@@ -290,7 +290,7 @@ def weighted(
     {
         "X": ["array-like", "sparse matrix"],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "reg": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
         "neighbors": SEARCH_CONSTRAINTS["neighbors"],
         "n_jobs": SEARCH_CONSTRAINTS["n_jobs"],
     },
@@ -300,7 +300,7 @@ def local_linear_weights(
     X: Any,
     n_neighbors: int,
     *,
-    reg: float = 1e-3,
+    alpha: float = 1e-3,
     neighbors: Any = "exact",
     n_jobs: int | None = None,
 ) -> csr_array:
@@ -313,7 +313,7 @@ def local_linear_weights(
         + r_i \sum_{j} b_{ij}^2
         \quad \text{subject to} \quad \sum_j b_{ij} = 1,
 
-    with :math:`r_i` = `reg` times the summed squared distances to the neighbours
+    with :math:`r_i` = `alpha` times the summed squared distances to the neighbours
     N(i), without which more neighbours than features leave the weights undetermined.
     The weights do not change when all rows are moved, rotated or scaled. They may be
     negative.
@@ -324,7 +324,7 @@ def local_linear_weights(
         Rows.
     n_neighbors : int
         Neighbours per row by Euclidean distance, fewer than rows.
-    reg : float, default=1e-3
+    alpha : float, default=1e-3
         Amount of regularisation, positive.
     neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
         How to search, see :func:`nearest_neighbors`.
@@ -357,7 +357,7 @@ def local_linear_weights(
     check_n_neighbors(n_neighbors, X.shape[0])
     search = make_search(X, neighbors=neighbors, n_jobs=n_jobs)
     _, indices = search.kneighbors(n_neighbors)
-    weights = barycenter(X, X, indices, reg).astype(X.dtype, copy=False)
+    weights = barycenter(X, X, indices, alpha).astype(X.dtype, copy=False)
     B = neighbor_graph(weights, indices, X.shape[0])
     B.sort_indices()
     return B

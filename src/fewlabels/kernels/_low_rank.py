@@ -165,18 +165,18 @@ def ridge_leverage_scores(
     columns: NDArray[Any],
     indices: NDArray[np.intp],
     diagonal: NDArray[Any],
-    ridge: float,
+    alpha: float,
 ) -> NDArray[Any]:
     r"""Estimate the ridge leverage scores of all rows from some columns of K.
 
-    .. math:: \tau_i = \bigl[K (K + \mu I)^{-1}\bigr]_{ii}
+    .. math:: \tau_i = \bigl[K (K + \alpha I)^{-1}\bigr]_{ii}
 
     A row with a high score is poorly explained by the others and worth having as a
     landmark. With s of n columns S, drawn uniformly, the estimate is
 
     .. math::
-        \tilde\tau_i = \frac{1}{\mu} \Bigl( k_{ii} - k_{iS}
-        \bigl(K_{SS} + \tfrac{s}{n} \mu I\bigr)^{-1} k_{Si} \Bigr)
+        \tilde\tau_i = \frac{1}{\alpha} \Bigl( k_{ii} - k_{iS}
+        \bigl(K_{SS} + \tfrac{s}{n} \alpha I\bigr)^{-1} k_{Si} \Bigr)
 
     which is exact for S = all rows.
 
@@ -188,8 +188,8 @@ def ridge_leverage_scores(
         Which columns.
     diagonal : ndarray of shape (n_samples,)
         Diagonal of K.
-    ridge : float
-        The ridge :math:`\mu > 0`.
+    alpha : float
+        The ridge :math:`\alpha > 0`.
 
     Returns
     -------
@@ -207,19 +207,19 @@ def ridge_leverage_scores(
     >>> from fewlabels.kernels import ridge_leverage_scores
     >>> Z = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> K = Z @ Z.T
-    >>> ridge_leverage_scores(K, np.arange(3), np.diag(K), ridge=1.0).round(3)
+    >>> ridge_leverage_scores(K, np.arange(3), np.diag(K), alpha=1.0).round(3)
     array([0.333, 0.333, 0.5  ])
     """
-    if not ridge > 0:
-        raise ValueError(f"ridge must be positive, got {ridge}.")
+    if not alpha > 0:
+        raise ValueError(f"alpha must be positive, got {alpha}.")
     n, s = columns.shape
     A = columns[indices].astype(np.float64)
-    A.flat[:: s + 1] += ridge * s / n
+    A.flat[:: s + 1] += alpha * s / n
     half = linalg.solve_triangular(
         linalg.cholesky(A, lower=True), columns.T, lower=True, check_finite=False
     )
     explained = np.einsum("ij,ij->j", half, half)
-    return np.clip((diagonal - explained) / ridge, 0, 1)
+    return np.clip((diagonal - explained) / alpha, 0, 1)
 
 
 def _uniform(
@@ -389,7 +389,7 @@ class NystromFeatures(_LowRankFeatures):
 
     Parameters
     ----------
-    n_components : int, default=100
+    n_landmarks : int, default=100
         Number of landmarks; cut to n_samples.
     kernel : str, callable or GP kernel, default="rbf"
         See :func:`resolve_kernel`; "precomputed" included.
@@ -401,11 +401,11 @@ class NystromFeatures(_LowRankFeatures):
     landmarks : {"uniform", "kmeans", "leverage"}, default="uniform"
         Rows drawn uniformly, centres of k-means, or rows drawn by approximate ridge
         leverage scores.
-    rank : int, default=None
+    n_components : int, default=None
         Keep at most this many features, the leading ones of the landmarks' kernel.
     tol : float, default=None
         Eigenvalues of :math:`K_{RR}` up to this share of the largest are dropped;
-        n_components times the machine precision when None.
+        n_landmarks times the machine precision when None.
     random_state : int, RandomState instance or None, default=None
         Seed of the landmarks.
 
@@ -447,31 +447,31 @@ class NystromFeatures(_LowRankFeatures):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_landmarks": [Interval(Integral, 1, None, closed="left")],
         "landmarks": [StrOptions(set(_LANDMARKS))],
-        "rank": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, 1, closed="left"), None],
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        n_components: int = 100,
+        n_landmarks: int = 100,
         *,
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
         kernel_params: dict[str, Any] | None = None,
         landmarks: str = "uniform",
-        rank: int | None = None,
+        n_components: int | None = None,
         tol: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_components = n_components
+        self.n_landmarks = n_landmarks
         self.kernel = kernel
         self.gamma = gamma
         self.kernel_params = kernel_params
         self.landmarks = landmarks
-        self.rank = rank
+        self.n_components = n_components
         self.tol = tol
         self.random_state = random_state
 
@@ -494,14 +494,14 @@ class NystromFeatures(_LowRankFeatures):
         X = validate_data(self, X, accept_sparse=self._accept_sparse(), dtype=FLOATS)
         rng = check_random_state(self.random_state)
         self.kernel_ = self._resolve_kernel(X)
-        n_landmarks = min(self.n_components, X.shape[0])
+        n_landmarks = min(self.n_landmarks, X.shape[0])
         chosen = _LANDMARKS[self.landmarks](X, self.kernel_, n_landmarks, rng)
         self._keep_landmarks(X, chosen)
         if self.kernel_.is_precomputed:
             K_RR = X[np.ix_(chosen, chosen)]
         else:
             K_RR = self.kernel_(self.landmarks_)
-        M = inverse_square_root(K_RR, rank=self.rank, tol=self.tol)
+        M = inverse_square_root(K_RR, rank=self.n_components, tol=self.tol)
         # Eigenvectors have no sign of their own: rounding errors shall not choose it.
         largest = M[np.argmax(np.abs(M), axis=0), np.arange(M.shape[1])]
         self.normalization_ = np.where(largest < 0, -M, M)

@@ -59,7 +59,7 @@ def nystrom_from_columns(
     C: NDArray[Any],
     indices: NDArray[np.intp],
     *,
-    rank: int | None = None,
+    n_components: int | None = None,
     tol: float | None = None,
 ) -> NystromEigen:
     """Nyström approximation from given columns.
@@ -70,7 +70,7 @@ def nystrom_from_columns(
         Columns of a symmetric matrix.
     indices : ndarray of shape (l,)
         Which columns.
-    rank : int, default=None
+    n_components : int, default=None
         Keep at most this many of the largest eigenvalues; all when None.
     tol : float, default=None
         Eigenvalues up to this share of the largest are dropped, negative ones too; l
@@ -98,7 +98,7 @@ def nystrom_from_columns(
     values, U = linalg.eigh((block + block.T) / 2, check_finite=False)
     values, U = values[::-1], U[:, ::-1]
     keep = int(np.count_nonzero(values > spectral_cutoff(values, tol, C.dtype)))
-    keep = keep if rank is None else min(keep, rank)
+    keep = keep if n_components is None else min(keep, n_components)
     values, U = values[:keep], U[:, :keep]
     mapping = np.sqrt(n_columns / n) * U / values
     mapping = mapping.astype(C.dtype, copy=False)
@@ -108,7 +108,7 @@ def nystrom_from_columns(
 def nystrom_approximation(
     M: Any,
     n_columns: int,
-    rank: int | None = None,
+    n_components: int | None = None,
     *,
     indices: ArrayLike | None = None,
     random_state: Any = None,
@@ -129,7 +129,7 @@ def nystrom_approximation(
         :class:`TiledGram`, only the columns are computed.
     n_columns : int
         Number l of columns, drawn uniformly without replacement.
-    rank : int, default=None
+    n_components : int, default=None
         The rank r; l when None.
     indices : array-like of int of shape (n_columns,), default=None
         The columns, in place of a draw.
@@ -168,8 +168,10 @@ def nystrom_approximation(
         raise ValueError(f"M must be square, got shape {M.shape}.")
     if not 1 <= n_columns <= n:
         raise ValueError(f"n_columns={n_columns} must lie between 1 and {n}.")
-    if rank is not None and not 1 <= rank <= n_columns:
-        raise ValueError(f"rank={rank} must lie between 1 and n_columns={n_columns}.")
+    if n_components is not None and not 1 <= n_components <= n_columns:
+        raise ValueError(
+            f"n_components={n_components} must lie between 1 and n_columns={n_columns}."
+        )
     if indices is None:
         chosen = check_random_state(random_state).choice(n, n_columns, replace=False)
     else:
@@ -186,4 +188,4 @@ def nystrom_approximation(
                 f"{n - 1}."
             )
     C = M.columns(chosen) if isinstance(M, GramOperator) else M[:, chosen]
-    return nystrom_from_columns(C, chosen, rank=rank)
+    return nystrom_from_columns(C, chosen, n_components=n_components)

@@ -38,7 +38,7 @@ CHEAP_VERTICES = 1e6
 NEGLIGIBLE = 1e-12
 
 
-def count_zonotope_vertices(n: int, rank: int) -> int:
+def count_zonotope_vertices(n: int, n_dim: int) -> int:
     r"""Count the vertices of a zonotope with generators in general position.
 
     There are :math:`2 \sum_{k < r} \binom{n-1}{k}` [1]_, and no more in any position.
@@ -47,7 +47,7 @@ def count_zonotope_vertices(n: int, rank: int) -> int:
     ----------
     n : int
         Number of generators.
-    rank : int
+    n_dim : int
         Dimension r that they span.
 
     Returns
@@ -66,14 +66,14 @@ def count_zonotope_vertices(n: int, rank: int) -> int:
     >>> count_zonotope_vertices(100, 5)
     7852352
     """
-    if n < 1 or rank < 1:
+    if n < 1 or n_dim < 1:
         return 1
-    return 2 * sum(math.comb(n - 1, k) for k in range(rank))
+    return 2 * sum(math.comb(n - 1, k) for k in range(n_dim))
 
 
 def solve_exact(
     problem: PartitionProblem,
-    rank: int | None = None,
+    n_components: int | None = None,
     *,
     max_vertices: float = MAX_VERTICES,
     n_jobs: int | None = None,
@@ -99,7 +99,7 @@ def solve_exact(
     ----------
     problem : PartitionProblem
         A problem of two classes, with or without labelled points and bounds.
-    rank : int, default=None
+    n_components : int, default=None
         Solve in this many leading dimensions only. The partition is then optimal for
         the truncated problem; `objective` and `lower_bound` are those of the whole one.
     max_vertices : float, default=1e9
@@ -142,7 +142,7 @@ def solve_exact(
     50
     """
     clock = perf_counter()
-    form = sign_form(problem, rank)
+    form = sign_form(problem, n_components)
     prepared = perf_counter()
     search = _Search(form, max_vertices, n_jobs, progress)
     y = search.run()
@@ -355,7 +355,7 @@ class _Search:
             )
             raise ValueError(
                 f"{m} generators of rank {d}{why} make {n_vertices:.3g} vertices, more "
-                f"than max_vertices={self.max_vertices:.3g}: give a lower rank, use "
+                f"than max_vertices={self.max_vertices:.3g}: lower n_components, use "
                 "branch_and_bound, or raise max_vertices."
             )
         if d == 2:

@@ -132,8 +132,8 @@ def local_search(
 
 def evolve(
     problem: PartitionProblem,
-    mu: int = 5,
-    nu: int = 25,
+    n_parents: int = 5,
+    n_children: int = 25,
     *,
     start: str | ArrayLike = "random",
     mutation: str = "flip",
@@ -147,17 +147,17 @@ def evolve(
 ) -> PartitionResult:
     """Evolve a population of partitions, the (mu + nu)-EA.
 
-    In every generation, `nu` times a random parent is copied and mutated, and the `mu`
-    best of all `mu` + `nu` partitions stay [1]_.
+    In every generation, `n_children` times a random parent is copied and mutated, and
+    the `n_parents` best of parents and children stay [1]_.
 
     Parameters
     ----------
     problem : PartitionProblem
         The problem.
-    mu : int, default=5
+    n_parents : int, default=5
         Size of the population.
-    nu : int, default=25
-        Children per generation; ``mu=1, nu=1`` is the (1+1)-EA.
+    n_children : int, default=25
+        Children per generation; ``n_parents=1, n_children=1`` is the (1+1)-EA.
     start : {"random", "supervised", "exact"} or array-like, default="random"
         The first member of the population; the others are random.
     mutation : {"flip", "uniform"}, default="flip"
@@ -202,8 +202,11 @@ def evolve(
     """
     from fewlabels._loops.partition import evolve as evolve_loop
 
-    if mu < 1 or nu < 1:
-        raise ValueError(f"mu and nu must be at least 1, got {mu} and {nu}.")
+    if n_parents < 1 or n_children < 1:
+        raise ValueError(
+            "n_parents and n_children must be at least 1, got "
+            f"{n_parents} and {n_children}."
+        )
     if mutation not in ("flip", "uniform"):
         raise ValueError(f"mutation={mutation!r} is unknown; use 'flip' or 'uniform'.")
     patience = problem.codes.size if patience is None else _limit(patience, "patience")
@@ -218,13 +221,13 @@ def evolve(
         if problem.free.size == 0:
             return Run(codes, np.empty(0), 0, 0, 0, "no free point")
         population = np.stack(
-            [codes] + [random_start(problem, rng) for _ in range(mu - 1)]
+            [codes] + [random_start(problem, rng) for _ in range(n_parents - 1)]
         )
         sizes = np.stack(
             [np.bincount(c, minlength=problem.n_classes) for c in population]
         )
         products = gains.products(population)
-        everything = np.stack([problem.codes] * mu)
+        everything = np.stack([problem.codes] * n_parents)
         everything[:, problem.free] = population
         S = problem.fits_of(everything)
         history, children, flips, n_swaps, exhausted = evolve_loop(
@@ -233,7 +236,7 @@ def evolve(
             sizes,
             products,
             S,
-            nu,
+            n_children,
             mutation == "flip",
             patience,
             limit,

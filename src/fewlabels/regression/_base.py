@@ -151,7 +151,7 @@ class PenalizedRegressor(LinearRegressor):
     alpha: float
 
     def _solve(
-        self, X: NDArray[np.float64], y: NDArray[np.float64], penalty: float
+        self, X: NDArray[np.float64], y: NDArray[np.float64]
     ) -> PenalizedSolution:
         raise NotImplementedError
 
@@ -172,8 +172,6 @@ class PenalizedRegressor(LinearRegressor):
             The fitted regressor.
         """
         data = self._center(X, y)
-        coef, self.n_iter_, self.violation_ = self._solve(
-            data.X, data.y, self.alpha * data.y.size
-        )
+        coef, self.n_iter_, self.violation_ = self._solve(data.X, data.y)
         self._keep(coef, data.X_mean, data.y_mean)
         return self

@@ -214,7 +214,7 @@ def _by_weight(
     def solution(tau: float) -> NDArray[np.float64]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return bridge_regression(A, y, tau, 1.0, tol=1e-12).coef
+            return bridge_regression(A, y, tau / y.size, 1.0, tol=1e-12).coef
 
     top = float(np.abs(A.T @ y).max())
     tau = 1e-10 * top

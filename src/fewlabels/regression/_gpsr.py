@@ -32,7 +32,7 @@ SPARSE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class SparseSolution:
-    r"""A sparse vector that minimises :math:`\frac12 \|y - A x\|^2 + \tau \|x\|_1`.
+    r"""A sparse minimiser of :math:`\frac{1}{2n} \|y - A x\|^2 + \alpha \|x\|_1`.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Columns:
 def gpsr(
     A: Any,
     y: ArrayLike,
-    tau: float,
+    alpha: float,
     *,
     variant: str = "bb",
     monotone: bool = False,
@@ -125,13 +125,13 @@ def gpsr(
 ) -> SparseSolution:
     r"""Minimise least squares with the sum of absolute values as the penalty.
 
-    .. math:: \min_x \; \tfrac{1}{2} \|y - A x\|^2 + \tau \|x\|_1
+    .. math:: \min_x \; \frac{1}{2 n} \|y - A x\|^2 + \alpha \|x\|_1
 
     With :math:`x = u - v` and :math:`u, v \ge 0` this is a smooth problem with bounds,
-    for :math:`z = (u, v)` with the gradient :math:`(\tau + g, \tau - g)`,
-    :math:`g = A^\top (A x - y)`. Steps follow the negative gradient and are projected
-    on the bounds. A is needed for products with A and its transpose only, one of each
-    in a step.
+    for :math:`z = (u, v)` with the gradient :math:`(\alpha + g, \alpha - g)`,
+    :math:`g = A^\top (A x - y) / n`. Steps follow the negative gradient and are
+    projected on the bounds. A is needed for products with A and its transpose only, one
+    of each in a step.
 
     Parameters
     ----------
@@ -139,9 +139,10 @@ def gpsr(
         The matrix; arrays in Fortran order are fastest.
     y : array-like of shape (n_samples,)
         The targets.
-    tau : float
-        The weight :math:`\tau > 0` of the penalty. From :math:`\|A^\top y\|_\infty` on,
-        x is zero.
+    alpha : float
+        The weight :math:`\alpha > 0` of the penalty, as in
+        :class:`sklearn.linear_model.Lasso`. From :math:`\|A^\top y\|_\infty / n`
+        on, x is zero.
     variant : {"bb", "basic"}, default="bb"
         How long steps are: by the rule of Barzilai and Borwein, or by backtracking from
         the best step along the gradient.
@@ -154,7 +155,7 @@ def gpsr(
         violate the optimality conditions, until none does. The solution is the same;
         it needs A as a matrix.
     continuation : int, default=0
-        Number of larger values of tau that are solved roughly before, each from the
+        Number of larger values of alpha that are solved roughly before, each from the
         solution of the last.
     debias : bool, default=False
         Whether to replace the non-zeros by least squares on these columns at the end.
@@ -179,8 +180,7 @@ def gpsr(
     See Also
     --------
     GPSR : The estimator.
-    sklearn.linear_model.Lasso : The same problem by coordinate descent, with alpha
-        equal to tau divided by the number of rows.
+    sklearn.linear_model.Lasso : The same problem by coordinate descent.
 
     References
     ----------
@@ -195,7 +195,7 @@ def gpsr(
     >>> A = np.random.default_rng(0).normal(size=(40, 100)) / np.sqrt(40)
     >>> x = np.zeros(100)
     >>> x[[3, 70]] = 1.0, -2.0
-    >>> solution = gpsr(A, A @ x, tau=0.01, debias=True)
+    >>> solution = gpsr(A, A @ x, alpha=0.00025, debias=True)
     >>> np.flatnonzero(solution.coef).tolist()
     [3, 70]
     >>> bool(np.allclose(solution.coef, x))
@@ -204,7 +204,7 @@ def gpsr(
     if not isinstance(A, LinearOperator):
         A = check_array(A, accept_sparse=("csr", "csc"), dtype=np.float64)
     y = np.asarray(check_array(y, dtype=np.float64, ensure_2d=False, input_name="y"))
-    check_penalty("tau", tau, 0, strict=True)
+    check_penalty("alpha", alpha, 0, strict=True)
     if y.shape != (A.shape[0],):
         raise ValueError(
             f"y must hold one number per row of A; got shapes {y.shape} and {A.shape}."
@@ -220,7 +220,7 @@ def gpsr(
     return solve(
         Columns(A),
         y,
-        tau,
+        alpha,
         x,
         variant=variant,
         monotone=monotone,
@@ -235,7 +235,7 @@ def gpsr(
 def solve(
     A: Columns,
     y: Vector,
-    tau: float,
+    alpha: float,
     x: Vector,
     *,
     variant: str,
@@ -250,6 +250,7 @@ def solve(
     step = _basic_step if variant == "basic" else _bb_step(monotone)
     run = _on_working_sets if working_set else _descend
     history: list[float] = []
+    tau = alpha * y.size  # the loops leave out the 1/n
     for stage in _stages(A, y, tau, continuation):
         rough = tol if stage == tau else max(tol, 1e-2)
         x, gap = run(A, y, stage, x, step, rough, max_iter, history)
@@ -261,7 +262,8 @@ def solve(
         columns = _restricted(A, support)
         x = np.zeros_like(x)
         x[support] = lsqr(columns, y, atol=1e-14, btol=1e-14, iter_lim=10_000)[0]
-    return SparseSolution(x, history[-1], gap, n_iter, np.array(history))
+    objectives = np.array(history) / y.size
+    return SparseSolution(x, float(objectives[-1]), gap, n_iter, objectives)
 
 
 def _stages(A: Columns, y: Vector, tau: float, continuation: int) -> Vector:
@@ -613,7 +615,7 @@ class GPSR(LinearRegressor):
         solution = solve(
             Columns(X, shift),
             targets - y_mean,
-            self.alpha * targets.size,
+            self.alpha,
             np.zeros(X.shape[1]),
             variant=self.variant,
             monotone=self.monotone,

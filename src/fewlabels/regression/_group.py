@@ -21,7 +21,7 @@ from fewlabels.regression._penalized import PENALTY_CONSTRAINTS, check_penalty
 def group_lasso(
     X: ArrayLike,
     y: ArrayLike,
-    lam: float,
+    alpha: float,
     groups: ArrayLike | None = None,
     *,
     tol: float = 1e-8,
@@ -30,13 +30,14 @@ def group_lasso(
     r"""Minimise least squares with the lengths of groups of coefficients as penalty.
 
     .. math::
-        \min_b \tfrac{1}{2} \|y - X b\|^2 + \lambda \sum_g \sqrt{p_g} \, \|b_g\|_2
+        \min_b \frac{1}{2 n} \|y - X b\|^2 + \alpha \sum_g \sqrt{p_g} \, \|b_g\|_2
 
     for groups of :math:`p_g` features. One group after the other is set to its best
     value. For orthonormal columns that is
-    :math:`(1 - \lambda \sqrt{p_g} / \|s_g\|)_+ \, s_g` with :math:`s_g = X_g^\top r_g`;
-    the columns of other groups are rotated until they are orthogonal, which leaves the
-    penalty as it is, and the length of :math:`b_g` solves an equation with one unknown.
+    :math:`(1 - n \alpha \sqrt{p_g} / \|s_g\|)_+ \, s_g` with
+    :math:`s_g = X_g^\top r_g`; the columns of other groups are rotated until they
+    are orthogonal, which leaves the penalty as it is, and the length of :math:`b_g`
+    solves an equation with one unknown.
 
     Parameters
     ----------
@@ -44,8 +45,9 @@ def group_lasso(
         Rows.
     y : array-like of shape (n_samples,)
         Targets.
-    lam : float
-        The weight :math:`\lambda \ge 0` of the penalty.
+    alpha : float
+        The weight :math:`\alpha \ge 0` of the penalty, as in
+        :class:`sklearn.linear_model.Lasso`.
     groups : array-like of shape (n_features,), default=None
         A name of its group for every feature; None for groups of one, the lasso.
     tol : float, default=1e-8
@@ -75,13 +77,13 @@ def group_lasso(
     >>> import numpy as np
     >>> from fewlabels.regression import group_lasso
     >>> y = np.array([3.0, 4.0, 0.6, 0.8])
-    >>> group_lasso(np.eye(4), y, lam=1.0, groups=["a", "a", "b", "b"]).coef.round(2)
+    >>> group_lasso(np.eye(4), y, alpha=0.25, groups=["a", "a", "b", "b"]).coef.round(2)
     array([2.15, 2.87, 0.  , 0.  ])
     """
     from fewlabels._loops.regression import group_cycles
 
     X, y = check_problem(X, y)
-    check_penalty("lam", lam, 0, strict=False)
+    check_penalty("alpha", alpha, 0, strict=False)
     members = _members(groups, X.shape[1])
     scale = float(np.abs(X.T @ y).max())
     if scale == 0:
@@ -89,14 +91,14 @@ def group_lasso(
     parts = [_orthogonal_columns(X[:, inside]) for inside in members]
     starts = np.cumsum([0, *(lengths.size for _, lengths, _ in parts)])
     rotated = np.zeros(starts[-1])
-    # For y and lam divided by a number, so is the solution: no square can overflow.
+    # For y and alpha divided by a number, so is the solution: no square can overflow.
     n_iter, violation = group_cycles(
         np.ascontiguousarray(np.vstack([columns.T for columns, _, _ in parts])),
         y / scale,
         rotated,
         starts,
         np.concatenate([lengths**2 for _, lengths, _ in parts]),
-        lam / scale * np.sqrt([inside.size for inside in members]),
+        alpha * y.size / scale * np.sqrt([inside.size for inside in members]),
         tol,
         max_iter,
     )
@@ -156,7 +158,7 @@ class GroupLasso(PenalizedRegressor):
         Whether to fit :math:`b_0`, which is not penalised.
     max_iter : int, default=10000
         Largest number of cycles over the groups.
-    tol : float, default=1e-6
+    tol : float, default=1e-8
         See :func:`group_lasso`.
 
     Attributes
@@ -206,7 +208,7 @@ class GroupLasso(PenalizedRegressor):
         groups: ArrayLike | None = None,
         fit_intercept: bool = True,
         max_iter: int = 10_000,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
     ) -> None:
         self.alpha = alpha
         self.groups = groups
@@ -215,8 +217,8 @@ class GroupLasso(PenalizedRegressor):
         self.tol = tol
 
     def _solve(
-        self, X: NDArray[np.float64], y: NDArray[np.float64], penalty: float
+        self, X: NDArray[np.float64], y: NDArray[np.float64]
     ) -> PenalizedSolution:
         return group_lasso(
-            X, y, penalty, self.groups, tol=self.tol, max_iter=self.max_iter
+            X, y, self.alpha, self.groups, tol=self.tol, max_iter=self.max_iter
         )

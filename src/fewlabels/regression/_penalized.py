@@ -42,7 +42,7 @@ def check_penalty(name: str, value: float, lowest: float, *, strict: bool) -> No
 def bridge_regression(
     X: ArrayLike,
     y: ArrayLike,
-    lam: float,
+    alpha: float,
     gamma: float,
     *,
     tol: float = 1e-8,
@@ -51,13 +51,13 @@ def bridge_regression(
     r"""Minimise least squares with a power of the coefficients as the penalty.
 
     .. math::
-        \min_b \tfrac{1}{2} \|y - X b\|^2 + \lambda \sum_j |b_j|^\gamma,
+        \min_b \frac{1}{2 n} \|y - X b\|^2 + \alpha \sum_j |b_j|^\gamma,
         \qquad \gamma \ge 1
 
     One coefficient after the other is set to its best value: with z the value that
     least squares alone would take, and the column :math:`x_j`, its size solves
-    :math:`t + \lambda \gamma t^{\gamma - 1} / \|x_j\|^2 = |z|`, by Newton's method from
-    the side from which it cannot fail.
+    :math:`t + n \alpha \gamma t^{\gamma - 1} / \|x_j\|^2 = |z|`, by Newton's method
+    from the side from which it cannot fail.
 
     Parameters
     ----------
@@ -65,8 +65,9 @@ def bridge_regression(
         Rows.
     y : array-like of shape (n_samples,)
         Targets.
-    lam : float
-        The weight :math:`\lambda \ge 0` of the penalty.
+    alpha : float
+        The weight :math:`\alpha \ge 0` of the penalty, as in
+        :class:`sklearn.linear_model.Lasso`.
     gamma : float
         The power: 1 is the lasso and 2 ridge regression.
     tol : float, default=1e-8
@@ -96,22 +97,22 @@ def bridge_regression(
     >>> from fewlabels.regression import bridge_regression
     >>> y = np.array([3.0, 0.5])
     >>> for gamma in (1.0, 1.5, 2.0):
-    ...     bridge_regression(np.eye(2), y, lam=1.0, gamma=gamma).coef.round(2).tolist()
+    ...     bridge_regression(np.eye(2), y, 0.5, gamma).coef.round(2).tolist()
     [2.0, 0.0]
     [1.29, 0.08]
     [1.0, 0.17]
     """
     from fewlabels._loops.regression import BRIDGE
 
-    check_penalty("lam", lam, 0, strict=False)
+    check_penalty("alpha", alpha, 0, strict=False)
     check_penalty("gamma", gamma, 1, strict=False)
-    return _cycles(X, y, BRIDGE, lam, gamma, tol, max_iter)
+    return _cycles(X, y, BRIDGE, alpha, gamma, tol, max_iter)
 
 
 def berhu_regression(
     X: ArrayLike,
     y: ArrayLike,
-    lam: float,
+    alpha: float,
     delta: float,
     *,
     tol: float = 1e-8,
@@ -120,12 +121,12 @@ def berhu_regression(
     r"""Minimise least squares with a penalty that is lasso at zero and ridge far away.
 
     .. math::
-        \min_b \tfrac{1}{2} \|y - X b\|^2 + \lambda \sum_j B_\delta(b_j), \qquad
+        \min_b \frac{1}{2 n} \|y - X b\|^2 + \alpha \sum_j B_\delta(b_j), \qquad
         B_\delta(b) = \begin{cases} |b| & |b| \le \delta \\
         (b^2 + \delta^2) / (2 \delta) & |b| > \delta \end{cases}
 
     One coefficient after the other is set to its best value. Given the others, it is a
-    soft threshold where :math:`|x_j^\top r_j| \le \lambda + \delta \|x_j\|^2`, and a
+    soft threshold where :math:`|x_j^\top r_j| \le n \alpha + \delta \|x_j\|^2`, and a
     shrunken value beyond.
 
     Parameters
@@ -134,8 +135,9 @@ def berhu_regression(
         Rows.
     y : array-like of shape (n_samples,)
         Targets.
-    lam : float
-        The weight :math:`\lambda \ge 0` of the penalty.
+    alpha : float
+        The weight :math:`\alpha \ge 0` of the penalty, as in
+        :class:`sklearn.linear_model.Lasso`.
     delta : float
         The size :math:`\delta > 0` of a coefficient from which on the penalty grows
         like a square.
@@ -165,21 +167,21 @@ def berhu_regression(
     >>> import numpy as np
     >>> from fewlabels.regression import berhu_regression
     >>> y = np.array([6.0, 1.5, 0.5])
-    >>> berhu_regression(np.eye(3), y, lam=1.0, delta=1.0).coef.tolist()
+    >>> berhu_regression(np.eye(3), y, alpha=1 / 3, delta=1.0).coef.tolist()
     [3.0, 0.5, 0.0]
     """
     from fewlabels._loops.regression import BERHU
 
-    check_penalty("lam", lam, 0, strict=False)
+    check_penalty("alpha", alpha, 0, strict=False)
     check_penalty("delta", delta, 0, strict=True)
-    return _cycles(X, y, BERHU, lam, delta, tol, max_iter)
+    return _cycles(X, y, BERHU, alpha, delta, tol, max_iter)
 
 
 def _cycles(
     X: ArrayLike,
     y: ArrayLike,
     kind: int,
-    lam: float,
+    alpha: float,
     shape: float,
     tol: float,
     max_iter: int,
@@ -198,7 +200,7 @@ def _cycles(
         coef,
         squares,
         kind,
-        float(lam),
+        float(alpha * y.size),
         float(shape),
         tol * scale,
         max_iter,
@@ -229,7 +231,7 @@ class GarroteSolution(NamedTuple):
 def nonnegative_garrote(
     X: ArrayLike,
     y: ArrayLike,
-    lam: float,
+    alpha: float,
     initial: ArrayLike | None = None,
     *,
     tol: float = 1e-8,
@@ -238,8 +240,8 @@ def nonnegative_garrote(
     r"""Shrink given coefficients by factors that are never negative.
 
     .. math::
-        \min_c \tfrac{1}{2} \Big\| y - \sum_j x_j c_j \hat b_j \Big\|^2
-        + \lambda \sum_j c_j \quad \text{subject to} \quad c_j \ge 0
+        \min_c \frac{1}{2 n} \Big\| y - \sum_j x_j c_j \hat b_j \Big\|^2
+        + \alpha \sum_j c_j \quad \text{subject to} \quad c_j \ge 0
 
     This is the lasso with signs, for the columns :math:`\hat b_j x_j`.
 
@@ -249,8 +251,9 @@ def nonnegative_garrote(
         Rows.
     y : array-like of shape (n_samples,)
         Targets.
-    lam : float
-        The weight :math:`\lambda \ge 0` of the penalty.
+    alpha : float
+        The weight :math:`\alpha \ge 0` of the penalty, as in
+        :class:`sklearn.linear_model.Lasso`.
     initial : array-like of shape (n_features,), default=None
         The coefficients :math:`\hat b`; None for least squares, of smallest norm where
         there are several.
@@ -278,11 +281,11 @@ def nonnegative_garrote(
     --------
     >>> import numpy as np
     >>> from fewlabels.regression import nonnegative_garrote
-    >>> nonnegative_garrote(np.eye(3), [2.0, -2.0, 0.5], lam=1.0).factors
+    >>> nonnegative_garrote(np.eye(3), [2.0, -2.0, 0.5], alpha=1 / 3).factors
     array([0.75, 0.75, 0.  ])
     """
     X, y = check_problem(X, y)
-    check_penalty("lam", lam, 0, strict=False)
+    check_penalty("alpha", alpha, 0, strict=False)
     if initial is None:
         initial = linalg.lstsq(X, y, check_finite=False)[0]
     b = np.asarray(initial, dtype=np.float64)
@@ -294,11 +297,11 @@ def nonnegative_garrote(
     scaled = X * b
     if not scaled.any():
         return GarroteSolution(np.zeros(b.size), np.zeros(b.size), 1)
-    if lam == 0:  # no lasso, where coordinate descent may take very long
+    if alpha == 0:  # no lasso, where coordinate descent may take very long
         factors = nnls(scaled, y)[0]
         return GarroteSolution(factors, factors * b, 1)
     model = Lasso(
-        lam / X.shape[0],
+        alpha,
         positive=True,
         fit_intercept=False,
         tol=tol,
@@ -329,7 +332,7 @@ class BridgeRegression(PenalizedRegressor):
         Whether to fit :math:`b_0`, which is not penalised.
     max_iter : int, default=10000
         Largest number of cycles over the coefficients.
-    tol : float, default=1e-6
+    tol : float, default=1e-8
         See :func:`bridge_regression`.
 
     Attributes
@@ -381,7 +384,7 @@ class BridgeRegression(PenalizedRegressor):
         gamma: float = 1.5,
         fit_intercept: bool = True,
         max_iter: int = 10_000,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
     ) -> None:
         self.alpha = alpha
         self.gamma = gamma
@@ -390,10 +393,10 @@ class BridgeRegression(PenalizedRegressor):
         self.tol = tol
 
     def _solve(
-        self, X: NDArray[np.float64], y: NDArray[np.float64], penalty: float
+        self, X: NDArray[np.float64], y: NDArray[np.float64]
     ) -> PenalizedSolution:
         return bridge_regression(
-            X, y, penalty, self.gamma, tol=self.tol, max_iter=self.max_iter
+            X, y, self.alpha, self.gamma, tol=self.tol, max_iter=self.max_iter
         )
 
 
@@ -421,7 +424,7 @@ class BerhuRegressor(PenalizedRegressor):
         Whether to fit :math:`b_0`, which is not penalised.
     max_iter : int, default=10000
         Largest number of cycles over the coefficients.
-    tol : float, default=1e-6
+    tol : float, default=1e-8
         See :func:`berhu_regression`.
 
     Attributes
@@ -471,7 +474,7 @@ class BerhuRegressor(PenalizedRegressor):
         delta: float = 1.0,
         fit_intercept: bool = True,
         max_iter: int = 10_000,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
     ) -> None:
         self.alpha = alpha
         self.delta = delta
@@ -480,10 +483,10 @@ class BerhuRegressor(PenalizedRegressor):
         self.tol = tol
 
     def _solve(
-        self, X: NDArray[np.float64], y: NDArray[np.float64], penalty: float
+        self, X: NDArray[np.float64], y: NDArray[np.float64]
     ) -> PenalizedSolution:
         return berhu_regression(
-            X, y, penalty, self.delta, tol=self.tol, max_iter=self.max_iter
+            X, y, self.alpha, self.delta, tol=self.tol, max_iter=self.max_iter
         )
 
 
@@ -583,7 +586,7 @@ class NonNegativeGarrote(LinearRegressor):
         self.factors_, coef, self.n_iter_ = nonnegative_garrote(
             data.X,
             data.y,
-            self.alpha * data.y.size,
+            self.alpha,
             self.initial_coef_,
             tol=self.tol,
             max_iter=self.max_iter,

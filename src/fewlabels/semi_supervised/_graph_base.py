@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import Labels
 from fewlabels._linalg import FLOATS, conjugate_gradients
+from fewlabels._params import is_default
 from fewlabels._sklearn import HasMethods, Interval, StrOptions
 from fewlabels.exceptions import DisconnectedGraphWarning, warn_ignored
 from fewlabels.graphs import (
@@ -42,12 +43,10 @@ DENSE_SHARE = 0.1
 # solutions, added up, miss that by more than this.
 ONES_TOLERANCE = 1e-3
 
-DEFAULT_NEIGHBORS = 10
-
 GRAPH_CONSTRAINTS: dict[str, list[Any]] = {
     "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     "weight": WEIGHT_CONSTRAINTS["weight"],
-    "graph": [StrOptions({"precomputed"}), HasMethods(["fit", "transform"]), None],
+    "affinity": [StrOptions({"knn", "precomputed"}), HasMethods(["fit", "transform"])],
 }
 
 
@@ -195,38 +194,38 @@ class GraphEstimator(BaseEstimator):
 
     n_neighbors: int
     weight: Any
-    graph: Any
+    affinity: Any
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = GRAPH_CONSTRAINTS
 
     def _set_graph(self, X: Any) -> csr_array:
         """Build or check the graph of the validated rows and keep it."""
         self.transformer_ = None
-        if self.graph is not None:
-            if self.n_neighbors != DEFAULT_NEIGHBORS:
-                warn_ignored(f"n_neighbors={self.n_neighbors}", "a graph is given")
-            if self.weight != "heat":
-                warn_ignored(f"weight={self.weight!r}", "a graph is given")
-        if self._takes_weights():
+        if not self._is("knn"):
+            for name in ("n_neighbors", "weight"):
+                value = getattr(self, name)
+                if not is_default(type(self), name, value):
+                    warn_ignored(f"{name}={value!r}", "only affinity='knn' uses it")
+        if self._is("precomputed"):
             if X.shape[0] != X.shape[1]:
                 raise ValueError(
-                    "graph='precomputed' needs the square weight matrix of the graph "
-                    f"as X in fit, got shape {X.shape}."
+                    "affinity='precomputed' needs the square weight matrix of the "
+                    f"graph as X in fit, got shape {X.shape}."
                 )
             check_non_negative(X, type(self).__name__)
             self.graph_ = check_graph(X)
-        elif self.graph is not None:
-            self.transformer_ = clone(self.graph)
-            self.graph_ = check_graph(self.transformer_.fit_transform(X))
-        else:
+        elif self._is("knn"):
             self.transformer_ = SimilarityGraphTransformer(
                 n_neighbors=min(self.n_neighbors, X.shape[0] - 1), weight=self.weight
             )
             # Right by construction.
             self.graph_ = self.transformer_.fit_transform(X).astype(np.float64)
+        else:
+            self.transformer_ = clone(self.affinity)
+            self.graph_ = check_graph(self.transformer_.fit_transform(X))
         return self.graph_
 
-    def _takes_weights(self) -> bool:
-        return isinstance(self.graph, str)
+    def _is(self, affinity: str) -> bool:
+        return isinstance(self.affinity, str) and self.affinity == affinity
 
     def _edges_to(self, X: Any) -> csr_array:
         """Weights between new rows and the training rows."""
@@ -256,7 +255,8 @@ class GraphEstimator(BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = tags.input_tags.positive_only = self._takes_weights()
+        given = self._is("precomputed")
+        tags.input_tags.pairwise = tags.input_tags.positive_only = given
         return tags
 
 
@@ -272,7 +272,7 @@ class GraphClassifier(GraphEstimator, PartialLabelClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_queries, n_features)
-            New rows; for ``graph="precomputed"`` their weights to all training rows.
+            New rows; for ``affinity="precomputed"`` their weights to all training rows.
 
         Returns
         -------
@@ -294,7 +294,7 @@ class GraphClassifier(GraphEstimator, PartialLabelClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_queries, n_features)
-            New rows; for ``graph="precomputed"`` their weights to all training rows.
+            New rows; for ``affinity="precomputed"`` their weights to all training rows.
 
         Returns
         -------

@@ -18,7 +18,6 @@ from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs import warn_unreached
 from fewlabels.semi_supervised._graph_base import (
-    DEFAULT_NEIGHBORS,
     GRAPH_CONSTRAINTS,
     GraphClassifier,
     GraphSolution,
@@ -36,7 +35,7 @@ from fewlabels.semi_supervised._poisson import poisson_functions, reweighted_gra
 def graph_regularization(
     W: Any,
     Y: ArrayLike,
-    mu: float,
+    alpha: float = 100.0,
     *,
     solver: str = "auto",
     tol: float = 1e-8,
@@ -45,13 +44,12 @@ def graph_regularization(
     r"""Smooth functions on a graph by its normalised Laplacian.
 
     .. math::
-        \min_F \; \operatorname{tr}(F^\top L_{sym} F) + \frac{\mu}{2} \|F - Y\|_F^2,
+        \min_F \; \|F - Y\|_F^2 + \alpha \operatorname{tr}(F^\top L_{sym} F),
         \qquad
-        F = \Big(I + \frac{2}{\mu} L_{sym}\Big)^{-1} Y
-          = (1 - \alpha) (I - \alpha S)^{-1} Y,
+        F = (I + \alpha L_{sym})^{-1} Y = (1 - a) (I - a S)^{-1} Y,
 
-    with :math:`S = D^{-1/2} W D^{-1/2}` and :math:`\alpha = 2 / (2 + \mu)`, the
-    fixed point of :math:`F \leftarrow \alpha S F + (1 - \alpha) Y`.
+    with :math:`S = D^{-1/2} W D^{-1/2}` and :math:`a = \alpha / (1 + \alpha)`, the
+    fixed point of :math:`F \leftarrow a S F + (1 - a) Y`.
 
     Parameters
     ----------
@@ -59,8 +57,8 @@ def graph_regularization(
         Symmetric, non-negative weights; the diagonal is ignored.
     Y : array-like of shape (n_vertices, n_functions)
         Functions on the vertices.
-    mu : float
-        Weight of the fit, positive.
+    alpha : float, default=100
+        Strength of the smoothing, positive.
     solver : {"auto", "direct", "cg"}, default="auto"
         As in :func:`harmonic_functions`.
     tol : float, default=1e-8
@@ -86,7 +84,7 @@ def graph_regularization(
     Examples
     --------
     >>> from fewlabels.semi_supervised import graph_regularization
-    >>> graph_regularization([[0, 1], [1, 0]], [[1.0], [0.0]], mu=2.0).values.ravel()
+    >>> graph_regularization([[0, 1], [1, 0]], [[1.0], [0.0]], alpha=1.0).values.ravel()
     array([0.66666667, 0.33333333])
     """
     W = check_graph(W)
@@ -96,18 +94,18 @@ def graph_regularization(
             f"Y must hold one row per vertex of the graph, got shapes {Y.shape} and "
             f"{W.shape}."
         )
-    if not mu > 0:
-        raise ValueError(f"mu={mu} must be positive.")
-    alpha = 2 / (2 + mu)
+    if not 0 < alpha < np.inf:
+        raise ValueError(f"alpha={alpha} must be positive and finite.")
+    share = alpha / (1 + alpha)
     root = inverse_root_degrees(W)
     S = scaled(W, root)
     # Where a vertex has no edge, L_sym is zero and the function stays as it is.
     alone = root == 0
-    diagonal = np.where(alone, 1 - alpha, 1.0)
+    diagonal = np.where(alone, 1 - share, 1.0)
     return solve_grounded(
-        alpha * S,
+        share * S,
         diagonal,
-        (1 - alpha) * Y,
+        (1 - share) * Y,
         solver=solver,
         tol=tol,
         max_iter=max_iter,
@@ -125,28 +123,28 @@ class GraphRegularizationClassifier(GraphClassifier):
     r"""Learn with local and global consistency, or with cures for very few labels.
 
     .. math::
-        \min_F \; \operatorname{tr}(F^\top L_{sym} F) + \frac{\mu}{2} \|F - Y\|_F^2
+        \min_F \; \|F - Y\|_F^2 + \alpha \operatorname{tr}(F^\top L_{sym} F)
 
     where Y is 1 at the class of a labelled row and 0 elsewhere; a row is in the class
     with the largest value. Other methods take the unnormalised Laplacian: harmonic
     functions, which degenerate with few labels on many rows, on a graph that is heavier
     near the labels, or labels as sources of a Poisson equation. The solution
-    :math:`(1-\alpha)(I - \alpha S)^{-1} Y` with :math:`\alpha = 2/(2+\mu)` is what
-    :class:`sklearn.semi_supervised.LabelSpreading` iterates towards.
+    :math:`(1 - a) (I - a S)^{-1} Y` with :math:`a = \alpha / (1 + \alpha)` is what
+    :class:`sklearn.semi_supervised.LabelSpreading` iterates towards, for its alpha a.
 
     Parameters
     ----------
     method : {"consistency", "poisson", "proper", "non_local"}, default="consistency"
         The objective above; :func:`poisson_functions`; or :func:`harmonic_functions` on
         the weights of :func:`reweighted_graph`, properly weighted or "non_local".
-    mu : float, default=0.02
-        Weight of the fit in the objective above; the other methods ignore it. The
-        default is :math:`\alpha = 0.99`, as in [1]_.
+    alpha : float, default=100
+        Strength of the smoothing in the objective above; the other methods ignore it.
+        The default is :math:`a = 0.99`, as in [1]_.
     n_neighbors : int, default=10
         Neighbours per row in the graph, cut to n_samples - 1.
     weight : str or callable, default="heat"
         Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
-    graph : transformer, "precomputed" or None, default=None
+    affinity : {"knn", "precomputed"} or transformer, default="knn"
         See :class:`HarmonicFunctionClassifier`.
     solver : {"auto", "direct", "cg"}, default="auto"
         See :func:`harmonic_functions`.
@@ -170,8 +168,6 @@ class GraphRegularizationClassifier(GraphClassifier):
         their root mean square and go through a softmax.
     class_prior_ : ndarray of shape (n_classes,)
         Share of each class among the labels.
-    alpha_ : float
-        The constant :math:`\alpha` of "consistency".
     graph_ : csr_array of shape (n_samples, n_samples)
         The weights.
     transformer_ : object or None
@@ -226,26 +222,26 @@ class GraphRegularizationClassifier(GraphClassifier):
         **GRAPH_CONSTRAINTS,
         **SOLVER_CONSTRAINTS,
         "method": [StrOptions({"consistency", "poisson", "proper", "non_local"})],
-        "mu": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
         self,
         *,
         method: str = "consistency",
-        mu: float = 0.02,
-        n_neighbors: int = DEFAULT_NEIGHBORS,
+        alpha: float = 100.0,
+        n_neighbors: int = 10,
         weight: Any = "heat",
-        graph: Any = None,
+        affinity: Any = "knn",
         solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int = 10_000,
     ) -> None:
         self.method = method
-        self.mu = mu
+        self.alpha = alpha
         self.n_neighbors = n_neighbors
         self.weight = weight
-        self.graph = graph
+        self.affinity = affinity
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -257,7 +253,7 @@ class GraphRegularizationClassifier(GraphClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All rows; the weights of the graph for ``graph="precomputed"``.
+            All rows; the weights of the graph for ``affinity="precomputed"``.
         y : array-like of shape (n_samples,)
             Labels; -1 among integers, NaN among floats, None or NaN among objects
             mark rows without one.
@@ -273,7 +269,6 @@ class GraphRegularizationClassifier(GraphClassifier):
         W = self._set_graph(X)
         self.classes_ = labels.classes
         self.class_prior_ = class_prior(labels)
-        self.alpha_ = 2 / (2 + self.mu)
         self.unreached_ = warn_unreached(W, labels.labeled, estimator=self)
         solution = self._solve(W, labels)
         self.n_iter_, self.solver_ = solution.n_iter, solution.solver
@@ -296,9 +291,9 @@ class GraphRegularizationClassifier(GraphClassifier):
         }
         Y = one_hot(labels.codes, labels.classes.size)
         if self.method == "consistency":
-            return graph_regularization(W, Y, self.mu, **params)
-        if not is_default(type(self), "mu", self.mu):
-            warn_ignored(f"mu={self.mu}", f"method={self.method!r} has no weight")
+            return graph_regularization(W, Y, self.alpha, **params)
+        if not is_default(type(self), "alpha", self.alpha):
+            warn_ignored(f"alpha={self.alpha}", f"method={self.method!r} has none")
         rows = labels.labeled
         if self.method == "poisson":
             solution = poisson_functions(W, rows, Y[rows], **params)

@@ -23,7 +23,6 @@ from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.graphs import connectivity, warn_unreached
 from fewlabels.semi_supervised._base import class_shares
 from fewlabels.semi_supervised._graph_base import (
-    DEFAULT_NEIGHBORS,
     GRAPH_CONSTRAINTS,
     GraphClassifier,
     GraphEstimator,
@@ -207,10 +206,10 @@ class HarmonicFunctionClassifier(GraphClassifier):
         Neighbours per row in the graph, cut to n_samples - 1.
     weight : str or callable, default="heat"
         Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
-    graph : transformer, "precomputed" or None, default=None
-        Any other graph: a transformer such as
-        :class:`fewlabels.graphs.SimilarityGraphTransformer`, or "precomputed", with
-        which `X` holds the weights themselves.
+    affinity : {"knn", "precomputed"} or transformer, default="knn"
+        What joins rows: their neighbours; "precomputed", with which `X` holds the
+        weights themselves; or any other graph, by a transformer such as
+        :class:`fewlabels.graphs.SimilarityGraphTransformer`.
     label_weight : float, default=inf
         Trust in the labels: the weight of the edge that ties a labelled row to its
         label, in units of the graph's weights. Infinite clamps them.
@@ -306,9 +305,9 @@ class HarmonicFunctionClassifier(GraphClassifier):
     def __init__(
         self,
         *,
-        n_neighbors: int = DEFAULT_NEIGHBORS,
+        n_neighbors: int = 10,
         weight: Any = "heat",
-        graph: Any = None,
+        affinity: Any = "knn",
         label_weight: float = math.inf,
         balance: Any = None,
         solver: str = "auto",
@@ -317,7 +316,7 @@ class HarmonicFunctionClassifier(GraphClassifier):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weight = weight
-        self.graph = graph
+        self.affinity = affinity
         self.label_weight = label_weight
         self.balance = balance
         self.solver = solver
@@ -331,7 +330,7 @@ class HarmonicFunctionClassifier(GraphClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All rows; the weights of the graph for ``graph="precomputed"``.
+            All rows; the weights of the graph for ``affinity="precomputed"``.
         y : array-like of shape (n_samples,)
             Labels; -1 among integers, NaN among floats, None or NaN among objects
             mark rows without one.
@@ -395,7 +394,7 @@ class HarmonicFunctionRegressor(RegressorMixin, GraphEstimator):
         Neighbours per row in the graph, cut to n_samples - 1.
     weight : str or callable, default="heat"
         Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
-    graph : transformer, "precomputed" or None, default=None
+    affinity : {"knn", "precomputed"} or transformer, default="knn"
         See :class:`HarmonicFunctionClassifier`.
     label_weight : float, default=inf
         Trust in the targets; infinite clamps them, a finite one smooths noise.
@@ -461,9 +460,9 @@ class HarmonicFunctionRegressor(RegressorMixin, GraphEstimator):
     def __init__(
         self,
         *,
-        n_neighbors: int = DEFAULT_NEIGHBORS,
+        n_neighbors: int = 10,
         weight: Any = "heat",
-        graph: Any = None,
+        affinity: Any = "knn",
         label_weight: float = math.inf,
         solver: str = "auto",
         tol: float = 1e-6,
@@ -471,7 +470,7 @@ class HarmonicFunctionRegressor(RegressorMixin, GraphEstimator):
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weight = weight
-        self.graph = graph
+        self.affinity = affinity
         self.label_weight = label_weight
         self.solver = solver
         self.tol = tol
@@ -484,7 +483,7 @@ class HarmonicFunctionRegressor(RegressorMixin, GraphEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All rows; the weights of the graph for ``graph="precomputed"``.
+            All rows; the weights of the graph for ``affinity="precomputed"``.
         y : array-like of shape (n_samples,)
             Targets; NaN (or None) marks rows without one.
 
@@ -522,7 +521,7 @@ class HarmonicFunctionRegressor(RegressorMixin, GraphEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_queries, n_features)
-            New rows; for ``graph="precomputed"`` their weights to all training rows.
+            New rows; for ``affinity="precomputed"`` their weights to all training rows.
 
         Returns
         -------

@@ -18,7 +18,6 @@ from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import fit_context
 from fewlabels.graphs import warn_unreached
 from fewlabels.semi_supervised._graph_base import (
-    DEFAULT_NEIGHBORS,
     GRAPH_CONSTRAINTS,
     GraphEstimator,
     check_graph,
@@ -284,7 +283,7 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
         Neighbours per row in the graph, cut to n_samples - 1.
     weight : str or callable, default="heat"
         Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
-    graph : transformer, "precomputed" or None, default=None
+    affinity : {"knn", "precomputed"} or transformer, default="knn"
         See :class:`HarmonicFunctionClassifier`.
 
     Attributes
@@ -353,13 +352,13 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
     def __init__(
         self,
         *,
-        n_neighbors: int = DEFAULT_NEIGHBORS,
+        n_neighbors: int = 10,
         weight: Any = "heat",
-        graph: Any = None,
+        affinity: Any = "knn",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weight = weight
-        self.graph = graph
+        self.affinity = affinity
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike) -> Self:
@@ -368,7 +367,7 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All rows; the weights of the graph for ``graph="precomputed"``.
+            All rows; the weights of the graph for ``affinity="precomputed"``.
         y : array-like of shape (n_samples,)
             Labels; -1 among integers, NaN among floats, None or NaN among objects
             mark rows without one.
@@ -397,7 +396,7 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_queries, n_features)
-            New rows; for ``graph="precomputed"`` their weights to all training rows.
+            New rows; for ``affinity="precomputed"`` their weights to all training rows.
 
         Returns
         -------

@@ -69,7 +69,7 @@ def rls_path(
     Y: ArrayLike,
     alphas: Sequence[float] | NDArray[Any],
     *,
-    fit_intercept: bool = False,
+    fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
 ) -> list[RLSSolution]:
     r"""Solve kernel regularised least squares for a whole path of regularisations.
@@ -105,7 +105,7 @@ def rls_path(
         Targets, one column per problem.
     alphas : sequence of float
         Positive values of :math:`\lambda`.
-    fit_intercept : bool, default=False
+    fit_intercept : bool, default=True
         Whether to add a bias that is not penalised.
     sample_weight : array-like of shape (n_samples,), default=None
         Positive weights; all one when None.

@@ -232,7 +232,7 @@ class HigherOrderSVD(NamedTuple):
         return mode_products(self.core, self.factors)
 
 
-def hosvd(T: ArrayLike, ranks: Sequence[int] | None = None) -> HigherOrderSVD:
+def hosvd(T: ArrayLike, n_components: Sequence[int] | None = None) -> HigherOrderSVD:
     r"""Higher-order singular value decomposition.
 
     .. math:: \mathcal T = \mathcal G \times_1 U_1 \cdots \times_M U_M, \qquad
@@ -247,7 +247,7 @@ def hosvd(T: ArrayLike, ranks: Sequence[int] | None = None) -> HigherOrderSVD:
     ----------
     T : array-like of shape (I_1, ..., I_M)
         A tensor.
-    ranks : sequence of M int, default=None
+    n_components : sequence of M int, default=None
         Columns to keep of each factor; None for all.
 
     Returns
@@ -272,22 +272,23 @@ def hosvd(T: ArrayLike, ranks: Sequence[int] | None = None) -> HigherOrderSVD:
     >>> T = np.random.default_rng(0).normal(size=(3, 4, 5))
     >>> bool(np.allclose(hosvd(T).reconstruct(), T))
     True
-    >>> hosvd(T, ranks=(2, 2, 2)).core.shape
+    >>> hosvd(T, n_components=(2, 2, 2)).core.shape
     (2, 2, 2)
     """
     T = np.asarray(T, dtype=np.float64)
-    if ranks is not None and len(ranks) != T.ndim:
+    if n_components is not None and len(n_components) != T.ndim:
         raise ValueError(
-            f"ranks={tuple(ranks)} must have one entry per mode, the tensor has "
+            f"n_components={tuple(n_components)} must have one entry per mode, the "
+            "tensor has "
             f"{T.ndim}."
         )
     factors, values = [], []
     for mode in range(T.ndim):
         U, s, _ = linalg.svd(unfold(T, mode), full_matrices=False)
-        keep = U.shape[1] if ranks is None else ranks[mode]
+        keep = U.shape[1] if n_components is None else n_components[mode]
         if not 1 <= keep <= T.shape[mode]:
             raise ValueError(
-                f"ranks[{mode}]={keep} must lie between 1 and {T.shape[mode]}."
+                f"n_components[{mode}]={keep} must lie between 1 and {T.shape[mode]}."
             )
         factors.append(U[:, :keep])
         values.append(s)

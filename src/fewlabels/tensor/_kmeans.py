@@ -64,23 +64,23 @@ def fusion_tensor(*features: ArrayLike) -> NDArray[np.float64]:
     )
 
 
-def grid_roots(shape: Sequence[int], sigma: float) -> list[NDArray[np.float64]]:
+def grid_roots(shape: Sequence[int], bandwidth: float) -> list[NDArray[np.float64]]:
     r"""Square roots of the Gaussian matrices :math:`e^{-(k-l)^2 / (2 \sigma^2)}`."""
     roots = []
     for size in shape:
-        if sigma == 0:
+        if bandwidth == 0:
             roots.append(np.eye(size))
             continue
         steps = np.subtract.outer(np.arange(size), np.arange(size))
         with np.errstate(over="ignore"):  # tiny widths: the identity again
-            w, V = linalg.eigh(np.exp(-((steps / sigma) ** 2) / 2))
+            w, V = linalg.eigh(np.exp(-((steps / bandwidth) ** 2) / 2))
         # Wide Gaussians are singular up to rounding, which may be negative.
         roots.append((V * np.sqrt(np.maximum(w, 0))) @ V.T)
     return roots
 
 
 def tensor_distances(
-    X: ArrayLike, Y: ArrayLike | None = None, *, sigma: float = 1.0
+    X: ArrayLike, Y: ArrayLike | None = None, *, bandwidth: float = 1.0
 ) -> NDArray[np.float64]:
     r"""Distances between tensors that forgive small shifts.
 
@@ -97,7 +97,7 @@ def tensor_distances(
         Tensors.
     Y : array-like of shape (n_samples_Y, I_1, ..., I_M), default=None
         Others; None for the same.
-    sigma : float, default=1.0
+    bandwidth : float, default=1.0
         Width in steps of the grid; 0 for the Euclidean distance.
 
     Returns
@@ -112,7 +112,7 @@ def tensor_distances(
     Notes
     -----
     The published G has the factor :math:`1 / (2 \pi \sigma^2)`, which changes no
-    comparison. Without it the distance goes to the Euclidean one with sigma.
+    comparison. Without it the distance goes to the Euclidean one with bandwidth.
 
     References
     ----------
@@ -126,7 +126,7 @@ def tensor_distances(
     >>> from fewlabels.tensor import tensor_distances
     >>> spots = np.zeros((3, 5, 5))
     >>> spots[0, 2, 1] = spots[1, 2, 2] = spots[2, 2, 4] = 1
-    >>> tensor_distances(spots, sigma=1.0)[0].round(2)
+    >>> tensor_distances(spots, bandwidth=1.0)[0].round(2)
     array([0.  , 0.89, 1.41])
     """
     X = np.asarray(X, dtype=np.float64)
@@ -136,9 +136,9 @@ def tensor_distances(
             f"X and Y hold tensors of shapes {X.shape[1:]} and {Y.shape[1:]}: they "
             "must be the same."
         )
-    if not sigma >= 0:
-        raise ValueError(f"sigma={sigma} must not be negative.")
-    roots = grid_roots(X.shape[1:], sigma)
+    if not bandwidth >= 0:
+        raise ValueError(f"bandwidth={bandwidth} must not be negative.")
+    roots = grid_roots(X.shape[1:], bandwidth)
     return cdist(
         mode_products(X, roots, skip=1).reshape(len(X), -1),
         mode_products(Y, roots, skip=1).reshape(len(Y), -1),
@@ -156,7 +156,7 @@ class TensorDistanceTransformer(
 
     Parameters
     ----------
-    sigma : float, default=1.0
+    bandwidth : float, default=1.0
         Width in steps of the grid; 0 leaves tensors as they are.
     shape : tuple of int, default=None
         Shape of the tensors where `X` holds their entries as rows; None takes it from
@@ -180,17 +180,17 @@ class TensorDistanceTransformer(
     >>> import numpy as np
     >>> from fewlabels.tensor import TensorDistanceTransformer
     >>> X = np.random.default_rng(0).normal(size=(10, 4, 5))
-    >>> TensorDistanceTransformer(sigma=2.0).fit_transform(X).shape
+    >>> TensorDistanceTransformer(bandwidth=2.0).fit_transform(X).shape
     (10, 20)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SHAPE_CONSTRAINTS,
-        "sigma": [Interval(Real, 0, None, closed="left")],
+        "bandwidth": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, *, sigma: float = 1.0, shape: Any = None) -> None:
-        self.sigma = sigma
+    def __init__(self, *, bandwidth: float = 1.0, shape: Any = None) -> None:
+        self.bandwidth = bandwidth
         self.shape = shape
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -227,7 +227,7 @@ class TensorDistanceTransformer(
         """
         check_is_fitted(self)
         X = validate_tensors(self, X, reset=False)
-        roots = grid_roots(self.tensor_shape_, self.sigma)
+        roots = grid_roots(self.tensor_shape_, self.bandwidth)
         Z = mode_products(X, [root.astype(X.dtype) for root in roots], skip=1)
         return Z.reshape(X.shape[0], -1)
 
@@ -255,7 +255,7 @@ class TensorKMeans(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    sigma : float, default=1.0
+    bandwidth : float, default=1.0
         Width in steps of the grid: shifts up to about this size cost little; 0 is plain
         k-means.
     shape : tuple of int, default=None
@@ -307,7 +307,7 @@ class TensorKMeans(ClusterMixin, BaseEstimator):
     >>> X = np.zeros((40, 8, 8))
     >>> place = np.where(np.arange(40) < 20, 1, 5)
     >>> X[np.arange(40), place + rng.integers(2, size=40), place] = 1
-    >>> labels = TensorKMeans(2, sigma=2.0, random_state=0).fit_predict(X)
+    >>> labels = TensorKMeans(2, bandwidth=2.0, random_state=0).fit_predict(X)
     >>> len(set(labels[:20])), len(set(labels[20:]))
     (1, 1)
     """
@@ -324,14 +324,14 @@ class TensorKMeans(ClusterMixin, BaseEstimator):
         self,
         n_clusters: int = 8,
         *,
-        sigma: float = 1.0,
+        bandwidth: float = 1.0,
         shape: Any = None,
         n_init: int = 10,
         max_iter: int = 300,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.sigma = sigma
+        self.bandwidth = bandwidth
         self.shape = shape
         self.n_init = n_init
         self.max_iter = max_iter
@@ -354,7 +354,7 @@ class TensorKMeans(ClusterMixin, BaseEstimator):
             The fitted model.
         """
         X = validate_tensors(self, X, reset=True)
-        self.transformer_ = TensorDistanceTransformer(sigma=self.sigma)
+        self.transformer_ = TensorDistanceTransformer(bandwidth=self.bandwidth)
         Z = self.transformer_.fit_transform(X)
         self.kmeans_ = KMeans(
             self.n_clusters,

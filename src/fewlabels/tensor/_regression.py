@@ -165,7 +165,7 @@ def _best_of_starts(
 def cp_ridge(
     X: NDArray[Any],
     y: NDArray[Any],
-    rank: int,
+    n_components: int,
     *,
     alpha: float = 1.0,
     n_init: int = 1,
@@ -190,7 +190,7 @@ def cp_ridge(
         Tensors.
     y : ndarray of shape (n_samples,)
         Targets.
-    rank : int
+    n_components : int
         Number of outer products; cut to what can matter for one or two modes.
     alpha : float, default=1.0
         Price of the weights.
@@ -225,14 +225,14 @@ def cp_ridge(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 6, 7))
     >>> y = 3 * X[:, 2, 4] + 1
-    >>> solution = cp_ridge(X, y, rank=1, alpha=1e-3)
+    >>> solution = cp_ridge(X, y, n_components=1, alpha=1e-3)
     >>> [int(abs(U[:, 0]).argmax()) for U in solution.factors]
     [2, 4]
     >>> round(solution.intercept, 2)
     1.0
     """
     data = _prepare(X, y)
-    rank = _useful_rank(rank, data.mean.shape)
+    rank = _useful_rank(n_components, data.mean.shape)
 
     def descend(factors: Factors) -> CPSolution:
         objectives: list[float] = []
@@ -454,7 +454,7 @@ class CPRidgeRegressor(_CPRegressor):
 
     Parameters
     ----------
-    rank : int, default=1
+    n_components : int, default=1
         Number R of outer products.
     alpha : float, default=1.0
         Price of the weights, as in :class:`sklearn.linear_model.Ridge`.
@@ -512,20 +512,20 @@ class CPRidgeRegressor(_CPRegressor):
     >>> cross[4:6, :] = cross[:, 4:6] = 1
     >>> X = rng.normal(size=(150, 10, 10))
     >>> y = np.tensordot(X, cross, 2) + rng.normal(size=150)
-    >>> model = CPRidgeRegressor(rank=2).fit(X[:80], y[:80])
+    >>> model = CPRidgeRegressor(n_components=2).fit(X[:80], y[:80])
     >>> bool(model.score(X[80:], y[80:]) > 0.9)
     True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_CPRegressor._parameter_constraints,
-        "rank": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
         self,
-        rank: int = 1,
+        n_components: int = 1,
         *,
         alpha: float = 1.0,
         shape: Any = None,
@@ -534,7 +534,7 @@ class CPRidgeRegressor(_CPRegressor):
         tol: float = 1e-5,
         random_state: Any = None,
     ) -> None:
-        self.rank = rank
+        self.n_components = n_components
         self.alpha = alpha
         self.shape = shape
         self.n_init = n_init
@@ -546,7 +546,7 @@ class CPRidgeRegressor(_CPRegressor):
         return cp_ridge(
             X,
             y,
-            self.rank,
+            self.n_components,
             alpha=self.alpha,
             n_init=self.n_init,
             max_iter=self.max_iter,

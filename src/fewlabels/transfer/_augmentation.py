@@ -186,7 +186,7 @@ def heterogeneous_augmentation(
     y: NDArray[Any],
     *,
     C: float = 1.0,
-    lam: float = 1.0,
+    max_norm: float = 1.0,
 ) -> HFASolution:
     r"""Solve heterogeneous feature augmentation by one support vector machine.
 
@@ -217,7 +217,7 @@ def heterogeneous_augmentation(
         Labels in {-1, +1}, source first.
     C : float, default=1
         Cost of errors.
-    lam : float, default=1
+    max_norm : float, default=1
         Limit :math:`\lambda` of the squared norms of both maps together.
 
     Returns
@@ -236,7 +236,7 @@ def heterogeneous_augmentation(
     0.3125
     """
     K = block_diag(K_source, K_target)
-    machine = svm_dual((1 + lam) * K, y, C)
+    machine = svm_dual((1 + max_norm) * K, y, C)
     direction = K @ machine.dual_coef
     length = np.sqrt(max(machine.dual_coef @ direction, 0.0))
     if length > 0:
@@ -263,7 +263,7 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
     ----------
     C : float, default=1
         Cost of errors.
-    lam : float, default=1
+    max_norm : float, default=1
         Limit :math:`\lambda` of the squared norms of both maps together; 0 for two
         machines that share the bias.
     kernel : str or callable, default="rbf"
@@ -336,20 +336,20 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
             callable,
         ],
         "C": [Interval(Real, 0, None, closed="neither")],
-        "lam": [Interval(Real, 0, None, closed="left")],
+        "max_norm": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
         self,
         *,
         C: float = 1.0,
-        lam: float = 1.0,
+        max_norm: float = 1.0,
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
         kernel_params: dict[str, Any] | None = None,
     ) -> None:
         self.C = C
-        self.lam = lam
+        self.max_norm = max_norm
         self.kernel = kernel
         self.gamma = gamma
         self.kernel_params = kernel_params
@@ -415,7 +415,7 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
         all_codes = np.concatenate([source[source_rows], labels.codes[rows]])
         solutions = [
             heterogeneous_augmentation(
-                K_source, K_target, column, C=self.C, lam=self.lam
+                K_source, K_target, column, C=self.C, max_norm=self.max_norm
             )
             for column in signed_targets(all_codes, labels.classes.size).T
         ]
@@ -427,6 +427,6 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
         return self
 
     def _decision(self, X: Any) -> NDArray[Any]:
-        coef = (1 + self.lam) * self.dual_coef_[-self.X_fit_.shape[0] :]
+        coef = (1 + self.max_norm) * self.dual_coef_[-self.X_fit_.shape[0] :]
         outputs = self.kernel_.product(X, self.X_fit_, coef)
         return as_decision(outputs + self.intercept_)

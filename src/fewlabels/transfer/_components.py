@@ -27,7 +27,7 @@ class TransferComponents(NamedTuple):
     values : ndarray of shape (n_components,)
         Generalised eigenvalues, largest first.
     vectors : ndarray of shape (n_samples, n_components)
-        The matrix W, with :math:`W^\top (K L K + \mu I) W = I`.
+        The matrix W, with :math:`W^\top (K L K + \alpha I) W = I`.
     """
 
     values: NDArray[np.float64]
@@ -35,7 +35,11 @@ class TransferComponents(NamedTuple):
 
 
 def transfer_components(
-    K: NDArray[Any], is_source: NDArray[np.bool_], n_components: int, *, mu: float = 1.0
+    K: NDArray[Any],
+    is_source: NDArray[np.bool_],
+    n_components: int,
+    *,
+    alpha: float = 1.0,
 ) -> TransferComponents:
     r"""Find components with much variance and little discrepancy between the domains.
 
@@ -43,10 +47,11 @@ def transfer_components(
 
     .. math::
         \max_W \; \operatorname{tr} W^\top K H K W \quad \text{with} \quad
-        W^\top (K L K + \mu I) W = I
+        W^\top (K L K + \alpha I) W = I
 
-    by the symmetric-definite eigenproblem :math:`K H K w = \lambda (K L K + \mu I) w`.
-    Passing :math:`(K L K + \mu I)^{-1} K H K`, which is not symmetric, to a solver for
+    by the symmetric-definite eigenproblem
+    :math:`K H K w = \lambda (K L K + \alpha I) w`. Passing
+    :math:`(K L K + \alpha I)^{-1} K H K`, which is not symmetric, to a solver for
     symmetric matrices gives other vectors.
 
     Parameters
@@ -57,8 +62,8 @@ def transfer_components(
         Whether a row is from the source.
     n_components : int
         Number of components.
-    mu : float, default=1
-        Regularisation :math:`\mu`.
+    alpha : float, default=1
+        Regularisation :math:`\alpha`.
 
     Returns
     -------
@@ -71,27 +76,28 @@ def transfer_components(
     >>> from fewlabels.transfer import transfer_components
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [5.0, 0.0], [5.0, 1.0]])
     >>> is_source = np.array([True, True, False, False])
-    >>> w = transfer_components(X @ X.T, is_source, 1, mu=1e-3).vectors
+    >>> w = transfer_components(X @ X.T, is_source, 1, alpha=1e-3).vectors
     >>> (X.T @ w / np.linalg.norm(X.T @ w)).round(2)  # along the second feature
     array([[0.],
            [1.]])
     """
-    if not mu > 0:
-        raise ValueError(f"mu must be positive, got {mu}.")
+    if not alpha > 0:
+        raise ValueError(f"alpha must be positive, got {alpha}.")
     n = K.shape[0]
     k = min(n_components, n)
     centered = K - K.mean(axis=0)
     Ke = K @ mean_difference(is_source)
-    # The inverse root of K L K + mu I is (I - c u u') / sqrt(mu), with u along K e. For
-    # a kernel of large numbers, that matrix has no Cholesky factor in floating point.
+    # The inverse root of K L K + alpha I is (I - c u u') / sqrt(alpha), with u along
+    # K e. For a kernel of large numbers, that matrix has no Cholesky factor in floating
+    # point.
     length = linalg.norm(Ke)
     u = Ke / length if length > 0 else Ke
-    cu = (1 - 1 / np.sqrt(1 + length**2 / mu)) * u
+    cu = (1 - 1 / np.sqrt(1 + length**2 / alpha)) * u
     whitened = centered - np.outer(centered @ u, cu)
     values, vectors = linalg.eigh(
-        whitened.T @ whitened / mu, subset_by_index=[n - k, n - 1]
+        whitened.T @ whitened / alpha, subset_by_index=[n - k, n - 1]
     )
-    W = (vectors - np.outer(cu, u @ vectors)) / np.sqrt(mu)
+    W = (vectors - np.outer(cu, u @ vectors)) / np.sqrt(alpha)
     return TransferComponents(values[::-1], signed(W[:, ::-1]))
 
 
@@ -109,7 +115,7 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
     ----------
     n_components : int, default=10
         Number of components, at most that of rows.
-    mu : float, default=1
+    alpha : float, default=1
         Regularisation: the smaller, the more the discrepancy counts.
     kernel : str or callable, default="rbf"
         See :func:`fewlabels.kernels.resolve_kernel`; with "precomputed", `X` is the
@@ -151,7 +157,7 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
     >>> X = rng.normal(size=(80, 2))
     >>> domain = np.repeat([1, -2], 40)
     >>> X[40:, 0] += 5  # the first feature is shifted in the target
-    >>> tca = TransferComponentAnalysis(1, mu=1e-3, kernel="linear")
+    >>> tca = TransferComponentAnalysis(1, alpha=1e-3, kernel="linear")
     >>> Z = tca.fit_transform(X, sample_domain=domain)
     >>> Z /= Z.std()
     >>> bool(mmd_squared(Z[:40], Z[40:], kernel="linear") < 0.01)
@@ -161,20 +167,20 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "mu": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
         self,
         n_components: int = 10,
         *,
-        mu: float = 1.0,
+        alpha: float = 1.0,
         kernel: Any = "rbf",
         gamma: float | str | None = "scale",
         kernel_params: dict[str, Any] | None = None,
     ) -> None:
         self.n_components = n_components
-        self.mu = mu
+        self.alpha = alpha
         self.kernel = kernel
         self.gamma = gamma
         self.kernel_params = kernel_params
@@ -217,7 +223,7 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
         K: Any = self.kernel_(X)
         K = K.toarray() if sparse.issparse(K) else K
         self.eigenvalues_, self.dual_components_ = transfer_components(
-            K, domains > 0, self.n_components, mu=self.mu
+            K, domains > 0, self.n_components, alpha=self.alpha
         )
         return self
 

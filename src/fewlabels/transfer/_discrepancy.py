@@ -116,10 +116,10 @@ def mmde(
     sample_domain: ArrayLike,
     n_components: int = 2,
     *,
-    lam: float = 1.0,
+    variance_weight: float = 1.0,
     n_neighbors: int = 3,
     solver: str | None = None,
-    **solver_options: Any,
+    solver_params: dict[str, Any] | None = None,
 ) -> MMDEmbedding:
     r"""Embed rows so that the domains lie together and neighbours stay where they are.
 
@@ -143,7 +143,7 @@ def mmde(
         Positive for source domains, negative for target domains.
     n_components : int, default=2
         Dimension of the embedding.
-    lam : float, default=1
+    variance_weight : float, default=1
         Weight :math:`\lambda` of the variance, which unfolds the rows.
     n_neighbors : int, default=3
         Neighbours of a row whose distances are kept. Where the graph of neighbours is
@@ -151,8 +151,8 @@ def mmde(
         limit.
     solver : str, default=None
         A solver of cvxpy; None takes SCS.
-    **solver_options : dict
-        Options of the solver.
+    solver_params : dict, default=None
+        Options of the solver; SCS stops at ``eps=1e-6`` by default.
 
     Returns
     -------
@@ -174,14 +174,15 @@ def mmde(
     >>> import numpy as np
     >>> from fewlabels.transfer import mmde
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0], [1.0, 3.0]])
-    >>> result = mmde(X, [1, 1, -2, -2], 1, n_neighbors=1, lam=0.01)
+    >>> result = mmde(X, [1, 1, -2, -2], 1, n_neighbors=1, variance_weight=0.01)
     >>> bool(result.mmd2 < 9 and result.embedding.shape == (4, 1))
     True
     """
-    if n_components < 1 or n_neighbors < 1 or lam < 0:
+    if n_components < 1 or n_neighbors < 1 or variance_weight < 0:
         raise ValueError(
-            "n_components and n_neighbors must be at least 1 and lam at least 0, got "
-            f"{n_components}, {n_neighbors} and {lam}."
+            "n_components and n_neighbors must be at least 1 and variance_weight at "
+            "least 0, got "
+            f"{n_components}, {n_neighbors} and {variance_weight}."
         )
     try:
         import cvxpy as cp
@@ -197,7 +198,7 @@ def mmde(
     # Unit scale for the solver; the program is homogeneous in the squared distances.
     unit = float(squares.mean()) or 1.0
     K = cp.Variable((n, n), PSD=True)
-    value = e @ K @ e - lam * cp.trace(K)
+    value = e @ K @ e - variance_weight * cp.trace(K)
     picks = sparse.csr_array((np.ones(i.size), (np.arange(i.size), i)), (i.size, n))
     others = sparse.csr_array((np.ones(i.size), (np.arange(i.size), j)), (i.size, n))
     D = (picks - others).toarray()
@@ -206,12 +207,12 @@ def mmde(
         cp.sum(cp.multiply(D @ K, D), axis=1) == squares / unit,
     ]
     problem = cp.Problem(cp.Minimize(value), constraints)
-    options = {"eps": 1e-6, **solver_options} if solver is None else solver_options
+    options = ({"eps": 1e-6} if solver is None else {}) | (solver_params or {})
     problem.solve(solver=solver or cp.SCS, **options)
     if K.value is None:
         raise RuntimeError(
             f"The solver found no kernel ({problem.status}): use more neighbours, or a "
-            "smaller lam."
+            "smaller variance_weight."
         )
     kernel = unit * (K.value + K.value.T) / 2
     w, V = linalg.eigh(kernel)

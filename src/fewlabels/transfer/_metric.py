@@ -55,7 +55,7 @@ def itml(
     bounds: NDArray[Any],
     *,
     prior: NDArray[Any] | None = None,
-    gamma: float = 1.0,
+    gamma: float = 0.1,
     tol: float = 1e-3,
     max_iter: int = 1000,
 ) -> ITMLSolution:
@@ -91,7 +91,7 @@ def itml(
         The positive bounds :math:`\xi^0` on squared distances.
     prior : ndarray of shape (n_features, n_features), default=None
         The positive definite prior :math:`W_0`; the identity when None.
-    gamma : float, default=1
+    gamma : float, default=0.1
         How much the bounds matter; infinite, where they must hold.
     tol : float, default=1e-3
         Stop when the multipliers change by no more than this share in a cycle.

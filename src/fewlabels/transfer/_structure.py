@@ -170,10 +170,10 @@ def alternating_structure(
     tasks: Sequence[tuple[Any, NDArray[Any]]],
     n_components: int,
     *,
-    alpha: float = 1e-3,
+    alpha: float = 1e-2,
     fit_intercept: bool = True,
     tol: float = 1e-3,
-    max_iter: int = 100,
+    max_iter: int = 2,
 ) -> ASOSolution:
     r"""Learn linear rules of many tasks, and the subspace that they share.
 
@@ -197,13 +197,13 @@ def alternating_structure(
         (n_l, n_tasks) with entries in {-1, +1}, a column for every task.
     n_components : int
         Dimension h of the shared subspace; 0 for independent rules.
-    alpha : float, default=1e-3
+    alpha : float, default=1e-2
         Regularisation of what is not shared.
     fit_intercept : bool, default=True
         Whether every task has a bias.
     tol : float, default=1e-3
         Stop when the objective falls by no more than this share.
-    max_iter : int, default=100
+    max_iter : int, default=2
         Largest number of rounds of two half-steps.
 
     Returns
