@@ -33,7 +33,7 @@ print(connectivity(W))
 # %%
 # How much smoothing
 # ------------------
-# Tikhonov regularisation minimises :math:`\|f - y\|^2 + \gamma f^\top L f`. Too little
+# Tikhonov regularisation minimises :math:`\|f - y\|^2 + \alpha f^\top L f`. Too little
 # leaves noise, too much leaves the mean.
 from fewlabels.graphs import graph_tikhonov
 
@@ -43,18 +43,18 @@ def error(f):
     return np.sqrt(np.mean((f - signal) ** 2)) / signal.std()
 
 
-gammas = np.logspace(-2, 2, 17)
-errors = [error(graph_tikhonov(W, noisy, gamma)) for gamma in gammas]
-best = gammas[np.argmin(errors)]
+alphas = np.logspace(-2, 2, 17)
+errors = [error(graph_tikhonov(W, noisy, alpha)) for alpha in alphas]
+best = alphas[np.argmin(errors)]
 smooth = graph_tikhonov(W, noisy, best)
-print(f"noisy {error(noisy):.2f}, smoothed {error(smooth):.2f} at gamma = {best:.2g}")
+print(f"noisy {error(noisy):.2f}, smoothed {error(smooth):.2f} at alpha = {best:.2g}")
 
 # %%
 # Where the noise is
 # ------------------
 # White noise has the same energy at all frequencies of the graph, the signal nearly all
 # of its energy at the lowest ones: a filter that keeps these is what is wanted. That of
-# Tikhonov has the response :math:`1 / (1 + \gamma \lambda)`.
+# Tikhonov has the response :math:`1 / (1 + \alpha \lambda)`.
 fourier = graph_fourier(W)
 clean_energy = fourier.transform(signal) ** 2
 noisy_energy = fourier.transform(noisy) ** 2
@@ -89,10 +89,10 @@ twin.plot(1 / (1 + best * fourier.eigenvalues), color="grey", linestyle="--")
 twin.set_ylim(0, 1.05)
 twin.set_ylabel("response of the filter (dashed)")
 
-right.semilogx(gammas, errors, marker="o")
+right.semilogx(alphas, errors, marker="o")
 right.axhline(error(noisy), color="grey", linestyle=":", label="measured")
 right.set_ylim(0, 1.1)
-right.set_xlabel("amount of smoothing, gamma")
+right.set_xlabel("amount of smoothing, alpha")
 right.set_ylabel("error, relative to the signal")
 right.legend(loc="lower left")
 right.set_title("Smoothing, and too much of it")

@@ -27,7 +27,7 @@ EXCEPTIONS = {
 }
 
 # What an estimator chooses for its users: the function leaves it to its caller.
-DIFFERENT = {"solver", "random_state"}
+DIFFERENT = {"solver", "method", "random_state"}
 
 
 def public():

@@ -490,7 +490,9 @@ def gaussian_models(split, gamma, seed):
     """Models of three methods with one Gaussian kernel: name, coefficients and bias."""
     n = split.n_labelled
     K = rbf_kernel(split.X, gamma=gamma)
-    for solution in rls_path(K[:n, :n], split.y[:n, None].astype(float), LAMS):
+    for solution in rls_path(
+        K[:n, :n], split.y[:n, None].astype(float), LAMS, fit_intercept=False
+    ):
         yield "RLSC", np.append(solution.dual_coef, np.zeros(len(K) - n)), 0.0
     for C in LAMS:
         model = SVC(C=C, kernel="precomputed").fit(K[:n, :n], split.y[:n])

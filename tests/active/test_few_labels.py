@@ -31,9 +31,10 @@ def kernel_matrix(model, name):
 
 
 def heaviest(model):
-    table = model.candidates_["weight"].reshape(-1, RIDGES.size)
+    kernels = np.isfinite(model.candidates_["ridge"])  # a forest has none
+    table = model.candidates_["weight"][kernels].reshape(-1, RIDGES.size)
     order = np.argsort(-table.sum(axis=1), kind="stable")
-    names = model.candidates_["candidate"][:: RIDGES.size]
+    names = model.candidates_["candidate"][kernels][:: RIDGES.size]
     return [(names[k], RIDGES[table[k].argmax()]) for k in order]
 
 

@@ -176,7 +176,7 @@ class TestTikhonov:
 
     def test_bad_input(self):
         path = np.eye(3, k=1) + np.eye(3, k=-1)
-        with pytest.raises(ValueError, match="'gamma' parameter"):
+        with pytest.raises(ValueError, match="'alpha' parameter"):
             graph_tikhonov(path, np.ones(3), -1.0)
         with pytest.raises(ValueError, match="y has shape"):
             graph_tikhonov(path, np.ones(4))

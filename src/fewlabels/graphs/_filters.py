@@ -379,9 +379,9 @@ def graph_kernel_operator(
     The number of products with the sparse Laplacian is the degree of the polynomial:
     `n_steps` for the random walk, a dozen for the inverse cosine, and about
     :math:`\sigma \log(1 / tol)` for the other two. Where :math:`\sigma` is so large
-    that this is too much, :func:`graph_tikhonov` with ``gamma=sigma**2`` and
-    ``laplacian="symmetric"`` multiplies by the regularised Laplacian kernel with a sparse
-    factor.
+    that this is too much, :func:`graph_tikhonov` with ``alpha=sigma**2`` and
+    ``laplacian="symmetric"`` multiplies by the regularised Laplacian kernel with a
+    sparse factor.
 
     Parameters
     ----------

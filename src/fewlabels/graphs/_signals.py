@@ -300,7 +300,7 @@ _SOLVERS: dict[str, Callable[[Any, NDArray[Any], float, int], NDArray[Any]]] = {
     {
         "W": _CONSTRAINTS["W"],
         "y": ["array-like"],
-        "gamma": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
         "laplacian": _CONSTRAINTS["laplacian"],
         "solver": [StrOptions({"auto", *_SOLVERS})],
         "tol": [Interval(Real, 0, 1, closed="neither")],
@@ -311,7 +311,7 @@ _SOLVERS: dict[str, Callable[[Any, NDArray[Any], float, int], NDArray[Any]]] = {
 def graph_tikhonov(
     W: Any,
     y: ArrayLike,
-    gamma: float = 1.0,
+    alpha: float = 1.0,
     *,
     laplacian: str = "unnormalized",
     solver: str = "auto",
@@ -321,12 +321,12 @@ def graph_tikhonov(
     r"""Denoise signals on a graph by Tikhonov regularisation.
 
     .. math::
-        \min_f \; \| f - y \|^2 + \gamma f^\top L f
-        \quad \Longrightarrow \quad f = (I + \gamma L)^{-1} y
-        = \sum_k \frac{\hat y_k}{1 + \gamma \lambda_k} u_k
+        \min_f \; \| f - y \|^2 + \alpha f^\top L f
+        \quad \Longrightarrow \quad f = (I + \alpha L)^{-1} y
+        = \sum_k \frac{\hat y_k}{1 + \alpha \lambda_k} u_k
 
     With the unnormalised Laplacian the mean over each component is kept; it is all
-    that is left as :math:`\gamma` grows.
+    that is left as :math:`\alpha` grows.
 
     Parameters
     ----------
@@ -334,15 +334,15 @@ def graph_tikhonov(
         Symmetric, non-negative weights.
     y : array-like of shape (n_vertices,) or (n_vertices, n_signals)
         One noisy signal, or one in each column.
-    gamma : float, default=1.0
-        Amount of smoothing :math:`\gamma`, not negative. It is relative to the
-        weights: what counts is gamma times a degree.
+    alpha : float, default=1.0
+        Amount of smoothing :math:`\alpha`, not negative. It is relative to the
+        weights: what counts is alpha times a degree.
     laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian. The symmetric one pulls signals towards multiples of the
         roots of the degrees instead of constants.
     solver : {"auto", "direct", "cg"}, default="auto"
         A (sparse) factor, or conjugate gradients. "auto" is "direct" up to 1,000
-        vertices or if gamma times the largest eigenvalue may exceed 1e6, else "cg".
+        vertices or if alpha times the largest eigenvalue may exceed 1e6, else "cg".
     tol : float, default=1e-10
         Largest residual of "cg" relative to `y`.
     max_iter : int, default=10_000
@@ -379,12 +379,12 @@ def graph_tikhonov(
     n = graph.L.shape[0]
     y = check_signals(y, n, "y").astype(np.float64)
     if solver == "auto":
-        stiff = gamma * graph.bound > 1e6
+        stiff = alpha * graph.bound > 1e6
         solver = "direct" if n <= MAX_DENSE or stiff else "cg"
     identity = eye_array(n) if issparse(graph.L) else np.eye(n)
-    A = gamma * graph.L + identity
+    A = alpha * graph.L + identity
     A = csr_array(A) if issparse(A) else A
-    # What costs nothing stays as it is, however large gamma.
+    # What costs nothing stays as it is, however large alpha.
     kept = graph.null @ (graph.null.T @ y)
     rest = _SOLVERS[solver](A, (y - kept).reshape(n, -1), tol, max_iter)
     return kept + deflated(graph.null, rest.reshape(y.shape))

@@ -38,7 +38,7 @@ def graph_regularization(
     alpha: float = 100.0,
     *,
     solver: str = "auto",
-    tol: float = 1e-8,
+    tol: float = 1e-6,
     max_iter: int = 10_000,
 ) -> GraphSolution:
     r"""Smooth functions on a graph by its normalised Laplacian.
@@ -61,7 +61,7 @@ def graph_regularization(
         Strength of the smoothing, positive.
     solver : {"auto", "direct", "cg"}, default="auto"
         As in :func:`harmonic_functions`.
-    tol : float, default=1e-8
+    tol : float, default=1e-6
         Relative residual at which "cg" stops.
     max_iter : int, default=10_000
         Largest number of steps of "cg".
@@ -148,7 +148,7 @@ class GraphRegularizationClassifier(GraphClassifier):
         See :class:`HarmonicFunctionClassifier`.
     solver : {"auto", "direct", "cg"}, default="auto"
         See :func:`harmonic_functions`.
-    tol : float, default=1e-8
+    tol : float, default=1e-6
         Relative residual at which "cg" stops.
     max_iter : int, default=10_000
         Largest number of steps of "cg".
@@ -234,7 +234,7 @@ class GraphRegularizationClassifier(GraphClassifier):
         weight: Any = "heat",
         affinity: Any = "knn",
         solver: str = "auto",
-        tol: float = 1e-8,
+        tol: float = 1e-6,
         max_iter: int = 10_000,
     ) -> None:
         self.method = method
