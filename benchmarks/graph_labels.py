@@ -122,7 +122,7 @@ def table(rows, path=None):
 CURES = {"Laplace": None, "WNLL": "non_local", "Poisson": "poisson", "proper": "proper"}
 
 
-def few_labels(draws=1, sizes=(10, 20, 50)):
+def few_labels(draws=2, sizes=(10, 20, 50)):
     """Accuracies on all digits from the published draws of labels.
 
     The published graphs are on an embedding that is not at hand; these are on 50
