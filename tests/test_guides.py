@@ -173,7 +173,7 @@ def test_the_corrections_name_what_exists():
     public = set()
     for package in fewlabels._SUBMODULES:
         public |= set(getattr(fewlabels, package).__all__)
-    lists = re.findall(r"\((`\w+`(?:,\s+`\w+`)*)\)", page.read_text())
+    lists = re.findall(r"\((`\w+`(?:,\s+`\w+`)*)[);]", page.read_text())
     names = {name for names in lists for name in re.findall(r"\w+", names)}
     assert len(names) > 60
     assert names <= public
