@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from fewlabels import FewLabelsClassifier
 from fewlabels._rows import row_digests
 from fewlabels.automatic import _recipe
 from fewlabels.automatic._bank import KernelBank
@@ -390,3 +392,22 @@ def test_large_sets_are_sampled(monkeypatch, rows):
         K = kernel.block(np.arange(bank.n_rows))
         assert np.linalg.eigvalsh(K)[0] > -1e-8, kernel.name
         assert abs(K.mean() - 1) < 0.2, kernel.name
+
+
+def test_a_pruned_copy_predicts_and_does_no_more(rows):
+    y = np.full(120, -1)
+    y[:20] = np.arange(20) % 2
+    model = FewLabelsClassifier(random_state=0).fit(rows, y)
+    lean = model.pruned()
+    new = rows + 0.1
+    expected = model.decision_function(new)
+    assert_array_equal(lean.decision_function(new), expected)
+    again = pickle.loads(pickle.dumps(lean))
+    assert_allclose(again.decision_function(new), expected)
+    assert len(pickle.dumps(lean)) < 0.7 * len(pickle.dumps(model))
+    with pytest.raises(ValueError, match="a copy for predictions alone"):
+        lean.refit_labels(y)
+    with pytest.raises(ValueError, match="a copy for predictions alone"):
+        lean.members(np.arange(50), np.arange(5))
+    # The one it was made from still learns.
+    assert_array_equal(model.refit_labels(y).decision_function(new), expected)

@@ -25,12 +25,12 @@ from fewlabels.datasets import hide_labels
 @dataclass(frozen=True)
 class NearestOutputs(Outputs):
     source: object
-    rows: np.ndarray
+    ends: np.ndarray
     Y: np.ndarray
 
     def __call__(self, view):
         Z = view[self.source]
-        near = ((Z[:, None] - self.source.train[self.rows]) ** 2).sum(axis=2)
+        near = ((Z[:, None] - self.ends) ** 2).sum(axis=2)
         return self.Y[near.argmin(axis=1)]
 
 
@@ -43,7 +43,8 @@ class Nearest(Learner):
         self.source = source
 
     def learn(self, labeled):
-        return NearestOutputs(self.source, labeled.groups, labeled.Y)
+        ends = self.source.train[labeled.groups]
+        return NearestOutputs(self.source, ends, labeled.Y)
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,8 @@ class KernelBank:
         Number of the distinct row that every row is a copy of.
     n_rows : int
         Number of distinct rows.
+    is_pruned : bool
+        Whether nothing is left but what predictions need.
     kind : {"table", "text", "pixels"}
         What the rows are taken for: columns with meanings of their own, sparse rows,
         or anything else.
@@ -84,6 +86,7 @@ class KernelBank:
         rows = self._scaling.fit(X).transform(X)
         self.n_rows = rows.shape[0]
         self.candidates: list[Candidate] = []
+        self.is_pruned = False
         self.kind = "text" if issparse(rows) else "pixels"
         self._matrices: dict[int, NDArray[Any]] = {}
         if self.n_rows < 2 or rows.shape[1] == 0:
@@ -111,11 +114,20 @@ class KernelBank:
         return {**self.__dict__, "_matrices": {}, "_random_state": None}
 
     def pruned(self, used: list[Candidate]) -> "KernelBank":
-        """Copy the bank with nothing but some candidates and what they are made of."""
+        """Copy the bank with some lean candidates, for predictions alone."""
         pruned = copy(self)
-        pruned.candidates = [c for c in self.candidates if any(c is u for u in used)]
+        pruned.candidates = used
+        pruned.is_pruned = True
         pruned._matrices = {}
         return pruned
+
+    def check_whole(self) -> None:
+        """Raise an error if the bank was pruned."""
+        if self.is_pruned:
+            raise ValueError(
+                "This is a copy for predictions alone, from pruned() or from a file: "
+                "call fit to learn from other labels."
+            )
 
     def kernel_matrix(self, place: int) -> NDArray[np.float32]:
         """Matrix of a kernel over all distinct rows, kept for the next call."""

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,14 @@ from numpy.typing import NDArray
 
 from fewlabels.automatic._choice import Labeled
 from fewlabels.automatic._scores import Blocks
-from fewlabels.automatic._sources import View
+from fewlabels.automatic._sources import Source, View
 
 
 class Outputs:
-    """What fitting makes of a candidate: a function of rows."""
+    """What fitting makes of a candidate: a function of rows.
+
+    It holds what it needs of the training rows, which pruned sources no longer have.
+    """
 
     def __call__(self, view: View) -> NDArray[Any]:
         """Compute outputs for the rows of a view."""
@@ -152,6 +156,21 @@ class Replayed:
     def kept(self) -> list[Any]:
         """Nothing that fitting could use."""
         return [None]
+
+
+def lean_copy(thing: Any, copies: dict[int, Any]) -> Any:
+    """Copy functions of rows and all they are made of, less what is for training."""
+    if isinstance(thing, list | tuple):
+        return type(thing)([lean_copy(part, copies) for part in thing])
+    if not isinstance(thing, Candidate | Outputs | Source):
+        return thing
+    if id(thing) not in copies:
+        copies[id(thing)] = lean = copy(thing)
+        dropped = thing.for_training if isinstance(thing, Source) else ()
+        for name, value in vars(thing).items():
+            kept = None if name in dropped else lean_copy(value, copies)
+            lean.__dict__[name] = kept
+    return copies[id(thing)]
 
 
 def total_outputs(functions: Sequence[Outputs], view: View) -> NDArray[Any]:

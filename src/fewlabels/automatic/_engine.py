@@ -21,6 +21,7 @@ from fewlabels.automatic._candidates import (
     LearnedModels,
     Learner,
     Outputs,
+    lean_copy,
     total_outputs,
 )
 from fewlabels.automatic._choice import (
@@ -171,12 +172,15 @@ class BankModel:
 
 def pruned_models(*models: BankModel) -> tuple[KernelBank, list[BankModel]]:
     """Copy models of one bank, with nothing in the bank but what they use."""
-    used = [candidate for model in models for candidate, _ in model._fitted]
-    bank = models[0]._bank.pruned(used)
-    copies = [copy(model) for model in models]
-    for model in copies:
+    copies: dict[int, Any] = {}
+    lean = [copy(model) for model in models]
+    for model in lean:
+        model._fitted = lean_copy(model._fitted, copies)
+    used = {id(c): c for model in lean for c, _ in model._fitted}
+    bank = models[0]._bank.pruned(list(used.values()))
+    for model in lean:
         model._bank = bank
-    return bank, copies
+    return bank, lean
 
 
 class Scored(NamedTuple):
@@ -213,6 +217,7 @@ def score_candidates(
     judge: bool = True,
 ) -> Scored:
     """Score every candidate, weigh them, and judge the whole procedure."""
+    bank.check_whole()
     labeled = everything
     if everything.size > MAX_SCORED:
         labeled = everything.sample(MAX_SCORED, rng)

@@ -75,6 +75,7 @@ def members_of(
     max_kept_rows: int,
 ) -> list[Member]:
     """Take the heaviest kernels, with their covariance after the labels."""
+    bank.check_whole()
     candidates = bank.candidates
     sizes = np.array([c.ridges.size for c in candidates], dtype=np.intp)
     groups = np.repeat(np.arange(sizes.size), sizes)

@@ -10,7 +10,7 @@ once.
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,6 +171,8 @@ class Source:
     """
 
     train: Any
+    # Attributes that new rows do not need.
+    for_training: ClassVar[tuple[str, ...]] = ("train",)
 
     def new(self, view: "View") -> Any:
         """Compute the array of the new rows of a view."""
@@ -422,6 +424,7 @@ class Neighbors(Source):
         self, leading: Leading, n_neighbors: int, method: str, n_jobs: int | None
     ) -> None:
         self._leading = leading
+        self._searched = leading.train
         self._n_neighbors = n_neighbors
         self._options: dict[str, Any] = {"neighbors": method, "n_jobs": n_jobs}
         self._search: Any = None
@@ -429,7 +432,7 @@ class Neighbors(Source):
 
     def _index(self) -> Any:
         if self._search is None:
-            self._search = make_search(self._leading.train, **self._options)
+            self._search = make_search(self._searched, **self._options)
         return self._search
 
     def new(self, view: "View") -> tuple[NDArray[Any], NDArray[Any]]:
@@ -520,6 +523,8 @@ class GraphVectors(Source):
     rng : RandomState
         Of the eigenvectors.
     """
+
+    for_training = ("laplacian",)
 
     def __init__(
         self, neighbors: Source, k: int, width: float, n_vectors: int, rng: Any
