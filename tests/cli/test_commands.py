@@ -99,6 +99,7 @@ class TestLabel:
         assert result.stdout == ""
         assert "150 rows, 12 labels of 3 classes" in result.stderr
         assert "Expected error: " in result.stderr
+        assert "To halve the error would take about " in result.stderr
         assert "%]" not in result.stderr  # no bar where there is no terminal
 
     def test_quiet(self, iris, tmp_path):
@@ -118,6 +119,14 @@ class TestLabel:
         assert summary["rows"] == 150
         assert summary["classes"] == {"setosa": 4, "versicolor": 4, "virginica": 4}
         assert 0 <= summary["expected_error"]["value"] <= 1
+        assert summary["verdict"].startswith("Probably about ")
+        assert summary["labels_to_halve_error"] > 12
+        shares = [row["rows"] for row in summary["errors_above_confidence"]]
+        assert shares[0] == 138
+        assert shares == sorted(shares, reverse=True)
+        assert {s["label"] for s in summary["suspicious_labels"]} <= {
+            *summary["classes"]
+        }
         kinds = {c["name"]: c["kind"] for c in summary["columns"]}
         assert kinds["sepal width"] == kinds["sepal length"] == "ignored"
         assert summary["new_columns"][0] == "species_predicted"
