@@ -223,22 +223,6 @@ def _number_summary(estimated: Any) -> tuple[dict[str, Any], list[str]]:
         "numbers": {"low": float(given.min()), "high": float(given.max())},
         **estimates,
         "baseline": model.baseline_.name,
-        "verdict": model.verdict(),
-        "labels_to_halve_error": model.learning_curve().halving()[0]
-        if model.expected_error_.is_known
-        else None,
-        "errors_above_confidence": [
-            {
-                "confidence": accepted.confidence,
-                "rows": accepted.n_rows,
-                "expected_error": accepted.error.value,
-            }
-            for accepted in model.errors_above()
-        ],
-        "suspicious_labels": [
-            {"row": s.row + 1, "label": s.label, "likely": s.likely, "odds": s.odds}
-            for s in model.suspicious_labels()
-        ],
         "columns": [column.as_dict() for column in estimated.columns],
         "notes": estimated.notes,
     }
@@ -282,6 +266,22 @@ def _label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         "classes": classes,
         **estimates,
         "baseline": model.baseline_.name,
+        "verdict": model.verdict(),
+        "labels_to_halve_error": model.learning_curve().halving()[0]
+        if model.expected_error_.is_known
+        else None,
+        "errors_above_confidence": [
+            {
+                "confidence": accepted.confidence,
+                "rows": accepted.n_rows,
+                "expected_error": accepted.error.value,
+            }
+            for accepted in model.errors_above()
+        ],
+        "suspicious_labels": [
+            {"row": s.row + 1, "label": s.label, "likely": s.likely, "odds": s.odds}
+            for s in model.suspicious_labels()
+        ],
         "columns": [column.as_dict() for column in labeled.columns],
         "notes": labeled.notes,
     }
