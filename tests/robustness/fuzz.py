@@ -48,6 +48,8 @@ def page(state):
     counts = collections.Counter(state["counts"])
     names = sorted({key.split("|")[0] for key in counts})
     lines = [
+        f"Seeds 0 to {state['done'] - 1:,}:",
+        "",
         "| estimator | cases | agree | warned | refused | disagree |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]

@@ -66,3 +66,14 @@ def test_scale_does_not_matter(data):
     plain = KernelNaiveBayes().fit(X, y).predict_proba(X)
     scaled = KernelNaiveBayes().fit(1e3 * X + 5, y).predict_proba(1e3 * X + 5)
     assert_allclose(plain, scaled, rtol=1e-6)
+
+
+def test_columns_that_are_equal_on_labelled_rows_tell_nothing(rng):
+    """Nor does their unit, or how far from there a new row lies."""
+    X = rng.normal(size=(20, 2)) + 2.0 * (np.arange(20) % 2)[:, None]
+    y = np.where(np.arange(20) < 9, np.arange(20) % 2, -1)
+    flat = np.column_stack([X, np.where(y >= 0, 3.0, rng.normal(size=20))])
+    expected = KernelNaiveBayes().fit(X, y).predict_proba(X)
+    for unit in (1e-9, 1.0, 1e9):
+        model = KernelNaiveBayes().fit(flat * [1.0, 1.0, unit], y)
+        assert_allclose(model.predict_proba(flat * [1.0, 1.0, 50 * unit]), expected)

@@ -243,3 +243,10 @@ def test_too_few_steps_are_reported():
     X, signs = small_problem(0, n=40)
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         transductive_svm(X, signs, max_iter=1)
+
+
+@pytest.mark.parametrize("size", [1e160, 1e-170])
+def test_rows_whose_products_overflow_or_vanish_are_refused(rng, size):
+    X = size * rng.normal(size=(12, 3))
+    with pytest.raises(ValueError, match=r"overflows or vanishes .* scale X"):
+        TransductiveSVC(kernel="linear").fit(X, np.arange(12) % 3 - 1)

@@ -282,9 +282,8 @@ class FactorSystem:
 
 
 def _with_ridge(A: Array, ridge: float) -> Array:
-    """Add a ridge to the diagonal, unless it is too small to change the largest."""
-    largest = A.diagonal().max(initial=0.0)
-    if largest + ridge == largest:
+    """Add a ridge to the diagonal, unless it is too small beside the trace."""
+    if ridge <= 0.5 * np.finfo(A.dtype).eps * np.trace(A):
         raise ValueError(_LOST.format(ridge))
     A.flat[:: A.shape[0] + 1] += ridge
     return A
@@ -423,8 +422,7 @@ class _Reduction:
     def systems(self) -> Iterator["PathSystem"]:
         for number in range(self.alphas.size):
             alpha = self.alphas[number]
-            largest = self.T.diagonal.max(initial=0.0)
-            if largest + alpha == largest:
+            if alpha <= 0.5 * np.finfo(np.float64).eps * self.T.diagonal.sum():
                 raise ValueError(_LOST.format(alpha))
             if not (self._factors[0][number] > 0).all():
                 raise ValueError(self.error.format(alpha))

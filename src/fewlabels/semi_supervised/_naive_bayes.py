@@ -44,9 +44,9 @@ class KernelNaiveBayes(PartialLabelClassifier):
     class_prior_ : ndarray of shape (n_classes,)
         Shares :math:`\pi` of the classes among labelled rows.
     bandwidths_ : ndarray of shape (n_classes, n_features)
-        The widths h.
-    densities_ : list of list of KernelDensity
-        The density of every class and feature.
+        The widths h; infinite where all labelled rows are equal.
+    densities_ : list of list of KernelDensity or None
+        The density of every class and feature; None where the width is infinite.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -112,6 +112,8 @@ class KernelNaiveBayes(PartialLabelClassifier):
         self.densities_ = [
             [
                 KernelDensity(bandwidth=h).fit(X[labels.codes == k][:, [j]])
+                if np.isfinite(h)
+                else None
                 for j, h in enumerate(widths)
             ]
             for k, widths in enumerate(self.bandwidths_)
@@ -132,7 +134,7 @@ class KernelNaiveBayes(PartialLabelClassifier):
         rows = X[labels.labeled]
         overall = rows.std(axis=0)
         negligible = 1e-12 * np.abs(rows).max(axis=0)
-        overall[overall <= negligible] = 1.0
+        overall[overall <= negligible] = np.inf  # tells no class from another
         spread = np.where(spread <= negligible, overall, spread)
         share = counts**-0.2 if self.bandwidth == "scott" else self.bandwidth
         return spread * np.reshape(share, (-1, 1))
@@ -142,7 +144,8 @@ class KernelNaiveBayes(PartialLabelClassifier):
         joint = np.tile(np.log(self.class_prior_), (X.shape[0], 1))
         for k, densities in enumerate(self.densities_):
             for j, density in enumerate(densities):
-                joint[:, k] += density.score_samples(X[:, [j]])
+                if density is not None:
+                    joint[:, k] += density.score_samples(X[:, [j]])
         return joint
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
 from fewlabels._classifier import as_decision
+from fewlabels._distances import safe_unit
 from fewlabels._labels import (
     UNLABELED,
     decide,
@@ -708,6 +709,11 @@ class TransductiveSVC(KernelClassifier):
         if self.n_components is None:
             kernel = resolve_kernel(X, self.kernel, **params)
             if kernel.metric == "linear":
+                if safe_unit(X) != 1.0:
+                    raise ValueError(
+                        "kernel='linear' overflows or vanishes for rows of this size: "
+                        "scale X."
+                    )
                 return KernelRows(X, True, kernel)
         return represent_rows(
             X, self.kernel, n_components=self.n_components, random_state=rng, **params
