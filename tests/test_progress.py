@@ -55,6 +55,22 @@ def test_updates_are_rare(monkeypatch, capsys):
     assert capsys.readouterr().err.count("\r") == 1
 
 
+def test_a_bar_where_there_is_no_name_and_it_can_go(capsys):
+    line = ProgressLine(True, None)
+    line.clear()
+    assert capsys.readouterr().err == ""  # nothing to take away
+    line.update(0.5, "so far")
+    line.clear()
+    _, drawn, blank, rest = capsys.readouterr().err.split("\r")
+    assert drawn.rstrip() == "[" + "#" * 15 + "-" * 15 + "]  50%  0 s  so far"
+    assert (len(drawn), blank, rest) == (78, " " * 78, "")
+
+
+def test_a_long_note_stays_on_the_line(capsys):
+    ProgressLine(True, "work").update(0.5, "x" * 200)
+    assert len(capsys.readouterr().err) == 1 + 78
+
+
 def test_unknown_progress():
     with pytest.raises(ValueError, match="progress='often' is unknown"):
         ProgressLine("often", "work")

@@ -11,6 +11,9 @@ Progress = bool | str | Callable[[float], None]
 # Seconds before a line appears by itself, and between two updates of it.
 PATIENCE = 2.0
 INTERVAL = 0.2
+# Characters of the line, and of a bar on it.
+WIDTH = 78
+BAR = 30
 
 
 class ProgressLine:
@@ -22,8 +25,8 @@ class ProgressLine:
         A callable is given the share of the work that is done, between 0 and 1. True
         writes a line to the standard error stream; "auto" does so only on a terminal
         and for work that takes longer than two seconds.
-    name : str
-        What the line says is going on.
+    name : str or None
+        What the line says is going on; without it, a bar is drawn.
 
     Examples
     --------
@@ -35,7 +38,7 @@ class ProgressLine:
     [0.5]
     """
 
-    def __init__(self, progress: Progress, name: str) -> None:
+    def __init__(self, progress: Progress, name: str | None) -> None:
         if not callable(progress) and progress not in ("auto", True, False):
             raise ValueError(
                 f"progress={progress!r} is unknown; use 'auto', True, False or a "
@@ -44,7 +47,7 @@ class ProgressLine:
         self._name = name
         self._report = progress if callable(progress) else None
         self._started = self._written = perf_counter()
-        self._visible = False
+        self._line = ""
         shown = progress is True or (progress == "auto" and sys.stderr.isatty())
         self._patience = (PATIENCE if progress == "auto" else 0.0) if shown else None
 
@@ -52,7 +55,7 @@ class ProgressLine:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._visible:
+        if self._line:
             sys.stderr.write("\n")
 
     def update(self, share: float, note: str = "") -> None:
@@ -63,11 +66,25 @@ class ProgressLine:
             return
         now = perf_counter()
         if now - self._started < self._patience or (
-            share < 1 and self._visible and now - self._written < INTERVAL
+            share < 1 and self._line and now - self._written < INTERVAL
         ):
             return
-        self._visible, self._written = True, now
-        elapsed = now - self._started
-        line = f"\r{self._name}: {share:6.1%}, {elapsed:.0f} s {note}"
-        sys.stderr.write(line.ljust(79))
-        sys.stderr.flush()
+        line = self._text(share, now - self._started, note)
+        if line != self._line:
+            self._line, self._written = line, now
+            sys.stderr.write("\r" + line[:WIDTH].ljust(WIDTH))
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._line:
+            sys.stderr.write("\r" + " " * WIDTH + "\r")
+            sys.stderr.flush()
+            self._line = ""
+
+    def _text(self, share: float, elapsed: float, note: str) -> str:
+        if self._name is not None:
+            return f"{self._name}: {share:6.1%}, {elapsed:.0f} s {note}"
+        filled = int(BAR * min(max(share, 0.0), 1.0))
+        bar = "#" * filled + "-" * (BAR - filled)
+        return f"[{bar}] {share:4.0%}  {elapsed:.0f} s  {note}"

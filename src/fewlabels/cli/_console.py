@@ -7,16 +7,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import perf_counter
 from typing import Any
 
 import click
 
+from fewlabels._progress import ProgressLine
+
 INTERRUPTED = 130
-# Seconds before a bar appears, and between two looks at the work.
-PATIENCE = 2.0
+# Seconds between two looks at the work.
 _INTERVAL = 0.1
-_WIDTH = 30
 
 
 class DataError(click.ClickException):
@@ -43,40 +42,17 @@ class Console:
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
         self._share, self._what = 0.0, "starting"
-        self._line = ""
-        self._started = perf_counter()
-        self._visible = False
-        self._shown = not quiet and sys.stderr.isatty()
+        self._line = ProgressLine(False if quiet else "auto", None)
 
     def say(self, text: str) -> None:
         """Write a line, unless quiet."""
         if not self.quiet:
-            self.clear()
+            self._line.clear()
             click.echo(text, err=True)
 
     def tell(self, share: float, what: str) -> None:
         """Note how much is done; the bar is drawn by whoever waits."""
         self._share, self._what = share, what
-
-    def draw(self) -> None:
-        """Draw the bar, on a terminal and after two seconds."""
-        elapsed = perf_counter() - self._started
-        if not self._shown or elapsed < PATIENCE:
-            return
-        filled = int(_WIDTH * min(max(self._share, 0.0), 1.0))
-        bar = "#" * filled + "-" * (_WIDTH - filled)
-        line = f"\r[{bar}] {self._share:4.0%}  {elapsed:.0f} s  {self._what}"
-        if line != self._line:
-            sys.stderr.write(line.ljust(78)[:78])
-            sys.stderr.flush()
-        self._line, self._visible = line, True
-
-    def clear(self) -> None:
-        """Take the bar away."""
-        if self._visible:
-            sys.stderr.write("\r" + " " * 78 + "\r")
-            sys.stderr.flush()
-            self._line, self._visible = "", False
 
     def work(self, job: Callable[[], Any]) -> Any:
         """Do a job in a thread, draw the bar meanwhile, and stop at once on Ctrl-C.
@@ -109,10 +85,10 @@ class Console:
             worker.start()
             while worker.is_alive():
                 worker.join(_INTERVAL)
-                self.draw()
+                self._line.update(self._share, self._what)
         except KeyboardInterrupt:
             self._leave()
-        self.clear()
+        self._line.clear()
         if "error" in outcome:
             raise _as_message(outcome["error"])
         return outcome["result"]
@@ -135,7 +111,7 @@ class Console:
         files = sys.modules.get("fewlabels.tabular.files")
         if files is not None:
             files.remove_pending()
-        self.clear()
+        self._line.clear()
         sys.stderr.write("Interrupted: nothing half-written is left.\n")
         sys.stderr.flush()
         os._exit(INTERRUPTED)
