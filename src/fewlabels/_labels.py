@@ -24,6 +24,8 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from fewlabels._sklearn import check_sample_weight
+
 UNLABELED = -1
 
 
@@ -356,3 +358,26 @@ def by_first_row(labels: NDArray[Any]) -> NDArray[np.intp]:
     number = np.empty(first.size, dtype=np.intp)
     number[np.argsort(first, kind="stable")] = np.arange(first.size)
     return number[labels]
+
+
+def weighted_labels(
+    labels: Labels, sample_weight: ArrayLike | None
+) -> tuple[Labels, NDArray[Any]]:
+    """Check weights of labels, and take labels of weight zero away."""
+    n = labels.codes.size
+    if sample_weight is None:
+        return labels, np.ones(n)
+    weights = check_sample_weight(
+        sample_weight, np.empty((n, 0)), ensure_non_negative=True
+    )
+    gone = (labels.codes != UNLABELED) & (weights == 0)
+    if not gone.any():
+        return labels, weights
+    if gone[labels.labeled].all():
+        raise ValueError(
+            "sample_weight is zero for every label: give at least one a weight."
+        )
+    kept, places = np.unique(labels.codes[~gone], return_inverse=True)
+    codes = np.full(n, UNLABELED)
+    codes[~gone] = places - (kept[0] == UNLABELED)
+    return Labels(codes, labels.classes[kept[kept != UNLABELED]]), weights

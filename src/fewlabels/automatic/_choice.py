@@ -556,3 +556,36 @@ def expected_error(
         low=estimate.low * ((mean - 1) / mean) ** STEEPEST,
         note="an upper estimate, as holding out some of so few labels costs accuracy",
     )
+
+
+def estimate_of_rows(
+    held: NDArray[Any], labeled: Labeled, outputs: NDArray[Any], temperature: float
+) -> ErrorEstimate:
+    """Expect an error on unlabelled rows, of which there is a whole number."""
+    n = outputs.shape[0]
+    if n == 0:
+        return expected_error(held, labeled, None)
+    confidence = float(probabilities(outputs, temperature).max(axis=1).mean())
+    estimate = expected_error(held, labeled, confidence)
+    return replace(
+        estimate,
+        low=math.floor(n * estimate.low) / n,
+        high=math.ceil(n * estimate.high) / n,
+    )
+
+
+def gain_over(
+    held: NDArray[Any],
+    held_baseline: NDArray[Any],
+    labeled: Labeled,
+    own: ErrorEstimate,
+) -> ErrorEstimate:
+    """Compare held-out outputs with those of the baseline, row by row."""
+    if not own.is_known or not np.isfinite(held_baseline).all():
+        return ErrorEstimate(np.nan, -1.0, 1.0, own.note or "there is no baseline")
+    ours = wrong(held, labeled.codes)
+    theirs = wrong(held_baseline, labeled.codes)
+    v = labeled.importance / labeled.importance.sum()
+    lost, won = float(v @ (ours & ~theirs)), float(v @ (theirs & ~ours))
+    low, high = paired_interval(won, lost, EFFECTIVE * labeled.size)
+    return ErrorEstimate(won - lost, low, high)

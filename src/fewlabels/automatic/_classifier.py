@@ -2,7 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -23,10 +22,11 @@ from fewlabels._labels import (
     encode_labels,
     signed_targets,
     validate_partially_labeled,
+    weighted_labels,
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
-from fewlabels._sklearn import StrOptions, check_sample_weight, fit_context
+from fewlabels._sklearn import StrOptions, fit_context
 from fewlabels.automatic._advice import (
     CONFIDENCES,
     SUSPICIOUS_ODDS,
@@ -52,7 +52,6 @@ from fewlabels.automatic._advice import (
 from fewlabels.automatic._bank import BANK_CONSTRAINTS, KernelBank, build_bank
 from fewlabels.automatic._candidates import Candidate, Outputs
 from fewlabels.automatic._choice import (
-    EFFECTIVE,
     FEW,
     NOT_JUDGED,
     USUAL_TEMPERATURE,
@@ -60,8 +59,8 @@ from fewlabels.automatic._choice import (
     Labeled,
     Nested,
     best_temperature,
-    expected_error,
-    paired_interval,
+    estimate_of_rows,
+    gain_over,
     probabilities,
     wrong,
 )
@@ -424,14 +423,14 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         held = held + self._shift
         labeled = self._as_unlabeled(labeled)
         self.temperature_ = best_temperature(held, labeled)
-        self.expected_error_ = _estimate(held, labeled, own, self.temperature_)
-        self.baseline_error_ = _estimate(
+        self.expected_error_ = estimate_of_rows(held, labeled, own, self.temperature_)
+        self.baseline_error_ = estimate_of_rows(
             held_baseline,
             labeled,
             supervised,
             best_temperature(held_baseline, labeled),
         )
-        self.gain_ = _gain(held, held_baseline, labeled, self.expected_error_)
+        self.gain_ = gain_over(held, held_baseline, labeled, self.expected_error_)
         self._keep_held_out(nested, labeled)
 
     def _keep_held_out(self, nested: Nested | None, labeled: Labeled) -> None:
@@ -870,61 +869,6 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def weighted_labels(
-    labels: Labels, sample_weight: ArrayLike | None
-) -> tuple[Labels, NDArray[Any]]:
-    """Check weights of labels, and take labels of weight zero away."""
-    n = labels.codes.size
-    if sample_weight is None:
-        return labels, np.ones(n)
-    weights = check_sample_weight(
-        sample_weight, np.empty((n, 0)), ensure_non_negative=True
-    )
-    gone = (labels.codes != UNLABELED) & (weights == 0)
-    if not gone.any():
-        return labels, weights
-    if gone[labels.labeled].all():
-        raise ValueError(
-            "sample_weight is zero for every label: give at least one a weight."
-        )
-    kept, places = np.unique(labels.codes[~gone], return_inverse=True)
-    codes = np.full(n, UNLABELED)
-    codes[~gone] = places - (kept[0] == UNLABELED)
-    return Labels(codes, labels.classes[kept[kept != UNLABELED]]), weights
-
-
-def _estimate(
-    held: NDArray[Any], labeled: Labeled, outputs: NDArray[Any], temperature: float
-) -> ErrorEstimate:
-    n = outputs.shape[0]
-    if n == 0:
-        return expected_error(held, labeled, None)
-    confidence = float(probabilities(outputs, temperature).max(axis=1).mean())
-    estimate = expected_error(held, labeled, confidence)
-    # The error that the interval is to hold is one of whole rows.
-    return replace(
-        estimate,
-        low=math.floor(n * estimate.low) / n,
-        high=math.ceil(n * estimate.high) / n,
-    )
-
-
-def _gain(
-    held: NDArray[Any],
-    held_baseline: NDArray[Any],
-    labeled: Labeled,
-    own: ErrorEstimate,
-) -> ErrorEstimate:
-    if not own.is_known or not np.isfinite(held_baseline).all():
-        return ErrorEstimate(np.nan, -1.0, 1.0, own.note or "there is no baseline")
-    ours = wrong(held, labeled.codes)
-    theirs = wrong(held_baseline, labeled.codes)
-    v = labeled.importance / labeled.importance.sum()
-    lost, won = float(v @ (ours & ~theirs)), float(v @ (theirs & ~ours))
-    low, high = paired_interval(won, lost, EFFECTIVE * labeled.size)
-    return ErrorEstimate(won - lost, low, high)
 
 
 def _helped(gain: ErrorEstimate, n_labeled: int) -> str:
