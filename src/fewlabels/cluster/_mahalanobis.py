@@ -76,8 +76,7 @@ class MahalanobisKMeans(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    covariance : {"total", "within"} or array-like of shape (n_features, n_features), \
-            default="within"
+    covariance : {"total", "within"} or array-like, default="within"
         The matrix C:
 
         - "total" is the covariance of all rows: k-means of whitened rows;

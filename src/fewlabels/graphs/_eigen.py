@@ -366,9 +366,8 @@ def laplacian_eigenpairs(
         components, all of eigenvalue 0.
     laplacian : {"symmetric", "unnormalized"}, default="symmetric"
         Which Laplacian.
-    eigen_solver : {"auto", "dense", "lanczos", "shift_invert", "multilevel"}, \
-            default="auto"
-        LAPACK, ARPACK with products, ARPACK with a sparse factor, or a hierarchy of
+    eigen_solver : str, default="auto"
+        "dense", "lanczos", "shift_invert", "multilevel" or "auto": LAPACK, ARPACK with products, ARPACK with a sparse factor, or a hierarchy of
         coarser graphs, for large sparse ones. "auto" takes the first for small graphs
         and large parts of the spectrum, the third where the factor is sparse too. For
         dense weights the last two are the first. Components are solved one by one,
