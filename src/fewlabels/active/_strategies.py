@@ -44,7 +44,7 @@ MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {
     "entropy": entropy,
     "middle_certainty": middle_certainty,
 }
-# Rows around a row that say how dense it is there.
+# Rows around a row that say how dense it is there, as in the paper.
 TYPICAL_NEIGHBORS = 20
 
 

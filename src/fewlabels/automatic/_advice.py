@@ -33,7 +33,7 @@ LEAST_EXPONENT, LARGEST_EXPONENT = 0.15, 1.0
 CONFIDENCES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 # A label is suspicious where the others find another class so many times as probable.
 # With one label of five wrong, 2 names two thirds of these and one of twenty others
-# (mean over six small sets); 4 would name half as many of both.
+# (mean over six small sets, on which it was chosen); 4 would name half as many of both.
 SUSPICIOUS_ODDS = 2.0
 
 

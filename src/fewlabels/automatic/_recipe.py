@@ -139,6 +139,7 @@ BANKS = {
 REFERENCE_ROWS = 2000
 MEDIAN_ROWS = 1000
 CLUSTER_ROWS = 3000
+# Not among what was tuned, which docs/automatic.md lists.
 NEIGHBORS = 15
 GEODESIC_NEIGHBORS = 5
 HEAT = 3.0

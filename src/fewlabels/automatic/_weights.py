@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# How many candidates share the weight in one draw of the bootstrap.
+# How many candidates share the weight in one draw of the bootstrap. Weights fall by 0.7
+# or 0.75 with every rank, so that the next would have 2e-4 of the first.
 N_KEPT = 30
 
 

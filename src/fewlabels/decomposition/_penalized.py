@@ -22,7 +22,8 @@ from fewlabels.optimize import soft_threshold
 # Up to this size all singular values are found faster than the first one alone.
 SMALL = 200
 
-# Share of the bounds on the l1 norm, from a single entry to all of them, by default.
+# Share of the bounds on the l1 norm, from a single entry to all of them, by default:
+# that of the authors' package PMA for R.
 DEFAULT_SHARE = 0.3
 
 

@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 Vector = NDArray[np.float64]
 
 MIN_STEP, MAX_STEP = 1e-10, 1e10
-DECREASE = 1e-4  # share of the promised decrease that a step must bring
+# Share of the promised decrease that a step must bring: the usual one of Armijo's rule.
+DECREASE = 1e-4
 
 
 class ProjectedGradientResult(NamedTuple):

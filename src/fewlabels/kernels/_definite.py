@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-# Negative eigenvalues up to this share of the largest are rounding errors; those of
-# matrices that were stored in single precision are larger.
+# Negative eigenvalues up to this share of the largest, about the root of the precision,
+# are rounding errors; those of matrices stored in single precision are larger.
 INDEFINITE = 1e-8
 INDEFINITE_SINGLE = 1e-5
 

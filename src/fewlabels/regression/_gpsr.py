@@ -20,7 +20,8 @@ from fewlabels.regression._penalized import PENALTY_CONSTRAINTS, check_penalty
 
 Vector = NDArray[np.float64]
 
-# Bounds on the length of a step, and the backtracking of the basic variant.
+# Bounds on the length of a step, and the backtracking of the basic variant, both as in
+# the authors' code.
 MIN_STEP, MAX_STEP = 1e-30, 1e30
 BACKTRACK, DECREASE = 0.5, 0.1
 # An objective that may rise stays below its last values, by a share of the slope.

@@ -11,7 +11,8 @@ from scipy import linalg
 
 _EPS = 4 * float(np.finfo(np.float64).eps)
 
-# Share of the way to the nearest bound that a step may go.
+# Share of the way to the nearest bound that a step may go, as usual with interior
+# points.
 _STEP = 0.995
 
 

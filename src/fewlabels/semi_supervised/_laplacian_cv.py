@@ -61,7 +61,8 @@ from fewlabels.semi_supervised._laplacian_rows import (
     precise_gram,
 )
 
-# Widths tried, as multiples of the local one, and weights in the scale-free form.
+# Widths tried, as multiples of the local one, and weights in the scale-free form. A
+# coarse grid, for its cost: these are 48 combinations.
 _WIDTHS = (0.5, 1.0, 2.0)
 _ALPHAS = (1e-8, 1e-6, 1e-4, 1e-2)
 _GRAPH_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0)

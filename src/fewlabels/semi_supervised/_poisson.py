@@ -19,7 +19,8 @@ from fewlabels.semi_supervised._graph_base import (
 # What is added to the degrees, in units of them, so that the Laplacian can be inverted.
 # Right-hand sides add up to zero in every component, so that it hardly matters.
 GROUND = 1e-9
-# Least weight of a vertex relative to the largest, in properly weighted Laplacians.
+# Least weight of a vertex relative to the largest, in properly weighted Laplacians. The
+# authors' code adds as much, but to weights of any scale.
 LEAST_WEIGHT = 1e-5
 
 

@@ -61,7 +61,8 @@ _SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
     "certify": ["boolean"],
 }
 
-# alpha="scale", as a share of the spread of the rows in feature space.
+# alpha="scale", as a share of the spread of the rows in feature space: between what
+# suited Gaussian kernels (0.001) and linear ones (0.01) on fifteen benchmark settings.
 ALPHA_SHARE = 0.005
 # Runs of every model while S2RLSClassifierCV searches.
 _N_INIT_SEARCH = 10

@@ -33,7 +33,8 @@ from fewlabels.tabular._targets import (
     revealing_columns,
 )
 
-# Beyond so many rows the smaller bank is used, unless another is asked for.
+# Beyond so many rows the smaller bank is used, unless another is asked for, for
+# the time and memory it takes (docs/command_line.md).
 FAST_ROWS = 20_000
 # Rows that are clustered; all others go to the cluster that is nearest on the graph.
 CLUSTER_ROWS = 4000

@@ -18,7 +18,7 @@ from fewlabels._sklearn import Interval, fit_context
 from fewlabels.kernels import Kernel, resolve_kernel
 from fewlabels.transfer._domains import DomainClassifier
 
-# Multiples of the "scale" width whose Gaussians are mixed by default.
+# Multiples of the "scale" width whose Gaussians are mixed by default; not tuned.
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
