@@ -367,8 +367,9 @@ def laplacian_eigenpairs(
     laplacian : {"symmetric", "unnormalized"}, default="symmetric"
         Which Laplacian.
     eigen_solver : str, default="auto"
-        "dense", "lanczos", "shift_invert", "multilevel" or "auto": LAPACK, ARPACK with products, ARPACK with a sparse factor, or a hierarchy of
-        coarser graphs, for large sparse ones. "auto" takes the first for small graphs
+        "dense", "lanczos", "shift_invert", "multilevel" or "auto": LAPACK, ARPACK with
+        products, ARPACK with a sparse factor, or a hierarchy of coarser graphs, for
+        large sparse ones. "auto" takes the first for small graphs
         and large parts of the spectrum, the third where the factor is sparse too. For
         dense weights the last two are the first. Components are solved one by one,
         small ones together by LAPACK. ARPACK, which starts from one vector
