@@ -69,10 +69,11 @@ def test_wrong_labels_are_suspicious(engine):
     labels = labels_of(rows)
     odd = int(rows[0])
     labels[odd] = next(n for n in ("Barolo", "Barbera") if n != NAMES[odd])
-    engine.learn(labels, judge=False)
+    engine.learn(labels, judge=True)
     found = engine.suspects()
     assert found[0]["row"] == odd
     assert found[0]["likely"] == NAMES[odd]
+    assert 1 < found[0]["odds"] <= 1000
     engine.learn(labels_of(rows[:5]), judge=False)
     assert engine.suspects() == []
 

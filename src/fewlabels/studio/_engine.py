@@ -10,7 +10,6 @@ import copy
 import math
 import tempfile
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,10 +51,8 @@ MAP_ROWS = 2_500
 GROUP_SIZE, MAX_GROUPS = 40, 150
 # Until so many labels, typical rows alternate with rows that the model asks for.
 EXPLORED = 20
-# A label is suspicious where other labels give it less than this, and another class
-# more than that.
-DOUBTED, INSISTED = 0.1, 0.6
-FOLDS = 5
+# So many suspicious labels are shown, and odds up to this.
+MAX_SUSPECTS, MAX_ODDS = 20, 1000.0
 
 Tell = Callable[[float, str], None]
 
@@ -269,22 +266,15 @@ class Engine:
 
     def judgement(self) -> dict[str, Any]:
         """Say what the labels are worth."""
-        open_rows = np.ones(self.table.n_rows, dtype=bool)
-        open_rows[list(self._labels)] = False
-        counts = Counter(self._labels.values())
-        guess, sure = self._p.argmax(axis=1), self._p.max(axis=1)
-        per_class = []
-        for code, name in enumerate(self.model.classes_):
-            rows = open_rows & (guess == code)
-            wrong = float(1 - sure[rows].mean()) if rows.any() else math.nan
-            per_class.append(
-                {
-                    "name": str(name),
-                    "given": counts[str(name)],
-                    "predicted": int(rows.sum()),
-                    "wrong": wrong,
-                }
-            )
+        per_class = [
+            {
+                "name": str(e.label),
+                "given": e.n_given,
+                "predicted": e.n_predicted,
+                "wrong": e.wrong if e.n_predicted else math.nan,
+            }
+            for e in self.model.class_errors()
+        ]
         model = self.model
         return {
             "labels": len(self._labels),
@@ -295,42 +285,16 @@ class Engine:
         }
 
     def suspects(self) -> list[dict[str, Any]]:
-        """Find labels that all other labels speak against."""
-        rows = np.array(sorted(self._labels), dtype=np.intp)
-        names = np.array([self._labels[row] for row in rows], dtype=object)
-        counts = Counter(names)
-        if rows.size < 2 * FOLDS or len(counts) < 2:
-            return []
-        rng = np.random.default_rng(self.options.seed)
-        fold = rng.permutation(rows.size) % FOLDS
-        found: list[dict[str, Any]] = []
-        other = copy.copy(self.model)  # the bank is shared, and stays as it is
-        for k in range(FOLDS):
-            kept = {
-                int(r): n
-                for r, n in zip(rows[fold != k], names[fold != k], strict=True)
+        """Find labels that all other labels speak against, once they are judged."""
+        return [
+            {
+                "row": s.row,
+                "label": str(s.label),
+                "likely": str(s.likely),
+                "odds": min(s.odds, MAX_ODDS),
             }
-            if len(set(kept.values())) < 2:
-                continue
-            other.refit_labels(self._y(kept), judge=False)
-            held = rows[fold == k]
-            p = other.predict_proba(self.features[held])
-            known = {str(c): place for place, c in enumerate(other.classes_)}
-            for row, shares in zip(held, p, strict=True):
-                own = self._labels[int(row)]
-                if counts[own] < 3 or own not in known:
-                    continue
-                best = int(shares.argmax())
-                if shares[known[own]] < DOUBTED and shares[best] > INSISTED:
-                    found.append(
-                        {
-                            "row": int(row),
-                            "label": own,
-                            "likely": str(other.classes_[best]),
-                            "confidence": float(shares[best]),
-                        }
-                    )
-        return sorted(found, key=lambda s: -s["confidence"])[:20]
+            for s in self.model.suspicious_labels()[:MAX_SUSPECTS]
+        ]
 
     # -- in the end ---------------------------------------------------------------
 

@@ -89,7 +89,7 @@ function compared(judgement) {
 function review(suspects) {
   return el("section", { class: "panel", "aria-labelledby": "q-review" }, el("h2", { id: "q-review" }, "Labels to look at again"),
     suspects.length ? el("div", {}, suspects.map((s) => el("div", { class: "suspect" },
-      el("div", {}, `Row ${s.row + 1} is `, chip(s.label), ", but the other labels say ", chip(s.likely), ` (${percent(s.confidence, 0)}).`),
+      el("div", {}, `Row ${s.row + 1} is `, chip(s.label), ", but the other labels say ", chip(s.likely), ` (${Math.round(s.odds)} to 1).`),
       el("div", { class: "row" },
         el("button", { class: "button", disabled: !state.writes, onclick: () => change(s) }, `Change to “${s.likely}”`),
         el("button", { class: "button plain", onclick: () => openRow(s.row) }, "Look")))))
