@@ -135,6 +135,41 @@ class TestLabel:
         result = fewlabels("label", iris, "-t", "species", "--json", code=2)
         assert "Name a file with -o" in result.stderr
 
+    def test_class_shares(self, iris, tmp_path):
+        out, start = tmp_path / "out.csv", ("-t", "species", "--bank", "fast", "--json")
+        wanted = {"setosa": 20, "versicolor": 20, "virginica": 60}
+        given = ", ".join(f"{name}={n}" for name, n in wanted.items())
+        model = tmp_path / "m.fewlabels"
+        result = fewlabels("fit", iris, *start, "-o", model, "--class-shares", given)
+        assert "virginica 60 %, setosa 20 %, versicolor 20 %." in result.stderr
+        shares = json.loads(result.stdout)["class_shares"]
+        assert shares == {name: n / 100 for name, n in wanted.items()}
+        fewlabels("predict", model, iris, "-o", out)
+        predicted = [row["species_predicted"] for row in read(out)]
+        assert predicted.count("virginica") > 60
+        result = fewlabels(
+            *("label", iris, *start, "-f", "-o", out, "--class-shares", "labels")
+        )
+        assert "Class shares" not in result.stderr  # they are those of the labels
+        shares = json.loads(result.stdout)["class_shares"]
+        assert shares == pytest.approx(dict.fromkeys(wanted, 1 / 3))
+
+    @pytest.mark.parametrize(
+        ("shares", "code", "message"),
+        [
+            ("setosa=1,versicolor=1,virginia=1", 1, "Did you mean 'virginica'?"),
+            ("setosa=1,versicolor=1", 1, "missing for 'virginica'"),
+            ("setosa=0,versicolor=1,virginica=1", 2, "a positive number"),
+            ("setosa=1,setosa=1", 2, "a positive number"),
+            ("setosa=1,virginica", 2, "a positive number"),
+            ("setosa=x", 2, "a positive number"),
+            ("even", 2, "a positive number"),
+        ],
+    )
+    def test_wrong_class_shares(self, iris, shares, code, message):
+        options = ("-t", "species", "--class-shares", shares)
+        assert message in fewlabels("report", iris, *options, code=code).stderr
+
     def test_the_same_seed_gives_the_same_file(self, iris):
         options = ("label", iris, "-t", "species", "-q", "--bank", "fast", "--seed")
         first = fewlabels(*options, 1).stdout_bytes

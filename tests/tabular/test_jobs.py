@@ -277,3 +277,22 @@ def test_rows_to_ask_for_without_labels(labels):
 def test_nothing_to_ask_for():
     table = blob_table(np.array(["a", "b", "c"])[TRUTH])
     assert suggest_rows(table, "kind", 3, bank="fast").rows.size == 0
+
+
+def test_class_shares_by_text_or_value():
+    labels = [1, 2, 1, 2, *[None] * 56]
+    for prior in ({1: 3, 2: 1}, {"1": 0.75, "2": 0.25}):
+        labeled = label_table(
+            blob_table(labels), "kind", bank="fast", task="classes", class_prior=prior
+        )
+        assert labeled.model.classifier.class_shares_.tolist() == [0.75, 0.25]
+    with pytest.raises(TableError, match="No label in 'kind' is '3'"):
+        label_table(blob_table(labels), "kind", class_prior={1: 1, 3: 1})
+    numbers = [*(np.arange(20) / 7), *[None] * 40]
+    with pytest.raises(TableError, match="only classes have shares"):
+        label_table(blob_table(numbers), "kind", class_prior="uniform")
+
+
+def test_class_shares_do_not_matter_without_classes():
+    table = blob_table(["a", *[None] * 59])
+    assert suggest_rows(table, "kind", 3, class_prior="uniform").rows.size == 3

@@ -134,6 +134,7 @@ class _Job:
             table,
             self.settings["target"],
             **{key: self.settings[key] for key in _LABELS},
+            class_prior=self.settings.get("class_shares", "auto"),
             bank=self.settings["bank"],
             random_state=self.settings["seed"],
             progress=self.tell,
@@ -242,6 +243,17 @@ def _counted(classes: dict[str, int], limit: int = 8) -> str:
     return ", ".join([*shown, "..."] if len(classes) > limit else shown)
 
 
+def _shares_said(shares: dict[str, float], counts: dict[str, int]) -> list[str]:
+    """Say which shares of the classes were assumed where they are not the labels'."""
+    n_labels = sum(counts.values())
+    if all(abs(shares[name] - n / n_labels) < 0.005 for name, n in counts.items()):
+        return []
+    largest = sorted(shares.items(), key=lambda item: -item[1])
+    shown = [f"{name} {100 * share:.3g} %" for name, share in largest[:8]]
+    named = ", ".join([*shown, "..."] if len(shares) > 8 else shown)
+    return [f"Class shares assumed among the rows without a label: {named}."]
+
+
 def _label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
     from fewlabels._words import plural
 
@@ -249,6 +261,9 @@ def _label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         return _number_summary(labeled)
     model, target = labeled.model.classifier, labeled.target
     classes, table = target.class_counts, labeled.table
+    shares = dict(
+        zip(model.classes_.tolist(), model.class_shares_.tolist(), strict=True)
+    )
     n_labels = int(labeled.given.sum())
     used = sum(column.is_used for column in labeled.columns)
     estimates = {
@@ -264,6 +279,7 @@ def _label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         "target": target.name,
         "labels": n_labels,
         "classes": classes,
+        "class_shares": shares,
         **estimates,
         "baseline": model.baseline_.name,
         "verdict": model.verdict(),
@@ -290,6 +306,7 @@ def _label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         f"{plural(n_labels, 'label')} of {plural(len(classes), 'class', 'classes')} "
         f"({_counted(classes)}); {used} of "
         f"{plural(len(labeled.columns), 'column')} used.",
+        *_shares_said(shares, classes),
         f"Expected error: {model.expected_error_}.",
         f"From the labels alone: {model.baseline_error_} ({model.baseline_.name}).",
         *model.advice(first_row=1),
@@ -308,6 +325,7 @@ def _label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
 @options.with_options(
     options.table,
     options.target,
+    options.class_shares,
     options.output,
     options.report,
     options.columns,
@@ -570,6 +588,7 @@ def _short(value: Any) -> str:
 @options.with_options(
     options.table,
     options.target,
+    options.class_shares,
     click.option(
         "-o",
         "--output",
@@ -687,6 +706,7 @@ def predict(model: str, table: str, **settings: Any) -> None:
 @options.with_options(
     options.table,
     options.target,
+    options.class_shares,
     click.option(
         "-o",
         "--output",

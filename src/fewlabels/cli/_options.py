@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,31 @@ def _weight(ctx: click.Context, param: click.Parameter, value: str) -> float | s
     if not 0 < weight < float("inf"):
         raise click.BadParameter("give a positive number, or auto.")
     return weight
+
+
+def _shares(
+    ctx: click.Context, param: click.Parameter, value: str
+) -> str | dict[str, float]:
+    """Allow auto, labels, uniform, or a positive number for every class."""
+    if value in ("auto", "labels", "uniform"):
+        return value
+    wrong = click.BadParameter(
+        "give auto, labels, uniform, or a positive number for every class, such as "
+        "spam=0.1,ham=0.9."
+    )
+    shares: dict[str, float] = {}
+    # Names may hold commas and equals signs themselves.
+    for name, number in re.findall(r"(.*?)=([^,=]*)(?:,|$)", value):
+        try:
+            share = float(number)
+        except ValueError:
+            raise wrong from None
+        if not 0 < share < float("inf") or name.strip() in shares:
+            raise wrong
+        shares[name.strip()] = share
+    if not shares or "=" not in value.rpartition(",")[2]:
+        raise wrong
+    return shares
 
 
 def _several(*flags: str, help: str) -> Callable[[Command], Command]:
@@ -106,6 +132,15 @@ columns = (
         metavar="NUMBER",
         help="What a column of text counts, where any other column counts 1.",
     ),
+)
+class_shares = click.option(
+    "--class-shares",
+    callback=_shares,
+    default="auto",
+    show_default=True,
+    metavar="SHARES",
+    help="Shares of classes, or their numbers, among the rows without a label: labels, "
+    "uniform, or spam=0.1,ham=0.9.",
 )
 bank = click.option(
     "--bank",

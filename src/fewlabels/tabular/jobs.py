@@ -16,7 +16,7 @@ from sklearn.metrics import pairwise_distances, silhouette_score
 from sklearn.utils import check_random_state
 
 from fewlabels._rows import equal_rows
-from fewlabels._words import listed, plural
+from fewlabels._words import listed, nearest_name, plural
 from fewlabels.automatic import FewLabelsClassifier, FewLabelsRegressor
 from fewlabels.preprocessing import (
     ColumnDescription,
@@ -227,7 +227,7 @@ class EstimatedTable:
     Examples
     --------
     >>> from fewlabels.tabular import label_table
-    >>> sizes = [float(k) for k in range(40)]
+    >>> sizes = [0.5 * k for k in range(40)]
     >>> prices = [10.5 * k if k % 2 else None for k in range(40)]
     >>> estimated = label_table({"size": sizes, "price": prices}, "price", bank="fast")
     >>> list(estimated.new_columns())
@@ -306,6 +306,7 @@ def label_table(
     markers: Sequence[Any] = (),
     merge_labels: bool = False,
     task: str = "auto",
+    class_prior: str | Mapping[Any, float] = "auto",
     bank: str = "auto",
     as_frame: bool | str = "auto",
     random_state: Any = 0,
@@ -331,6 +332,9 @@ def label_table(
     task : {"auto", "classes", "numbers"}, default="auto"
         Whether to predict classes or numbers. "auto" predicts numbers where the labels
         are so many different ones that they are a quantity.
+    class_prior : {"auto", "labels", "uniform"} or dict, default="auto"
+        Shares of the classes among the rows without a label, or their numbers, see
+        :class:`~fewlabels.automatic.FewLabelsClassifier`.
     bank : {"auto", "fast", "default", "thorough"}, default="auto"
         How much to try, see :class:`~fewlabels.automatic.FewLabelsClassifier`;
         "auto" is "fast" beyond 20,000 rows and "default" otherwise.
@@ -355,7 +359,8 @@ def label_table(
     Raises
     ------
     TableError
-        If no row has a label, if there is a single class, or if no column can be used.
+        If no row has a label, if there is a single class, if no column can be used, or
+        if shares are not those of the classes.
 
     Examples
     --------
@@ -369,6 +374,7 @@ def label_table(
     tell = progress or _silent
     labels = read_target(table, target, markers, merge=merge_labels, task=task)
     require_classes(labels)
+    own = _own_parameters(labels, class_prior)
     notes = [*table.notes, *labels.notes]
     encoding = _without_secrets(table, labels, encoding, notes)
     tell(0.0, "reading columns")
@@ -385,6 +391,7 @@ def label_table(
             feature_groups=transformer.feature_groups_,
             progress=lambda share: tell(0.15 + 0.75 * share, "learning"),
             random_state=random_state,
+            **own,
         ).fit(features, labels.texts if labels.numbers is None else labels.numbers)
         classifier.progress = False
         model = TableModel(
@@ -402,6 +409,39 @@ def label_table(
             warnings.warn(note, UserWarning, stacklevel=2)
         return with_new_columns(X, result.new_columns())
     return result
+
+
+def _own_parameters(
+    labels: TargetColumn, prior: str | Mapping[Any, float]
+) -> dict[str, Any]:
+    """Parameters that only the classifier has: shares by the text of the classes."""
+    if labels.numbers is not None:
+        if prior == "auto":
+            return {}
+        raise TableError(
+            f"{labels.name!r} holds numbers, and only classes have shares: leave them "
+            "out, or pass task='classes' (--task classes)."
+        )
+    if not isinstance(prior, Mapping):
+        return {"class_prior": prior}
+    texts = {value: text for text, value in labels.values.items()}
+    shares = {texts.get(key, key): share for key, share in prior.items()}
+    known = list(labels.values)
+    for name in shares:
+        if name not in labels.values:
+            near = nearest_name(str(name), known)
+            hint = f" Did you mean {near!r}?" if near else ""
+            raise TableError(
+                f"No label in {labels.name!r} is {str(name)!r}, which has a class "
+                f"share.{hint} The classes are {listed(known)}."
+            )
+    absent = [name for name in known if name not in shares]
+    if absent:
+        raise TableError(
+            f"Class shares are missing for {listed(absent)}: give one for each of the "
+            f"{plural(len(known), 'class', 'classes')} in {labels.name!r}."
+        )
+    return {"class_prior": shares}
 
 
 def _answers(
@@ -736,7 +776,7 @@ def suggest_rows(
         labeled = label_table(table, target, random_state=random_state, **options)
         return _suggest_uncertain(labeled, n_rows, random_state)
     tell = options.pop("progress", None) or _silent
-    for name in ("markers", "merge_labels", "task", "bank"):
+    for name in ("markers", "merge_labels", "task", "class_prior", "bank"):
         options.pop(name, None)
     tell(0.0, "reading columns")
     encoding = _without_secrets(table, labels, options, [])
