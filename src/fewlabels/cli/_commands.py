@@ -849,7 +849,6 @@ def studio(table: str, **settings: Any) -> None:
 @commands.command(
     cls=CommandWithExamples,
     examples=(
-        "fewlabels ask flowers.csv -t species -n 20 -o to_label.csv",
         "fewlabels merge flowers.csv to_label.csv -t species -o merged.csv",
         "fewlabels merge flowers.csv export.json -t species --on id -o merged.csv",
     ),
