@@ -20,6 +20,7 @@ from fewlabels.optimize import (
     coordinate_descent,
     gradient_descent,
 )
+from fewlabels.optimize._coordinate import Point
 from tests.optimize.problems import SMOOTH, finite_sum, quadratic
 from tests.reference import optimize as slow
 
@@ -43,9 +44,8 @@ class TestTwins:
         order, w0 = rng.integers(len(partition), size=25), rng.normal(size=6)
         w, state = w0.copy(), problem.state(w0)
         worst = loops.coordinate_epoch(
-            problem.code, *problem.columns, problem.targets, problem.share,
-            partition.members, partition.starts, order, L, problem.l1, problem.l2, w,
-            state, np.empty(3),
+            problem.columns, partition.members, partition.starts, order, L, problem.l1,
+            problem.l2, w, state, np.empty(3),
         )  # fmt: skip
         expected, expected_worst = slow.coordinate(problem, w0, partition, order, L)
         assert_allclose(w, expected, atol=1e-12)
@@ -61,9 +61,9 @@ class TestTwins:
         z, u = x0.copy(), np.zeros(6)
         state_z = problem.state(z)
         before, _ = loops.approx_epoch(
-            problem.code, *problem.columns, problem.targets, problem.share,
-            BLOCKS.members, BLOCKS.starts, subsets, v, problem.l1, problem.l2, tau / 3,
-            z, u, state_z, np.zeros_like(state_z), np.empty(6),
+            problem.columns, BLOCKS.members, BLOCKS.starts, subsets, v, problem.l1,
+            problem.l2, tau / 3, Point(z, u, state_z, np.zeros_like(state_z)),
+            np.empty(6),
         )  # fmt: skip
         expected = slow.approx(problem, x0, BLOCKS, subsets, v)[-1]
         assert_allclose(before**2 * u + z, expected, atol=1e-10)
@@ -237,11 +237,12 @@ class TestApprox:
         problem = quadratic()
         theta = 0.5
         for _ in range(5):
+            zero = np.zeros(6)
+            point = Point(zero, zero.copy(), problem.state(zero), zero.copy())
             before, after = loops.approx_epoch(
-                problem.code, *problem.columns, problem.targets, 1.0,
-                np.arange(6), np.arange(7), np.zeros((1, 1), dtype=np.int64),
-                np.ones(6), problem.l1, problem.l2, theta, np.zeros(6), np.zeros(6),
-                problem.state(np.zeros(6)), np.zeros(6), np.empty(6),
+                problem.columns, np.arange(6), np.arange(7),
+                np.zeros((1, 1), dtype=np.int64), np.ones(6), problem.l1, problem.l2,
+                theta, point, np.empty(6),
             )  # fmt: skip
             assert before == theta
             assert_allclose((1 - after) / after**2, 1 / theta**2)

@@ -54,9 +54,8 @@ class TestTwins:
         w0 = rng.normal(size=6)
         w, total = w0.copy(), np.zeros(6)
         loops.sgd_epoch(
-            problem.code, *problem.rows, problem.y, order, steps, problem.l1,
-            problem.l2, w, total, np.empty(6),
-        )  # fmt: skip
+            problem.rows, order, steps, problem.l1, problem.l2, w, total, np.empty(6)
+        )
         expected, expected_total = slow.sgd(problem, w0, order, steps)
         assert_allclose(w, expected, atol=1e-12)
         assert_allclose(total, expected_total, atol=1e-11)
@@ -70,10 +69,7 @@ class TestTwins:
         w, table = w0.copy(), problem.slopes(w0)
         mean = problem.mean_of_rows(table)
         seen = np.empty(6, dtype=np.int64)
-        loops.sag_epoch(
-            problem.code, *problem.rows, problem.y, order, 0.05, problem.l2, w, table,
-            mean, seen,
-        )  # fmt: skip
+        loops.sag_epoch(problem.rows, order, 0.05, problem.l2, w, table, mean, seen)
         expected, gradients = slow.sag(problem, w0, order, 0.05)
         assert_allclose(w, expected, atol=1e-12)
         # The direction is the mean of the table.
@@ -85,10 +81,7 @@ class TestTwins:
         w, table = w0.copy(), problem.slopes(w0)
         mean = problem.mean_of_rows(table)
         parts = _ReducedVariance(problem, "saga", 0.05, 1.0)
-        loops.saga_epoch(
-            problem.code, *problem.rows, problem.y, order, parts.step, parts.often,
-            parts.threshold, parts.shrink, w, table, mean,
-        )  # fmt: skip
+        loops.saga_epoch(problem.rows, parts.prox, order, w, table, mean)
         assert_allclose(w, slow.saga(problem, w0, order, 0.05), atol=1e-12)
         assert_allclose(mean, problem.mean_of_rows(table), atol=1e-13)
 
@@ -99,9 +92,8 @@ class TestTwins:
         parts = _ReducedVariance(problem, "svrg", 0.05, 1.0)
         total, seen = np.empty(6), np.empty(6, dtype=np.int64)
         loops.svrg_epoch(
-            problem.code, *problem.rows, problem.y, order, parts.step, parts.often,
-            parts.threshold, parts.shrink, w, table, mean, True, total, seen,
-        )  # fmt: skip
+            problem.rows, parts.prox, order, w, table, mean, True, total, seen
+        )
         iterates = slow.svrg(problem, w0, order, 0.05)
         assert_allclose(w, iterates[-1], atol=1e-12)
         assert_allclose(total, iterates.sum(axis=0), atol=1e-11)
@@ -174,16 +166,13 @@ class TestDirections:
         for i in range(30):
             v, table = w.copy(), problem.slopes(old)
             mean = problem.mean_of_rows(table)
-            common = (
-                problem.code, *problem.rows, problem.y, np.array([i]), parts.step,
-                parts.often, parts.threshold, parts.shrink, v, table, mean,
-            )  # fmt: skip
+            common = problem.rows, parts.prox, np.array([i]), v, table, mean
             if method == "saga":
                 loops.saga_epoch(*common)
             else:
                 workspace = np.empty(6), np.empty(6, dtype=np.int64)
                 loops.svrg_epoch(*common, False, *workspace)
-            moves.append((w - v) / parts.step)
+            moves.append((w - v) / parts.prox.step)
         assert_allclose(np.mean(moves, axis=0), problem.gradient(w), atol=1e-11)
 
     def test_no_variance_at_the_optimum(self):

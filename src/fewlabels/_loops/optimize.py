@@ -2,7 +2,8 @@
 
 Every loop serves dense and sparse matrices, all losses and all penalties:
 
-- A matrix comes flat, as `data`, with `indices` and `indptr` as SciPy has them. If
+- The smooth part comes as a record, which is unpacked before the loop.
+- Its matrix is flat, as `data`, with `indices` and `indptr` as SciPy has them. If
   `dense`, a row (or a column, where columns are asked for) fills a whole line of
   `data`, and the other two are empty.
 - A loss is a number. QUADRATIC stands for 1/2 w'Aw - b'w with A as the matrix.
@@ -84,10 +85,9 @@ def _limits(indptr, dense, length, i):
 
 
 @njit(cache=True, nogil=True)
-def sgd_epoch(
-    code, data, indices, indptr, dense, y, order, steps, l1, l2, w, total, gradient
-):
+def sgd_epoch(smooth, order, steps, l1, l2, w, total, gradient):
     """Mini-batch steps; `order` has one batch per row, `total` sums the iterates."""
+    code, data, indices, indptr, dense, y, _ = smooth
     d = w.shape[0]
     size = order.shape[1]
     for k in range(order.shape[0]):
@@ -116,14 +116,13 @@ def _catch_up(w, mean, step, l2, log_decay, k):
 
 
 @njit(cache=True, nogil=True)
-def sag_epoch(
-    code, data, indices, indptr, dense, y, order, step, l2, w, table, mean, seen
-):
+def sag_epoch(smooth, order, step, l2, w, table, mean, seen):
     """Make steps along the mean of the stored gradients, the drawn one renewed.
 
     With sparse rows a coordinate is brought up to date when it is read: since then, its
     entry of the mean has not changed. `seen` is a workspace.
     """
+    code, data, indices, indptr, dense, y, _ = smooth
     n, d = y.shape[0], w.shape[0]
     log_decay = np.log1p(-step * l2)
     seen[:] = 0
@@ -159,10 +158,9 @@ def sag_epoch(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _step_on_row(
-    data, indices, lo, hi, dense, change, share, step, often, threshold, shrink, w, mean
-):
+def _step_on_row(data, indices, lo, hi, dense, change, share, prox, w, mean):
     """Proximal step along change * row + often * mean, on the support of the row."""
+    step, often, threshold, shrink = prox
     if dense:
         line = data[lo:hi]
         for j in range(line.shape[0]):
@@ -178,11 +176,9 @@ def _step_on_row(
 
 
 @njit(cache=True, nogil=True)
-def saga_epoch(
-    code, data, indices, indptr, dense, y, order, step, often, threshold, shrink,
-    w, table, mean,
-):  # fmt: skip
+def saga_epoch(smooth, prox, order, w, table, mean):
     """Proximal steps along grad_i - stored grad_i + mean of the stored gradients."""
+    code, data, indices, indptr, dense, y, _ = smooth
     n, d = y.shape[0], w.shape[0]
     for k in range(order.shape[0]):
         i = order[k]
@@ -191,22 +187,17 @@ def saga_epoch(
         new = slope(code, z, y[i])
         change = new - table[i]
         table[i] = new
-        _step_on_row(
-            data, indices, lo, hi, dense, change, change / n, step,
-            often, threshold, shrink, w, mean,
-        )  # fmt: skip
+        _step_on_row(data, indices, lo, hi, dense, change, change / n, prox, w, mean)
 
 
 @njit(cache=True, nogil=True)
-def svrg_epoch(
-    code, data, indices, indptr, dense, y, order, step, often, threshold, shrink,
-    w, table, mean, average, total, seen,
-):  # fmt: skip
+def svrg_epoch(smooth, prox, order, w, table, mean, average, total, seen):
     """Proximal steps along grad_i - grad_i at the snapshot + gradient there.
 
     If `average`, `total` gets the sum of the iterates: every coordinate is added when
     it changes, as often as it has been there.
     """
+    code, data, indices, indptr, dense, y, _ = smooth
     d = w.shape[0]
     total[:] = 0.0
     seen[:] = 0
@@ -223,10 +214,7 @@ def svrg_epoch(
                 if k >= since:
                     total[j] += (k + 1 - since) * w[j]
                     seen[j] = k + 1
-        _step_on_row(
-            data, indices, lo, hi, dense, change, 0.0, step,
-            often, threshold, shrink, w, mean,
-        )  # fmt: skip
+        _step_on_row(data, indices, lo, hi, dense, change, 0.0, prox, w, mean)
     if average:
         steps = order.shape[0]
         for j in range(d):
@@ -264,14 +252,14 @@ def _partial(code, data, indices, lo, hi, dense, y, a, p, q, j):
 
 @njit(cache=True, nogil=True)
 def coordinate_epoch(
-    code, data, indices, indptr, dense, y, share, members, starts, order, lipschitz,
-    l1, l2, w, state, buffer,
-):  # fmt: skip
+    smooth, members, starts, order, lipschitz, l1, l2, w, state, buffer
+):
     """Proximal steps on one block after the other; return the largest violation met.
 
     Block b has the coordinates members[starts[b]:starts[b + 1]]; `lipschitz` is by
     block; `share` scales the partial derivatives.
     """
+    code, data, indices, indptr, dense, y, share = smooth
     n = state.shape[0]
     worst = 0.0
     for b in order:
@@ -302,13 +290,14 @@ def coordinate_epoch(
 
 @njit(cache=True, nogil=True)
 def approx_epoch(
-    code, data, indices, indptr, dense, y, share, members, starts, subsets, weights,
-    l1, l2, theta, z, u, state_z, state_u, buffer,
-):  # fmt: skip
+    smooth, members, starts, subsets, weights, l1, l2, theta, point, buffer
+):
     """Accelerated proximal steps on random sets of blocks; return the last two theta.
 
     `subsets` has the blocks of one step per row. The point is theta^2 u + z.
     """
+    code, data, indices, indptr, dense, y, share = smooth
+    z, u, state_z, state_u = point
     n = state_z.shape[0]
     n_blocks = starts.shape[0] - 1
     tau = subsets.shape[1]

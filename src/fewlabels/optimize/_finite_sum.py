@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -128,9 +128,8 @@ def sgd_minimize(
             order = random_subsets(rng, n, batch_size, n_steps)
         steps = schedule(epoch * n_steps + np.arange(1.0, n_steps + 1))
         sgd_epoch(
-            problem.code, *problem.rows, problem.y, order, steps, problem.l1,
-            problem.l2, w, total, gradient,
-        )  # fmt: skip
+            problem.rows, order, steps, problem.l1, problem.l2, w, total, gradient
+        )
         count += n_steps
         before, average = average, total / count
         moved = float(np.linalg.norm(average - before))
@@ -276,11 +275,19 @@ def sag_minimize(
     done = monitor.record(w, 1.0, violation=problem.penalty.violation(w, mean))
     while not done:
         sag_epoch(
-            problem.code, *problem.rows, problem.y, rng.randint(n, size=n), a,
-            problem.l2, w, table, mean, seen,
-        )  # fmt: skip
+            problem.rows, rng.randint(n, size=n), a, problem.l2, w, table, mean, seen
+        )
         done = monitor.record(w, monitor.n_iter + 2.0)
     return monitor.result(w, advice=", or give a step of up to 1 / L")
+
+
+class Prox(NamedTuple):
+    """Steps on the support of a row, as the loops take them."""
+
+    step: float
+    often: NDArray[np.float64]
+    threshold: NDArray[np.float64]
+    shrink: NDArray[np.float64]
 
 
 class _ReducedVariance:
@@ -293,16 +300,16 @@ class _ReducedVariance:
     def __init__(
         self, problem: FiniteSumProblem, solver: str, step: float | None, share: float
     ) -> None:
-        self.step = _fixed_step(problem, solver, step, share)
+        a = _fixed_step(problem, solver, step, share)
         d = problem.n_features
-        self.often = np.ones(d)
+        often = np.ones(d)
         self.unused = np.zeros(d, dtype=bool)
         if not problem.rows.dense:
             counts = np.bincount(problem.rows.indices, minlength=d)
             self.unused = (counts == 0) & (problem.l1 + problem.l2 > 0)
-            self.often = problem.n_samples / np.maximum(counts, 1)
-        self.threshold = self.step * self.often * problem.l1
-        self.shrink = 1 / (1 + self.step * self.often * problem.l2)
+            often = problem.n_samples / np.maximum(counts, 1)
+        threshold, shrink = a * often * problem.l1, 1 / (1 + a * often * problem.l2)
+        self.prox = Prox(a, often, threshold, shrink)
 
     def start(self, x0: ArrayLike | None, problem: FiniteSumProblem) -> NDArray[Any]:
         w = start_point(x0, problem.n_features)
@@ -385,10 +392,7 @@ def saga_minimize(
     monitor = Monitor(problem, "saga_minimize", tol, max_iter)
     done = monitor.record(w, 1.0, violation=problem.penalty.violation(w, mean))
     while not done:
-        saga_epoch(
-            problem.code, *problem.rows, problem.y, rng.randint(n, size=n),
-            parts.step, parts.often, parts.threshold, parts.shrink, w, table, mean,
-        )  # fmt: skip
+        saga_epoch(problem.rows, parts.prox, rng.randint(n, size=n), w, table, mean)
         done = monitor.record(w, monitor.n_iter + 2.0)
     return monitor.result(w, advice=", or scale the features")
 
@@ -484,8 +488,7 @@ def svrg_minimize(
             return monitor.result(w, advice=", or give a larger step")
         steps = rng.randint(m) + 1 if option == "random" else m
         svrg_epoch(
-            problem.code, *problem.rows, problem.y, rng.randint(n, size=steps),
-            parts.step, parts.often, parts.threshold, parts.shrink, w, table, mean,
+            problem.rows, parts.prox, rng.randint(n, size=steps), w, table, mean,
             option == "average", total, seen,
         )  # fmt: skip
         if option == "average":

@@ -28,21 +28,25 @@ _SMALL = 1000
 _FLAT = float(np.finfo(np.float64).eps)
 
 
-class Lines(NamedTuple):
-    """The rows or the columns of a matrix, flat, as the loops take them."""
+class Smooth(NamedTuple):
+    """A smooth function as the loops take it, with the lines of its matrix flat."""
 
+    code: int
     data: NDArray[np.float64]
     indices: NDArray[Any]
     indptr: NDArray[Any]
     dense: bool
+    y: NDArray[np.float64]
+    share: float
 
 
-def as_lines(X: Any) -> Lines:
-    """Lay out the rows of a matrix for the loops."""
+def by_lines(code: int, X: Any, y: NDArray[np.float64], share: float) -> Smooth:
+    """Lay out the rows of X, and what belongs to them, for the loops."""
     if sparse.issparse(X):
-        return Lines(X.data, X.indices, X.indptr, False)
+        return Smooth(code, X.data, X.indices, X.indptr, False, y, share)
     none = np.empty(0, dtype=np.int32)
-    return Lines(np.ascontiguousarray(X).ravel(), none, none, True)
+    flat = np.ascontiguousarray(X).ravel()
+    return Smooth(code, flat, none, none, True, y, share)
 
 
 def largest_eigenvalue(A: NDArray[Any]) -> float:
@@ -247,9 +251,9 @@ class CoordinateProblem(CompositeProblem):
         """The matrix whose rows are what the loops add to the state, by variable."""
 
     @cached_property
-    def columns(self) -> Lines:
-        """The columns of the matrix."""
-        return as_lines(self.transposed)
+    def columns(self) -> Smooth:
+        """The smooth part, by the columns of its matrix."""
+        return by_lines(self.code, self.transposed, self.targets, self.share)
 
     @abstractmethod
     def restricted(
@@ -652,9 +656,9 @@ class FiniteSumProblem(CoordinateProblem):
         return np.einsum("ij,ij->i" if axis == 1 else "ij,ij->j", self.X, self.X)
 
     @cached_property
-    def rows(self) -> Lines:
-        """The rows of X."""
-        return as_lines(self.X)
+    def rows(self) -> Smooth:
+        """The smooth part, by the rows of X."""
+        return by_lines(self.code, self.X, self.y, self.share)
 
     @cached_property
     def transposed(self) -> Any:
