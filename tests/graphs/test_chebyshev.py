@@ -14,6 +14,7 @@ from fewlabels.graphs import (
     laplacian_eigenvectors,
     similarity_graph,
 )
+from fewlabels.graphs._eigen import _SOLVERS
 
 
 def laplacian(rng, n, dtype=np.float64, n_neighbors=8):
@@ -42,6 +43,22 @@ def test_single_precision(rng):
     )
     assert_allclose(e, expected, rtol=0, atol=1e-3)
     assert np.linalg.norm(L @ U - U * e, axis=0).max() < 2e-3
+
+
+@pytest.mark.parametrize("solver", ["dense", "chebyshev"])
+def test_single_precision_is_kept_in_the_solver(rng, solver, monkeypatch):
+    """On large graphs it halves memory and time."""
+    seen = []
+
+    def spy(A, null, k, **iteration):
+        seen.append((A.dtype, null.dtype))
+        return solve(A, null, k, **iteration)
+
+    solve = _SOLVERS[solver]
+    monkeypatch.setitem(_SOLVERS, solver, spy)
+    L = laplacian(rng, 100, np.float32)
+    laplacian_eigenvectors(L, 5, eigen_solver=solver, random_state=0)
+    assert seen == [(np.float32, np.float32)]
 
 
 @pytest.mark.parametrize("solver", ["dense", "chebyshev"])

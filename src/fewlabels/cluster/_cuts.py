@@ -331,7 +331,7 @@ def minimum_normalized_cut(
     W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
         Symmetric, non-negative weights; the diagonal is ignored. At least two vertices.
     eigen_solver : str, default="auto"
-        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
+        "auto", "dense", "lanczos", "shift_invert", "multilevel" or "chebyshev".
         See :func:`spectral_relaxation`.
     random_state : int, RandomState instance or None, default=None
         Seed of the first vector of ARPACK.
@@ -442,7 +442,7 @@ def recursive_normalized_cut(
     min_size : int, default=1
         Splits that leave fewer vertices on a side are not made.
     eigen_solver : str, default="auto"
-        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
+        "auto", "dense", "lanczos", "shift_invert", "multilevel" or "chebyshev".
         See :func:`spectral_relaxation`.
     random_state : int, RandomState instance or None, default=None
         Seed of the first vectors of ARPACK.
@@ -553,7 +553,7 @@ class RecursiveNormalizedCut(GraphClusterer):
         Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
         of a callable.
     eigen_solver : str, default="auto"
-        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
+        "auto", "dense", "lanczos", "shift_invert", "multilevel" or "chebyshev".
         See :func:`spectral_relaxation`.
     random_state : int, RandomState instance or None, default=None
         Seed of ARPACK.

@@ -142,11 +142,12 @@ def spectral_relaxation(
         Which problem.
     eigen_solver : str, default="auto"
         LAPACK ("dense"), ARPACK with products ("lanczos"), ARPACK with a sparse factor
-        ("shift_invert"), or a hierarchy of coarser graphs, whose eigenvectors are
-        carried back and corrected ("multilevel"; for "affinity", which has no
-        such graphs, products take its place). "auto" takes the first for small graphs,
-        and the third where a reordering shows that the factor will be
-        sparse, as for neighbours in few dimensions. These are also the graphs whose
+        ("shift_invert"), a hierarchy of coarser graphs, whose eigenvectors are
+        carried back and corrected ("multilevel"), or subspace iteration with a
+        Chebyshev filter ("chebyshev"); for "affinity", products take the place of the
+        last three. "auto" takes the first for small graphs, and the third where a
+        reordering shows that the factor will be sparse, as for neighbours in few
+        dimensions. These are also the graphs whose
         eigenvalues are too close for products alone.
     eigen_tol : float or None, default=None
         Relative accuracy of the eigenvalues. None stands for 1e-9, and for 0.1 with
@@ -311,7 +312,7 @@ class NormalizedSpectralClustering(GraphClusterer):
     n_init : int, default=10
         Runs of k-means; the best counts.
     eigen_solver : str, default="auto"
-        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
+        "auto", "dense", "lanczos", "shift_invert", "multilevel" or "chebyshev".
         See :func:`spectral_relaxation`; "multilevel" is for large sparse graphs.
     eigen_tol : float or None, default=None
         Relative accuracy of the eigenvalues: by default 1e-9, and 0.1 with

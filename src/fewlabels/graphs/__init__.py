@@ -6,13 +6,17 @@ here knows about labels.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from fewlabels.graphs._chebyshev import laplacian_eigenvectors
 from fewlabels.graphs._connectivity import (
     ConnectivityReport,
     connectivity,
     warn_unreached,
 )
-from fewlabels.graphs._eigen import EIGEN_SOLVERS, Eigenpairs, laplacian_eigenpairs
+from fewlabels.graphs._eigen import (
+    EIGEN_SOLVERS,
+    Eigenpairs,
+    laplacian_eigenpairs,
+    laplacian_eigenvectors,
+)
 from fewlabels.graphs._filters import (
     GraphFilter,
     graph_kernel,

@@ -18,16 +18,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from fewlabels._linalg import all_copies, signed
+from fewlabels.graphs._chebyshev import chebyshev
 from fewlabels.graphs._connectivity import ConnectivityReport, connectivity
 from fewlabels.graphs._eigen_parts import deflated, shifted_factor
-from fewlabels.graphs._laplacian import LAPLACIANS, check_weights
+from fewlabels.graphs._laplacian import LAPLACIANS, _check_square, check_weights
 from fewlabels.graphs._multilevel import NotConverged, multilevel
 
 # The Laplacians with orthogonal eigenvectors.
 SYMMETRIC_KINDS = ("unnormalized", "symmetric")
 
 # Up to this many vertices LAPACK is quicker than any iteration.
-DENSE_VERTICES = 600
+DENSE_VERTICES = 500
+# Sweeps of the filter after which a rough eigenvector is good enough.
+FILTER_SWEEPS = 12
 # Components are joined up to this many vertices: one small matrix is as quick as many
 # tiny ones are slow.
 SMALL_VERTICES = 100
@@ -171,6 +174,7 @@ _SOLVERS: dict[str, Callable[..., NDArray[Any]]] = {
     "lanczos": _lanczos,
     "shift_invert": _shift_invert,
     "multilevel": _multilevel,
+    "chebyshev": chebyshev,
 }
 EIGEN_SOLVERS = ("auto", *_SOLVERS)
 
@@ -191,6 +195,8 @@ def _chosen(solver: str, A: Any, k: int, largest: bool) -> str:
     n = A.shape[0]
     if k == n - 1:  # more than ARPACK computes
         return "dense"
+    if solver == "chebyshev" and 3 * k > n:  # a subspace that large is no shortcut
+        return "dense"
     if solver in ("shift_invert", "multilevel") and not issparse(A):
         return "dense"
     if solver == "multilevel" and largest:  # no coarser graph knows the rough vectors
@@ -204,7 +210,7 @@ def _chosen(solver: str, A: Any, k: int, largest: bool) -> str:
     return "shift_invert" if _envelope(A) <= THIN_ENVELOPE else "lanczos"
 
 
-def nonzero_eigenpairs(
+def _pairs(
     graph: Spectral,
     n_pairs: int,
     *,
@@ -214,18 +220,14 @@ def nonzero_eigenpairs(
     max_iter: int = 1000,
     random_state: Any = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Eigenpairs at one end of the spectrum without its zeros, in increasing order.
-
-    `n_pairs` is at most the number of eigenvalues that are not 0, `largest` asks for
-    the high end, where "multilevel" is "lanczos". For the rest see
-    :func:`laplacian_eigenpairs`.
-    """
+    """Do the work of `nonzero_eigenpairs`, the signs being those of the solver."""
     L = graph.L
     n = L.shape[0]
     if n_pairs == 0:
         return np.empty(0), np.empty((n, 0))
-    # Scaled to norm 1 at most: ARPACK takes what is below 1e-11 for zero.
-    A = L / graph.bound
+    # Scaled to norm 1 at most: ARPACK takes what is below 1e-11 for zero. A product,
+    # because SciPy divides sparse arrays in double precision.
+    A = L * (1 / graph.bound)
     if largest:  # the low end of the mirror image
         A = (eye_array(n, format="csr") if issparse(L) else np.eye(n)) - A
     iteration = {
@@ -245,13 +247,26 @@ def nonzero_eigenpairs(
             quotients = _quotients(part, vectors)
             found += zip(quotients, repeat(vertices), vectors.T, strict=False)
     found.sort(key=itemgetter(0))
-    vectors = np.zeros((n, n_pairs))
+    vectors = np.zeros((n, n_pairs), dtype=L.dtype)
     for j, (_, vertices, vector) in enumerate(found[:n_pairs]):
         vectors[vertices, j] = vector
     # The solvers see transformed eigenvalues; these are those of L.
     values = np.maximum(_quotients(L, vectors), 0)
     order = np.argsort(values, kind="stable")
-    return values[order], signed(vectors[:, order])
+    return values[order], vectors[:, order]
+
+
+def nonzero_eigenpairs(
+    graph: Spectral, n_pairs: int, **solver: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Eigenpairs at one end of the spectrum without its zeros, in increasing order.
+
+    `n_pairs` is at most the number of eigenvalues that are not 0, `largest` asks for
+    the high end, where "multilevel" is "lanczos". For `solver`, `tol`, `max_iter` and
+    `random_state` see :func:`laplacian_eigenpairs`.
+    """
+    values, vectors = _pairs(graph, n_pairs, **solver)
+    return values, signed(vectors)
 
 
 def _components(
@@ -276,7 +291,7 @@ def _components(
 
 def _quotients(A: Any, vectors: NDArray[Any]) -> NDArray[Any]:
     """Rayleigh quotients of unit vectors."""
-    return np.einsum("ij,ij->j", vectors, A @ vectors)
+    return np.einsum("ij,ij->j", vectors, A @ vectors, dtype=np.float64)
 
 
 def _solved(
@@ -296,7 +311,7 @@ def _solved(
             f"The eigenvectors did not converge in {max_iter} restarts "
             f"({error}); using eigen_solver={backup!r}.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return _SOLVERS[backup](A, null, k, **iteration | {"max_iter": 100 * max_iter})
 
@@ -367,21 +382,24 @@ def laplacian_eigenpairs(
     laplacian : {"symmetric", "unnormalized"}, default="symmetric"
         Which Laplacian.
     eigen_solver : str, default="auto"
-        "dense", "lanczos", "shift_invert", "multilevel" or "auto": LAPACK, ARPACK with
-        products, ARPACK with a sparse factor, or a hierarchy of coarser graphs, for
-        large sparse ones. "auto" takes the first for small graphs
-        and large parts of the spectrum, the third where the factor is sparse too. For
-        dense weights the last two are the first. Components are solved one by one,
-        small ones together by LAPACK. ARPACK, which starts from one vector
-        and may miss a copy of a multiple eigenvalue, is started again for what it has
-        left out.
+        "dense", "lanczos", "shift_invert", "multilevel", "chebyshev" or "auto": LAPACK,
+        ARPACK with products, ARPACK with a sparse factor, a hierarchy of coarser
+        graphs, for large sparse ones, or subspace iteration with a Chebyshev filter,
+        for hundreds of pairs of those. "auto" takes the first for small graphs and
+        large parts of the spectrum, the third where the factor is sparse too. For
+        dense weights the third and the fourth are the first. Components are solved one
+        by one, small ones together by LAPACK. ARPACK, which starts from one vector and
+        may miss a copy of a multiple eigenvalue, is started again for what it has left
+        out.
     tol : float, default=1e-9
-        Relative accuracy of the eigenvalues; 0 for that of the machine.
+        Relative accuracy of the eigenvalues, for "chebyshev" the largest residual
+        relative to half a bound on the spectrum; 0 for that of the machine.
     max_iter : int, default=1000
         Restarts of ARPACK, or corrections of "multilevel", after which a factorisation
-        helps out, with a warning.
+        helps out, with a warning; sweeps of "chebyshev", which warns and returns what
+        it has.
     random_state : int, RandomState instance or None, default=None
-        Seed of the first vector of ARPACK.
+        Seed of the first vector of ARPACK, or of the first block of "chebyshev".
 
     Returns
     -------
@@ -407,5 +425,97 @@ def laplacian_eigenpairs(
         solver=eigen_solver,
         tol=tol,
         max_iter=max_iter,
+        random_state=random_state,
+    )
+
+
+def laplacian_eigenvectors(
+    L: Any,
+    n_components: int,
+    *,
+    eigen_solver: str = "auto",
+    tol: float = 1e-3,
+    random_state: Any = None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    r"""Find the smallest eigenvalues of a normalised Laplacian, and their vectors.
+
+    Parameters
+    ----------
+    L : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
+        A symmetric matrix with spectrum in [0, 2], such as
+        ``graph_laplacian(W, "symmetric")``.
+    n_components : int
+        How many, at most n_vertices.
+    eigen_solver : {"auto", "dense", "chebyshev"}, default="auto"
+        LAPACK on the dense matrix, which is exact up to rounding, or subspace
+        iteration with a Chebyshev filter [1]_. "auto" takes the first for up to 500
+        vertices. Lanczos iteration (ARPACK) is not offered: from one start vector it
+        may miss copies of an eigenvalue, and a graph has as many copies of 0 as
+        components.
+    tol : float, default=1e-3
+        Largest residual :math:`\|L u - \lambda u\|` that "chebyshev" accepts.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start.
+
+    Returns
+    -------
+    eigenvalues : ndarray of shape (n_components,)
+        In increasing order, not below 0.
+    eigenvectors : ndarray of shape (n_vertices, n_components)
+        Orthonormal columns.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If "chebyshev" does not reach `tol`.
+
+    See Also
+    --------
+    laplacian_eigenpairs : Of given weights, with more solvers and exact zeros.
+    graph_laplacian : The Laplacian.
+
+    Notes
+    -----
+    The filter :math:`T_m` grows fast outside an interval :math:`[\theta, 2]` and
+    stays small inside. The end :math:`\theta` comes from the spectral density, by
+    stochastic Lanczos quadrature, and then from the Ritz values. Vertices are put in
+    reverse Cuthill-McKee order, so that a product with L reads memory nearly in order.
+
+    References
+    ----------
+    .. [1] Y. Zhou, Y. Saad, M. Tiago, J. Chelikowsky, "Self-consistent-field
+       calculations using Chebyshev-filtered subspace iteration", Journal of
+       Computational Physics 219 (2006). :doi:`10.1016/j.jcp.2006.03.017`
+
+    Examples
+    --------
+    >>> from fewlabels.graphs import graph_laplacian, laplacian_eigenvectors
+    >>> path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    >>> L = graph_laplacian(path, "symmetric")
+    >>> laplacian_eigenvectors(L, 2)[0].round(6)
+    array([0., 1.])
+    """
+    L = _check_square(L, "L")
+    n = L.shape[0]
+    if not 1 <= n_components <= n:
+        raise ValueError(
+            f"n_components={n_components} must lie between 1 and the number of "
+            f"vertices, {n}."
+        )
+    if eigen_solver not in ("auto", "dense", "chebyshev"):
+        raise ValueError(
+            f"eigen_solver={eigen_solver!r} must be 'auto', 'dense' or 'chebyshev'."
+        )
+    if eigen_solver == "auto":
+        eigen_solver = "dense" if n <= DENSE_VERTICES else "chebyshev"
+    # Nothing is known of the zeros: one part, with all of them among the wanted.
+    whole = ConnectivityReport(np.zeros(n, dtype=np.intp), np.array([n]))
+    graph = Spectral(L, 2.0, csr_array((n, 0), dtype=L.dtype), np.empty(0), whole)
+    return _pairs(
+        graph,
+        n_components,
+        solver=eigen_solver,
+        tol=tol,
+        max_iter=FILTER_SWEEPS,
         random_state=random_state,
     )

@@ -189,7 +189,7 @@ def graph_fourier(
     laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian, see :func:`graph_laplacian`.
     eigen_solver : str, default="auto"
-        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
+        "auto", "dense", "lanczos", "shift_invert", "multilevel" or "chebyshev".
         "lanczos" only multiplies by the Laplacian, "shift_invert" factors it. "auto"
         takes "dense" up to 600 vertices or for more than a quarter of the spectrum,
         else "shift_invert" where the factor is sparse too, as in graphs of rows with
@@ -268,7 +268,7 @@ def graph_pca(
     laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian, see :func:`graph_laplacian`.
     eigen_solver : str, default="auto"
-        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
+        "auto", "dense", "lanczos", "shift_invert", "multilevel" or "chebyshev".
         See :func:`graph_fourier`; "auto" never takes "shift_invert" at this end, where
         products are quicker.
 
@@ -323,7 +323,7 @@ def graph_mca(
     laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian, see :func:`graph_laplacian`.
     eigen_solver : str, default="auto"
-        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
+        "auto", "dense", "lanczos", "shift_invert", "multilevel" or "chebyshev".
         See :func:`graph_fourier`.
 
     Returns
@@ -412,7 +412,7 @@ def eigengap_n_clusters(
         Which Laplacian. The eigenvalues of "symmetric" do not depend on the scale of
         the weights, nor on how dense a cluster is.
     eigen_solver : str, default="auto"
-        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
+        "auto", "dense", "lanczos", "shift_invert", "multilevel" or "chebyshev".
         See :func:`graph_fourier`.
 
     Returns
@@ -481,7 +481,7 @@ def graph_kmeans(
     laplacian : {"unnormalized", "symmetric"}, default="symmetric"
         Which Laplacian, see :func:`graph_laplacian`.
     eigen_solver : str, default="auto"
-        "auto", "dense", "lanczos", "shift_invert" or "multilevel".
+        "auto", "dense", "lanczos", "shift_invert", "multilevel" or "chebyshev".
         See :func:`graph_fourier`.
     random_state : int, RandomState instance or None, default=None
         Seed of :class:`sklearn.cluster.KMeans`.
