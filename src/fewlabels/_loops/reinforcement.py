@@ -208,25 +208,8 @@ def environment_step(indptr, indices, cumulative, rewards, noise, kind, row, rng
 
 @njit(cache=True, nogil=True)
 def run_episodes(
-    Q,
-    counts,
-    rule,
-    sign,
-    gamma,
-    c,
-    alpha,
-    epsilon,
-    by_visits,
-    indptr,
-    indices,
-    cumulative,
-    rewards,
-    noise,
-    noise_kind,
-    available,
-    terminal,
-    start,
-    max_steps,
+    learner,
+    tables,
     carry,
     carry_return,
     step_limit,
@@ -240,7 +223,11 @@ def run_episodes(
 
     With `stop_total` steps altogether, the episode under way is the last one.
     `carry[STATE]` is -1 between episodes. Return the number of episodes that ended.
+    The two records are unpacked here: inner functions are slower with them.
     """
+    Q, counts, rule, sign, gamma, c, alpha, epsilon, by_visits = learner
+    indptr, indices, cumulative, rewards, noise, noise_kind = tables[:6]
+    available, terminal, start, max_steps = tables[6:]
     n_actions = Q.shape[2]
     state, action = carry[STATE], carry[ACTION]
     elapsed, total = carry[ELAPSED], carry[TOTAL_STEPS]

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,20 @@ from fewlabels.reinforcement._schedules import Schedule, as_schedule
 
 # The codes of fewlabels._loops.reinforcement, which is loaded where it is used.
 SARSA, Q_LEARNING, DOUBLE = 0, 1, 2
+
+
+class Learner(NamedTuple):
+    """An agent as the compiled loop takes it; the schedules are four numbers each."""
+
+    Q: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    rule: int
+    sign: float
+    gamma: float
+    c: float
+    alpha: Any
+    epsilon: Any
+    by_visits: bool
 
 
 class TabularAgent(Agent):
@@ -227,7 +241,7 @@ class TabularAgent(Agent):
         lengths = np.empty(n_episodes, dtype=np.int64)
         carry[TOTAL_STEPS] = self.n_steps_
         loop: Any = run_episodes
-        done = loop(
+        learner = Learner(
             self.q_tables_,
             self.counts_,
             self._rule,
@@ -237,7 +251,10 @@ class TabularAgent(Agent):
             self._alpha,
             self._epsilon,
             self._by_visits,
-            *env.loop_arguments(),
+        )
+        done = loop(
+            learner,
+            env.loop_arguments(),
             carry,
             carry_return,
             step_limit,
