@@ -208,13 +208,15 @@ ESTIMATORS = [
         RLSClassifier(kernel="linear", fit_intercept=False, alpha=0.1),
         MINUS_ONE_IS_UNLABELED,
     ),
-    (RLSClassifier(kernel="precomputed"), MINUS_ONE_IS_UNLABELED),
+    (
+        RLSClassifier(kernel="precomputed"),
+        {**MINUS_ONE_IS_UNLABELED, **NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
+    ),
     (S2RLSClassifier(random_state=0), MINUS_ONE_IS_UNLABELED),
     (S2RLSClassifier(kernel="linear", random_state=0), MINUS_ONE_IS_UNLABELED),
     (
-        # One check rounds the kernel matrix to integers: indefinite, without a ridge.
-        S2RLSClassifier(kernel="precomputed", alpha=1.0, random_state=0),
-        {**MINUS_ONE_IS_UNLABELED, **NO_KERNEL_MATRIX},
+        S2RLSClassifier(kernel="precomputed", random_state=0),
+        {**MINUS_ONE_IS_UNLABELED, **NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX},
     ),
     (S2RLSClassifier(n_components=20, random_state=0), MINUS_ONE_IS_UNLABELED),
     (
@@ -279,7 +281,7 @@ ESTIMATORS = [
     (RLSClustering(3, kernel="linear", n_init=3, random_state=0), {}),
     (
         RLSClustering(kernel="precomputed", random_state=0),
-        {**ROUNDED_KERNEL_MATRIX, **ROWS_FOR_A_KERNEL_MATRIX},
+        {**NO_KERNEL_MATRIX, **ROUNDED_KERNEL_MATRIX, **ROWS_FOR_A_KERNEL_MATRIX},
     ),
     (LabeledOnly(LogisticRegression()), MINUS_ONE_IS_UNLABELED),
     (LabeledOnly(Ridge()), {}),

@@ -129,7 +129,9 @@ def test_theorem_6_3():
     D = sum(planted(rng, 30, 30, 2, 0.05))
     lam, eta, start = 1 / np.sqrt(30), 0.9, 0.99 * np.linalg.norm(D, 2)
     mu = 1e-3 * start
-    best = robust_pca(D, alpha=lam, mu=mu, tol=1e-10, max_iter=5000, svd_solver="full")
+    best = robust_pca(
+        D, alpha=lam, relaxation=mu, tol=1e-10, max_iter=5000, svd_solver="full"
+    )
     assert best.converged
     solution = np.stack([best.low_rank, best.sparse])
     k0 = int(np.ceil(np.log(start / mu) / np.log(1 / eta)))
