@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import csv
+import gzip
 import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
@@ -493,10 +494,10 @@ def test_active_benchmark_runs_and_resumes(monkeypatch, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_tables_beside_what_is_done_by_hand():
-    path = SCRIPT.parents[1] / "tables.py"
+    path = SCRIPT.parents[1] / "command_line.py"
     if not path.exists():
         pytest.skip("the benchmarks are not part of this distribution")
-    spec = importlib.util.spec_from_file_location("tables_benchmark", path)
+    spec = importlib.util.spec_from_file_location("command_line_benchmark", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     row = module.compare("wine", False, 1, bank="fast")
@@ -505,6 +506,42 @@ def test_tables_beside_what_is_done_by_hand():
     assert (row["set"], row["array"]) == ("wine, mixed", "")
     assert float(row["table"]) < 30
     assert float(row["by hand"]) < 30
+
+
+@pytest.mark.slow
+def test_real_tables_beside_simple_methods(monkeypatch, tmp_path):
+    """Two small tables, resumed after the first, and the tables of the report."""
+    path = SCRIPT.parents[1] / "tables.py"
+    if not path.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("tables_benchmark", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rng = np.random.default_rng(0)
+    for name in ("a", "b"):
+        lines = ["size,colour,target"]
+        for _ in range(80):
+            kind = int(rng.integers(2))
+            colour = "red" if rng.random() < 0.2 + 0.6 * kind else "blue"
+            answer = "yes" if kind else "no"
+            lines.append(f"{rng.normal() + 3 * kind:.3f},{colour},{answer}")
+        text = "\n".join(lines).encode()
+        (tmp_path / f"{name}.csv.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "index.csv").write_text("name\na\nb\n")
+    monkeypatch.setattr(module, "FOLDER", tmp_path)
+    monkeypatch.setattr(module, "RESULTS", tmp_path)
+    monkeypatch.setattr(module, "DRAWS", 1)
+    monkeypatch.setattr(module, "SETTINGS", {"3 per class": (3, True)})
+    monkeypatch.setattr(module, "Parallel", lambda **_: list)
+    monkeypatch.setattr(module, "delayed", lambda function: function)
+    module.main(["run", "a"])
+    module.main(["run"])
+    runs = module.read_runs()
+    assert [line["table"] for line in runs] == ["a", "b"]
+    assert all(float(line[module.OURS]) < 40 for line in runs)
+    module.main(["report"])
+    for name in ("means", "intervals", "errors"):
+        assert (tmp_path / f"tables_{name}.csv").exists()
 
 
 class TestPeers:
