@@ -26,7 +26,7 @@ import numpy as np
 
 RESULTS = Path(__file__).parent / "results"
 RANDOM_LABELS, DRAWS, LIMIT = 50, 10, 100
-TABLES = ("penguins_raw", "authorship")
+TABLES = ("penguins_raw", "authorship", "lymph")
 
 
 def _sets(folder):
