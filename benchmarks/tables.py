@@ -11,7 +11,7 @@ rows at random. Figures are errors in percent on the rows without a label.
 The folder of the tables is named by FEWLABELS_TABLES, or lies beside the checkout.
 `index.csv` there names them, `NAME.csv.gz` has the label in the column `target`. Rules
 of the automatic classifier were chosen on the tables at even places of the sorted names
-("first half"); the other half is what counts.
+("first half"); look at the other half.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
