@@ -12,8 +12,8 @@ from sklearn.utils import check_array
 
 from fewlabels._linalg import FLOATS
 
-# A dense table, as opposed to pixels: up to so many columns, or a standard deviation
-# that is so many times the median one.
+# Dense rows are a table rather than pixels if they have no more columns than this, or a
+# standard deviation that is larger than the median one by this factor.
 TABLE_COLUMNS = 20
 TABLE_RATIO = 4.0
 _BATCH = 4096

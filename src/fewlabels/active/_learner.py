@@ -19,8 +19,8 @@ from fewlabels.active._loop import Oracle, QueryLoop, upsampled_rows
 from fewlabels.active._strategies import UncertaintySampling
 from fewlabels.automatic import FewLabelsClassifier
 
-# While it asks, a model that judges itself does so again after so many times the
-# labels: a judgement takes five sixths of a fit, and this makes few of them.
+# While it asks, a model that judges itself does so again once the number of labels has
+# grown by this factor: a judgement takes five sixths of a fit.
 JUDGED_AGAIN = 1.25
 
 

@@ -31,7 +31,7 @@ USUAL_EXPONENT = 0.3
 EXPONENT_SPREAD = 0.2
 LEAST_EXPONENT, LARGEST_EXPONENT = 0.15, 1.0
 CONFIDENCES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-# A label is suspicious where the others find another class so many times as probable.
+# A label is suspicious where the others give another class at least these odds.
 # With one label of five wrong, 2 names two thirds of these and one of twenty others
 # (mean over six small sets, on which it was chosen); 4 would name half as many of both.
 SUSPICIOUS_ODDS = 2.0

@@ -131,7 +131,7 @@ class Labeled:
         )
 
     def sample(self, size: int, rng: np.random.RandomState) -> "Labeled":
-        """Take about so many of the rows, with all classes in their shares."""
+        """Take about `size` of the rows, with all classes in their shares."""
         n_blocks = -(-self.size // size)
         sample = stratified_blocks(self.codes, self.groups, n_blocks, rng)[0]
         return self.without(np.setdiff1d(np.arange(self.size), sample))

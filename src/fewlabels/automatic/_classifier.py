@@ -633,7 +633,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         Parameters
         ----------
         odds : float
-            A label is named if, without it, another class is so many times as probable.
+            A label is named if, without it, another class has at least these odds.
 
         Returns
         -------

@@ -24,7 +24,7 @@ _INNER_PASSES = 50
 _GRAM, _BEFORE_GRAM, _GRAM_PASSES = 1000, 10, 1000
 
 # A pass that meets small violations only may leave larger ones behind. Where it does,
-# so many times the passes made so far go by before the next look.
+# the number of passes grows by this factor before the next look.
 _PATIENCE = 1.1
 
 

@@ -29,7 +29,7 @@ from fewlabels.preprocessing._encoders import (
 from fewlabels.preprocessing._errors import TableError
 from fewlabels.preprocessing._table import Table
 
-# Names say less than texts: so many times fewer directions stand for them.
+# Names say less than texts: they get fewer directions by this factor.
 NAMES_SHARE = 10
 # Rounding of files leaves correlations of this size between principal components.
 CORRELATION = 1e-3
