@@ -32,6 +32,7 @@ FLOORS = [
         "_words",
     },
     {"_classifier", "_holes", "_rows"},
+    {"_sampling"},
     {"kernels", "graphs", "partition", "optimize", "preprocessing"},
     {
         "cluster",

@@ -68,7 +68,8 @@ def view_columns(
     return columns
 
 
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed_words(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread every bit over all others, one to one."""
     words = (words ^ (words >> np.uint64(30))) * _FACTORS[0]
     words = (words ^ (words >> np.uint64(27))) * _FACTORS[1]
     return words ^ (words >> np.uint64(31))
@@ -79,8 +80,9 @@ def _entries(values: NDArray[Any], columns: NDArray[Any], half: int) -> Any:
 
     Zeros have the number zero, since sparse rows do not hold them.
     """
-    salts = _mixed(columns.astype(np.uint64) * _STEP + np.uint64(half + 1))
-    return _mixed(values.astype(np.float64).view(np.uint64) + salts) * (values != 0)
+    salts = mixed_words(columns.astype(np.uint64) * _STEP + np.uint64(half + 1))
+    words = values.astype(np.float64).view(np.uint64)
+    return mixed_words(words + salts) * (values != 0)
 
 
 def row_digests(X: Any) -> NDArray[Any]:
