@@ -19,6 +19,7 @@ TESTS = Path(__file__).parent
 # Imports point downwards only: a package may use those on lower floors, and on its own
 # floor nobody but itself. What is not built yet has its floor reserved.
 FLOORS = [
+    {"_lazy"},
     {"_sklearn", "exceptions"},
     {
         "_distances",
@@ -63,6 +64,8 @@ BASE = {name for name in FLOOR_OF if name.startswith("_")} - {"__main__"}
 OPTIONAL = (
     "click",
     "cvxpy",
+    "dask",
+    "distributed",
     "faiss",
     "gymnasium",
     "matplotlib",
@@ -147,6 +150,22 @@ def test_only_one_door_to_private_scikit_learn():
         if imported.startswith("sklearn.")
         and any(part.startswith("_") for part in imported.split("."))
         and package_of(path) != "_sklearn"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_one_door_for_rows():
+    """Checks of arrays come from where collections that do not fit are refused."""
+    doors = {
+        f"sklearn.utils{module}.{name}"
+        for module in ("", ".validation")
+        for name in ("check_array", "check_X_y", "validate_data")
+    }
+    wrong = [
+        f"{name}: {imported} must come through fewlabels._sklearn"
+        for name, path, tree in parsed(ROOT)
+        for imported, _ in imported_modules(tree)
+        if imported in doors and package_of(path) != "_sklearn"
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from fewlabels._sklearn import check_sample_weight
+from fewlabels._lazy import refuse_lazy
+from fewlabels._sklearn import check_sample_weight, validate_data
 
 UNLABELED = -1
 
@@ -59,6 +59,7 @@ def _holds_nullable_integers(y: ArrayLike) -> bool:
 
 def label_array(y: ArrayLike) -> NDArray[Any]:
     """1-D array of labels in which a missing entry is still recognisable."""
+    refuse_lazy(y, "y")
     values: NDArray[Any]
     if isinstance(y, np.ma.MaskedArray):
         values = np.array(y.data, dtype=object)
@@ -277,6 +278,7 @@ def encode_targets(y: ArrayLike) -> NDArray[np.float64]:
     >>> encode_targets([1, None, -1])
     array([ 1., nan, -1.])
     """
+    refuse_lazy(y, "y")
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.ma.asarray(y)
     if isinstance(values, np.ma.MaskedArray):
         holes = np.ma.getmaskarray(values)

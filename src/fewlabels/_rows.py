@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.utils import check_array
 
 from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import check_array
 
 # Dense rows are a table rather than pixels if they have no more columns than this, or a
 # standard deviation that is larger than the median one by this factor.

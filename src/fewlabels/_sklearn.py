@@ -1,11 +1,14 @@
-"""The only door to scikit-learn's private helpers.
+"""The only door to scikit-learn's private helpers, and to its checks of arrays.
 
-scikit-learn may move these between releases; every other module imports them from
-here, so that one file follows.
+scikit-learn may move the former between releases; every other module imports them from
+here, so that one file follows. The checks say what scikit-learn's do not.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from typing import Any
+
+from sklearn import utils
 from sklearn.base import _fit_context as fit_context
 from sklearn.cluster._spectral import discretize
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -19,17 +22,45 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
+from sklearn.utils.validation import validate_data as _validate_data
+
+from fewlabels._lazy import refuse_lazy
 
 __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
+    "check_X_y",
+    "check_array",
     "check_sample_weight",
     "discretize",
     "fit_context",
     "num_samples",
     "safe_indexing",
     "safe_split",
+    "validate_data",
     "validate_parameter_constraints",
     "validate_params",
 ]
+
+
+def check_array(array: Any, *args: Any, **kwargs: Any) -> Any:
+    """Check rows as scikit-learn does, unless they are a Dask collection."""
+    refuse_lazy(array, kwargs.get("input_name") or "X")
+    return utils.check_array(array, *args, **kwargs)
+
+
+def check_X_y(X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+    """Check rows and targets as scikit-learn does, unless they are lazy."""
+    refuse_lazy(X)
+    refuse_lazy(y, "y")
+    return utils.check_X_y(X, y, *args, **kwargs)
+
+
+def validate_data(
+    estimator: Any, X: Any = "no_validation", y: Any = "no_validation", **kwargs: Any
+) -> Any:
+    """Validate data as scikit-learn does, unless they are a Dask collection."""
+    refuse_lazy(X)
+    refuse_lazy(y, "y")
+    return _validate_data(estimator, X, y, **kwargs)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from fewlabels._labels import (
     decide,
@@ -16,7 +15,7 @@ from fewlabels._labels import (
     signed_targets,
 )
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval, fit_context, validate_data
 from fewlabels.active._base import Query
 from fewlabels.active._elm import (
     _CONSTRAINTS,

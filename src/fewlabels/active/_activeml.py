@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import check_array
 
 from fewlabels._labels import encode_labels
 from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import check_array
 from fewlabels.active._base import (
     Pool,
     Query,

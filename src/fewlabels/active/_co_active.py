@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import accepts_sparse
 from fewlabels._labels import (
@@ -16,7 +16,7 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import view_columns
-from fewlabels._sklearn import HasMethods, fit_context
+from fewlabels._sklearn import HasMethods, fit_context, validate_data
 from fewlabels.active._base import Query, fit_model
 from fewlabels.active._loop import Oracle, QueryLoop, upsampled_rows
 from fewlabels.active._utilities import middle_certainty, select_batch

@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier, as_decision
 from fewlabels._labels import (
@@ -24,7 +24,7 @@ from fewlabels._labels import (
     validate_partially_labeled,
 )
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 
 ACTIVATIONS: dict[str, Any] = {
     "sigmoid": expit,

@@ -8,10 +8,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from fewlabels._labels import UNLABELED, encode_labels, unlabeled_mask, with_holes
-from fewlabels._sklearn import HasMethods, Interval, StrOptions, fit_context
+from fewlabels._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_array,
+    fit_context,
+)
 from fewlabels.active._base import MAX_SEED, class_probabilities, fit_model
 from fewlabels.active._inner import InnerClassifier
 from fewlabels.active._loop import check_answers

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils import check_array
 
 from fewlabels._labels import encode_labels, unlabeled_mask, with_holes
 from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import check_array
 from fewlabels.active._base import make_pool
 
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from fewlabels._labels import encode_labels
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import equal_rows
-from fewlabels._sklearn import safe_indexing
+from fewlabels._sklearn import check_array, safe_indexing
 from fewlabels.active._base import (
     MAX_SEED,
     ModelStrategy,

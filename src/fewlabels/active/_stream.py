@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from fewlabels._labels import (
     UNLABELED,
@@ -19,7 +19,13 @@ from fewlabels._labels import (
     with_holes,
 )
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import HasMethods, Interval, StrOptions, fit_context
+from fewlabels._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_array,
+    fit_context,
+)
 from fewlabels.active._base import class_probabilities, fit_model
 from fewlabels.active._inner import InnerClassifier
 from fewlabels.active._loop import Oracle, check_answers

@@ -10,10 +10,11 @@ from scipy import linalg
 from scipy.special import entr, rel_entr
 from scipy.stats import rankdata
 from sklearn.metrics import pairwise_distances
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
 from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import check_array
 
 EPS = np.finfo(np.float64).eps
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier, as_decision
 from fewlabels._labels import (
@@ -26,7 +26,7 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
-from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels._sklearn import StrOptions, fit_context, validate_data
 from fewlabels.automatic._advice import (
     CONFIDENCES,
     SUSPICIOUS_ODDS,

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import decide
 from fewlabels._linalg import FLOATS
 from fewlabels._params import budget_bytes
 from fewlabels._progress import ProgressLine
+from fewlabels._sklearn import check_array
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._candidates import (
     Candidate,

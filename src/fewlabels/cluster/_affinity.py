@@ -10,11 +10,11 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params, is_default
-from fewlabels._sklearn import Interval, StrOptions
+from fewlabels._sklearn import Interval, StrOptions, validate_data
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs import (
     GRAPH_CONSTRAINTS,

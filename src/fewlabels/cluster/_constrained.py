@@ -13,11 +13,11 @@ from scipy import linalg
 from scipy.sparse import coo_array, csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.preprocessing import normalize
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from fewlabels._labels import by_first_row, encode_labels
 from fewlabels._linalg import is_symmetric, signed
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import Interval, StrOptions, check_array, fit_context
 from fewlabels.cluster._affinity import (
     AFFINITY_CONSTRAINTS,
     GraphClusterer,

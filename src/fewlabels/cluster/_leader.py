@@ -12,11 +12,11 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._distances import squared_distances
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval, fit_context, validate_data
 
 
 def _near(leader: Any, X: Any, threshold: float, metric: Any) -> NDArray[np.bool_]:

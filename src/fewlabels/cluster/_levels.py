@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 
 from fewlabels._labels import by_first_row
+from fewlabels._sklearn import check_array
 
 # How the dissimilarities between the members of two clusters become one.
 METHODS: dict[str, np.ufunc] = {

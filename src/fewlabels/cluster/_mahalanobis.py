@@ -12,12 +12,18 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._labels import by_first_row
 from fewlabels._linalg import FLOATS, deviations, inverse_square_root
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import (
+    Interval,
+    StrOptions,
+    check_array,
+    fit_context,
+    validate_data,
+)
 
 MAX_SEED = np.iinfo(np.int32).max
 # Share of the total covariance that is added to that within clusters: clusters that are

@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state, gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS, signs
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.cluster._assign import assign_rows, nearest_center, warn_unjoined
 from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels import (

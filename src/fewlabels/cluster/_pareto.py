@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import pdist, squareform
-from sklearn.utils import check_array
 
+from fewlabels._sklearn import check_array
 from fewlabels.cluster._levels import HierarchicalLevels, hierarchical_levels
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._labels import by_first_row
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, represent_rows
 from fewlabels.partition import HEURISTICS, SOLVERS, PartitionProblem, solve

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import check_pairwise_arrays, cosine_similarity
-from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from fewlabels._sklearn import check_array
 
 
 def regularized_euclidean(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[Any]:

@@ -14,10 +14,10 @@ from scipy.sparse import issparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from fewlabels._linalg import all_copies, is_symmetric, signed
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import Interval, StrOptions, check_array, fit_context
 from fewlabels.cluster._affinity import (
     AFFINITY_CONSTRAINTS,
     GraphClusterer,

@@ -19,10 +19,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval, fit_context, validate_data
 
 
 class SphericalDictionary(NamedTuple):

@@ -15,11 +15,17 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils import Tags, check_array, check_consistent_length
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS, deviations, inverse_square_root, thin_svd
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import (
+    Interval,
+    StrOptions,
+    check_array,
+    fit_context,
+    validate_data,
+)
 
 
 class CanonicalPairs(NamedTuple):

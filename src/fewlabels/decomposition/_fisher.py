@@ -14,13 +14,13 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils import Tags, check_array
+from sklearn.utils import Tags
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._labels import Labels, encode_labels, validate_partially_labeled
 from fewlabels._linalg import FLOATS, ROUNDING, inverse_square_root
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval, check_array, fit_context, validate_data
 
 
 class Scatter(NamedTuple):

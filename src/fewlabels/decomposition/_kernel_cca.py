@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.preprocessing import KernelCenterer
-from sklearn.utils import Tags, check_array, check_consistent_length
+from sklearn.utils import Tags, check_consistent_length
 
 from fewlabels._labels import UNLABELED
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval, check_array, fit_context
 from fewlabels.decomposition._cca import (
     CanonicalPairs,
     TwoViewTransformer,

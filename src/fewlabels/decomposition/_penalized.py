@@ -13,9 +13,8 @@ from scipy import linalg
 from scipy.sparse.linalg import svds
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_array
 
-from fewlabels._sklearn import Interval, fit_context, validate_params
+from fewlabels._sklearn import Interval, check_array, fit_context, validate_params
 from fewlabels.decomposition._cca import TwoViewTransformer
 from fewlabels.optimize import soft_threshold
 

@@ -16,11 +16,18 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_params
+from fewlabels._sklearn import (
+    Interval,
+    StrOptions,
+    check_array,
+    fit_context,
+    validate_data,
+    validate_params,
+)
 from fewlabels.optimize import soft_threshold
 
 SVD_SOLVERS = ("auto", "full", "partial")

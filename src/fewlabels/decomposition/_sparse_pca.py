@@ -17,12 +17,18 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
-from sklearn.utils import Tags, check_array, check_X_y
+from sklearn.utils import Tags
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS, thin_svd
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import (
+    Interval,
+    check_array,
+    check_X_y,
+    fit_context,
+    validate_data,
+)
 from fewlabels.optimize import soft_threshold
 
 # Tolerance of one elastic net, relative to the squared norm of its target. Looser ones

@@ -13,12 +13,12 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils import Tags, check_array
+from sklearn.utils import Tags
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval, check_array, fit_context, validate_data
 
 
 def _basis(W: Any, name: str) -> NDArray[Any]:

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import Tags, check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS, deviations, thin_svd
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval, check_array, fit_context, validate_data
 
 
 class RowCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -12,7 +12,7 @@ from scipy.special import expit, logit, softmax
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fewlabels._classifier import SupervisedClassifier, as_decision
 from fewlabels._labels import decide, signed_targets, validate_partially_labeled
@@ -22,6 +22,7 @@ from fewlabels._sklearn import (
     Interval,
     check_sample_weight,
     fit_context,
+    validate_data,
 )
 
 # Below this, p (1 - p) is rounding; the working response would blow up.

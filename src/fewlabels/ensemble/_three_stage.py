@@ -12,12 +12,12 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import SupervisedClassifier
 from fewlabels._labels import validate_partially_labeled
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import HasMethods, Interval, fit_context
+from fewlabels._sklearn import HasMethods, Interval, fit_context, validate_data
 
 
 class ThreeStageModel(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier, as_decision
 from fewlabels._labels import (
@@ -17,7 +17,7 @@ from fewlabels._labels import (
     validate_partially_labeled,
 )
 from fewlabels._linalg import inverse_square_root
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.feature_selection._scores import class_moments
 
 

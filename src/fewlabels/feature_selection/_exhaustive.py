@@ -14,9 +14,9 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv, cross_val_score
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._sklearn import HasMethods, Interval, fit_context
+from fewlabels._sklearn import HasMethods, Interval, fit_context, validate_data
 
 
 class ExhaustiveFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):

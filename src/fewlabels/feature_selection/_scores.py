@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.feature_selection import r_regression
-from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fewlabels._labels import Labels, encode_labels, encode_targets
 from fewlabels._linalg import ROUNDING
+from fewlabels._sklearn import check_array
 
 # How the measures of all pairs of classes become one.
 PAIR_RULES: dict[str, Callable[..., Any]] = {"mean": np.mean, "min": np.min}

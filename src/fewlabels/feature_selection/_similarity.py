@@ -10,11 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import ROUNDING, deviations
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import (
+    Interval,
+    StrOptions,
+    check_array,
+    fit_context,
+    validate_data,
+)
 
 
 def _correlations(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
-from sklearn.utils import check_array
 
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, StrOptions, validate_params
+from fewlabels._sklearn import Interval, StrOptions, check_array, validate_params
 
 
 @validate_params(

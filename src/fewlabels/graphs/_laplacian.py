@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, diags_array, issparse
 from scipy.sparse.csgraph import laplacian
 from scipy.sparse.linalg import LinearOperator
-from sklearn.utils import check_array
 
 from fewlabels._linalg import (
     FLOATS,
@@ -20,6 +19,7 @@ from fewlabels._linalg import (
     mirrored,
     same_pattern,
 )
+from fewlabels._sklearn import check_array
 
 
 def _largest(A: Any) -> float:

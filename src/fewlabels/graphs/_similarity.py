@@ -14,13 +14,20 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils import Tags, check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS
 from fewlabels._params import is_default
 from fewlabels._rows import check_rows
-from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_params
+from fewlabels._sklearn import (
+    Interval,
+    StrOptions,
+    check_array,
+    fit_context,
+    validate_data,
+    validate_params,
+)
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs._neighbors import (
     SEARCH_CONSTRAINTS,

@@ -15,11 +15,10 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 from sklearn.linear_model import Lasso, orthogonal_mp
 from sklearn.preprocessing import normalize
-from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
 
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, StrOptions, validate_params
+from fewlabels._sklearn import Interval, StrOptions, check_array, validate_params
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs._neighbors import check_n_neighbors, make_search
 

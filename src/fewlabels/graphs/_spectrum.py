@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import KMeans
-from sklearn.utils import check_array
 
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, StrOptions, validate_params
+from fewlabels._sklearn import Interval, StrOptions, check_array, validate_params
 from fewlabels.graphs._eigen import (
     EIGEN_SOLVERS,
     SYMMETRIC_KINDS,

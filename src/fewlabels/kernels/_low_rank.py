@@ -23,10 +23,10 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS, inverse_square_root
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.kernels._functions import (
     KERNEL_CONSTRAINTS,
     Kernel,

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from fewlabels._linalg import FLOATS, spectral_cutoff
+from fewlabels._sklearn import check_array
 from fewlabels.kernels._operators import GramOperator
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import pdist
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 
 from fewlabels._distances import safe_unit, squared_distances
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import check_rows
+from fewlabels._sklearn import check_array
 
 # Shares of all pairs of rows that are closer than a width.
 MEDIAN, LOCAL = 0.5, 0.05

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import (
@@ -20,7 +20,7 @@ from fewlabels._labels import (
     validate_partial_targets,
     validate_partially_labeled,
 )
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.optimize._coordinate import approx_coordinate_descent, coordinate_descent
 from fewlabels.optimize._finite_sum import (
     sag_minimize,

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 
+from fewlabels._sklearn import check_array
 from fewlabels.optimize._coordinate import coordinate_descent
 from fewlabels.optimize._penalties import L1Penalty, soft_threshold
 from fewlabels.optimize._problems import QuadraticProblem

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import svds
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 
+from fewlabels._sklearn import check_array
 from fewlabels.optimize._blocks import BlockPartition
 from fewlabels.optimize._losses import Loss, resolve_loss
 from fewlabels.optimize._penalties import ElasticNetPenalty, L2Penalty

@@ -12,8 +12,9 @@ from scipy import linalg, sparse
 from scipy.optimize import linprog
 from scipy.sparse.linalg import splu
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import column_or_1d
 
+from fewlabels._sklearn import check_array
 from fewlabels.optimize._majorize import mm_minimize
 from fewlabels.optimize._result import OptimizationResult
 

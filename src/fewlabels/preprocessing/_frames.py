@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from fewlabels._lazy import refuse_lazy
 from fewlabels.preprocessing._table import Table
 from fewlabels.preprocessing._transformer import TableTransformer
 
@@ -71,6 +72,7 @@ class FrameEncoding:
 
 def needs_encoding(X: Any) -> bool:
     """Whether rows are a frame with anything but numbers, or with holes."""
+    refuse_lazy(X)
     is_frame = hasattr(X, "columns") and any(
         hasattr(X, name) for name in ("iloc", "get_columns", "column_names")
     )

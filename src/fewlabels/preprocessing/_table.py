@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels._lazy import refuse_lazy
 from fewlabels.preprocessing._errors import (
     TableError,
     UnknownColumnError,
@@ -66,6 +67,7 @@ class Table:
         """
         if isinstance(frame, Table):
             return frame
+        refuse_lazy(frame, "X")
         if isinstance(frame, dict):
             names, columns = list(frame), [column_values(v) for v in frame.values()]
         elif hasattr(frame, "column_names") and hasattr(frame, "num_rows"):  # pyarrow

@@ -10,11 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags, check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._rows import has_own_units
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import (
+    Interval,
+    StrOptions,
+    check_array,
+    fit_context,
+    validate_data,
+)
 from fewlabels._words import listed, plural
 from fewlabels.preprocessing._columns import ColumnDescription, describe_columns
 from fewlabels.preprocessing._encoders import (

@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import deviations
-from fewlabels._sklearn import fit_context
+from fewlabels._sklearn import check_array, fit_context, validate_data
 
 
 class PenalizedSolution(NamedTuple):

@@ -8,11 +8,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from sklearn.utils import check_array
 
 from fewlabels._labels import validate_partial_targets
 from fewlabels._linalg import deviations, thin_svd
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval, check_array, fit_context
 from fewlabels.regression._base import (
     LinearRegressor,
     check_problem,

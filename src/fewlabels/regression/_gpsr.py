@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, lsqr
-from sklearn.utils import Tags, check_array
+from sklearn.utils import Tags
 
 from fewlabels._labels import validate_partial_targets
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import Interval, StrOptions, check_array, fit_context
 from fewlabels.regression._base import LinearRegressor, warn_not_converged
 from fewlabels.regression._penalized import PENALTY_CONSTRAINTS, check_penalty
 

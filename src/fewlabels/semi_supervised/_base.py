@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import Labels, decide
 from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import validate_data
 from fewlabels.kernels import is_precomputed
 from fewlabels.partition import check_balance
 

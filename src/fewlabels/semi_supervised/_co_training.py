@@ -13,13 +13,19 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Tags, check_random_state, resample
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier, accepts_sparse, fitted
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import view_columns
-from fewlabels._sklearn import HasMethods, Interval, StrOptions, fit_context
+from fewlabels._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    fit_context,
+    validate_data,
+)
 
 MAX_SEED = np.iinfo(np.int32).max
 

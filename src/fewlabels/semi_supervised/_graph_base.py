@@ -15,17 +15,13 @@ from scipy.sparse.linalg import splu
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import (
-    check_is_fitted,
-    check_non_negative,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import Labels
 from fewlabels._linalg import FLOATS, conjugate_gradients
 from fewlabels._params import is_default
-from fewlabels._sklearn import HasMethods, Interval, StrOptions
+from fewlabels._sklearn import HasMethods, Interval, StrOptions, validate_data
 from fewlabels.exceptions import DisconnectedGraphWarning, warn_ignored
 from fewlabels.graphs import (
     WEIGHT_CONSTRAINTS,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import (
@@ -16,7 +16,7 @@ from fewlabels._labels import (
     validate_partial_targets,
 )
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels._sklearn import StrOptions, fit_context, validate_data
 from fewlabels.semi_supervised._laplacian_base import (
     LAPLACIAN_CONSTRAINTS,
     LaplacianClassifier,

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import validate_data
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import (
@@ -27,7 +26,7 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params, default_of, is_default
-from fewlabels._sklearn import Interval, StrOptions
+from fewlabels._sklearn import Interval, StrOptions, validate_data
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs import (
     GRAPH_CONSTRAINTS,

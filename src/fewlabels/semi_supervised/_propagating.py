@@ -13,18 +13,14 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KDTree
 from sklearn.utils import Tags
-from sklearn.utils.validation import (
-    check_is_fitted,
-    check_non_negative,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._distances import safe_unit, squared_distances
 from fewlabels._labels import validate_partially_labeled
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import check_rows, is_euclidean
-from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels._sklearn import StrOptions, fit_context, validate_data
 from fewlabels.graphs import make_search
 
 # Features up to which a tree of boxes leaves most of the rows aside.

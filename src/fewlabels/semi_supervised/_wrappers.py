@@ -15,12 +15,12 @@ from sklearn.dummy import DummyClassifier
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier, accepts_sparse, fitted
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import HasMethods, fit_context
+from fewlabels._sklearn import HasMethods, fit_context, validate_data
 
 
 def _predicts(method: str) -> Any:

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from fewlabels._labels import Labels, check_length, encode_labels, encode_targets
 from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import check_array, validate_data
 
 SHAPE_CONSTRAINTS = {"shape": [tuple, list, None]}
 

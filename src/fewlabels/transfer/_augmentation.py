@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.linalg import block_diag
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils import Tags, check_array
+from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import (
@@ -22,7 +22,13 @@ from fewlabels._labels import (
     validate_partially_labeled,
 )
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import (
+    Interval,
+    StrOptions,
+    check_array,
+    fit_context,
+    validate_data,
+)
 from fewlabels.kernels import KERNEL_CONSTRAINTS, resolve_kernel
 from fewlabels.transfer._domains import (
     DomainClassifier,

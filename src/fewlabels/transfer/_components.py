@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import signed
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval, fit_context, validate_data
 from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, resolve_kernel
 from fewlabels.transfer._discrepancy import mean_difference
 from fewlabels.transfer._domains import DomainTransformer

@@ -13,10 +13,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.linear_model import Ridge
 from sklearn.utils import Tags
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import signed
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.transfer._domains import DomainTransformer
 from fewlabels.transfer._structure import fit_huber
 

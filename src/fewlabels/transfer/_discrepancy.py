@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
-from sklearn.utils import check_array
 
 from fewlabels._linalg import signed
+from fewlabels._sklearn import check_array
 from fewlabels.graphs import nearest_neighbors
 from fewlabels.kernels import resolve_kernel
 from fewlabels.transfer._domains import check_sample_domain

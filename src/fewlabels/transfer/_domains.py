@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags, check_array, column_or_1d, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import Tags, column_or_1d, get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import (
@@ -25,6 +25,7 @@ from fewlabels._labels import (
     with_holes,
 )
 from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import check_array, validate_data
 
 SOURCE, TARGET = 1, -2
 

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import UNLABELED, decide, signed_targets
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval, fit_context, validate_data
 from fewlabels.transfer._domains import DomainClassifier
 
 # Steps for the rules in a round, before the subspace is changed.
