@@ -1,0 +1,94 @@
+"""What algorithms may ask of a place where arrays live."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+
+class Backend(Protocol):
+    """The primitives; arrays are those of the backend unless said otherwise.
+
+    Attributes
+    ----------
+    xp : module
+        Namespace of array functions, after the array API standard.
+    device : str
+        "cpu", or what torch calls the device.
+    is_numpy : bool
+        Whether arrays are NumPy's, and sparse ones SciPy's.
+    """
+
+    xp: Any
+    device: str
+    is_numpy: bool
+
+    def asarray(self, A: Any, dtype: DTypeLike = None) -> Any:
+        """Bring an array here, copying only if needed; sparse arrays stay sparse."""
+
+    def to_numpy(self, A: Any) -> Any:
+        """Take an array to NumPy, a sparse one to SciPy."""
+
+    def dtype(self, A: Any) -> np.dtype[Any]:
+        """NumPy's name of the type of an array."""
+
+    def astype(self, A: Any, dtype: DTypeLike) -> Any:
+        """Convert to a type that is given by NumPy's name."""
+
+    def eigh(self, A: Any) -> tuple[Any, Any]:
+        """Eigenvalues, rising, and eigenvectors of a symmetric matrix, in float64."""
+
+    def orthonormal(self, X: Any) -> Any:
+        """Orthonormal basis of the columns of a tall matrix."""
+
+    def squared_distances(self, X: Any, Y: Any) -> Any:
+        """Squared distances between all rows of X and all rows of Y."""
+
+    def nearest(
+        self, X: Any, k: int, queries: Any = None, n_jobs: int | None = None
+    ) -> tuple[Any, Any]:
+        """Distances and numbers of the k nearest rows, nearest first, ties by number.
+
+        Without queries, the rows ask for the nearest others.
+        """
+
+    def sparse(self, values: Any, indices: Any, indptr: Any, n_columns: int) -> Any:
+        """Sparse array in compressed rows, to be multiplied with blocks by ``@``."""
+
+    def symmetrized(self, values: Any, indices: Any) -> Any:
+        """Mean of a graph and its mirror image, as a sparse array.
+
+        Row i of the graph has edges to ``indices[i]`` of weights ``values[i]``.
+        """
+
+    def segment_sum(self, values: Any, segments: Any, n_segments: int) -> Any:
+        """Sum the rows of `values` that belong to the same segment."""
+
+    def shortest_paths(
+        self, lengths: Any, indices: Any, sources: NDArray[np.intp], n_jobs: int | None
+    ) -> Any:
+        """Lengths of shortest paths from every row (n, n_sources) to some of them.
+
+        Row i has edges to ``indices[i]`` of lengths ``lengths[i]``, which may be gone
+        both ways; infinite where there is no path.
+        """
+
+    def kernel_product(
+        self,
+        X: Any,
+        Y: Any,
+        V: Any,
+        kernel: str,
+        *,
+        gamma: float,
+        degree: float = 1.0,
+        coef0: float = 0.0,
+        strict: bool = True,
+    ) -> Any:
+        """Multiply the kernel matrix of X and Y, never stored, with a block V.
+
+        The kernels are scikit-learn's "rbf", "laplacian" and "polynomial". Where not
+        strict, products of rows may be rounded to ten bits (tf32).
+        """

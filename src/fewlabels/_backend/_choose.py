@@ -1,0 +1,80 @@
+"""Find the backend of an array, or of what the user asks for."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import sys
+from typing import Any
+
+from scipy.sparse import issparse
+
+from fewlabels._backend._base import Backend
+from fewlabels._backend._exchange import is_tensor
+from fewlabels._backend._numpy import NUMPY
+from fewlabels._sklearn import StrOptions
+
+DEVICE_CONSTRAINTS: dict[str, list[Any]] = {
+    "device": [StrOptions({"cpu", "cuda"}), None]
+}
+
+
+def _is_torch(A: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(A, torch.Tensor)
+
+
+def backend_of(A: Any) -> Backend:
+    """Backend on which an array lives; anything that is not torch's is NumPy's."""
+    if not _is_torch(A):
+        return NUMPY
+    from fewlabels._backend._torch import torch_backend
+
+    return torch_backend(str(A.device))
+
+
+def get_backend(device: str | None, given: Any = None) -> Backend:
+    """Backend for a parameter `device`, and rows if they have a say.
+
+    Parameters
+    ----------
+    device : {"cpu", "cuda"} or None
+        None follows `given`: tensors stay where they are, all else stays with NumPy.
+    given : array-like, default=None
+        Rows that the user has passed.
+    """
+    if device is None:
+        if given is None or issparse(given) or not is_tensor(given):
+            return NUMPY
+        from fewlabels._backend._torch import backend_of_tensor
+
+        return backend_of_tensor(given)
+    if device == "cpu":
+        return NUMPY
+    try:
+        from fewlabels._backend._torch import torch_backend
+    except ImportError as error:
+        raise ImportError(
+            f"device={device!r} needs torch: pip install 'fewlabels[gpu]', or use "
+            "device='cpu'."
+        ) from error
+    return torch_backend(device)
+
+
+def backend_for(estimator: Any) -> Backend:
+    """Backend that the parameter `device` of an estimator, or its rows, ask for."""
+    given = getattr(estimator, "_given_device", None)
+    if estimator.device is not None or given is None:
+        return get_backend(estimator.device)
+    from fewlabels._backend._torch import torch_backend
+
+    return torch_backend(given)
+
+
+def to_host(value: Any) -> Any:
+    """Take tensors to NumPy, also inside lists, tuples and dictionaries."""
+    if _is_torch(value):
+        return backend_of(value).to_numpy(value)
+    if isinstance(value, dict):
+        return {key: to_host(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(to_host(item) for item in value)
+    return value

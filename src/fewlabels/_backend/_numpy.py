@@ -1,0 +1,121 @@
+"""NumPy's side of the seam: what the libraries offer, and compiled loops."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import linalg
+from scipy.sparse import csr_array, issparse
+from scipy.sparse.csgraph import dijkstra
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import gen_batches
+
+from fewlabels._distances import squared_distances
+
+_BATCH = 1024
+
+
+class NumpyBackend:
+    """Arrays of NumPy and SciPy."""
+
+    xp = np
+    device = "cpu"
+    is_numpy = True
+
+    def asarray(self, A: Any, dtype: DTypeLike = None) -> Any:
+        """See :meth:`Backend.asarray`."""
+        if issparse(A):
+            return csr_array(A, dtype=dtype)
+        return np.asarray(A, dtype=dtype)
+
+    def to_numpy(self, A: Any) -> Any:
+        """See :meth:`Backend.to_numpy`."""
+        return A
+
+    def dtype(self, A: Any) -> np.dtype[Any]:
+        """See :meth:`Backend.dtype`."""
+        return A.dtype
+
+    def astype(self, A: Any, dtype: DTypeLike) -> Any:
+        """See :meth:`Backend.astype`."""
+        return A.astype(dtype, copy=False)
+
+    def eigh(self, A: Any) -> tuple[Any, Any]:
+        """See :meth:`Backend.eigh`."""
+        return linalg.eigh(A.astype(np.float64, copy=False), check_finite=False)
+
+    def orthonormal(self, X: Any) -> Any:
+        """See :meth:`Backend.orthonormal`; Cholesky twice, or Householder."""
+        X = X / np.linalg.norm(X, axis=0)
+        for _ in range(2):
+            try:
+                R = linalg.cholesky((X.T @ X).astype(np.float64), check_finite=False)
+            except linalg.LinAlgError:
+                return np.linalg.qr(X)[0]
+            inverse = linalg.solve_triangular(R, np.eye(R.shape[0]), check_finite=False)
+            X = X @ inverse.astype(X.dtype)
+        return X
+
+    def squared_distances(self, X: Any, Y: Any) -> Any:
+        """See :meth:`Backend.squared_distances`."""
+        return squared_distances(X, Y)
+
+    def nearest(
+        self, X: Any, k: int, queries: Any = None, n_jobs: int | None = None
+    ) -> tuple[Any, Any]:
+        """See :meth:`Backend.nearest`."""
+        from fewlabels.graphs import make_search
+
+        return make_search(X, n_jobs=n_jobs).kneighbors(k, queries)
+
+    def sparse(self, values: Any, indices: Any, indptr: Any, n_columns: int) -> Any:
+        """See :meth:`Backend.sparse`."""
+        shape = (indptr.size - 1, n_columns)
+        return csr_array((values, indices, indptr), shape=shape)
+
+    def symmetrized(self, values: Any, indices: Any) -> Any:
+        """See :meth:`Backend.symmetrized`."""
+        n, k = indices.shape
+        W = self.sparse(values.ravel(), indices.ravel(), np.arange(n + 1) * k, n)
+        return csr_array((W + W.T) * W.dtype.type(0.5))
+
+    def segment_sum(self, values: Any, segments: Any, n_segments: int) -> Any:
+        """See :meth:`Backend.segment_sum`."""
+        sums = np.zeros((n_segments, *values.shape[1:]), dtype=values.dtype)
+        np.add.at(sums, segments, values)
+        return sums
+
+    def shortest_paths(
+        self, lengths: Any, indices: Any, sources: NDArray[np.intp], n_jobs: int | None
+    ) -> Any:
+        """See :meth:`Backend.shortest_paths`."""
+        n, k = indices.shape
+        steps = self.sparse(lengths.ravel(), indices.ravel(), np.arange(n + 1) * k, n)
+        costs = dijkstra(steps.maximum(steps.T), directed=True, indices=sources)
+        return np.ascontiguousarray(costs.T)
+
+    def kernel_product(
+        self,
+        X: Any,
+        Y: Any,
+        V: Any,
+        kernel: str,
+        *,
+        gamma: float,
+        degree: float = 1.0,
+        coef0: float = 0.0,
+        strict: bool = True,
+    ) -> Any:
+        """See :meth:`Backend.kernel_product`."""
+        params: dict[str, Any] = {"gamma": gamma}
+        if kernel == "polynomial":
+            params |= {"degree": degree, "coef0": coef0}
+        out = np.empty((X.shape[0], V.shape[1]), dtype=V.dtype)
+        for batch in gen_batches(X.shape[0], _BATCH):
+            out[batch] = pairwise_kernels(X[batch], Y, metric=kernel, **params) @ V
+        return out
+
+
+NUMPY = NumpyBackend()
