@@ -117,8 +117,8 @@ METHODS = {
         ways=("sparse",),
         every=4,
     ),
-    "CoTrainingClassifier (not compared)": Method(
-        _semi("CoTrainingClassifier", random_state=0), ways=(), every=4
+    "CoTrainingClassifier": Method(
+        _semi("CoTrainingClassifier", random_state=0), ways=("sparse",), every=4
     ),
     "TriTrainingClassifier": Method(
         _semi("TriTrainingClassifier", random_state=0), ways=("sparse",), every=4

@@ -154,6 +154,22 @@ class TestCoTraining:
             assert model.labeled_iter_[2] == 1
             assert model.transduction_[2] == winner
 
+    @pytest.mark.parametrize("noise", [[1e-9, 0, 0], [0, 1e-9, 0], [0, -1e-9, 1e-9]])
+    def test_rounding_does_not_decide(self, noise):
+        """Of classes and of rows that are equally likely, the first."""
+
+        class Noisy(GaussianNB):
+            def predict_proba(self, X):
+                return np.full((len(X), 3), 1 / 3) + np.roll(noise, len(X))
+
+        y = np.array([0, 1, 2, -1, -1, -1, -1, -1, -1])
+        model = CoTrainingClassifier(Noisy(), n_per_class=[1, 1, 1], max_iter=1)
+        pool = np.random.RandomState(0).permutation(np.arange(3, 9))
+        model.set_params(random_state=0).fit(np.zeros((9, 2)), y)
+        (taught,) = np.flatnonzero(model.labeled_iter_ == 1)
+        assert taught == pool[0]
+        assert model.transduction_[taught] == 0
+
     def test_ways_to_name_views(self, rng):
         X, y = two_views(rng, n=100)
         holes = hidden(y, 5)

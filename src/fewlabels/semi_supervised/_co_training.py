@@ -29,6 +29,10 @@ from fewlabels._sklearn import (
 
 MAX_SEED = np.iinfo(np.int32).max
 
+# Probabilities no further apart are equal: models trained by iteration have no more
+# digits, and rounding would decide what is learnt.
+SURENESS_TOL = 1e-6
+
 
 def _probabilities(model: Any, X: Any, n_classes: int) -> NDArray[np.float64]:
     """Probabilities of all classes, also of those that the model has not seen."""
@@ -91,7 +95,8 @@ class CoTrainingClassifier(_Committee):
     rows of a random pool of unlabelled rows that it is most sure of, a given number of
     each class. They join the labelled rows of both, and the pool is filled up again.
     Where both want the same row in different classes, the surer one decides. A row is
-    only ever labelled with the class that its teacher thinks most probable.
+    only ever labelled with the class that its teacher thinks most probable. Of equally
+    probable classes, to six digits, it is the first; of equally sure rows likewise.
 
     It helps if each view alone suffices to learn from, and if the views are independent
     given the class.
@@ -268,11 +273,12 @@ class CoTrainingClassifier(_Committee):
         chosen = np.full(X.shape[0], UNLABELED, dtype=np.intp)
         sureness = np.full(X.shape[0], -np.inf)
         for P in self._both_probabilities(X):
-            favourite, best = P.argmax(axis=1), P.max(axis=1)
+            best = P.max(axis=1)
+            favourite = (P >= best[:, None] - SURENESS_TOL).argmax(axis=1)
             for c, count in enumerate(self.n_per_class_):
                 rows = np.flatnonzero(favourite == c)
-                rows = rows[np.argsort(-best[rows], kind="stable")[:count]]
-                surer = rows[best[rows] > sureness[rows]]
+                rows = rows[_by_sureness(best[rows])[:count]]
+                surer = rows[best[rows] > sureness[rows] + SURENESS_TOL]
                 chosen[surer], sureness[surer] = c, best[surer]
         return chosen
 
@@ -333,6 +339,14 @@ class CoTrainingClassifier(_Committee):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = accepts_sparse(self.estimator1, self.estimator2)
         return tags
+
+
+def _by_sureness(best: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Places by falling probability, equal ones in the order of the rows."""
+    order = np.argsort(-best, kind="stable")
+    ranks = np.zeros(best.size, dtype=np.intp)
+    ranks[order[1:]] = np.cumsum(-np.diff(best[order]) > SURENESS_TOL)
+    return np.argsort(ranks, kind="stable")
 
 
 class DemocraticCoLearningClassifier(_Committee):
