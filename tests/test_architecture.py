@@ -21,18 +21,18 @@ TESTS = Path(__file__).parent
 FLOORS = [
     {"_lazy"},
     {"_sklearn", "exceptions"},
+    {"_loops", "_threads"},
     {
         "_distances",
         "_labels",
         "_line_search",
         "_linalg",
-        "_loops",
         "_params",
         "_progress",
         "_result",
         "_words",
     },
-    {"_classifier", "_holes", "_rows"},
+    {"_classifier", "_holes", "_kmeans", "_rows"},
     {"_sampling"},
     {"kernels", "graphs", "partition", "optimize", "preprocessing"},
     {

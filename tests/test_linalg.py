@@ -5,15 +5,16 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from threadpoolctl import threadpool_info
+from scipy import sparse
 
 from fewlabels._linalg import (
     conjugate_gradients,
+    csr_product,
     deviations,
     inverse_square_root,
-    serial_blas,
     thin_svd,
 )
+from fewlabels._threads import threads
 from tests.helpers import assert_close
 
 
@@ -60,30 +61,17 @@ def test_thin_svd(rng, rank):
     assert_allclose((U * s) @ Vt, X, atol=1e-12)
 
 
-def test_serial_blas():
-    def blas_threads():
-        return {i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas"}
-
-    before = blas_threads()
-    with serial_blas(1):
-        assert blas_threads() == before
-    with serial_blas(2):
-        assert blas_threads() == {1}
-    assert blas_threads() == before
-
-
-def test_serial_blas_in_two_threads_at_once():
-    def blas_threads():
-        return [i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas"]
-
-    before = blas_threads()
-    first, second = serial_blas(2), serial_blas(2)
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)  # out of order, as threads may
-    assert set(blas_threads()) == {1}
-    second.__exit__(None, None, None)
-    assert blas_threads() == before
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("k", [None, 0, 1, 7])
+def test_csr_product(rng, global_dtype, n_jobs, k):
+    W = sparse.random_array((50, 40), density=0.1, rng=rng).tocsr()
+    W = sparse.vstack([W, W[:0], sparse.csr_array((60, 40))]).tocsr()
+    W = W.astype(global_dtype)
+    V = rng.normal(size=(40,) if k is None else (k, 40)).astype(global_dtype).T
+    with threads(n_jobs):
+        product = csr_product(W, V)
+    assert product.dtype == global_dtype
+    assert_array_equal(product, W @ V)
 
 
 class TestConjugateGradients:

@@ -2,17 +2,16 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse import csr_array, issparse
-from threadpoolctl import threadpool_limits
+
+from fewlabels._threads import in_threads, n_threads
 
 # The types in which rows are kept; anything else becomes float64.
 FLOATS = (np.float64, np.float32)
@@ -22,39 +21,6 @@ ROUNDING = 1e-14
 
 # Relative residual below which conjugate gradients only stir rounding errors.
 MIN_RESIDUAL = 1e-18
-
-
-class _SerialBlas:
-    """One limit on BLAS threads, shared by all who ask for it at the same time.
-
-    The limit belongs to the process: the first one in sets it, the last one out lifts
-    it. Each setting its own would restore them in the wrong order.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._limits: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._users == 0:
-                self._limits = threadpool_limits(limits=1, user_api="blas")
-            self._users += 1
-
-    def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limits.restore_original_limits()
-
-
-_SERIAL_BLAS = _SerialBlas()
-
-
-def serial_blas(n_jobs: int | None) -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread while several Python threads call it."""
-    return nullcontext() if effective_n_jobs(n_jobs) == 1 else _SERIAL_BLAS
 
 
 def spectral_cutoff(eigenvalues: NDArray[Any], tol: float | None, dtype: Any) -> float:
@@ -159,6 +125,40 @@ def same_pattern(A: csr_array, B: csr_array) -> bool:
         and np.array_equal(A.indptr, B.indptr)
         and np.array_equal(A.indices, B.indices)
     )
+
+
+def csr_product(W: csr_array, V: NDArray[Any]) -> NDArray[Any]:
+    """Multiply a sparse array with a block of columns, in threads.
+
+    Sums are taken in the order of the stored entries, whatever the number of threads.
+
+    Parameters
+    ----------
+    W : csr_array of shape (n, m)
+        In float32 or float64.
+    V : ndarray of shape (m, k) or (m,)
+        Of the same type.
+
+    Returns
+    -------
+    product : ndarray of shape (n, k) or (n,)
+        In rows, one after the other.
+    """
+    if V.ndim == 1 or V.shape[1] == 1 or W.dtype != V.dtype:
+        return W @ V
+    from fewlabels._loops.sparse import rows_times_block
+
+    V = np.ascontiguousarray(V)
+    out = np.empty((W.shape[0], V.shape[1]), dtype=V.dtype)
+    # Parts of about equal work, a few for each thread: some run beside others' work.
+    shares = np.linspace(0, W.nnz, 4 * n_threads() + 1)
+    ends = np.searchsorted(W.indptr, shares)
+    ends[0], ends[-1] = 0, W.shape[0]
+    in_threads(
+        lambda part: rows_times_block(W.indptr, W.indices, W.data, V, *part, out),
+        [(a, b) for a, b in pairwise(ends) if a < b],
+    )
+    return out
 
 
 def conjugate_gradients(

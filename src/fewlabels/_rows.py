@@ -11,12 +11,14 @@ from scipy.sparse import csr_array, issparse
 
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import check_array
+from fewlabels._threads import in_threads
 
 # Dense rows are a table rather than pixels if they have no more columns than this, or a
 # standard deviation that is larger than the median one by this factor.
 TABLE_COLUMNS = 20
 TABLE_RATIO = 4.0
-_BATCH = 4096
+# Rows, so that a batch of usual width stays in the cache.
+_BATCH = 256
 # Constants of the generator SplitMix64, whose last step spreads every bit.
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -75,14 +77,27 @@ def mixed_words(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return words ^ (words >> np.uint64(31))
 
 
-def _entries(values: NDArray[Any], columns: NDArray[Any], half: int) -> Any:
-    """Numbers for single entries, whose sum over a row is half of its digest.
+def _salts(columns: NDArray[Any]) -> NDArray[np.uint64]:
+    """Two numbers for each of some columns."""
+    steps = columns.astype(np.uint64) * _STEP
+    return np.stack([mixed_words(steps + np.uint64(half + 1)) for half in range(2)])
 
-    Zeros have the number zero, since sparse rows do not hold them.
+
+def _digest_dense(X: Any, halves: NDArray[np.uint64]) -> None:
+    """Write the sums of the mixed entries of dense rows.
+
+    Zeros do not count, since sparse rows do not hold them.
     """
-    salts = mixed_words(columns.astype(np.uint64) * _STEP + np.uint64(half + 1))
-    words = values.astype(np.float64).view(np.uint64)
-    return mixed_words(words + salts) * (values != 0)
+    from fewlabels._loops.rows import row_sums
+
+    salts = _salts(np.arange(X.shape[1]))
+
+    def digest(batch: slice) -> None:
+        values = np.asarray(X[batch], dtype=np.float64, order="C")
+        row_sums(values.view(np.uint64), salts, _FACTORS, halves[batch])
+
+    starts = range(0, X.shape[0], _BATCH)
+    in_threads(digest, [slice(start, start + _BATCH) for start in starts])
 
 
 def row_digests(X: Any) -> NDArray[Any]:
@@ -103,17 +118,13 @@ def row_digests(X: Any) -> NDArray[Any]:
         X = csr_array(X, copy=True)
         X.sum_duplicates()
         X.eliminate_zeros()
-        for half in range(2):
-            entries = _entries(X.data, X.indices, half)
+        words = X.data.astype(np.float64).view(np.uint64)
+        for half, salts in enumerate(_salts(X.indices)):
+            entries = mixed_words(words + salts)
             sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries)])
             halves[:, half] = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
     else:
-        columns = np.arange(X.shape[1])
-        for start in range(0, X.shape[0], _BATCH):
-            batch = slice(start, start + _BATCH)
-            values = np.asarray(X[batch])
-            for half in range(2):
-                halves[batch, half] = _entries(values, columns, half).sum(axis=1)
+        _digest_dense(X, halves)
     return halves.view("V16")[:, 0]
 
 

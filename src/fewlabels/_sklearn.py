@@ -12,6 +12,9 @@ from sklearn import utils
 from sklearn.base import _fit_context as fit_context
 from sklearn.cluster._spectral import discretize
 from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._openmp_helpers import (
+    _openmp_effective_n_threads as openmp_effective_n_threads,
+)
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -36,6 +39,7 @@ __all__ = [
     "discretize",
     "fit_context",
     "num_samples",
+    "openmp_effective_n_threads",
     "safe_indexing",
     "safe_split",
     "validate_data",

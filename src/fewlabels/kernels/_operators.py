@@ -20,10 +20,11 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.parallel import Parallel, delayed
 
-from fewlabels._linalg import FLOATS, serial_blas
+from fewlabels._linalg import FLOATS
 from fewlabels._params import budget_bytes
 from fewlabels._rows import check_rows
 from fewlabels._sklearn import check_array
+from fewlabels._threads import serial_blas
 from fewlabels.kernels._functions import Kernel, resolve_kernel
 
 # Larger tiles leave the cache and are slower, however much memory there is.

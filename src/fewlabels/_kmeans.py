@@ -1,0 +1,155 @@
+"""Many runs of k-means side by side, on arrays of any library."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any
+
+import numpy as np
+
+from fewlabels._threads import in_threads
+
+
+def lloyd_runs(
+    X: Any,
+    samples: Any,
+    k: int,
+    starts: Any,
+    *,
+    max_iter: int = 50,
+    tol: float = 1e-4,
+    xp: Any = np,
+) -> Any:
+    r"""Find centres by several runs of Lloyd's algorithm from k-means++.
+
+    As in scikit-learn, k-means++ tries several rows for every centre and takes the one
+    that lowers the sum of squares most. Here they are rows at evenly spaced places of
+    the cumulated squared distances, all from one random number: whatever has the same
+    numbers finds the same centres. A cluster without rows keeps its centre, and a row
+    as near to several centres counts for each.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Rows, near the origin for their size, as squared distances come from products.
+    samples : array of int of shape (n_runs, n_rows) or None
+        Rows that each run looks at; None is all.
+    k : int
+        Number of centres.
+    starts : array of shape (n_runs, k)
+        Random numbers from [0, 1), in float64.
+    max_iter : int, default=50
+        Largest number of steps.
+    tol : float, default=1e-4
+        A run ends where the sum of the squared shifts of the centres is not above this
+        share of the mean variance of the features.
+    xp : module, default=numpy
+        Namespace of the arrays in the sense of the array API standard. Runs on NumPy
+        arrays are dealt to threads, others are done all at once.
+
+    Returns
+    -------
+    centers : array of shape (n_runs, k, n_features)
+        The centres, in the precision of X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels._kmeans import lloyd_runs
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> lloyd_runs(X, None, 2, np.array([[0.3, 0.6], [0.9, 0.1]]))[:, :, 0]
+    array([[0.5, 9.5],
+           [9.5, 0.5]])
+    """
+
+    def runs(chosen: slice) -> Any:
+        Z = X[None, ...] if samples is None else _rows(X, samples[chosen, :], xp)
+        u = starts[chosen, :]
+        return _lloyd(Z, _plus_plus(Z, k, u, xp), max_iter, tol, xp)
+
+    n_runs = starts.shape[0]
+    if not isinstance(X, np.ndarray):
+        return runs(slice(0, n_runs))
+    alone = [slice(run, run + 1) for run in range(n_runs)]
+    return np.concatenate(in_threads(runs, alone))
+
+
+def _rows(X: Any, numbers: Any, xp: Any) -> Any:
+    """Rows of the given numbers, in the shape of these."""
+    rows = xp.take(X, xp.reshape(numbers, (-1,)), axis=0)
+    return xp.reshape(rows, (*numbers.shape, X.shape[-1]))
+
+
+def _square(Z: Any, xp: Any) -> Any:
+    return xp.sum(Z * Z, axis=-1)
+
+
+def _plus_plus(Z: Any, k: int, u: Any, xp: Any) -> Any:
+    """Start every run on the rows of its slice of Z, or all on one, from numbers u."""
+    n_runs, (n_sets, n, d) = u.shape[0], Z.shape
+    n_trials = 2 + int(np.log(k))
+    grid = xp.asarray(np.arange(n_trials) / n_trials, device=u.device)
+    first = xp.astype(xp.arange(n_runs, device=u.device) * n * (n_sets > 1), xp.int64)
+    flat = xp.reshape(Z, (n_sets * n, d))
+    across = xp.matrix_transpose(Z)
+    norms = _square(Z, xp)
+
+    def distances(centers: Any) -> Any:
+        """Squared distances of all rows to centres, of shape (n_runs, ..., n)."""
+        products = norms[:, None, :] - 2 * (centers @ across)
+        squares = products + _square(centers, xp)[..., None]
+        return xp.where(squares > 0, squares, xp.zeros_like(squares))
+
+    def at(numbers: Any) -> Any:
+        inside = xp.where(numbers < n, numbers, xp.full_like(numbers, n - 1))
+        return _rows(flat, inside + first[:, None], xp)
+
+    centers = [at(xp.astype(u[:, :1] * n, xp.int64))]
+    nearest = distances(centers[0])[:, 0, :]
+    for step in range(1, k):
+        # The standard's name of this is too new for some versions of NumPy.
+        total = xp.cumsum(xp.astype(nearest, xp.float64), -1)
+        shares = (u[:, step : step + 1] + grid) % 1.0
+        below = total[:, None, :] <= (shares * total[:, -1:])[..., None]
+        tried = at(xp.sum(xp.astype(below, xp.int64), axis=-1))
+        squares = xp.minimum(nearest[:, None, :], distances(tried))
+        best = xp.argmin(xp.sum(squares, axis=-1), axis=-1)
+        chosen = xp.arange(n_trials, device=u.device) == best[:, None]
+        taken = xp.astype(chosen, Z.dtype)[:, None, :]
+        centers.append(taken @ tried)
+        nearest = (taken @ squares)[:, 0, :]
+    return xp.concat(centers, axis=1)
+
+
+def _lloyd(Z: Any, centers: Any, max_iter: int, tol: float, xp: Any) -> Any:
+    """Move the centres of every run until they stay; runs that are done are dropped."""
+    n_runs = centers.shape[0]
+    limit = tol * xp.mean(xp.var(Z, axis=1), axis=-1)
+    numbers = xp.arange(n_runs, device=centers.device)
+    going = numbers >= 0
+    ended = []
+    for _ in range(max_iter):
+        scores = (
+            centers @ xp.matrix_transpose(Z) - 0.5 * _square(centers, xp)[..., None]
+        )
+        own = xp.astype(scores == xp.max(scores, axis=1, keepdims=True), Z.dtype)
+        counts = xp.sum(own, axis=-1)[..., None]
+        means = (own @ Z) / xp.where(counts > 0, counts, xp.ones_like(counts))
+        means = xp.where((counts > 0) & going[:, None, None], means, centers)
+        shift = xp.sum(_square(means - centers, xp), axis=-1)
+        centers = means
+        going = going & (shift > limit)
+        n_going = int(xp.sum(xp.astype(going, xp.int64)))
+        if n_going == 0:
+            break
+        if 2 * n_going <= centers.shape[0]:
+            ended.append((numbers[~going], centers[~going]))
+            numbers, centers, limit = numbers[going], centers[going], _of(limit, going)
+            Z, going = _of(Z, going), going[going]
+    ended.append((numbers, centers))
+    order = xp.argsort(xp.concat([number for number, _ in ended]))
+    return xp.take(xp.concat([center for _, center in ended]), order, axis=0)
+
+
+def _of(array: Any, runs: Any) -> Any:
+    """Take some runs of an array, unless one entry serves all of them."""
+    return array if array.shape[0] == 1 else array[runs]

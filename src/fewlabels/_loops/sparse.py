@@ -1,0 +1,19 @@
+"""Loops over sparse arrays in compressed rows."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def rows_times_block(indptr, indices, data, block, start, stop, out):
+    """Write rows start to stop of the product with a block of columns."""
+    m = block.shape[1]
+    for i in range(start, stop):
+        row = out[i]
+        for t in range(m):
+            row[t] = 0
+        for s in range(indptr[i], indptr[i + 1]):
+            value, other = data[s], block[indices[s]]
+            for t in range(m):
+                row[t] += value * other[t]
