@@ -19,6 +19,7 @@ from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._kernels import BankKernel
 from fewlabels.automatic._recipe import BANKS, BankSettings, Workshop, recipe
 from fewlabels.automatic._sources import RowScaling, View
+from fewlabels.preprocessing import Moments, TableSample
 
 
 class KernelBank:
@@ -37,6 +38,8 @@ class KernelBank:
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     feature_groups : ndarray of shape (n_features,), default=None
         Number of the column of a table that every feature belongs to.
+    moments : Moments, default=None
+        Means and deviations of all rows, where the bank sees a sample.
     n_jobs : int, default=None
         Threads of the search.
     random_state : int, RandomState instance or None, default=None
@@ -64,12 +67,14 @@ class KernelBank:
         scale: str = "auto",
         neighbors: str = "auto",
         feature_groups: Any = None,
+        moments: Moments | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self._groups = feature_groups
         self.settings = BANKS[settings] if isinstance(settings, str) else settings
         self._scaling = RowScaling(scale)
+        self._moments = moments
         self._neighbors = neighbors
         self._n_jobs = n_jobs
         self._random_state = random_state
@@ -83,7 +88,8 @@ class KernelBank:
         _, first = np.unique(self.index, return_index=True)
         X = X[first]
         self._digests, self._number = np.unique(row_digests(X), return_index=True)
-        rows = self._scaling.fit(X).transform(X)
+        rows = self._scaling.fit(X, self._moments).transform(X)
+        self._moments = None
         self.n_rows = rows.shape[0]
         self.candidates: list[Candidate] = []
         self.is_pruned = False
@@ -191,13 +197,19 @@ def feature_groups(estimator: Any, n_features: int) -> NDArray[np.intp] | None:
     return np.unique(groups, return_inverse=True)[1]
 
 
-def build_bank(estimator: Any, X: Any, rng: Any, line: ProgressLine) -> KernelBank:
-    """Build the bank that the parameters of an estimator ask for."""
+def build_bank(
+    estimator: Any, X: Any, given: Any, rng: Any, line: ProgressLine
+) -> KernelBank:
+    """Build the bank that an estimator asks for, for rows as they were given to it."""
+    sample = None
+    if isinstance(given, TableSample) and estimator.transformer_ is None:
+        sample = given.summary
     return KernelBank(
         estimator.bank,
         scale=estimator.encoded_scale(X, estimator.scale),
         neighbors=estimator.neighbors,
         feature_groups=feature_groups(estimator, X.shape[1]),
+        moments=None if sample is None else sample.moments,
         n_jobs=estimator.n_jobs,
         random_state=rng,
     ).build(X, lambda share: line.update(0.7 * share, "bank"))

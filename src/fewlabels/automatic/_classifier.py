@@ -257,7 +257,9 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Training rows, labelled and unlabelled.
+            Training rows, labelled and unlabelled. A
+            :class:`~fewlabels.preprocessing.TableSample` is scaled by the table that
+            it was drawn from.
         y : array-like of shape (n_samples,)
             Labels; -1 among integers, NaN among floats, None or NaN among objects
             mark rows without one.
@@ -270,13 +272,13 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         self : object
             The fitted classifier.
         """
-        X = self.encode_frame(X)
+        given, X = X, self.encode_frame(X)
         X, labels = validate_partially_labeled(
             self, X, y, accept_sparse="csr", dtype=FLOATS
         )
         rng = check_random_state(self.random_state)
         with ProgressLine(self.progress, type(self).__name__) as line:
-            self._bank = build_bank(self, X, rng, line)
+            self._bank = build_bank(self, X, given, rng, line)
             self._label_seed = rng.randint(2**31)
             self._fit_labels(labels, sample_weight, line)
         return self

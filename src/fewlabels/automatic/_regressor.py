@@ -136,7 +136,9 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
-            Training rows, with and without a target.
+            Training rows, with and without a target. A
+            :class:`~fewlabels.preprocessing.TableSample` is scaled by the table that
+            it was drawn from.
         y : array-like of shape (n_samples,)
             Targets; NaN or None marks a row without one.
 
@@ -145,13 +147,13 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         self : object
             The fitted regressor.
         """
-        X = self.encode_frame(X)
+        given, X = X, self.encode_frame(X)
         X, targets = validate_partial_targets(
             self, X, y, accept_sparse="csr", dtype=FLOATS
         )
         rng = check_random_state(self.random_state)
         with ProgressLine(self.progress, type(self).__name__) as line:
-            self._bank = build_bank(self, X, rng, line)
+            self._bank = build_bank(self, X, given, rng, line)
             self._label_seed = rng.randint(2**31)
             self._fit_targets(targets, line)
         return self

@@ -36,6 +36,7 @@ from fewlabels.graphs import (
     make_search,
 )
 from fewlabels.kernels import NystromFeatures, squared_distances
+from fewlabels.preprocessing import Moments
 
 # Up to so many rows everything is computed in double precision.
 DOUBLE_ROWS = 5000
@@ -76,15 +77,20 @@ class RowScaling:
     def __init__(self, scale: str) -> None:
         self.scale = scale
 
-    def fit(self, X: Any) -> "RowScaling":
-        """Look at the training rows."""
+    def fit(self, X: Any, moments: Moments | None = None) -> "RowScaling":
+        """Look at the training rows, and at those of the table they were drawn from."""
         self.sparse_ = issparse(X)
         self.kind_ = "unit" if self.scale == "auto" and self.sparse_ else self.scale
         self.dtype_ = np.float64 if X.shape[0] <= DOUBLE_ROWS else np.float32
         # A scale of one first, so that squares neither overflow nor vanish.
         values = X.data if self.sparse_ else X
         self.size_ = float(np.abs(values).max(initial=0.0)) or 1.0
-        deviation, largest = self._deviations(X)
+        if moments is None or self.sparse_ or self.kind_ == "unit":
+            deviation, largest = self._deviations(X)
+        else:
+            self.size_ = float(moments.largest.max(initial=0.0)) or 1.0
+            deviation = moments.deviation / self.size_
+            largest = moments.largest / self.size_
         rounding = 10 * np.finfo(X.dtype).eps * largest
         self.columns_ = np.flatnonzero(deviation > rounding)
         if not self.sparse_:

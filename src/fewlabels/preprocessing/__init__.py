@@ -10,6 +10,12 @@ from fewlabels.preprocessing._errors import (
     TableError,
     UnknownColumnError,
 )
+from fewlabels.preprocessing._summary import (
+    ColumnSummary,
+    Moments,
+    TableSample,
+    TableSummary,
+)
 from fewlabels.preprocessing._table import Table
 
 if TYPE_CHECKING:
@@ -18,10 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ColumnDescription",
+    "ColumnSummary",
     "FileError",
     "FrameEncoding",
+    "Moments",
     "Table",
     "TableError",
+    "TableSample",
+    "TableSummary",
     "TableTransformer",
     "UnknownColumnError",
     "describe_columns",

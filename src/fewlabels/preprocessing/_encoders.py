@@ -19,6 +19,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from fewlabels._words import listed
 from fewlabels.preprocessing._columns import ColumnDescription
 from fewlabels.preprocessing._errors import TableError
+from fewlabels.preprocessing._summary import ColumnSummary
 from fewlabels.preprocessing.cells import (
     LARGEST,
     counts,
@@ -56,13 +57,17 @@ class NumberEncoder:
         self.column = column
         self.compress = compress
 
-    def fit(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def fit(
+        self, values: NDArray[Any], whole: ColumnSummary | None = None
+    ) -> NDArray[np.float64]:
         """Learn from a column, and encode it.
 
         Parameters
         ----------
         values : ndarray of shape (n_rows,)
             The column.
+        whole : ColumnSummary, default=None
+            What is known of the larger table that the rows were drawn from.
 
         Returns
         -------
@@ -74,13 +79,18 @@ class NumberEncoder:
         low, self.median, high = _quartiles(present)
         self.spread = high - low
         reach = np.max(np.abs(present - self.median), initial=0.0)
+        known = whole is not None and np.isfinite(whole.mean)
+        if whole is not None and known:
+            reach = max(whole.high - self.median, self.median - whole.low)
         self.compressed = self.compress and bool(0 < HEAVY_TAIL * self.spread < reach)
-        self.marks_holes = present.size < numbers.size
+        self.marks_holes = present.size < numbers.size or _has_holes(whole)
         bent = self._bend(present)
         self.mean = float(bent.mean()) if bent.size else 0.0
         # Differences within rounding are none.
         noise = 10 * np.finfo(float).eps * np.max(np.abs(bent), initial=0.0)
         deviation = float(bent.std()) if bent.size else 0.0
+        if whole is not None and known and not self.compressed:
+            self.mean, deviation = whole.mean, whole.deviation
         self.deviation = deviation if deviation > noise else 0.0
         self.unit = self.deviation or 1.0
         return self._encode(numbers)
@@ -152,13 +162,17 @@ class CategoryEncoder:
         self.column = column
         self.max_categories = max_categories
 
-    def fit(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def fit(
+        self, values: NDArray[Any], whole: ColumnSummary | None = None
+    ) -> NDArray[np.float64]:
         """Learn from a column, and encode it.
 
         Parameters
         ----------
         values : ndarray of shape (n_rows,)
             The column.
+        whole : ColumnSummary, default=None
+            What is known of the larger table that the rows were drawn from.
 
         Returns
         -------
@@ -166,18 +180,24 @@ class CategoryEncoder:
             Its features.
         """
         texts = to_texts(values)
-        counted = [pair for pair in counts(texts) if pair[0]]
+        n_rows, n_missing = texts.size, int(np.sum(texts == ""))
+        found = {text: count for text, count in counts(texts) if text}
+        if whole is not None and whole.counts is not None:
+            n_rows, n_missing = whole.n_rows, whole.n_rows - sum(whole.counts.values())
+            found = whole.counts
+        counted = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
         # One that occurs once tells its row from all others, and no more.
         kept = [text for text, count in counted[: self.max_categories] if count > 1]
         if len(kept) < 2:
             kept = [text for text, _ in counted[: self.max_categories]]
         self.levels = sorted(kept)
         self.has_other = len(counted) > len(kept)
-        self.has_missing = bool((texts == "").any())
-        self.unit = 1.0
-        features = self._encode(texts)
-        self.unit = float(np.sqrt(features.var(axis=0).sum())) or 1.0
-        return features / self.unit
+        self.has_missing = n_missing > 0
+        own = [found[text] for text in kept]
+        n_other = n_rows - n_missing - sum(own)
+        shares = np.array([*own, n_other, n_missing]) / n_rows
+        self.unit = float(np.sqrt(np.sum(shares * (1 - shares)))) or 1.0
+        return self._encode(texts)
 
     def _encode(self, texts: NDArray[Any]) -> NDArray[np.float64]:
         place = {text: k for k, text in enumerate(self.levels)}
@@ -236,13 +256,17 @@ class DateEncoder:
     def __init__(self, column: ColumnDescription) -> None:
         self.column = column
 
-    def fit(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def fit(
+        self, values: NDArray[Any], whole: ColumnSummary | None = None
+    ) -> NDArray[np.float64]:
         """Learn from a column, and encode it.
 
         Parameters
         ----------
         values : ndarray of shape (n_rows,)
             The column.
+        whole : ColumnSummary, default=None
+            What is known of the larger table that the rows were drawn from.
 
         Returns
         -------
@@ -254,7 +278,7 @@ class DateEncoder:
         self.median = float(np.median(present))
         self.mean = float(present.mean())
         self.unit = float(present.std()) or 1.0
-        self.marks_holes = present.size < seconds.size
+        self.marks_holes = present.size < seconds.size or _has_holes(whole)
         # A period says something where several of it are covered, and where rows
         # differ within it: dates without a time all lie at the same hour.
         self.periods = [
@@ -346,13 +370,15 @@ class TextEncoder:
         self.weight = weight
         self.random_state = random_state
 
-    def fit(self, values: NDArray[Any]) -> Any:
+    def fit(self, values: NDArray[Any], whole: ColumnSummary | None = None) -> Any:
         """Learn from a column, and encode it.
 
         Parameters
         ----------
         values : ndarray of shape (n_rows,)
             The column.
+        whole : ColumnSummary, default=None
+            What is known of the larger table that the rows were drawn from.
 
         Returns
         -------
@@ -521,20 +547,25 @@ class NamesEncoder:
         self.levels = CategoryEncoder(column, max_categories)
         self.spelling = TextEncoder(column, max_words, n_components, 1.0, random_state)
 
-    def fit(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def fit(
+        self, values: NDArray[Any], whole: ColumnSummary | None = None
+    ) -> NDArray[np.float64]:
         """Learn from a column, and encode it.
 
         Parameters
         ----------
         values : ndarray of shape (n_rows,)
             The column.
+        whole : ColumnSummary, default=None
+            What is known of the larger table that the rows were drawn from.
 
         Returns
         -------
         features : ndarray of shape (n_rows, n_features)
             Its features.
         """
-        levels, spelling = self.levels.fit(values), self.spelling.fit(values)
+        levels = self.levels.fit(values, whole)
+        spelling = self.spelling.fit(values, whole)
         return np.hstack([levels, spelling]) / np.sqrt(2)
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
@@ -579,13 +610,17 @@ class VectorEncoder:
         self.column = column
         self.weight = weight
 
-    def fit(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def fit(
+        self, values: NDArray[Any], whole: ColumnSummary | None = None
+    ) -> NDArray[np.float64]:
         """Learn from a column, and encode it.
 
         Parameters
         ----------
         values : ndarray of shape (n_rows,)
             The column.
+        whole : ColumnSummary, default=None
+            What is known of the larger table that the rows were drawn from.
 
         Returns
         -------
@@ -595,7 +630,7 @@ class VectorEncoder:
         vectors = to_vectors(values, int(self.column.notation))
         holes = np.isnan(vectors[:, 0])
         present = vectors[~holes]
-        self.marks_holes = bool(holes.any())
+        self.marks_holes = bool(holes.any()) or _has_holes(whole)
         self.mean = present.mean(axis=0)
         spread = float(np.sqrt(present.var(axis=0).sum()))
         self.unit = spread / np.sqrt(self.weight) if spread > 0 else 1.0
@@ -650,6 +685,10 @@ Encoder = (
     | TextEncoder
     | VectorEncoder
 )
+
+
+def _has_holes(whole: ColumnSummary | None) -> bool:
+    return whole is not None and whole.n_missing > 0
 
 
 def _is_too_large(value: Any) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fewlabels._lazy import refuse_lazy
+from fewlabels.preprocessing._summary import TableSample
 from fewlabels.preprocessing._table import Table
 from fewlabels.preprocessing._transformer import TableTransformer
 
@@ -36,7 +37,7 @@ class FrameEncoding:
 
         Parameters
         ----------
-        X : DataFrame of pandas or polars, array-like or sparse matrix
+        X : DataFrame of pandas or polars, array-like, sparse matrix or TableSample
             Training rows.
 
         Returns
@@ -45,10 +46,12 @@ class FrameEncoding:
             Numbers on one scale for a frame with other columns, else what was passed.
         """
         self.transformer_ = None
-        if not needs_encoding(X):
-            return X
+        sample = X if isinstance(X, TableSample) else TableSample(X, None)
+        holes = sample.summary is not None and sample.summary.n_missing.any()
+        if not needs_encoding(sample.rows, bool(holes)):
+            return sample.rows
         self.transformer_ = TableTransformer()
-        return self.transformer_.fit_transform(X)
+        return self.transformer_.fit_transform(sample)
 
     def encoded_scale(self, X: Any, scale: str) -> str:
         """Choose the scaling of encoded rows, which are on one scale already.
@@ -70,15 +73,15 @@ class FrameEncoding:
         return "unit" if issparse(X) else "none"
 
 
-def needs_encoding(X: Any) -> bool:
-    """Whether rows are a frame with anything but numbers, or with holes."""
+def needs_encoding(X: Any, has_holes: bool = False) -> bool:
+    """Whether rows are a frame with anything but numbers, or with holes somewhere."""
     refuse_lazy(X)
     is_frame = hasattr(X, "columns") and any(
         hasattr(X, name) for name in ("iloc", "get_columns", "column_names")
     )
     if not is_frame:
         return False
-    return any(
+    return has_holes or any(
         column.dtype.kind not in "biuf"
         or (column.dtype.kind == "f" and not np.isfinite(column).all())
         for column in Table.from_frame(X).columns

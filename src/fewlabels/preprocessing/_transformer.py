@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, get_args
 
@@ -33,6 +34,7 @@ from fewlabels.preprocessing._encoders import (
     VectorEncoder,
 )
 from fewlabels.preprocessing._errors import TableError
+from fewlabels.preprocessing._summary import ColumnSummary, TableSample
 from fewlabels.preprocessing._table import Table
 
 # Names say less than texts: they get fewer directions by this factor.
@@ -173,8 +175,11 @@ class TableTransformer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : Table, DataFrame of pandas or polars, dict or array-like
-            The table.
+        X : Table, DataFrame of pandas or polars, dict, array-like or TableSample
+            The table. Of rows that were drawn from a larger one, see
+            :class:`TableSample`, the kinds of columns, medians, words and dates are
+            learned; holes, counts of categories, and means, deviations and ends of
+            numbers are those of the larger one.
         y : None
             Not used.
 
@@ -191,8 +196,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : Table, DataFrame of pandas or polars, dict or array-like
-            The table.
+        X : Table, DataFrame of pandas or polars, dict, array-like or TableSample
+            The table, see :meth:`fit`.
         y : None
             Not used.
 
@@ -205,6 +210,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X: Any) -> Any:
+        X, summary = X if isinstance(X, TableSample) else (X, None)
         table = self._table(X, reset=True)
         self.columns_ = describe_columns(
             table,
@@ -214,6 +220,11 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             numeric=self.numeric,
             date=self.date,
         )
+        if summary is not None:
+            self.columns_ = [
+                _of_whole(column, summary.column(k))
+                for k, column in enumerate(self.columns_)
+            ]
         for column in self.columns_:
             if column.note:
                 warnings.warn(column.note, UserWarning, stacklevel=4)
@@ -233,9 +244,10 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         seed = check_random_state(self.random_state).randint(2**31)
         self.encoders_: list[Encoder] = []
         blocks = []
-        for column in used:
+        for place, column in zip(self._places(), used, strict=True):
             encoder = self._encoder(column, n_other, len(used), seed)
-            blocks.append(encoder.fit(table[column.name]))
+            whole = None if summary is None else summary.column(place)
+            blocks.append(encoder.fit(table.columns[place], whole))
             self.encoders_.append(encoder)
         alike = self._share_unit(blocks) or len(blocks) == 1
         widths = [block.shape[1] for block in blocks]
@@ -381,6 +393,12 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _of_whole(column: ColumnDescription, whole: ColumnSummary) -> ColumnDescription:
+    """Describe a column of a sample by what is known of all rows."""
+    n_distinct = column.n_distinct if whole.counts is None else len(whole.counts)
+    return replace(column, n_missing=whole.n_missing, n_distinct=n_distinct)
 
 
 def _uncorrelated(blocks: list[Any]) -> bool:
