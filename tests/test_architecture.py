@@ -48,7 +48,7 @@ FLOORS = [
         "transfer",
     },
     {"automatic", "model_selection", "plotting"},
-    {"active"},
+    {"active", "dask"},
     {"tabular"},
     {"studio"},
     {"cli"},

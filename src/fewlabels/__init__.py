@@ -15,6 +15,7 @@ _SUBMODULES = (
     "active",
     "automatic",
     "cluster",
+    "dask",
     "datasets",
     "decomposition",
     "ensemble",

@@ -253,6 +253,26 @@ def check_length(n_entries: int, X: Any) -> None:
         )
 
 
+def target_array(y: ArrayLike) -> NDArray[np.float64]:
+    """1-D array of real targets, NaN where there is none; perhaps nowhere any."""
+    refuse_lazy(y, "y")
+    values = y.to_numpy() if hasattr(y, "to_numpy") else np.ma.asarray(y)
+    if isinstance(values, np.ma.MaskedArray):
+        holes = np.ma.getmaskarray(values)
+        values = np.asarray(values.data)
+        if holes.any():
+            values = np.where(holes, np.nan, values.astype(np.float64))
+    if values.ndim == 2 and values.shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {values.shape} instead: "
+            "fit one model per column."
+        )
+    values = column_or_1d(values, warn=True)
+    if values.dtype.kind == "O":
+        values = np.array([np.nan if _is_missing(v) else v for v in values], object)
+    return np.asarray(values, dtype=np.float64)
+
+
 def encode_targets(y: ArrayLike) -> NDArray[np.float64]:
     """Read real targets with holes.
 
@@ -278,22 +298,7 @@ def encode_targets(y: ArrayLike) -> NDArray[np.float64]:
     >>> encode_targets([1, None, -1])
     array([ 1., nan, -1.])
     """
-    refuse_lazy(y, "y")
-    values = y.to_numpy() if hasattr(y, "to_numpy") else np.ma.asarray(y)
-    if isinstance(values, np.ma.MaskedArray):
-        holes = np.ma.getmaskarray(values)
-        values = np.asarray(values.data)
-        if holes.any():
-            values = np.where(holes, np.nan, values.astype(np.float64))
-    if values.ndim == 2 and values.shape[1] > 1:
-        raise ValueError(
-            f"y should be a 1d array, got an array of shape {values.shape} instead: "
-            "fit one model per column."
-        )
-    values = column_or_1d(values, warn=True)
-    if values.dtype.kind == "O":
-        values = np.array([np.nan if _is_missing(v) else v for v in values], object)
-    targets = np.asarray(values, dtype=np.float64)
+    targets = target_array(y)
     known = ~np.isnan(targets)
     if not known.any():
         raise ValueError(

@@ -116,3 +116,18 @@ def test_holes_outside_the_sample_call_for_an_encoding():
     model = FewLabelsClassifier(bank="fast", random_state=0).fit(sample, y)
     assert model.transformer_ is not None
     assert model.predict(holed).shape == (40,)
+
+
+def test_settled_summaries_do_not_depend_on_parts():
+    frame = mixed()[["size", "count"]]
+    whole = TableSummary.of(frame)
+    for ends in ([1], [200, 400], [17, 300, 301]):
+        other = reduce(TableSummary.merge, parts_of(frame, ends))
+        for ours, theirs in zip(
+            other.settled().moments, whole.settled().moments, strict=True
+        ):
+            assert_array_equal(ours, theirs)
+    assert_allclose(whole.settled().moments.mean, frame.mean(), rtol=1e-7)
+    assert_allclose(whole.settled().moments.deviation, frame.std(ddof=0), rtol=1e-7)
+    constant = TableSummary.of(pd.DataFrame({"a": [0.1, 0.1], "b": [0.0, 0.0]}))
+    assert_allclose(constant.settled().moments.mean, [0.1, 0.0], rtol=1e-7)

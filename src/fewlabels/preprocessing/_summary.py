@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -29,6 +29,14 @@ class Moments(NamedTuple):
         Sums of the squared deviations from the mean.
     low, high : ndarray of shape (n_columns,)
         The least and the largest, infinite where there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.preprocessing import Moments
+    >>> first, second = Moments.of(np.array([[1.0], [3.0]])), Moments.of(np.ones((2, 1)))
+    >>> first.merge(second).mean
+    array([1.5])
     """
 
     n: NDArray[np.float64]
@@ -39,7 +47,18 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, values: NDArray[Any]) -> Self:
-        """Look at columns of numbers; what is not finite is a hole."""
+        """Look at columns of numbers.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_columns)
+            Numbers; what is not finite is a hole.
+
+        Returns
+        -------
+        moments : Moments
+            Theirs.
+        """
         known = np.abs(values) <= LARGEST
         n = known.sum(axis=0).astype(np.float64)
         kept = np.where(known, values, 0.0).astype(np.float64)
@@ -50,13 +69,39 @@ class Moments(NamedTuple):
         return cls(n, mean, squares, low, high)
 
     def merge(self, other: "Moments") -> "Moments":
-        """Join with those of other rows."""
+        """Join with those of other rows.
+
+        Parameters
+        ----------
+        other : Moments
+            Of the same columns.
+
+        Returns
+        -------
+        moments : Moments
+            Of all rows.
+        """
         n = self.n + other.n
         share = other.n / np.maximum(n, 1)
         step = other.mean - self.mean
         squares = self.squares + other.squares + step**2 * self.n * share
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         return Moments(n, self.mean + step * share, squares, low, high)
+
+    def settled(self) -> "Moments":
+        """Round to 26 bits, so that the order of sums does not show.
+
+        Returns
+        -------
+        moments : Moments
+            The same for all partitions of the same rows.
+        """
+        digits, power = np.frexp(self.squares)
+        squares = np.ldexp(np.round(digits * 2.0**26), power - 26)
+        spread = self._replace(squares=squares).deviation
+        unit = np.where(spread > 0, spread, 1.0)
+        mean = unit * np.round(self.mean / unit * 2.0**26) / 2.0**26
+        return self._replace(mean=mean, squares=squares)
 
     @property
     def deviation(self) -> NDArray[np.float64]:
@@ -189,6 +234,16 @@ class TableSummary:
             ],
             self.moments.merge(other.moments),
         )
+
+    def settled(self) -> "TableSummary":
+        """Round means and deviations, so that it does not show how parts were merged.
+
+        Returns
+        -------
+        summary : TableSummary
+            The same for all partitions of the same rows.
+        """
+        return replace(self, moments=self.moments.settled())
 
     def column(self, place: int) -> ColumnSummary:
         """Take what is known of one column.

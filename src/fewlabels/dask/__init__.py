@@ -1,0 +1,18 @@
+"""Rows that do not fit into one machine: Dask arrays and data frames.
+
+Nothing here is loaded before it is used; it needs the extra "dask".
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from fewlabels.dask._estimators import (
+    DaskFewLabelsClassifier,
+    DaskFewLabelsRegressor,
+)
+from fewlabels.dask._learn import SampleCost
+
+__all__ = [
+    "DaskFewLabelsClassifier",
+    "DaskFewLabelsRegressor",
+    "SampleCost",
+]

@@ -1,0 +1,3 @@
+"""Tests of fewlabels.dask."""
+
+# SPDX-License-Identifier: BSD-3-Clause
