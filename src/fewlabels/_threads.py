@@ -10,6 +10,7 @@ these are the same whatever `n_jobs`.
 # SPDX-License-Identifier: BSD-3-Clause
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,12 +19,27 @@ from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from fewlabels._sklearn import openmp_effective_n_threads
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+
+class _Libraries:
+    """Libraries with threads of their own, looked for again after further imports."""
+
+    def __init__(self) -> None:
+        self._found: tuple[int, ThreadpoolController | None] = (0, None)
+
+    def limited(self, n: int, kind: str) -> Any:
+        """Limit the threads of BLAS or OpenMP, until the result is left."""
+        n_modules, controller = self._found
+        if controller is None or n_modules != len(sys.modules):
+            controller = ThreadpoolController()
+            self._found = len(sys.modules), controller
+        return controller.limit(limits=n, user_api=kind)
 
 
 class _SerialBlas:
@@ -41,7 +57,7 @@ class _SerialBlas:
     def __enter__(self) -> None:
         with self._lock:
             if self._users == 0:
-                self._limits = threadpool_limits(limits=1, user_api="blas")
+                self._limits = _LIBRARIES.limited(1, "blas")
             self._users += 1
 
     def __exit__(self, *exception: object) -> None:
@@ -51,6 +67,7 @@ class _SerialBlas:
                 self._limits.restore_original_limits()
 
 
+_LIBRARIES = _Libraries()
 _SERIAL_BLAS = _SerialBlas()
 # None outside of `threads`.
 _NUMBER: ContextVar[int | None] = ContextVar("number of threads", default=None)
@@ -65,7 +82,7 @@ def _in_pool() -> bool:
 
 def _enter_pool() -> None:
     _HERE.in_pool = True
-    threadpool_limits(limits=1, user_api="openmp")
+    _LIBRARIES.limited(1, "openmp")
 
 
 def _pool(n: int) -> ThreadPoolExecutor:
@@ -88,6 +105,11 @@ def serial_blas(n_jobs: int | None) -> AbstractContextManager[Any]:
 def n_threads() -> int:
     """Tell how many tasks :func:`in_threads` would do at a time."""
     return 1 if _in_pool() else _NUMBER.get() or 1
+
+
+def are_governed() -> bool:
+    """Tell whether :func:`threads` is around, so that libraries have one thread."""
+    return _NUMBER.get() is not None
 
 
 @contextmanager
@@ -119,7 +141,7 @@ def threads(n_jobs: int | None, *, worth_it: bool = True) -> Iterator[int]:
     before = _NUMBER.set(n)
     try:
         # Unlike that of BLAS, OpenMP's number belongs to the thread that sets it.
-        with _SERIAL_BLAS, threadpool_limits(limits=1, user_api="openmp"):
+        with _SERIAL_BLAS, _LIBRARIES.limited(1, "openmp"):
             yield n_threads()
     finally:
         _NUMBER.reset(before)

@@ -12,8 +12,9 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
+from fewlabels._threads import threads
 from fewlabels.graphs import _neighbors as module
-from fewlabels.graphs import nearest_neighbors
+from fewlabels.graphs import make_search, nearest_neighbors
 from tests.graphs.strategies import rows
 from tests.helpers import assert_close
 from tests.reference import graphs as reference
@@ -270,3 +271,20 @@ def test_far_rows_do_not_hide_neighbors(kind, sparse, rng):
     np.fill_diagonal(truth, np.inf)
     distances, _ = nearest_neighbors(csr_array(X) if sparse else X, 5)
     assert_close(distances, np.sort(truth, axis=1)[:, :5])
+
+
+@pytest.mark.parametrize("neighbors", ["exact", "approximate"])
+def test_threads_find_the_same_neighbors(rng, neighbors):
+    X = rng.integers(0, 3, size=(5000, 6)).astype(np.float32)  # with many ties
+    expected, _ = make_search(X).kneighbors(4)
+    found = []
+    for n_jobs in (1, 2):
+        with threads(n_jobs):
+            search = make_search(X, neighbors=neighbors)
+            found.append([*search.kneighbors(4), *search.kneighbors(3, X[:50] + 0.1)])
+    for one, two in zip(*found, strict=True):
+        assert_array_equal(one, two)
+    if neighbors == "exact":
+        assert_array_equal(found[0][0], expected)
+    own = found[0][1] == np.arange(5000)[:, None]
+    assert not own.any()

@@ -5,6 +5,7 @@
 import importlib.util
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -17,10 +18,12 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
+from threadpoolctl import threadpool_limits
 
 from fewlabels._distances import centre_of, safe_unit, squared_distances
 from fewlabels._rows import check_rows, is_euclidean
 from fewlabels._sklearn import HasMethods, Interval, StrOptions, validate_params
+from fewlabels._threads import are_governed, in_threads, n_threads
 
 # `neighbors="auto"` searches exactly up to this many rows (seconds, on two cores) and
 # for up to this many features, where a tree is both exact and quick.
@@ -44,6 +47,9 @@ LOST_DIGITS = 1e-8
 # Numbers held at a time where rows are gathered edge by edge: 32 MB of float64.
 _BATCH_NUMBERS = 2**22
 
+# Rows whose neighbours a thread looks for at a time.
+_BATCH_QUERIES = 2048
+
 
 def gather_batches(n_items: int, numbers_per_item: float) -> Iterable[slice]:
     """Slices over `n_items` that each gather a bounded amount of numbers."""
@@ -60,10 +66,12 @@ def per_edge(
 ) -> NDArray[Any]:
     """Evaluate ``function(X[i], Y[j])`` on every edge (i, j), some edges at a time."""
     width = Y.nnz / Y.shape[0] if issparse(Y) else Y.shape[1]
-    values = np.empty(rows.size, dtype=Y.dtype)
-    for batch in gather_batches(rows.size, width):
-        values[batch] = function(X[rows[batch]], Y[columns[batch]])
-    return values
+    parts = in_threads(
+        lambda batch: function(X[rows[batch]], Y[columns[batch]]),
+        gather_batches(rows.size, width),
+    )
+    values = [np.empty(0), *parts]
+    return np.concatenate(values, dtype=Y.dtype, casting="same_kind")
 
 
 def _edge_lengths(X: Any, Y: Any) -> NDArray[Any]:
@@ -188,13 +196,28 @@ class ExactSearch(NeighborSearch):
         self, n_neighbors: int, X: Any = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         X = self._in_units(X)
-        distances, indices = self._index.kneighbors(self._centred(X), n_neighbors)
+        distances, indices = self._found(self._centred(X), n_neighbors)
         rows = np.repeat(np.arange(indices.shape[0]), n_neighbors)
         distances = self._refined(rows, indices.ravel(), distances.ravel(), X)
         distances = distances.reshape(indices.shape)
         if self._euclidean:
             self._search_again(distances, indices, X)
         return _nearest_first(distances * distances.dtype.type(self._unit), indices)
+
+    def _found(self, X: Any, n_neighbors: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Ask the index, some rows at a time where there are threads for it."""
+        if not are_governed() or self._index.effective_metric_ == "precomputed":
+            return self._index.kneighbors(X, n_neighbors)
+        queries = self._centred(self._X) if X is None else X
+        k = n_neighbors + (X is None)
+        parts = in_threads(
+            lambda batch: self._index.kneighbors(queries[batch], k),
+            list(gen_batches(queries.shape[0], _BATCH_QUERIES)),
+        )
+        distances, indices = map(np.concatenate, zip(*parts, strict=True))
+        return (
+            (distances, indices) if X is not None else _without_self(distances, indices)
+        )
 
     def _search_again(self, distances: Any, indices: Any, X: Any) -> None:
         """Search rows again whose neighbours were lost in the squares of products."""
@@ -251,6 +274,14 @@ class ExactSearch(NeighborSearch):
         return distances.astype(self._X.dtype, copy=False)
 
 
+def _threads_of_faiss() -> AbstractContextManager[Any]:
+    """Give the threads that there are to faiss, which has a pool of its own."""
+    if not are_governed():
+        return nullcontext()
+    # Its own BLAS was perhaps loaded after others were limited.
+    return threadpool_limits({"openmp": n_threads(), "blas": 1})
+
+
 class ApproximateSearch(NeighborSearch):
     """Inverted lists of faiss: Euclidean distance between dense rows.
 
@@ -282,8 +313,9 @@ class ApproximateSearch(NeighborSearch):
         self._index = faiss.IndexIVFFlat(faiss.IndexFlatL2(p), p, self._n_cells)
         self._index.cp.niter = 8
         self._index.cp.min_points_per_centroid = 1  # else faiss prints a warning
-        self._index.train(rows)
-        self._index.add(rows)
+        with _threads_of_faiss():
+            self._index.train(rows)
+            self._index.add(rows)
         self._probes: dict[int, int | None] = {}
 
     def _prepared(self, X: NDArray[Any]) -> NDArray[np.float32]:
@@ -294,7 +326,8 @@ class ApproximateSearch(NeighborSearch):
 
         probes = faiss.SearchParametersIVF()
         probes.nprobe = n_probes
-        return self._index.search(rows, k, params=probes)[1]
+        with _threads_of_faiss():
+            return self._index.search(rows, k, params=probes)[1]
 
     def _settle_probes(self, k: int) -> int | None:
         """Cells to visit for enough recall; None if not even all of them give it."""
