@@ -33,7 +33,7 @@ FLOORS = [
         "_words",
     },
     {"_classifier", "_holes", "_kmeans", "_rows"},
-    {"_sampling"},
+    {"_backend", "_sampling"},
     {"kernels", "graphs", "partition", "optimize", "preprocessing"},
     {
         "cluster",
@@ -81,7 +81,11 @@ OPTIONAL = (
     "uvicorn",
 )
 # What a package is made of, and loads in modules that nothing else loads.
-MADE_OF = {"cli": {"click"}, "studio": {"starlette", "uvicorn"}}
+MADE_OF = {
+    "_backend": {"torch"},
+    "cli": {"click"},
+    "studio": {"starlette", "uvicorn"},
+}
 
 
 def package_of(path):

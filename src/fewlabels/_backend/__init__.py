@@ -12,22 +12,35 @@ is given.
 from fewlabels._backend._base import Backend
 from fewlabels._backend._choose import (
     DEVICE_CONSTRAINTS,
+    backend_at_hand,
     backend_for,
     backend_of,
+    follow,
     get_backend,
     to_host,
 )
-from fewlabels._backend._exchange import accepts_tensors, is_tensor
+from fewlabels._backend._exchange import (
+    TensorMixin,
+    accepts_tensors,
+    is_tensor,
+    on_host,
+    takes_tensors,
+)
 from fewlabels._backend._numpy import NUMPY
 
 __all__ = [
     "DEVICE_CONSTRAINTS",
     "NUMPY",
     "Backend",
+    "TensorMixin",
     "accepts_tensors",
+    "backend_at_hand",
     "backend_for",
     "backend_of",
+    "follow",
     "get_backend",
     "is_tensor",
+    "on_host",
+    "takes_tensors",
     "to_host",
 ]

@@ -25,7 +25,7 @@ class Backend(Protocol):
     device: str
     is_numpy: bool
 
-    def asarray(self, A: Any, dtype: DTypeLike = None) -> Any:
+    def asarray(self, A: Any, dtype: DTypeLike | None = None) -> Any:
         """Bring an array here, copying only if needed; sparse arrays stay sparse."""
 
     def to_numpy(self, A: Any) -> Any:
@@ -74,6 +74,21 @@ class Backend(Protocol):
         Row i has edges to ``indices[i]`` of lengths ``lengths[i]``, which may be gone
         both ways; infinite where there is no path.
         """
+
+    def room(self) -> float:
+        """Bytes that temporary arrays may take together at present."""
+
+    def kernel_matrix(
+        self,
+        X: Any,
+        Y: Any,
+        kernel: str,
+        *,
+        gamma: float,
+        degree: float = 1.0,
+        coef0: float = 0.0,
+    ) -> Any:
+        """Kernel matrix of X and Y, for the kernels of :meth:`kernel_product`."""
 
     def kernel_product(
         self,

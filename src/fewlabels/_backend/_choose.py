@@ -8,7 +8,7 @@ from typing import Any
 from scipy.sparse import issparse
 
 from fewlabels._backend._base import Backend
-from fewlabels._backend._exchange import is_tensor
+from fewlabels._backend._exchange import is_tensor, needs_torch
 from fewlabels._backend._numpy import NUMPY
 from fewlabels._sklearn import StrOptions
 
@@ -31,24 +31,28 @@ def backend_of(A: Any) -> Backend:
     return torch_backend(str(A.device))
 
 
-def get_backend(device: str | None, given: Any = None) -> Backend:
+def get_backend(device: str | Backend | None, given: Any = None) -> Backend:
     """Backend for a parameter `device`, and rows if they have a say.
 
     Parameters
     ----------
-    device : {"cpu", "cuda"} or None
-        None follows `given`: tensors stay where they are, all else stays with NumPy.
+    device : {"cpu", "cuda"}, Backend or None
+        None follows `given`: tensors stay where they are, all else stays with NumPy,
+        arrays of other libraries in the memory of the CPU included. A backend, which
+        estimators hand to functions, stays as it is.
     given : array-like, default=None
         Rows that the user has passed.
     """
     if device is None:
-        if given is None or issparse(given) or not is_tensor(given):
+        if issparse(given) or not is_tensor(given) or not needs_torch(given):
             return NUMPY
         from fewlabels._backend._torch import backend_of_tensor
 
         return backend_of_tensor(given)
     if device == "cpu":
         return NUMPY
+    if not isinstance(device, str):
+        return device
     try:
         from fewlabels._backend._torch import torch_backend
     except ImportError as error:
@@ -67,6 +71,20 @@ def backend_for(estimator: Any) -> Backend:
     from fewlabels._backend._torch import torch_backend
 
     return torch_backend(given)
+
+
+def backend_at_hand(estimator: Any) -> Backend:
+    """Backend of a fitted estimator; NumPy's where its device is not to be had."""
+    try:
+        return backend_for(estimator)
+    except (ImportError, ValueError):
+        return NUMPY
+
+
+def follow(inner: Any, outer: Any) -> Any:
+    """Let an estimator inside another work where the rows of the other are."""
+    inner._given_device = getattr(outer, "_given_device", None)
+    return inner
 
 
 def to_host(value: Any) -> Any:

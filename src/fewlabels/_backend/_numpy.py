@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 
 from fewlabels._distances import squared_distances
+from fewlabels._params import budget_bytes
 
 _BATCH = 1024
 
@@ -20,11 +21,11 @@ _BATCH = 1024
 class NumpyBackend:
     """Arrays of NumPy and SciPy."""
 
-    xp = np
+    xp: Any = np
     device = "cpu"
     is_numpy = True
 
-    def asarray(self, A: Any, dtype: DTypeLike = None) -> Any:
+    def asarray(self, A: Any, dtype: DTypeLike | None = None) -> Any:
         """See :meth:`Backend.asarray`."""
         if issparse(A):
             return csr_array(A, dtype=dtype)
@@ -66,9 +67,18 @@ class NumpyBackend:
         self, X: Any, k: int, queries: Any = None, n_jobs: int | None = None
     ) -> tuple[Any, Any]:
         """See :meth:`Backend.nearest`."""
-        from fewlabels.graphs import make_search
-
-        return make_search(X, n_jobs=n_jobs).kneighbors(k, queries)
+        asked = X if queries is None else queries
+        distances = np.empty((asked.shape[0], k), dtype=X.dtype)
+        indices = np.empty(distances.shape, dtype=np.intp)
+        for batch in gen_batches(asked.shape[0], _BATCH):
+            d2 = squared_distances(asked[batch], X)
+            if queries is None:
+                own = np.arange(d2.shape[0])
+                d2[own, own + batch.start] = np.inf
+            # A stable sort: of rows that are equally near, the first come first.
+            indices[batch] = np.argsort(d2, axis=1, kind="stable")[:, :k]
+            distances[batch] = np.sqrt(np.take_along_axis(d2, indices[batch], axis=1))
+        return distances, indices
 
     def sparse(self, values: Any, indices: Any, indptr: Any, n_columns: int) -> Any:
         """See :meth:`Backend.sparse`."""
@@ -96,6 +106,26 @@ class NumpyBackend:
         costs = dijkstra(steps.maximum(steps.T), directed=True, indices=sources)
         return np.ascontiguousarray(costs.T)
 
+    def room(self) -> float:
+        """See :meth:`Backend.room`; scikit-learn's `working_memory`."""
+        return budget_bytes(None)
+
+    def kernel_matrix(
+        self,
+        X: Any,
+        Y: Any,
+        kernel: str,
+        *,
+        gamma: float,
+        degree: float = 1.0,
+        coef0: float = 0.0,
+    ) -> Any:
+        """See :meth:`Backend.kernel_matrix`."""
+        params: dict[str, Any] = {"gamma": gamma}
+        if kernel == "polynomial":
+            params |= {"degree": degree, "coef0": coef0}
+        return pairwise_kernels(X, Y, metric=kernel, **params)
+
     def kernel_product(
         self,
         X: Any,
@@ -109,12 +139,10 @@ class NumpyBackend:
         strict: bool = True,
     ) -> Any:
         """See :meth:`Backend.kernel_product`."""
-        params: dict[str, Any] = {"gamma": gamma}
-        if kernel == "polynomial":
-            params |= {"degree": degree, "coef0": coef0}
+        params = {"gamma": gamma, "degree": degree, "coef0": coef0}
         out = np.empty((X.shape[0], V.shape[1]), dtype=V.dtype)
         for batch in gen_batches(X.shape[0], _BATCH):
-            out[batch] = pairwise_kernels(X[batch], Y, metric=kernel, **params) @ V
+            out[batch] = self.kernel_matrix(X[batch], Y, kernel, **params) @ V
         return out
 
 

@@ -22,14 +22,14 @@ EXTRA_NEIGHBORS = 3
 # from may be the wrong one: half of the digits of float32 are left, a quarter of those
 # of float64.
 LOST_DIGITS = {torch.float32: 1e-4, torch.float64: 1e-8}
-_DTYPES = {
+_DTYPES: dict[Any, Any] = {
     np.dtype(np.float64): torch.float64,
     np.dtype(np.float32): torch.float32,
     np.dtype(np.int64): torch.int64,
     np.dtype(np.int32): torch.int32,
     np.dtype(np.bool_): torch.bool,
 }
-_NAMES = {native: name for name, native in _DTYPES.items()}
+_NAMES: dict[Any, np.dtype[Any]] = {native: name for name, native in _DTYPES.items()}
 
 
 def as_tensor(A: Any) -> torch.Tensor:
@@ -72,14 +72,14 @@ def backend_of_tensor(A: Any) -> "TorchBackend":
 class TorchBackend:
     """Tensors on one device."""
 
-    xp = torch_namespace
+    xp: Any = torch_namespace
     is_numpy = False
 
     def __init__(self, place: torch.device) -> None:
         self._place = place
         self.device = str(place)
 
-    def asarray(self, A: Any, dtype: DTypeLike = None) -> torch.Tensor:
+    def asarray(self, A: Any, dtype: DTypeLike | None = None) -> torch.Tensor:
         """See :meth:`Backend.asarray`."""
         native = None if dtype is None else _DTYPES[np.dtype(dtype)]
         if issparse(A):
@@ -129,15 +129,18 @@ class TorchBackend:
             X = X @ inverse.to(X.dtype)
         return X
 
+    def room(self) -> float:
+        """See :meth:`Backend.room`; a share of the memory of a GPU that is free."""
+        if self._place.type != "cuda":
+            return HOST_BYTES
+        free, _ = torch.cuda.mem_get_info(self._place)
+        cached = torch.cuda.memory_reserved(self._place)
+        cached -= torch.cuda.memory_allocated(self._place)
+        return MEMORY_SHARE * (free + cached)
+
     def tile_rows(self, bytes_per_row: int) -> int:
         """Rows of a tile whose temporary arrays fit into the memory that is free."""
-        limit = HOST_BYTES
-        if self._place.type == "cuda":
-            free, _ = torch.cuda.mem_get_info(self._place)
-            cached = torch.cuda.memory_reserved(self._place)
-            cached -= torch.cuda.memory_allocated(self._place)
-            limit = int(MEMORY_SHARE * (free + cached))
-        return max(1, limit // max(1, bytes_per_row))
+        return max(1, int(self.room() // max(1, bytes_per_row)))
 
     def _tiles(self, n_rows: int, bytes_per_row: int) -> Iterator[slice]:
         size = self.tile_rows(bytes_per_row)
@@ -255,6 +258,22 @@ class TorchBackend:
         longest.scatter_reduce_(0, place, steps, "amax")
         starts = torch.as_tensor(sources, device=indices.device)
         return _relaxed(keys // n, keys % n, longest, starts, n)
+
+    def kernel_matrix(
+        self,
+        X: Any,
+        Y: Any,
+        kernel: str,
+        *,
+        gamma: float,
+        degree: float = 1.0,
+        coef0: float = 0.0,
+    ) -> Any:
+        """See :meth:`Backend.kernel_matrix`."""
+        out = torch.empty((X.shape[0], Y.shape[0]), dtype=X.dtype, device=X.device)
+        for tile in self._tiles(X.shape[0], 3 * X.element_size() * Y.shape[0]):
+            out[tile] = _kernel(X[tile], Y, kernel, gamma, degree, coef0)
+        return out
 
     def kernel_product(
         self,

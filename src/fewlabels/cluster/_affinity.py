@@ -26,7 +26,7 @@ from fewlabels.kernels import KERNEL_CONSTRAINTS, resolve_kernel
 _GRAPH_PARAMS: dict[str, list[Any]] = {
     name: constraint
     for name, constraint in GRAPH_CONSTRAINTS.items()
-    if name not in ("kind", "radius", "n_neighbors", "n_jobs")
+    if name not in ("kind", "radius", "n_neighbors", "n_jobs", "device")
 }
 
 AFFINITY_CONSTRAINTS: dict[str, list[Any]] = {

@@ -20,10 +20,17 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 from threadpoolctl import threadpool_limits
 
+from fewlabels._backend import (
+    DEVICE_CONSTRAINTS,
+    Backend,
+    get_backend,
+    takes_tensors,
+)
 from fewlabels._distances import centre_of, safe_unit, squared_distances
 from fewlabels._rows import check_rows, is_euclidean
 from fewlabels._sklearn import HasMethods, Interval, StrOptions, validate_params
 from fewlabels._threads import are_governed, in_threads, n_threads
+from fewlabels.exceptions import warn_ignored
 
 # `neighbors="auto"` searches exactly up to this many rows (seconds, on two cores) and
 # for up to this many features, where a tree is both exact and quick.
@@ -38,6 +45,7 @@ SEARCH_CONSTRAINTS: dict[str, list[Any]] = {
         HasMethods(["fit_transform"]),
     ],
     "n_jobs": [Integral, None],
+    **DEVICE_CONSTRAINTS,
 }
 
 # Neighbours whose squared distance is a smaller share of the squares from which the
@@ -282,6 +290,35 @@ def _threads_of_faiss() -> AbstractContextManager[Any]:
     return threadpool_limits({"openmp": n_threads(), "blas": 1})
 
 
+class MovedSearch(NeighborSearch):
+    """Exact search on a device, for rows and queries of NumPy.
+
+    Euclidean distance between dense rows. Saved, it is just its rows: a machine without
+    the device searches by :class:`ExactSearch`.
+    """
+
+    def __init__(self, X: NDArray[Any], backend: Backend) -> None:
+        self._X, self._backend = X, backend
+        self._unit = X.dtype.type(safe_unit(X))
+        self._rows = backend.asarray(X / self._unit)
+
+    def kneighbors(
+        self, n_neighbors: int, X: Any = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        b = self._backend
+        queries = None
+        if X is not None:
+            X = X.toarray() if issparse(X) else X
+            queries = b.asarray(X.astype(self._X.dtype, copy=False) / self._unit)
+        distances, indices = map(
+            b.to_numpy, b.nearest(self._rows, n_neighbors, queries)
+        )
+        return distances * self._unit, indices.astype(np.intp, copy=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ExactSearch, (self._X, "euclidean", None, None)
+
+
 class ApproximateSearch(NeighborSearch):
     """Inverted lists of faiss: Euclidean distance between dense rows.
 
@@ -462,6 +499,7 @@ def make_search(
     metric_params: dict[str, Any] | None = None,
     neighbors: Any = "exact",
     n_jobs: int | None = None,
+    device: str | Backend | None = None,
 ) -> NeighborSearch:
     """Index rows once, to be asked for the neighbours of any rows.
 
@@ -479,6 +517,8 @@ def make_search(
         As in :func:`nearest_neighbors`.
     n_jobs : int, default=None
         Passed to scikit-learn's search.
+    device : {"cpu", "cuda"} or None, default=None
+        As in :func:`nearest_neighbors`.
 
     Returns
     -------
@@ -494,12 +534,19 @@ def make_search(
     >>> search.kneighbors(1, np.array([[1.5]]))
     (array([[0.5]]), array([[1]]))
     """
+    backend = get_backend(device)
+    fits = is_euclidean(metric, metric_params) and not issparse(X)
+    if not backend.is_numpy:
+        if fits and kind == "knn" and neighbors in ("exact", "auto"):
+            return MovedSearch(X, backend)
+        warn_ignored(
+            f"device={backend.device!r}",
+            "only exact neighbours of dense rows by Euclidean distance are found there",
+        )
     if not isinstance(neighbors, str):
         return GraphSearch(X, neighbors)
     if metric == "precomputed" and issparse(X):
         return GraphSearch(X)
-    euclidean = is_euclidean(metric, metric_params)
-    fits = euclidean and not issparse(X)
     if neighbors == "auto":
         approximate = (
             fits
@@ -538,6 +585,7 @@ def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
     },
     prefer_skip_nested_validation=True,
 )
+@takes_tensors
 def nearest_neighbors(
     X: Any,
     n_neighbors: int,
@@ -546,6 +594,7 @@ def nearest_neighbors(
     metric_params: dict[str, Any] | None = None,
     neighbors: Any = "exact",
     n_jobs: int | None = None,
+    device: str | Backend | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Find the nearest other rows of every row.
 
@@ -578,6 +627,11 @@ def nearest_neighbors(
           `n_neighbors` other rows in each row; `metric` is then ignored.
     n_jobs : int, default=None
         Passed to scikit-learn's search.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to search. None is where `X` is: NumPy's arrays stay on the CPU, tensors
+        on their device, and the answers come back there. On a GPU, "exact" and "auto"
+        compare all dense rows by Euclidean distance, in tiles that fit into its
+        memory; anything else is searched on the CPU, with a warning.
 
     Returns
     -------
@@ -614,5 +668,6 @@ def nearest_neighbors(
         metric_params=metric_params,
         neighbors=neighbors,
         n_jobs=n_jobs,
+        device=device,
     )
     return search.kneighbors(n_neighbors)

@@ -17,6 +17,7 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._backend import Backend, TensorMixin, backend_for, takes_tensors
 from fewlabels._linalg import FLOATS
 from fewlabels._params import is_default
 from fewlabels._rows import check_rows
@@ -165,6 +166,7 @@ def _build(
     metric_params: dict[str, Any] | None,
     neighbors: Any,
     n_jobs: int | None,
+    device: str | Backend | None,
 ) -> _Built:
     """Build the graph of validated rows, keeping what new rows will need."""
     _check_kind(kind, weight)
@@ -185,6 +187,7 @@ def _build(
         metric_params=metric_params,
         neighbors=neighbors,
         n_jobs=n_jobs,
+        device=device,
     )
     lengths = KINDS[kind](search, X.shape[0], None, n_neighbors, radius)
     _check_finite(lengths.data)
@@ -215,6 +218,7 @@ def _check_finite(lengths: NDArray[Any]) -> None:
     },
     prefer_skip_nested_validation=True,
 )
+@takes_tensors
 def similarity_graph(
     X: Any,
     *,
@@ -230,6 +234,7 @@ def similarity_graph(
     neighbors: Any = "exact",
     n_jobs: int | None = None,
     check_input: bool = True,
+    device: str | Backend | None = None,
 ) -> csr_array:
     r"""Build a weighted graph that joins similar rows.
 
@@ -286,6 +291,8 @@ def similarity_graph(
         Passed to scikit-learn's search.
     check_input : bool, default=True
         Whether to validate `X`; False trusts rows that have been validated before.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to search, see :func:`nearest_neighbors`. The graph is SciPy's.
 
     Returns
     -------
@@ -343,6 +350,7 @@ def similarity_graph(
         metric_params=metric_params,
         neighbors=neighbors,
         n_jobs=n_jobs,
+        device=device,
     ).graph
 
 
@@ -462,7 +470,7 @@ def graph_from_neighbors(
 
 
 class SimilarityGraphTransformer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    TensorMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """Turn rows into their similarity graph.
 
@@ -497,6 +505,8 @@ class SimilarityGraphTransformer(
         How to search, see :func:`nearest_neighbors`.
     n_jobs : int, default=None
         Passed to scikit-learn's search.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to search, see :func:`nearest_neighbors`. The graph is SciPy's.
 
     Attributes
     ----------
@@ -545,6 +555,7 @@ class SimilarityGraphTransformer(
         metric_params: dict[str, Any] | None = None,
         neighbors: Any = "exact",
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.kind = kind
         self.n_neighbors = n_neighbors
@@ -557,6 +568,7 @@ class SimilarityGraphTransformer(
         self.metric_params = metric_params
         self.neighbors = neighbors
         self.n_jobs = n_jobs
+        self.device = device
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -587,7 +599,7 @@ class SimilarityGraphTransformer(
         """
         X = self._validated(X, reset=True)
         self.graph_, self.bandwidth_, self._search = _build(
-            X, **self.get_params(deep=False)
+            X, **{**self.get_params(deep=False), "device": backend_for(self)}
         )
         # The rows at the far end of edges from new rows, where a weight needs them.
         self._fit_X = None if self.metric == "precomputed" else X

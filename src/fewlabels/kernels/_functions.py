@@ -19,6 +19,7 @@ from sklearn.metrics.pairwise import (
 )
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from fewlabels._backend import Backend, get_backend
 from fewlabels._distances import safe_unit, squared_distances
 from fewlabels._linalg import FLOATS
 from fewlabels._params import budget_bytes, check_params, is_default
@@ -117,6 +118,15 @@ _DIAGONALS: dict[str, Callable[..., NDArray[Any]]] = {
 
 # Kernels whose values go to infinity, or to zero, with the rows.
 _PRODUCTS = ("linear", "poly", "polynomial")
+
+# Kernels that backends have, and what they call them.
+_ON_DEVICES = {
+    "linear": "polynomial",
+    "poly": "polynomial",
+    "polynomial": "polynomial",
+    "rbf": "rbf",
+    "laplacian": "laplacian",
+}
 
 # Kernels of squares and products, whose `gamma` absorbs the square of a unit.
 _QUADRATIC = ("rbf", "poly", "polynomial", "sigmoid")
@@ -271,7 +281,13 @@ class Kernel:
         return np.array([self.metric(x, x, **self.params) for x in X], dtype=X.dtype)
 
     def product(
-        self, X: Any, Y: Any, V: NDArray[Any], *, memory_budget: float | None = None
+        self,
+        X: Any,
+        Y: Any,
+        V: NDArray[Any],
+        *,
+        memory_budget: float | None = None,
+        device: str | Backend | None = None,
     ) -> NDArray[Any]:
         """Compute K(X, Y) @ V in blocks of rows of X, never holding all of K(X, Y).
 
@@ -285,6 +301,8 @@ class Kernel:
             Coefficients.
         memory_budget : float, default=None
             MiB for one block; scikit-learn's `working_memory` when None.
+        device : {"cpu", "cuda"} or None, default=None
+            Where to compute; None is the CPU. See :func:`gram_operator`.
 
         Returns
         -------
@@ -297,6 +315,9 @@ class Kernel:
         Y = _rows(Y)
         if Y.shape[0] == 0:  # rows of zeros span nothing
             return np.zeros((X.shape[0], V.shape[1]), dtype=np.result_type(X, V))
+        moved = moved_kernel(self, device, X, Y)
+        if moved is not None:
+            return moved.product(V)
         row_bytes = 3 * max(Y.shape[0], 1) * np.dtype(np.float64).itemsize
         step = max(1, int(budget_bytes(memory_budget) // row_bytes))
         out = np.empty((X.shape[0], V.shape[1]), dtype=np.result_type(X, V))
@@ -304,6 +325,74 @@ class Kernel:
             for start in range(0, X.shape[0], step):
                 out[start : start + step] = self(X[start : start + step], Y) @ V
         return out
+
+
+class MovedKernel:
+    """A kernel between rows that live on a device, seen by NumPy.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    params : dict
+        What the backend calls it.
+    backend : Backend
+        The device.
+    X, Y : ndarray of shape (n_samples_X or n_samples_Y, n_features)
+        The rows; Y is X where None.
+    """
+
+    def __init__(
+        self, kernel: Kernel, params: dict[str, Any], backend: Backend, X: Any, Y: Any
+    ) -> None:
+        self.kernel, self.params, self.backend = kernel, params, backend
+        self.dtype = X.dtype if Y is None else np.result_type(X, Y)
+        self.X = self._moved(X)
+        self.Y = self.X if Y is None else self._moved(Y)
+
+    def _moved(self, X: Any) -> Any:
+        X = self.kernel._in_units(X)
+        return self.backend.asarray(X.astype(self.dtype, copy=False))
+
+    def product(
+        self, V: NDArray[Any], rows: NDArray[np.intp] | None = None
+    ) -> NDArray[Any]:
+        """Multiply the kernel matrix, or its columns at some rows of Y, with V."""
+        b = self.backend
+        Y = self.Y if rows is None else self.Y[b.asarray(rows)]
+        block = b.asarray(V, self.dtype)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            out = b.to_numpy(b.kernel_product(self.X, Y, block, **self.params))
+        if self.kernel.metric in _PRODUCTS:
+            self.kernel._check_products(out, None)
+        return out.astype(np.result_type(self.dtype, V), copy=False)
+
+    def matrix(self) -> Any:
+        """Kernel matrix, on the device."""
+        return self.backend.kernel_matrix(self.X, self.Y, **self.params)
+
+
+def moved_kernel(
+    kernel: Kernel, device: str | Backend | None, X: Any, Y: Any = None
+) -> MovedKernel | None:
+    """Move rows to a device; None for the CPU, and with a warning where it must be."""
+    backend = get_backend(device)
+    if backend.is_numpy:
+        return None
+    name = kernel.metric if isinstance(kernel.metric, str) else ""
+    params: dict[str, Any] = {"kernel": _ON_DEVICES.get(name)}
+    if params["kernel"] is None or sparse.issparse(X) or sparse.issparse(Y):
+        kind = "sparse rows" if name in _ON_DEVICES else f"kernel={kernel.metric!r}"
+        warn_ignored(f"device={backend.device!r}", f"{kind} are computed by NumPy")
+        return None
+    gamma = kernel.params.get("gamma")
+    params["gamma"] = 1.0 / X.shape[1] if gamma is None else gamma
+    if name == "linear":
+        params |= {"gamma": 1.0, "degree": 1.0, "coef0": 0.0}
+    elif params["kernel"] == "polynomial":
+        params["degree"] = kernel.params.get("degree", 3)
+        params["coef0"] = kernel.params.get("coef0", 1)
+    return MovedKernel(kernel, params, backend, X, Y)
 
 
 def is_precomputed(kernel: Any) -> bool:

@@ -20,12 +20,25 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.parallel import Parallel, delayed
 
+from fewlabels._backend import (
+    NUMPY,
+    Backend,
+    get_backend,
+    is_tensor,
+    on_host,
+    to_host,
+)
 from fewlabels._linalg import FLOATS
 from fewlabels._params import budget_bytes
 from fewlabels._rows import check_rows
 from fewlabels._sklearn import check_array
 from fewlabels._threads import serial_blas
-from fewlabels.kernels._functions import Kernel, resolve_kernel
+from fewlabels.kernels._functions import (
+    Kernel,
+    MovedKernel,
+    moved_kernel,
+    resolve_kernel,
+)
 
 # Larger tiles leave the cache and are slower, however much memory there is.
 _MAX_TILE_EDGE = 1024
@@ -115,6 +128,10 @@ class GramOperator(LinearOperator):
     def _adjoint(self) -> "GramOperator":
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What is on a device stays behind: the machine that loads it may have none.
+        return {**to_host(self.__dict__), "_backend": NUMPY, "_moved": None}
+
     def _transpose(self) -> "GramOperator":
         return self
 
@@ -127,6 +144,9 @@ class DenseGram(GramOperator):
     K : array-like of shape (n_samples, n_samples)
         Symmetric positive semidefinite matrix; only the shape is checked, and a
         product with a vector reads one triangle.
+    device : {"cpu", "cuda"} or None, default=None
+        Where the matrix is kept, and multiplied with NumPy's vectors; None leaves it
+        where it is.
 
     See Also
     --------
@@ -141,21 +161,34 @@ class DenseGram(GramOperator):
     array([3., 3.])
     """
 
-    def __init__(self, K: ArrayLike) -> None:
-        self.K: NDArray[Any] = check_array(K, dtype=FLOATS, input_name="K")
-        if self.K.shape[0] != self.K.shape[1]:
-            raise ValueError(f"K must be square, got shape {self.K.shape}.")
-        super().__init__(dtype=self.K.dtype, shape=self.K.shape)
+    def __init__(self, K: Any, *, device: str | Backend | None = None) -> None:
+        b = self._backend = get_backend(device, K)
+        if b.is_numpy or not is_tensor(K):
+            K = check_array(on_host(K), dtype=FLOATS, input_name="K")
+        self.K: Any = b.asarray(K)
+        if b.dtype(self.K) not in FLOATS:
+            self.K = b.astype(self.K, np.float64)
+        if not b.xp.all(b.xp.isfinite(self.K)):
+            raise ValueError("K holds infinite values or NaN.")
+        if self.K.ndim != 2 or self.K.shape[0] != self.K.shape[1]:
+            raise ValueError(f"K must be square, got shape {tuple(self.K.shape)}.")
+        super().__init__(dtype=b.dtype(self.K), shape=tuple(self.K.shape))
 
     def _matvec(self, v: NDArray[Any]) -> NDArray[Any]:
         v = v.ravel()
+        if not self._backend.is_numpy:
+            return self._matmat(v[:, None])[:, 0]
         if v.dtype != self.dtype or not self.K.flags.c_contiguous:
             return self.K @ v
         # A product with a vector takes as long as reading K: half of it will do.
         return _SYMMETRIC_PRODUCTS[self.dtype](1.0, self.K.T, v)
 
     def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
-        return self.K @ V
+        b = self._backend
+        if b.is_numpy:
+            return self.K @ V
+        product = b.to_numpy(self.K @ b.asarray(V, self.dtype))
+        return product.astype(np.result_type(self.dtype, V), copy=False)
 
     def diagonal(self) -> NDArray[Any]:
         """Diagonal of K.
@@ -165,7 +198,7 @@ class DenseGram(GramOperator):
         diagonal : ndarray of shape (n_samples,)
             A copy of the diagonal.
         """
-        return self.K.diagonal().copy()
+        return to_host(self.K.diagonal()).copy()
 
     def columns(self, indices: ArrayLike) -> NDArray[Any]:
         """Columns of K.
@@ -180,17 +213,17 @@ class DenseGram(GramOperator):
         columns : ndarray of shape (n_samples, n_indices)
             A copy of them.
         """
-        return self.K[:, _index_array(indices)]
+        return to_host(self.K[:, self._backend.asarray(_index_array(indices))])
 
     def toarray(self) -> NDArray[Any]:
-        """K itself, not a copy.
+        """K itself, not a copy unless it is on a device.
 
         Returns
         -------
         K : ndarray of shape (n_samples, n_samples)
             The matrix.
         """
-        return self.K
+        return to_host(self.K)
 
 
 class TiledGram(GramOperator):
@@ -218,6 +251,8 @@ class TiledGram(GramOperator):
         Number of threads. None means 1, -1 all cores.
     check_input : bool, default=True
         Whether to validate `X`; False trusts rows that have been validated before.
+    device : {"cpu", "cuda"} or None, default=None
+        Where tiles are computed; None is where `X` is. See :func:`gram_operator`.
 
     Attributes
     ----------
@@ -251,8 +286,10 @@ class TiledGram(GramOperator):
         memory_budget: float | None = None,
         n_jobs: int | None = None,
         check_input: bool = True,
+        device: str | Backend | None = None,
     ) -> None:
-        X = check_rows(X) if check_input else X
+        backend = get_backend(device, X)
+        X = check_rows(on_host(X)) if check_input else X
         self.kernel: Kernel = resolve_kernel(
             X, kernel, gamma=gamma, kernel_params=kernel_params, check_input=False
         )
@@ -268,8 +305,11 @@ class TiledGram(GramOperator):
         alive = effective_n_jobs(n_jobs) * (_TILES_ALIVE_GP if gp else _TILES_ALIVE)
         per_tile = budget_bytes(memory_budget) / (8 * alive)
         self.tile_edge = int(np.clip(np.sqrt(per_tile), 1, _MAX_TILE_EDGE))
+        self._moved: MovedKernel | None = moved_kernel(self.kernel, backend, X)
 
     def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
+        if self._moved is not None:
+            return self._moved.product(V)
         n, edge = self.shape[0], self.tile_edge
         out = np.zeros((n, V.shape[1]), dtype=np.result_type(self.dtype, V.dtype))
         # Strips arrive in order, so the sums do not depend on the number of threads.
@@ -328,6 +368,8 @@ class TiledGram(GramOperator):
         chosen = _index_array(indices)
         if chosen.size == 0:
             return np.empty((self.shape[0], 0), dtype=self.dtype)
+        if self._moved is not None:
+            return self._moved.product(np.eye(chosen.size, dtype=self.dtype), chosen)
         with config_context(assume_finite=True):
             return self.kernel._between_checked(self.X, self.X[chosen])
 
@@ -339,6 +381,8 @@ class TiledGram(GramOperator):
         K : ndarray of shape (n_samples, n_samples)
             The matrix.
         """
+        if self._moved is not None:
+            return to_host(self._moved.matrix())
         return self.kernel._between_checked(self.X)
 
 
@@ -529,6 +573,7 @@ def gram_operator(
     memory_budget: float | None = None,
     n_jobs: int | None = None,
     check_input: bool = True,
+    device: str | Backend | None = None,
 ) -> GramOperator:
     """Make the Gram operator of a kernel on the rows of X.
 
@@ -548,11 +593,17 @@ def gram_operator(
         :class:`NystromFeatures` or :class:`PivotedCholeskyFeatures` to
         :class:`LowRankGram`.
     memory_budget : float, default=None
-        MiB for the matrix or the tiles; scikit-learn's `working_memory` when None.
+        MiB for the matrix or the tiles; scikit-learn's `working_memory` when None, on
+        a GPU a quarter of its free memory.
     n_jobs : int, default=None
         Threads of the tiled operator.
     check_input : bool, default=True
         Whether to validate `X`; False trusts rows that have been validated before.
+    device : {"cpu", "cuda"} or None, default=None
+        Where the matrix or its tiles are kept; None is where `X` is: NumPy's arrays
+        stay on the CPU, tensors on their device. Vectors go there and back: operators
+        take and give NumPy's. The kernels "rbf", "laplacian", "poly" and "linear" of
+        dense rows are computed there; others by NumPy, with a warning.
 
     Returns
     -------
@@ -574,7 +625,8 @@ def gram_operator(
             f"representation={representation!r} is unknown; use 'auto', 'dense' or "
             "'tiled'."
         )
-    X = check_rows(X) if check_input else X
+    backend = get_backend(device, X)
+    X = check_rows(on_host(X)) if check_input else X
     resolved = resolve_kernel(
         X, kernel, gamma=gamma, kernel_params=kernel_params, check_input=False
     )
@@ -584,13 +636,21 @@ def gram_operator(
                 "representation='tiled' recomputes the kernel: give rows instead of "
                 "kernel='precomputed'."
             )
-        return DenseGram(X)
+        return DenseGram(X, device=backend)
     if representation == "auto":
         dense_bytes = X.shape[0] ** 2 * X.dtype.itemsize
-        fits = dense_bytes <= budget_bytes(memory_budget)
-        representation = "dense" if fits else "tiled"
+        room = backend.room() if memory_budget is None else budget_bytes(memory_budget)
+        representation = "dense" if dense_bytes <= room else "tiled"
     if representation == "dense":
+        moved = moved_kernel(resolved, backend, X)
+        if moved is not None:
+            return DenseGram(moved.matrix(), device=backend)
         return DenseGram(resolved._between_checked(X))
     return TiledGram(
-        X, resolved, memory_budget=memory_budget, n_jobs=n_jobs, check_input=False
+        X,
+        resolved,
+        memory_budget=memory_budget,
+        n_jobs=n_jobs,
+        check_input=False,
+        device=backend,
     )

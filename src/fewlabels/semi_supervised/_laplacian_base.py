@@ -82,7 +82,7 @@ _POSITIVE = Interval(Integral, 1, None, closed="left")
 BUILD_CONSTRAINTS: dict[str, list[Any]] = {
     name: constraint
     for name, constraint in GRAPH_CONSTRAINTS.items()
-    if name not in ("kind", "radius", "n_neighbors", "n_jobs")
+    if name not in ("kind", "radius", "n_neighbors", "n_jobs", "device")
 }
 LAPLACIAN_KIND_CONSTRAINTS: dict[str, list[Any]] = {
     "laplacian": [StrOptions(_LAPLACIANS)],

@@ -1,0 +1,271 @@
+"""Where things are computed: the same answers on any backend, in the kind given."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+
+from fewlabels._backend import NUMPY, accepts_tensors, get_backend, is_tensor
+from fewlabels._backend._numpy import NumpyBackend
+from fewlabels.exceptions import IgnoredParameterWarning
+from fewlabels.graphs import (
+    SimilarityGraphTransformer,
+    make_search,
+    nearest_neighbors,
+    similarity_graph,
+)
+from fewlabels.kernels import DenseGram, Kernel, TiledGram, gram_operator
+
+
+class Double(NumpyBackend):
+    """A device that is none: it computes by NumPy and notes what it was asked for."""
+
+    is_numpy = False
+    device = "double"
+
+    def __init__(self):
+        self.calls = []
+
+    def __getattribute__(self, name):
+        found = super().__getattribute__(name)
+        if callable(found) and not name.startswith("_"):
+            self.calls.append(name)
+        return found
+
+
+class Foreign:
+    """An array of a library that fewlabels has never heard of."""
+
+    def __init__(self, A):
+        self.A = np.asarray(A)
+        self.shape = self.A.shape
+
+    def __dlpack__(self, **kwargs):
+        return self.A.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self):
+        return self.A.__dlpack_device__()
+
+    def __array_namespace__(self, api_version=None):
+        return ForeignNamespace
+
+
+class ForeignNamespace:
+    asarray = Foreign
+
+
+@pytest.fixture(params=["double", "torch"])
+def backend(request):
+    if request.param == "double":
+        return Double()
+    pytest.importorskip("torch")
+    from fewlabels._backend._torch import torch_backend
+
+    return torch_backend("cpu")
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch")
+
+
+def rows(n=60, d=3, dtype=np.float64, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d)).astype(dtype)
+
+
+class TestExchange:
+    def test_what_is_a_tensor(self):
+        assert is_tensor(Foreign(np.ones(3)))
+        for other in (np.ones(3), [1.0], csr_array((2, 2)), None, 1.0):
+            assert not is_tensor(other)
+
+    def test_arrays_on_the_host_need_no_torch(self):
+        assert get_backend(None, Foreign(rows())) is NUMPY
+
+    def test_none_follows_what_is_given(self, torch):
+        assert get_backend(None, rows()) is NUMPY
+        assert get_backend("cpu", torch.ones(2, 2)) is NUMPY
+        assert get_backend(None, torch.ones(2, 2)).device == "cpu"
+        assert not get_backend(None, torch.ones(2, 2)).is_numpy
+
+    def test_methods_answer_in_kind(self):
+        class Model:
+            device = None
+
+            @accepts_tensors
+            def fit(self, X, y=None):
+                self.seen = type(X), type(y)
+                return self
+
+            @accepts_tensors
+            def predict(self, X):
+                return X[:, 0], np.array(["a", "b"])
+
+        model = Model()
+        assert model.fit(Foreign(rows()), y=Foreign(np.ones(60))) is model
+        assert model.seen == (np.ndarray, np.ndarray)
+        numbers, words = model.predict(Foreign(rows(2)))
+        assert isinstance(numbers, Foreign)
+        assert_array_equal(numbers.A, rows(2)[:, 0])
+        assert isinstance(words, np.ndarray)
+
+    def test_no_gpu(self, torch):
+        if torch.cuda.is_available():
+            pytest.skip("there is one")
+        with pytest.raises(ValueError, match="finds no GPU here"):
+            nearest_neighbors(rows(), 2, device="cuda")
+
+    def test_no_torch(self, monkeypatch):
+        monkeypatch.setitem(__import__("sys").modules, "torch", None)
+        monkeypatch.delitem(
+            __import__("sys").modules, "fewlabels._backend._torch", raising=False
+        )
+        with pytest.raises(ImportError, match=r"fewlabels\[gpu\]"):
+            nearest_neighbors(rows(), 2, device="cuda")
+
+
+KERNELS = [
+    ("rbf", {"gamma": 0.3}),
+    ("rbf", {"gamma": None}),
+    ("laplacian", {"gamma": 0.3}),
+    ("poly", {"kernel_params": {"degree": 2, "coef0": 0.5}}),
+    ("polynomial", {}),
+    ("linear", {}),
+]
+
+
+class TestGram:
+    @pytest.mark.parametrize(("kernel", "params"), KERNELS)
+    @pytest.mark.parametrize("representation", ["dense", "tiled"])
+    def test_same_matrix(self, backend, kernel, params, representation):
+        X, V = rows(), rows(60, 2, seed=1)
+        expected = gram_operator(X, kernel, **params)
+        gram = gram_operator(
+            X, kernel, representation=representation, device=backend, **params
+        )
+        for act in (
+            lambda gram: gram @ V,
+            lambda gram: gram @ V[:, 0],
+            lambda gram: gram.centered() @ V,
+            lambda gram: gram.diagonal(),
+            lambda gram: gram.columns([4, 2]),
+            lambda gram: gram.toarray(),
+        ):
+            assert type(act(gram)) is np.ndarray
+            assert_allclose(act(gram), act(expected), rtol=1e-9, atol=1e-12)
+
+    def test_rows_in_odd_units(self, backend):
+        X = 1e160 * rows()
+        gram = gram_operator(X, representation="tiled", device=backend)
+        V = np.ones((60, 1))
+        assert_allclose(gram @ V, gram_operator(rows()) @ V, rtol=1e-9)
+
+    def test_the_budget_decides_what_is_held(self, backend):
+        X = rows(200)
+        assert isinstance(gram_operator(X, device=backend), DenseGram)
+        gram = gram_operator(X, memory_budget=0.1, device=backend)
+        assert isinstance(gram, TiledGram)
+
+    def test_what_is_asked_of_the_device(self):
+        for representation, made in (("tiled", False), ("dense", True)):
+            double = Double()
+            gram = gram_operator(rows(), representation=representation, device=double)
+            assert ("kernel_matrix" in double.calls) == made
+            gram @ np.ones((60, 2))
+            assert ("kernel_product" in double.calls) != made
+
+    def test_single_precision_stays(self, backend):
+        X = rows(dtype=np.float32)
+        gram = gram_operator(X, representation="tiled", device=backend)
+        assert (gram @ np.ones((60, 1), dtype=np.float32)).dtype == np.float32
+        assert (gram @ np.ones((60, 1))).dtype == np.float64
+
+    def test_saved_without_the_device(self, backend):
+        for representation in ("dense", "tiled"):
+            gram = gram_operator(rows(), representation=representation, device=backend)
+            saved = pickle.dumps(gram)
+            assert b"torch" not in saved
+            assert_allclose(pickle.loads(saved).toarray(), gram.toarray())
+
+    def test_other_kernels_stay_on_the_host(self, backend):
+        for X, kernel in ((rows(), "cosine"), (csr_array(rows()), "rbf")):
+            with pytest.warns(IgnoredParameterWarning, match="NumPy"):
+                gram = gram_operator(X, kernel, device=backend)
+            assert_allclose(gram.toarray(), gram_operator(X, kernel).toarray())
+
+    def test_products_that_overflow(self, backend):
+        with pytest.raises(ValueError, match="scale X"):
+            Kernel("linear").product(
+                1e160 * rows(), 1e160 * rows(), np.ones((60, 1)), device=backend
+            )
+
+    def test_tensors(self, torch):
+        X = rows()
+        gram = gram_operator(torch.as_tensor(X), representation="tiled")
+        assert_allclose(gram @ X, gram_operator(X) @ X)
+        K = torch.as_tensor(gram.toarray())
+        assert_allclose(DenseGram(K) @ X, gram @ X)
+        with pytest.raises(ValueError, match="NaN"):
+            DenseGram(torch.full((2, 2), torch.nan))
+        with pytest.raises(ValueError, match="square"):
+            DenseGram(torch.ones((2, 3)))
+        assert DenseGram(torch.ones((2, 2), dtype=torch.int64)).dtype == np.float64
+
+    @pytest.mark.parametrize(("kernel", "params"), KERNELS)
+    def test_expansion(self, backend, kernel, params):
+        params = dict(params)
+        fixed = Kernel(kernel, {**params.pop("kernel_params", {}), **params})
+        X, Y, V = rows(20), rows(60, seed=1), rows(60, 2, seed=2)
+        assert_allclose(fixed.product(X, Y, V, device=backend), fixed.product(X, Y, V))
+
+
+class TestSearch:
+    @pytest.mark.parametrize("scale", [1.0, 1e160])
+    def test_same_neighbors(self, backend, scale):
+        X = scale * rows(200)
+        found = make_search(X, device=backend)
+        for queries in (None, scale * rows(30, seed=1)):
+            distances, indices = found.kneighbors(7, queries)
+            expected = make_search(X).kneighbors(7, queries)
+            assert_allclose(distances, expected[0])
+            assert_array_equal(indices, expected[1])
+
+    def test_tensors_come_back(self, torch):
+        X = rows()
+        distances, indices = nearest_neighbors(torch.as_tensor(X), 4)
+        expected = nearest_neighbors(X, 4)
+        assert isinstance(distances, torch.Tensor)
+        assert_allclose(distances.numpy(), expected[0])
+        assert_array_equal(indices.numpy(), expected[1])
+
+    def test_foreign_arrays_come_back(self):
+        distances, indices = nearest_neighbors(Foreign(rows()), 4)
+        expected = nearest_neighbors(rows(), 4)
+        assert_array_equal(distances.A, expected[0])
+        assert_array_equal(indices.A, expected[1])
+
+    @pytest.mark.parametrize("weight", ["heat", "dot", "local_linear"])
+    def test_graph(self, backend, weight):
+        X = np.abs(rows())
+        W = similarity_graph(X, weight=weight)
+        moved = similarity_graph.__wrapped__(X, weight=weight, device=backend)
+        assert_allclose(moved.toarray(), W.toarray(), atol=1e-12)
+
+    def test_transformer(self, torch):
+        X, new = rows(), rows(9, seed=1)
+        expected = SimilarityGraphTransformer().fit(X).transform(new).toarray()
+        model = SimilarityGraphTransformer().fit(torch.as_tensor(X))
+        assert_allclose(model.transform(torch.as_tensor(new)).toarray(), expected)
+        saved = pickle.dumps(model)
+        assert b"torch" not in saved
+        assert_allclose(pickle.loads(saved).transform(new).toarray(), expected)
+
+    def test_what_is_searched_on_the_host(self, backend):
+        X = rows()
+        for options in ({"metric": "cosine"}, {"kind": "ball"}):
+            with pytest.warns(IgnoredParameterWarning, match="Euclidean"):
+                make_search(X, device=backend, **options)
