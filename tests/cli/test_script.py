@@ -106,6 +106,27 @@ def test_an_interrupted_run(command, tmp_path, number):
     assert os.listdir(tmp_path) == ["t.csv"]
 
 
+def test_a_missing_file_is_missed_at_once(tmp_path):
+    """Before anything is loaded that could read it."""
+    code = (
+        "import sys; from fewlabels.cli import commands\n"
+        "try: commands(sys.argv[1:], standalone_mode=False)\n"
+        "except Exception as error: print(error.exit_code, error.message)\n"
+        "print(*sys.modules)"
+    )
+    for arguments in (["label", "no.csv", "-t", "kind"], ["predict", "no.model", "-"]):
+        run = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+        )
+        message, modules = run.stdout.splitlines()
+        assert message == f"2 Cannot read {arguments[1]}: No such file or directory."
+        assert not {"numpy", "fewlabels.tabular"} & set(modules.split())
+
+
 def test_help_is_quick(command):
     """Help loads neither numpy nor anything that needs it."""
     code = (

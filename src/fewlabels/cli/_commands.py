@@ -635,7 +635,7 @@ def fit(table: str, **settings: Any) -> None:
     ),
 )
 @options.with_options(
-    click.argument("model", metavar="MODEL"),
+    options.file("model"),
     options.table,
     options.output,
     options.report,
@@ -855,7 +855,7 @@ def studio(table: str, **settings: Any) -> None:
 )
 @options.with_options(
     options.table,
-    click.argument("labels", metavar="LABELS"),
+    options.file("labels"),
     options.target,
     click.option(
         "--labels-in",

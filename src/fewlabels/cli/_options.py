@@ -2,11 +2,14 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import os
 import re
 from collections.abc import Callable
 from typing import Any
 
 import click
+
+from fewlabels.cli._console import UseError
 
 Command = Callable[..., Any]
 
@@ -63,7 +66,23 @@ def _several(*flags: str, help: str) -> Callable[[Command], Command]:
     return click.option(*flags, multiple=True, metavar="COLUMN", help=help)
 
 
-table = click.argument("table", metavar="TABLE")
+def _existing(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Miss a file before anything is loaded to read it with."""
+    if value != "-":
+        try:
+            os.stat(value)  # not opened: it may be a pipe
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise UseError(f"Cannot read {value}: {why}.") from None
+    return value
+
+
+def file(name: str) -> Callable[[Command], Command]:
+    """Argument for a file that must be there; - is the standard input."""
+    return click.argument(name, metavar=name.upper(), callback=_existing)
+
+
+table = file("table")
 reading = (
     click.option(
         "--delimiter",
