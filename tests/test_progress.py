@@ -5,6 +5,7 @@
 import io
 
 import pytest
+from numba import njit
 
 from fewlabels import _progress
 from fewlabels._progress import ProgressLine
@@ -74,3 +75,29 @@ def test_a_long_note_stays_on_the_line(capsys):
 def test_unknown_progress():
     with pytest.raises(ValueError, match="progress='often' is unknown"):
         ProgressLine("often", "work")
+
+
+def test_compilation_is_announced(capsys):
+    """A line says so at once, and then what it said before."""
+    from fewlabels._loops import trees  # listens from now on
+
+    assert trees.grow_forest is not None
+
+    @njit
+    def double(x):
+        return 2 * x
+
+    with ProgressLine(True, "work") as line:
+        line.update(0.25, "so far")
+        assert double(3) == 6
+        line.update(0.5, "after")
+    written = capsys.readouterr().err.split("\r")
+    assert len(written) == 4
+    assert "25.0%" in written[1]
+    assert "so far" in written[1]
+    assert "25.0%" in written[2]
+    assert "compiling, once" in written[2]
+    assert "compiling" not in written[3]
+    with ProgressLine(False, "work"):
+        assert double(3.0) == 6.0  # compiled again, for floats
+    assert capsys.readouterr().err == ""

@@ -14,6 +14,27 @@ INTERVAL = 0.2
 # Characters of the line, and of a bar on it.
 WIDTH = 78
 BAR = 30
+# Said while a loop is compiled, which the first use after an installation waits for.
+COMPILING = "compiling, once"
+
+# Lines that may be seen at present, and the compilations inside each other.
+_lines: list["ProgressLine"] = []
+_compilations = 0
+
+
+def compilation_begins() -> None:
+    """Say so on every line; :mod:`fewlabels._loops` lets numba call this."""
+    global _compilations
+    _compilations += 1
+    if _compilations == 1:
+        for line in _lines:
+            line.announce()
+
+
+def compilation_ends() -> None:
+    """Go back to what the lines said."""
+    global _compilations
+    _compilations -= 1
 
 
 class ProgressLine:
@@ -48,27 +69,40 @@ class ProgressLine:
         self._report = progress if callable(progress) else None
         self._started = self._written = perf_counter()
         self._line = ""
+        self._share = 0.0
         shown = progress is True or (progress == "auto" and sys.stderr.isatty())
         self._patience = (PATIENCE if progress == "auto" else 0.0) if shown else None
 
     def __enter__(self) -> "ProgressLine":
+        _lines.append(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
+        _lines.remove(self)
         if self._line:
             sys.stderr.write("\n")
 
     def update(self, share: float, note: str = "") -> None:
         """Tell what share of the work is done."""
+        self._share = share
         if self._report is not None:
             self._report(share)
         if self._patience is None:
             return
+        note = COMPILING if _compilations else note
         now = perf_counter()
         if now - self._started < self._patience or (
             share < 1 and self._line and now - self._written < INTERVAL
         ):
             return
+        self._write(share, now, note)
+
+    def announce(self) -> None:
+        """Say that a loop is being compiled, at once: nothing else moves meanwhile."""
+        if self._patience is not None:
+            self._write(self._share, perf_counter(), COMPILING)
+
+    def _write(self, share: float, now: float, note: str) -> None:
         line = self._text(share, now - self._started, note)
         if line != self._line:
             self._line, self._written = line, now
