@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import math
 from collections.abc import Callable, Iterator
 from copy import copy
 from numbers import Integral, Real
@@ -15,11 +16,15 @@ from sklearn.utils import check_random_state, gen_batches
 from fewlabels._progress import ProgressLine
 from fewlabels._rows import equal_rows, row_digests
 from fewlabels._sklearn import Interval, StrOptions
+from fewlabels._threads import threads
 from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._kernels import BankKernel
 from fewlabels.automatic._recipe import BANKS, BankSettings, Workshop, recipe
 from fewlabels.automatic._sources import RowScaling, View
 from fewlabels.preprocessing import Moments, TableSample
+
+# Rows times columns from which several threads are worth it.
+MANY_ENTRIES = 500_000
 
 
 class KernelBank:
@@ -41,7 +46,7 @@ class KernelBank:
     moments : Moments, default=None
         Means and deviations of all rows, where the bank sees a sample.
     n_jobs : int, default=None
-        Threads of the search.
+        Threads, see :func:`fewlabels._threads.threads`; None is one for few rows.
     random_state : int, RandomState instance or None, default=None
         Seed of samples and starts.
 
@@ -79,10 +84,20 @@ class KernelBank:
         self._n_jobs = n_jobs
         self._random_state = random_state
 
+    def threads(self, shape: tuple[int, ...] | None = None) -> Any:
+        """Threads for work on rows of some shape, by default the training rows."""
+        entries = math.prod(self._shape if shape is None else shape)
+        return threads(self._n_jobs, worth_it=entries >= MANY_ENTRIES)
+
     def build(
         self, X: Any, progress: Callable[[float], None] | None = None
     ) -> "KernelBank":
         """Follow the recipe."""
+        self._shape = X.shape
+        with self.threads():
+            return self._build(X, progress)
+
+    def _build(self, X: Any, progress: Callable[[float], None] | None) -> "KernelBank":
         self.dtype = X.dtype
         self.index = equal_rows(X)
         _, first = np.unique(self.index, return_index=True)

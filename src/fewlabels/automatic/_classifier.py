@@ -138,7 +138,9 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     n_jobs : int, default=None
-        Threads of the neighbour search.
+        Threads, in joblib's convention; answers are the same whatever it is. None is
+        one thread for up to half a million entries of X, and beyond as many as OpenMP
+        would take: all cores, or `OMP_NUM_THREADS`.
     memory_budget : float, default=None
         MiB for temporary arrays over rows; scikit-learn's `working_memory` when None.
         Arrays that are kept grow with the number of rows: some 5 kB a row.
@@ -280,7 +282,8 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         with ProgressLine(self.progress, type(self).__name__) as line:
             self._bank = build_bank(self, X, given, rng, line)
             self._label_seed = rng.randint(2**31)
-            self._fit_labels(labels, sample_weight, line)
+            with self._bank.threads():
+                self._fit_labels(labels, sample_weight, line)
         return self
 
     def refit_labels(
@@ -316,7 +319,10 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
                 f"{self._bank.index.size} rows: pass one label per row, with the "
                 "marker for rows without a label."
             )
-        with ProgressLine(self.progress, type(self).__name__) as line:
+        with (
+            self._bank.threads(),
+            ProgressLine(self.progress, type(self).__name__) as line,
+        ):
             self._fit_labels(labels, sample_weight, line, judge=judge)
         return self
 

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterable
 from copy import copy
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from fewlabels._linalg import FLOATS
 from fewlabels._params import budget_bytes
 from fewlabels._progress import ProgressLine
 from fewlabels._sklearn import check_array
+from fewlabels._threads import in_threads, n_threads
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._candidates import (
     Candidate,
@@ -125,7 +127,10 @@ class BankModel:
         outputs = np.tile(self._constant, (n_rows, 1))
         if self._fitted:
             functions = [function for _, function in self._fitted]
-            parts = [total_outputs(functions, view) for view in views]
+            parts, rest = [], iter(views)
+            # Some at a time: views of new rows hold these.
+            while some := list(islice(rest, n_threads())):
+                parts += in_threads(lambda view: total_outputs(functions, view), some)
             outputs += np.concatenate(parts)
         return self._unit * outputs + self._shift
 
@@ -142,11 +147,13 @@ class BankModel:
         outputs : ndarray of shape (n_samples, n_targets)
             One column per class, a single one for two classes and for a regression.
         """
-        known = self._bank.known_rows(X)
-        outputs = self.training_outputs[known]
-        new = np.flatnonzero(known < 0)
-        if new.size:
-            outputs[new] = self._of(self._bank.new_views(X[new], self._batch), new.size)
+        with self._bank.threads(X.shape):
+            known = self._bank.known_rows(X)
+            outputs = self.training_outputs[known]
+            new = np.flatnonzero(known < 0)
+            if new.size:
+                views = self._bank.new_views(X[new], self._batch)
+                outputs[new] = self._of(views, new.size)
         return outputs
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -60,7 +60,9 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     n_jobs : int, default=None
-        Threads of the neighbour search.
+        Threads, in joblib's convention; answers are the same whatever it is. None is
+        one thread for up to half a million entries of X, and beyond as many as OpenMP
+        would take: all cores, or `OMP_NUM_THREADS`.
     memory_budget : float, default=None
         MiB for temporary arrays over rows; scikit-learn's `working_memory` when None.
     progress : "auto", bool or callable, default=False
@@ -155,7 +157,8 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         with ProgressLine(self.progress, type(self).__name__) as line:
             self._bank = build_bank(self, X, given, rng, line)
             self._label_seed = rng.randint(2**31)
-            self._fit_targets(targets, line)
+            with self._bank.threads():
+                self._fit_targets(targets, line)
         return self
 
     def refit_labels(self, y: ArrayLike, *, judge: bool = True) -> Self:
@@ -183,7 +186,10 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
                 f"{self._bank.index.size} rows: pass one target per row, NaN for rows "
                 "without one."
             )
-        with ProgressLine(self.progress, type(self).__name__) as line:
+        with (
+            self._bank.threads(),
+            ProgressLine(self.progress, type(self).__name__) as line,
+        ):
             self._fit_targets(targets, line, judge=judge)
         return self
 
