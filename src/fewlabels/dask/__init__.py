@@ -9,10 +9,13 @@ from fewlabels.dask._estimators import (
     DaskFewLabelsClassifier,
     DaskFewLabelsRegressor,
 )
+from fewlabels.dask._harmonic import DaskHarmonicSolution, dask_harmonic_functions
 from fewlabels.dask._learn import SampleCost
 
 __all__ = [
     "DaskFewLabelsClassifier",
     "DaskFewLabelsRegressor",
+    "DaskHarmonicSolution",
     "SampleCost",
+    "dask_harmonic_functions",
 ]

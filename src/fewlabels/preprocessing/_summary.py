@@ -34,7 +34,7 @@ class Moments(NamedTuple):
     --------
     >>> import numpy as np
     >>> from fewlabels.preprocessing import Moments
-    >>> first, second = Moments.of(np.array([[1.0], [3.0]])), Moments.of(np.ones((2, 1)))
+    >>> first, second = (Moments.of(np.array([[a], [1.0]])) for a in (3.0, 1.0))
     >>> first.merge(second).mean
     array([1.5])
     """
