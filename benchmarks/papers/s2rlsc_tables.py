@@ -116,7 +116,7 @@ def summarise(raw, path):
         deviation = float(row["error_std"])
         difference = mean - published
         if difference:  # without a published deviation, any difference is infinite
-            difference /= deviation or 1e-300
+            difference = difference / deviation if deviation else difference * np.inf
         lines.append(
             {
                 "source": f"{row['source']} table {row['table']}",
