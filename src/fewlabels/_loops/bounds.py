@@ -16,7 +16,8 @@ need not be reached.
 # SPDX-License-Identifier: BSD-3-Clause
 
 import numpy as np
-from numba import njit
+
+from fewlabels._loops import njit
 
 # Rounding errors of the eigenvalue, relative to it.
 MARGIN = 1e-12

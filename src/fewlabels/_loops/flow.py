@@ -12,7 +12,8 @@ arcs that lead one level down, until none of the shortest paths is left.
 # SPDX-License-Identifier: BSD-3-Clause
 
 import numpy as np
-from numba import njit
+
+from fewlabels._loops import njit
 
 LIMB_BITS = 60
 LIMB = 1 << LIMB_BITS

@@ -10,7 +10,8 @@ holds the points order[start[i]:end[i]] in the box lower[i] <= x <= upper[i].
 # SPDX-License-Identifier: BSD-3-Clause
 
 import numpy as np
-from numba import njit
+
+from fewlabels._loops import njit
 
 ROOT = 0  # the component of all roots
 MIXED = -1  # a node with points of several components

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import numpy as np
-from numba import njit
+
+from fewlabels._loops import njit
 
 # An edge counts for a vertex if it has this share of the weight of its heaviest one.
 STRONG = 0.1

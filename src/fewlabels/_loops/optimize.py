@@ -18,7 +18,8 @@ arguments. A call makes one epoch and works in place.
 import math
 
 import numpy as np
-from numba import njit
+
+from fewlabels._loops import njit
 
 SQUARED, LOGISTIC, SQUARED_HINGE, HINGE, QUADRATIC = range(5)
 

@@ -27,7 +27,8 @@ of class 0, whose row stays zero: with two classes, a move changes a single row.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from fewlabels._loops import njit
 
 # Candidates per class in the search for the best exchange of two points.
 SWAP_CANDIDATES = 32

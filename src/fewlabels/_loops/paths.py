@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import numpy as np
-from numba import njit
+
+from fewlabels._loops import njit
 
 
 @njit(cache=True, nogil=True)

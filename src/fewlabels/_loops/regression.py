@@ -8,7 +8,8 @@ y - X b and kept up to date, like `coef`, in place.
 # SPDX-License-Identifier: BSD-3-Clause
 
 import numpy as np
-from numba import njit
+
+from fewlabels._loops import njit
 
 BRIDGE, BERHU = 0, 1  # penalties |b|^shape and berhu with the knee at shape
 

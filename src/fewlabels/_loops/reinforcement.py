@@ -19,7 +19,8 @@ tests/reference: a run step by step and a run in one call use the same numbers.
 import math
 
 import numpy as np
-from numba import njit
+
+from fewlabels._loops import njit
 
 CONSTANT, POWER, LINEAR, EXPONENTIAL = 0, 1, 2, 3
 SARSA, Q_LEARNING, DOUBLE = 0, 1, 2

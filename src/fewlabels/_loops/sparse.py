@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from numba import njit
+from fewlabels._loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -6,7 +6,8 @@ The frame W has shape (n_features, n_components) and is changed in place.
 # SPDX-License-Identifier: BSD-3-Clause
 
 import numpy as np
-from numba import njit
+
+from fewlabels._loops import njit
 
 # A row moves the frame of a minor subspace by at most about this share of its length.
 MINOR_CAP = 0.5

@@ -7,8 +7,7 @@ f = -1: below its kink a coefficient wants f_i = 1, above it f_i = -1.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from numba import njit
-
+from fewlabels._loops import njit
 from fewlabels._loops.optimize import _add, _limits, _product
 
 

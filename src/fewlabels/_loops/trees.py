@@ -13,7 +13,8 @@ the left child of node i is i + 1, the right child `right[i]`. Leaves have the f
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from fewlabels._loops import njit
 
 # Columns whose values lie closer together are constant, as in scikit-learn.
 CONSTANT = 1e-7

@@ -16,7 +16,8 @@ one) in all cells around, rows that are parallel to each other change together.
 # SPDX-License-Identifier: BSD-3-Clause
 
 import numpy as np
-from numba import njit
+
+from fewlabels._loops import njit
 
 # Unit vectors closer than this are the same direction. The cell of an optimal vertex
 # contains all directions closer to it than the length of any generator over that of
