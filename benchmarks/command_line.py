@@ -134,7 +134,7 @@ def large_table(n_rows, path):
     colours = np.array(["red", "green", "blue", "black"])[noisy]
     days = np.datetime64("2020-01-01") + rng.integers(0, 1500, n_rows)
     labelled = set(rng.choice(n_rows, 200, replace=False).tolist())
-    with open(path, "w", newline="") as file:
+    with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         names = [f"x{k}" for k in range(16)]
         writer.writerow(["id", *names, "colour", "town", "day", "label"])
@@ -171,7 +171,7 @@ if __name__ == "__main__":
     for line in lines:
         print(*line.values(), sep="\t")
     if len(sys.argv) == 1:
-        with open(RESULTS, "w", newline="") as file:
+        with open(RESULTS, "w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, lines[0])
             writer.writeheader()
             writer.writerows(lines)

@@ -114,7 +114,7 @@ def speed():
     X, y = make_blobs(20_000, 64, centers=8, cluster_std=9, random_state=0)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as p:
         path = Path(folder, "big.csv")
-        with path.open("w", newline="") as file:
+        with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow([*(f"x{k}" for k in range(64)), "kind"])
             writer.writerows([*(f"{v:.4f}" for v in row), ""] for row in X)
@@ -171,7 +171,9 @@ def speed():
 
 def _seconds(pid):
     """Processor time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    fields = (
+        Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    )
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

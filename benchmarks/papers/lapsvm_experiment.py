@@ -191,7 +191,7 @@ def published(name):
             f"Set FEWLABELS_PUBLISHED to the folder that holds {name}, the published "
             "tables."
         )
-    with Path(folder, name).open() as handle:
+    with Path(folder, name).open(encoding="utf-8") as handle:
         return list(csv.DictReader(handle))
 
 

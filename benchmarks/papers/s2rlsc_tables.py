@@ -35,7 +35,7 @@ def published_rows():
             "Set FEWLABELS_PUBLISHED to the folder that holds s2rlsc_errors.csv, the "
             "published tables."
         )
-    with Path(folder, "s2rlsc_errors.csv").open() as handle:
+    with Path(folder, "s2rlsc_errors.csv").open(encoding="utf-8") as handle:
         rows = list(csv.DictReader(handle))
     for row in rows:
         row["source"] = row.pop("source_file")[:3]

@@ -38,7 +38,7 @@ def peak_mib():
     not use are not part of it, and neither is a peak of its parent.
     """
     try:
-        status = Path("/proc/self/status").read_text()
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
         return int(status.split("VmHWM:")[1].split()[0]) / 1024
     except (OSError, IndexError):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -242,10 +242,10 @@ class TestLabel:
         ]
         rows = hidden([["id", "message", "topic"], *body])
         path, out = tmp_path / "t.tsv", tmp_path / "out.tsv"
-        with open(path, "w", newline="") as file:
+        with open(path, "w", encoding="utf-8", newline="") as file:
             csv.writer(file, delimiter="\t").writerows(rows)
         result = fewlabels("label", path, "-t", "topic", "-o", out, "--bank", "fast")
-        with open(out, newline="") as file:
+        with open(out, encoding="utf-8", newline="") as file:
             found = list(csv.DictReader(file, delimiter="\t"))
         right = np.mean([row["topic_predicted"] for row in found] == np.array(kinds))
         assert right > 0.95

@@ -84,7 +84,9 @@ class Server:
     def children(self):
         """Processes that it has started."""
         pid = self.process.pid
-        return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return (
+            Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
+        )
 
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
@@ -481,7 +483,9 @@ def test_killed_between_a_key_and_its_answer(servers, pages, tmp_path):
 
 def is_running(pid):
     try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text(
+            encoding="utf-8"
+        )
     except OSError:
         return False
 

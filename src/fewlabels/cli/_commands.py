@@ -155,13 +155,14 @@ class _Job:
 
     def write_page(self, html: str, path: str | None) -> None:
         """Write a report."""
+        page = html.encode("utf-8", errors="xmlcharrefreplace")  # as it declares
         if path == "-":
-            click.echo(html, nl=False)
+            click.echo(page, nl=False)
             return
         from fewlabels.tabular.files import replacing
 
         with replacing(str(path), force=self.settings["force"]) as file:
-            file.write(html.encode("utf-8", errors="xmlcharrefreplace"))
+            file.write(page)
 
     def finish(self, summary: dict[str, Any], lines: Sequence[str]) -> None:
         """Say what was done, in words or as JSON."""
@@ -173,7 +174,9 @@ class _Job:
             if summary.get(what) not in (None, "-"):
                 self.console.say(f"Written: {summary[what]}")
         if self.settings["as_json"]:
-            click.echo(json.dumps(_jsonable(summary), ensure_ascii=False, indent=1))
+            # Escapes where the terminal, as on Windows, may not know all letters.
+            plain = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
+            click.echo(json.dumps(_jsonable(summary), ensure_ascii=plain, indent=1))
 
 
 _LABELS = ("markers", "merge_labels", "task")
