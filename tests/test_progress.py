@@ -77,8 +77,9 @@ def test_unknown_progress():
         ProgressLine("often", "work")
 
 
-def test_compilation_is_announced(capsys):
+def test_compilation_is_announced(monkeypatch, capsys):
     """A line says so at once, and then what it said before."""
+    monkeypatch.setattr(_progress, "INTERVAL", 0.0)
     from fewlabels._loops import trees  # listens from now on
 
     assert trees.grow_forest is not None
