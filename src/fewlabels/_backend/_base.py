@@ -19,11 +19,14 @@ class Backend(Protocol):
         "cpu", or what torch calls the device.
     is_numpy : bool
         Whether arrays are NumPy's, and sparse ones SciPy's.
+    batch_rows : int
+        Rows to be worked on at a time where temporary arrays are as large as they.
     """
 
     xp: Any
     device: str
     is_numpy: bool
+    batch_rows: int
 
     def asarray(self, A: Any, dtype: DTypeLike | None = None) -> Any:
         """Bring an array here, copying only if needed; sparse arrays stay sparse."""
@@ -36,6 +39,17 @@ class Backend(Protocol):
 
     def astype(self, A: Any, dtype: DTypeLike) -> Any:
         """Convert to a type that is given by NumPy's name."""
+
+    def contiguous(self, A: Any) -> Any:
+        """Lay an array out row by row."""
+
+    def median(self, values: Any) -> float:
+        """Median of numbers of any shape, at least one."""
+
+    def standard_normal(
+        self, rng: np.random.RandomState, shape: tuple[int, ...], dtype: DTypeLike
+    ) -> Any:
+        """Draw normal random numbers, seeded by `rng`."""
 
     def eigh(self, A: Any) -> tuple[Any, Any]:
         """Eigenvalues, rising, and eigenvectors of a symmetric matrix, in float64."""
@@ -56,6 +70,12 @@ class Backend(Protocol):
 
     def sparse(self, values: Any, indices: Any, indptr: Any, n_columns: int) -> Any:
         """Sparse array in compressed rows, to be multiplied with blocks by ``@``."""
+
+    def shifted(self, A: Any, scale: float, shift: float) -> Any:
+        """Make ``scale * (A - shift * I)`` of a square sparse array, for products."""
+
+    def scaled(self, A: Any, factors: Any) -> Any:
+        """Scale the rows, and the columns likewise, of a square sparse array."""
 
     def symmetrized(self, values: Any, indices: Any) -> Any:
         """Mean of a graph and its mirror image, as a sparse array.

@@ -19,7 +19,8 @@ DEVICE_CONSTRAINTS: dict[str, list[Any]] = {
 
 def _is_torch(A: Any) -> bool:
     torch = sys.modules.get("torch")
-    return torch is not None and isinstance(A, torch.Tensor)
+    # A shifted matrix holds its tensor as A.
+    return torch is not None and isinstance(getattr(A, "A", A), torch.Tensor)
 
 
 def backend_of(A: Any) -> Backend:

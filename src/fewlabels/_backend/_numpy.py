@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import linalg
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import dijkstra
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
@@ -24,6 +24,7 @@ class NumpyBackend:
     xp: Any = np
     device = "cpu"
     is_numpy = True
+    batch_rows = 4096
 
     def asarray(self, A: Any, dtype: DTypeLike | None = None) -> Any:
         """See :meth:`Backend.asarray`."""
@@ -42,6 +43,20 @@ class NumpyBackend:
     def astype(self, A: Any, dtype: DTypeLike) -> Any:
         """See :meth:`Backend.astype`."""
         return A.astype(dtype, copy=False)
+
+    def contiguous(self, A: Any) -> Any:
+        """See :meth:`Backend.contiguous`."""
+        return np.ascontiguousarray(A)
+
+    def median(self, values: Any) -> float:
+        """See :meth:`Backend.median`."""
+        return float(np.median(values))
+
+    def standard_normal(
+        self, rng: np.random.RandomState, shape: tuple[int, ...], dtype: DTypeLike
+    ) -> Any:
+        """See :meth:`Backend.standard_normal`."""
+        return rng.standard_normal(shape).astype(dtype, copy=False)
 
     def eigh(self, A: Any) -> tuple[Any, Any]:
         """See :meth:`Backend.eigh`."""
@@ -84,6 +99,17 @@ class NumpyBackend:
         """See :meth:`Backend.sparse`."""
         shape = (indptr.size - 1, n_columns)
         return csr_array((values, indices, indptr), shape=shape)
+
+    def shifted(self, A: Any, scale: float, shift: float) -> Any:
+        """See :meth:`Backend.shifted`."""
+        unit = eye_array(A.shape[0], dtype=A.dtype)
+        return csr_array(scale * (A - shift * unit)).astype(A.dtype, copy=False)
+
+    def scaled(self, A: Any, factors: Any) -> Any:
+        """See :meth:`Backend.scaled`."""
+        rows = np.repeat(factors, np.diff(A.indptr))
+        parts = A.data * rows * factors[A.indices], A.indices, A.indptr
+        return csr_array(parts, shape=A.shape)
 
     def symmetrized(self, values: Any, indices: Any) -> Any:
         """See :meth:`Backend.symmetrized`."""

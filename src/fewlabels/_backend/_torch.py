@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -11,6 +12,8 @@ import torch
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.externals.array_api_compat import torch as torch_namespace
+
+from fewlabels._backend._numpy import NUMPY
 
 # Share of the free memory of a device that temporary arrays may take together.
 MEMORY_SHARE = 0.25
@@ -74,6 +77,7 @@ class TorchBackend:
 
     xp: Any = torch_namespace
     is_numpy = False
+    batch_rows = 2**16
 
     def __init__(self, place: torch.device) -> None:
         self._place = place
@@ -85,19 +89,17 @@ class TorchBackend:
         if issparse(A):
             A = csr_array(A)
             parts = (A.indptr, A.indices, A.data)
-            return torch.sparse_csr_tensor(
-                *(tensor_on(part, self._place) for part in parts),
-                size=A.shape,
-                dtype=native,
-            )
+            indptr, indices, data = (tensor_on(part, self._place) for part in parts)
+            data = data if native is None else data.to(native)
+            return self.sparse(data, indices, indptr, A.shape[1])
         if isinstance(A, np.ndarray):
             A = np.ascontiguousarray(A)
         return torch.as_tensor(A, dtype=native, device=self._place)
 
     def to_numpy(self, A: Any) -> Any:
         """See :meth:`Backend.to_numpy`."""
-        if not isinstance(A, torch.Tensor):
-            return A
+        if isinstance(A, Shifted):
+            return NUMPY.shifted(self.to_numpy(A.A), A.scale, A.shift)
         if A.layout == torch.sparse_csr:
             parts = A.values(), A.col_indices(), A.crow_indices()
             return csr_array(
@@ -112,6 +114,22 @@ class TorchBackend:
     def astype(self, A: Any, dtype: DTypeLike) -> Any:
         """See :meth:`Backend.astype`."""
         return A.to(_DTYPES[np.dtype(dtype)])
+
+    def contiguous(self, A: Any) -> Any:
+        """See :meth:`Backend.contiguous`."""
+        return A.contiguous()
+
+    def median(self, values: Any) -> float:
+        """See :meth:`Backend.median`; of an even number, the lower of the middle."""
+        return float(values.median())
+
+    def standard_normal(
+        self, rng: np.random.RandomState, shape: tuple[int, ...], dtype: DTypeLike
+    ) -> Any:
+        """See :meth:`Backend.standard_normal`."""
+        generator = torch.Generator(self._place).manual_seed(int(rng.randint(2**31)))
+        native = _DTYPES[np.dtype(dtype)]
+        return torch.randn(shape, generator=generator, dtype=native, device=self._place)
 
     def eigh(self, A: Any) -> tuple[Any, Any]:
         """See :meth:`Backend.eigh`."""
@@ -220,9 +238,29 @@ class TorchBackend:
     def sparse(self, values: Any, indices: Any, indptr: Any, n_columns: int) -> Any:
         """See :meth:`Backend.sparse`."""
         shape = (indptr.shape[0] - 1, n_columns)
-        return torch.sparse_csr_tensor(
-            indptr.to(torch.int32), indices.to(torch.int32), values, size=shape
-        )
+        with warnings.catch_warnings():
+            # torch calls its compressed rows a beta.
+            warnings.simplefilter("ignore", UserWarning)
+            return torch.sparse_csr_tensor(
+                indptr.to(torch.int32),
+                indices.to(torch.int32),
+                values,
+                size=shape,
+                check_invariants=False,
+            )
+
+    def shifted(self, A: Any, scale: float, shift: float) -> Any:
+        """See :meth:`Backend.shifted`."""
+        if isinstance(A, Shifted):
+            return Shifted(A.A, scale * A.scale, A.shift + shift / A.scale)
+        return Shifted(A, scale, shift)
+
+    def scaled(self, A: Any, factors: Any) -> Any:
+        """See :meth:`Backend.scaled`."""
+        indptr, indices = A.crow_indices(), A.col_indices()
+        rows = torch.repeat_interleave(factors, torch.diff(indptr))
+        values = A.values() * rows * factors[indices]
+        return self.sparse(values, indices, indptr, A.shape[1])
 
     def symmetrized(self, values: Any, indices: Any) -> Any:
         """See :meth:`Backend.symmetrized`."""
@@ -297,6 +335,21 @@ class TorchBackend:
             K = _kernel(X[tile], Y, kernel, gamma, degree, coef0)
             out[tile] = K @ V
         return out
+
+
+class Shifted:
+    """The matrix ``scale * (A - shift * I)``, with A in compressed rows."""
+
+    def __init__(self, A: torch.Tensor, scale: float, shift: float) -> None:
+        self.A, self.scale, self.shift = A, scale, shift
+        self.shape, self.dtype, self.device = A.shape, A.dtype, A.device
+
+    def __matmul__(self, V: torch.Tensor) -> torch.Tensor:
+        block = V if V.ndim == 2 else V[:, None]
+        out = torch.addmm(
+            block, self.A, block, beta=-self.scale * self.shift, alpha=self.scale
+        )
+        return out if V.ndim == 2 else out[:, 0]
 
 
 def _centre(X: Any) -> Any:

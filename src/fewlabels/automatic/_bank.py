@@ -13,6 +13,13 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state, gen_batches
 
+from fewlabels._backend import (
+    DEVICE_CONSTRAINTS,
+    NUMPY,
+    Backend,
+    backend_for,
+    to_host,
+)
 from fewlabels._progress import ProgressLine
 from fewlabels._rows import equal_rows, row_digests
 from fewlabels._sklearn import Interval, StrOptions
@@ -47,6 +54,8 @@ class KernelBank:
         Means and deviations of all rows, where the bank sees a sample.
     n_jobs : int, default=None
         Threads, see :func:`fewlabels._threads.threads`; None is one for few rows.
+    backend : Backend
+        Where to compute.
     random_state : int, RandomState instance or None, default=None
         Seed of samples and starts.
 
@@ -74,8 +83,10 @@ class KernelBank:
         feature_groups: Any = None,
         moments: Moments | None = None,
         n_jobs: int | None = None,
+        backend: Backend = NUMPY,
         random_state: Any = None,
     ) -> None:
+        self._backend = backend
         self._groups = feature_groups
         self.settings = BANKS[settings] if isinstance(settings, str) else settings
         self._scaling = RowScaling(scale)
@@ -103,6 +114,7 @@ class KernelBank:
         _, first = np.unique(self.index, return_index=True)
         X = X[first]
         self._digests, self._number = np.unique(row_digests(X), return_index=True)
+        X = X if issparse(X) else self._backend.asarray(X)
         rows = self._scaling.fit(X, self._moments).transform(X)
         self._moments = None
         self.n_rows = rows.shape[0]
@@ -117,7 +129,13 @@ class KernelBank:
         if columns is not None:
             self.kind = "table"
         shop = Workshop(
-            rows, self.settings, self._neighbors, self._n_jobs, rng, columns
+            rows,
+            self.settings,
+            self._neighbors,
+            self._n_jobs,
+            rng,
+            columns,
+            self._backend,
         )
         steps = recipe(self.settings)
         done, total = 0.0, sum(step.share for step in steps)
@@ -132,7 +150,12 @@ class KernelBank:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_matrices": {}, "_random_state": None}
+        return {
+            **self.__dict__,
+            "_matrices": {},
+            "_random_state": None,
+            "_backend": NUMPY,
+        }
 
     def pruned(self, used: list[Candidate]) -> "KernelBank":
         """Copy the bank with some lean candidates, for predictions alone."""
@@ -165,7 +188,7 @@ class KernelBank:
         kernel = self.candidates[place]
         if not isinstance(kernel, BankKernel):
             raise TypeError(f"{kernel.name} is not a kernel.")
-        columns = kernel.outputs(ends, np.eye(ends.size))(view)
+        columns = to_host(kernel.outputs(ends, np.eye(ends.size))(view))
         return np.asarray(columns, dtype=np.float64)
 
     def training_views(self, size: int = 4096) -> Iterator[View]:
@@ -184,7 +207,10 @@ class KernelBank:
     def new_views(self, X: Any, size: int = 4096) -> Iterator[View]:
         """Look at new rows, batch by batch."""
         for batch in gen_batches(X.shape[0], size):
-            yield View(rows=self._scaling.transform(X[batch]))
+            rows = X[batch]
+            if not issparse(rows) and not self._scaling.sparse_:
+                rows = self._backend.asarray(rows)
+            yield View(rows=self._scaling.transform(rows))
 
 
 BANK_CONSTRAINTS: dict[str, list[Any]] = {
@@ -193,6 +219,7 @@ BANK_CONSTRAINTS: dict[str, list[Any]] = {
     "neighbors": [StrOptions({"exact", "approximate", "auto"})],
     "feature_groups": ["array-like", None],
     "n_jobs": [Integral, None],
+    **DEVICE_CONSTRAINTS,
     "memory_budget": [Interval(Real, 0, None, closed="neither"), None],
     "progress": [StrOptions({"auto"}), "boolean", callable],
     "random_state": ["random_state"],
@@ -226,5 +253,6 @@ def build_bank(
         feature_groups=feature_groups(estimator, X.shape[1]),
         moments=None if sample is None else sample.moments,
         n_jobs=estimator.n_jobs,
+        backend=backend_for(estimator),
         random_state=rng,
     ).build(X, lambda share: line.update(0.7 * share, "bank"))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels._backend import backend_of, to_host
 from fewlabels.automatic._choice import Labeled
 from fewlabels.automatic._scores import Blocks
 from fewlabels.automatic._sources import Source, View
@@ -21,9 +22,12 @@ class Outputs:
     It holds what it needs of the training rows, which pruned sources no longer have.
     """
 
-    def __call__(self, view: View) -> NDArray[Any]:
-        """Compute outputs for the rows of a view."""
+    def __call__(self, view: View) -> Any:
+        """Compute outputs for the rows of a view, wherever these are."""
         raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        return to_host(self.__dict__)
 
 
 class Candidate:
@@ -42,6 +46,9 @@ class Candidate:
     name: str
     family: str
     ridges: NDArray[Any] = np.array([np.nan])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return to_host(self.__dict__)
 
     def fit(
         self,
@@ -126,7 +133,7 @@ class LearnedModels:
         if key not in self._of_block:
             rest = self._labeled.without(block)
             view = View(batch=self._labeled.groups[block])
-            self._of_block[key] = self._learner.learn(rest)(view)
+            self._of_block[key] = to_host(self._learner.learn(rest)(view))
         return self._of_block[key]
 
     def without(self, block: NDArray[np.intp]) -> "Replayed":
@@ -175,7 +182,10 @@ def lean_copy(thing: Any, copies: dict[int, Any]) -> Any:
 
 def total_outputs(functions: Sequence[Outputs], view: View) -> NDArray[Any]:
     """Sum of several functions on the rows of a view."""
-    total = functions[0](view)
-    for function in functions[1:]:
-        total = total + function(view)
-    return total
+    # One transfer for all functions of one place.
+    totals: dict[int, Any] = {}
+    for function in functions:
+        values = function(view)
+        place = id(backend_of(values))
+        totals[place] = totals[place] + values if place in totals else values
+    return sum(to_host(list(totals.values())))

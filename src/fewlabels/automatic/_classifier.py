@@ -14,6 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._backend import accepts_tensors
 from fewlabels._classifier import PartialLabelClassifier, as_decision
 from fewlabels._labels import (
     UNLABELED,
@@ -141,6 +142,9 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         Threads, in joblib's convention; answers are the same whatever it is. None is
         one thread for up to half a million entries of X, and beyond as many as OpenMP
         would take: all cores, or `OMP_NUM_THREADS`.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to compute; "cuda" needs ``pip install "fewlabels[gpu]"``. None follows
+        the rows: tensors stay where they are, everything else is NumPy's.
     memory_budget : float, default=None
         MiB for temporary arrays over rows; scikit-learn's `working_memory` when None.
         Arrays that are kept grow with the number of rows: some 5 kB a row.
@@ -237,6 +241,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         feature_groups: ArrayLike | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
+        device: str | None = None,
         memory_budget: float | None = None,
         progress: Progress = False,
         random_state: Any = None,
@@ -248,11 +253,13 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         self.feature_groups = feature_groups
         self.neighbors = neighbors
         self.n_jobs = n_jobs
+        self.device = device
         self.memory_budget = memory_budget
         self.progress = progress
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
+    @accepts_tensors
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Build the bank from all rows, and choose by the labels.
 
@@ -472,6 +479,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         rows = self._rows(X)  # which asks first whether there is a model
         return self._model.outputs(rows)
 
+    @accepts_tensors
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Compute the averaged outputs.
 
@@ -488,6 +496,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         """
         return as_decision(self._outputs(X))
 
+    @accepts_tensors
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of every row.
 
@@ -503,6 +512,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         """
         return decide(self.decision_function(X), self.classes_)
 
+    @accepts_tensors
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Predict probabilities of classes, calibrated on held-out labels.
 
@@ -793,6 +803,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         names = (f"{known.__module__}.{known.__qualname__}" for known in found)
         return sorted(name for name in names if name.startswith("fewlabels."))
 
+    @accepts_tensors
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """Predict logarithms of probabilities of classes.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels._backend import to_host
 from fewlabels.automatic._candidates import Learner, Outputs
 from fewlabels.automatic._choice import Labeled
 from fewlabels.automatic._sources import Source, View
@@ -34,7 +35,7 @@ class GrownForest(Outputs):
         """Compute outputs for the rows of a view."""
         from fewlabels._loops.trees import add_forest_outputs
 
-        Z = np.ascontiguousarray(view[self.source], dtype=np.float64)
+        Z = np.ascontiguousarray(to_host(view[self.source]), dtype=np.float64)
         outputs = np.zeros((Z.shape[0], self.values.shape[2]))
         add_forest_outputs(
             Z, self.feature, self.threshold, self.right, self.values, outputs
@@ -84,7 +85,8 @@ class Forest(Learner):
     def _grown(self, labeled: Labeled, n_trees: int, weight: float) -> GrownForest:
         from fewlabels._loops.trees import grow_forest
 
-        X = np.ascontiguousarray(self._source.train[labeled.groups], dtype=np.float64)
+        rows = to_host(self._source.train[labeled.groups])
+        X = np.ascontiguousarray(rows, dtype=np.float64)
         n, n_targets = labeled.Y.shape
         seeds = np.random.RandomState(self._seed).randint(1, 2**62, n_trees)
         feature = np.empty((n_trees, 2 * n - 1), dtype=np.int32)

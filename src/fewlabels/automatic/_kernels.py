@@ -18,11 +18,11 @@ from scipy import linalg
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
+from fewlabels._backend import backend_of, to_host
 from fewlabels.automatic._candidates import Candidate, LearnedModels, Outputs
 from fewlabels.automatic._choice import Labeled
 from fewlabels.automatic._scores import JoinedModels, Models, kernel_models
 from fewlabels.automatic._sources import Source, View
-from fewlabels.kernels import squared_distances
 
 RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
 # Systems with more labels than that are not solved; a sample is.
@@ -97,8 +97,14 @@ def models_of(
     return parts[0] if len(parts) == 1 else JoinedModels(parts)
 
 
-def _dense(A: Any) -> NDArray[Any]:
-    return A.toarray() if issparse(A) else np.asarray(A)
+def _dense(A: Any) -> Any:
+    return A.toarray() if issparse(A) else A
+
+
+def _means(values: Any) -> Any:
+    """Means of rows, in double precision."""
+    xp = backend_of(values).xp
+    return xp.sum(values, axis=1, dtype=xp.float64) / values.shape[1]
 
 
 @dataclass(frozen=True)
@@ -107,9 +113,10 @@ class _LinearOutputs(Outputs):
     weights: NDArray[Any]
     offset: NDArray[Any]
 
-    def __call__(self, view: View) -> NDArray[Any]:
+    def __call__(self, view: View) -> Any:
         Z = self.kernel.raw(view)
-        return Z @ self.weights.astype(Z.dtype, copy=False) + self.offset
+        b = backend_of(Z)
+        return Z @ b.asarray(self.weights, b.dtype(Z)) + b.asarray(self.offset)
 
 
 class FeatureKernel(BankKernel):
@@ -162,30 +169,36 @@ class FeatureKernel(BankKernel):
         if self._n_columns is not None:
             Z = Z[:, : self._n_columns]
         if self._scales is not None:
-            Z = Z * self._scales.astype(Z.dtype)
+            b = backend_of(Z)
+            Z = Z * b.asarray(self._scales, b.dtype(Z))
         if self._unit_rows:
-            norms = np.sqrt(np.einsum("ij,ij->i", Z, Z))
-            Z = Z / np.where(norms > 1e-12, norms, 1)[:, None]
+            xp = backend_of(Z).xp
+            norms = xp.sqrt(xp.linalg.vecdot(Z, Z))
+            Z = Z / xp.where(norms > 1e-12, norms, xp.ones_like(norms))[:, None]
         return Z
 
     def prepare(self) -> bool:
         """Centre and scale; tell whether anything finite is left."""
         Z = self._source.train
-        n = Z.shape[0]
+        n, xp = Z.shape[0], backend_of(Z).xp
         moments, self._moments = self._moments, None  # large, and used once
         if self._transform is not None and moments is not None:
-            self._mean = np.asarray(Z.mean(axis=0), dtype=np.float64).ravel()
+            self._mean = to_host(xp.sum(Z, axis=0, dtype=xp.float64)) / n
             T = self._transform
             spread = moments - np.outer(self._mean, self._mean)
             variance = float(np.einsum("ij,ij->", spread @ T, T))
         else:
-            total, square = np.zeros(1), 0.0
+            total, square = 0.0, 0.0
             for batch in gen_batches(n, _BATCH):
                 part = self._columns(Z[batch])
-                total = total + np.asarray(part.sum(axis=0), dtype=np.float64).ravel()
+                xp = backend_of(part).xp
                 values = part.data if issparse(part) else part
-                square += float(np.sum(np.square(values), dtype=np.float64))
-            self._mean = total / n
+                square = square + xp.sum(values * values, dtype=xp.float64)
+                if issparse(part):
+                    total = total + part.sum(axis=0, dtype=np.float64).ravel()
+                else:
+                    total = total + xp.sum(part, axis=0, dtype=xp.float64)
+            self._mean, square = to_host(total) / n, float(square)
             variance = square / n - float(self._mean @ self._mean)
             if variance <= 1e-12 * square / n:
                 return False
@@ -201,7 +214,7 @@ class FeatureKernel(BankKernel):
 
     def block(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Normalised kernel matrix of some training rows."""
-        Z = self._source.train[rows]
+        Z = to_host(self._source.train[rows])
         if issparse(Z):  # which has too many columns to be made dense
             means = Z @ self._mean
             K = _dense(Z @ Z.T).astype(np.float64) - means[:, None] - means
@@ -211,7 +224,7 @@ class FeatureKernel(BankKernel):
 
     def outputs(self, rows: NDArray[Any], coef: NDArray[Any]) -> Outputs:
         """Make the function x -> k(x, rows) @ coef."""
-        Z = self._source.train[rows]
+        Z = to_host(self._source.train[rows])
         total = coef.sum(axis=0)
         if issparse(Z):
             weights = (Z.T @ coef - np.outer(self._mean, total)) / self._unit
@@ -233,7 +246,7 @@ class FeatureKernel(BankKernel):
         diagonal: NDArray[Any],
     ) -> Outputs:
         """Fit by normal equations of the features, for more rows than features."""
-        Z, n_features = self._source.train[rows], self.n_features
+        Z, n_features = to_host(self._source.train[rows]), self.n_features
         G = np.zeros((n_features + 1, n_features + 1))
         R = np.zeros((n_features + 1, Y.shape[1]))
         for batch in gen_batches(rows.size, _BATCH):
@@ -278,9 +291,10 @@ class _ColumnOutputs(Outputs):
         Z = kernel.rows_of(view)
         to_ends = kernel.values(Z, self.ends, view, ("ends", self.key))
         to_anchors = kernel.values(Z, kernel.anchors, view, ("anchors", 0))
-        means = to_anchors.mean(axis=1, dtype=np.float64)
-        products = to_ends.astype(np.float64, copy=False) @ self.coef
-        return products - np.outer(means, self.coef.sum(axis=0)) + self.offset
+        b = backend_of(to_ends)
+        coef, offset = b.asarray(self.coef), b.asarray(self.offset)
+        products = b.astype(to_ends, np.float64) @ coef
+        return products - _means(to_anchors)[:, None] * b.xp.sum(coef, axis=0) + offset
 
 
 class ColumnKernel(BankKernel):
@@ -330,31 +344,31 @@ class ColumnKernel(BankKernel):
     def values(self, Z: Any, others: Any, view: View | None, key: Any) -> NDArray[Any]:
         """Kernel values; distances are shared with other widths through the view."""
         if self._gamma is None:
-            return np.square(_dense(Z @ others.T))
+            return _dense(Z @ others.T) ** 2
+        b = backend_of(Z)
         if view is None:
-            d2 = squared_distances(Z, others)
+            d2 = b.squared_distances(Z, others)
         else:
             d2 = view.distances_to((self._source, self._n_columns, *key), Z, others)
-        return np.exp(-self._gamma * d2)
+        return b.xp.exp(-self._gamma * d2)
 
     def prepare(self) -> bool:
         """Centre and scale; tell whether anything finite is left."""
         self.anchors = self._cut(self._source.train[self._anchor_rows])
-        K = self.values(self.anchors, self.anchors, None, None)
+        K = to_host(self.values(self.anchors, self.anchors, None, None))
         self._grand = float(K.mean(dtype=np.float64))
         trace = float(np.mean(K.diagonal(), dtype=np.float64))
         self._unit = trace - self._grand
         return bool(np.isfinite(self._unit) and self._unit > 1e-12 * trace)
 
     def _means(self, Z: Any) -> NDArray[Any]:
-        values = self.values(Z, self.anchors, None, None)
-        return values.mean(axis=1, dtype=np.float64)
+        return to_host(_means(self.values(Z, self.anchors, None, None)))
 
     def block(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Normalised kernel matrix of some training rows."""
         Z = self._cut(self._source.train[rows])
         means = self._means(Z)
-        K = self.values(Z, Z, None, None).astype(np.float64)
+        K = to_host(self.values(Z, Z, None, None)).astype(np.float64)
         K = (K + K.T) / 2 - means[:, None] - means + self._grand
         return K / self._unit + 1
 

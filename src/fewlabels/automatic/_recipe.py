@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils.extmath import row_norms
 
+from fewlabels._backend import NUMPY, Backend, to_host
 from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._forest import Forest
 from fewlabels.automatic._kernels import BankKernel, ColumnKernel, FeatureKernel
@@ -163,6 +164,8 @@ class Workshop:
         Of samples and starts.
     columns : list of ndarray of int, default=None
         Features of every column, where the rows are those of a table.
+    backend : Backend
+        Where dense rows live, and all that comes of rows shall.
     """
 
     def __init__(
@@ -173,8 +176,11 @@ class Workshop:
         n_jobs: int | None,
         rng: np.random.RandomState,
         columns: list[NDArray[np.intp]] | None = None,
+        backend: Backend = NUMPY,
     ) -> None:
         self.rows = Rows(rows)
+        self.backend = backend
+        self.n_jobs = n_jobs
         self.columns = columns
         self.n_rows = rows.shape[0]
         self.settings = settings
@@ -195,7 +201,8 @@ class Workshop:
 
     @cached_property
     def components(self) -> Components:
-        return Components(self.rows.train, self.settings.n_components, self.rng)
+        n_components = self.settings.n_components
+        return Components(self.rows.train, n_components, self.rng, self.backend)
 
     @cached_property
     def leading(self) -> Leading:
@@ -213,7 +220,8 @@ class Workshop:
     @cached_property
     def gaussian_features(self) -> Nystrom:
         landmarks = self.reference[: self.settings.rank]
-        return Nystrom(self.rows, landmarks, 0.5 / (0.25 * self.median_square()))
+        gamma = 0.5 / (0.25 * self.median_square())
+        return Nystrom(self.rows, landmarks, gamma, self.backend)
 
     def graph(self, k: int, width: float) -> GraphVectors:
         """Eigenvectors of one graph."""
@@ -232,6 +240,7 @@ class Workshop:
                 Z = self.rows.train[sample]
             else:
                 Z = self.components.train[sample, :n_columns]
+            Z = to_host(Z)
             half = squared_distances(Z)[np.triu_indices(Z.shape[0], k=1)]
             known = [np.median(half), np.mean(half), np.max(row_norms(Z), initial=0.0)]
             self._medians[n_columns] = next((float(m) for m in known if m > 0), 1.0)
@@ -241,7 +250,7 @@ class Workshop:
         """Mean of z z' over the rows z of a source."""
         if source not in self._moments:
             F = source.train
-            self._moments[source] = (F.T @ F).astype(np.float64) / self.n_rows
+            self._moments[source] = to_host(F.T @ F).astype(np.float64) / self.n_rows
         return self._moments[source]
 
 
@@ -481,8 +490,9 @@ class Deformed(OnGraph):
         F = source.train
         at = min(graph.n_null + 50, graph.eigenvalues.size - 1)
         unit = max(float(graph.eigenvalues[at]), 2e-3)  # no eigenvalue beyond 1e3
-        LF = graph.laplacian.astype(F.dtype) @ F
-        e, V = linalg.eigh((LF.T @ LF).astype(np.float64) / unit**2)
+        LF = graph.laplacian @ F
+        products = to_host(LF.T @ LF).astype(np.float64)
+        e, V = linalg.eigh(products / unit**2, check_finite=False)
         e = np.maximum(e, 0)
         for g in self.weights:
             yield FeatureKernel(
@@ -508,7 +518,7 @@ class Paths(Step):
         if shop.components.deviations.size and k < shop.n_rows / 2:
             landmarks = shop.reference[: shop.settings.landmarks]
             for name, sharpness in self.sharpness:
-                source = Geodesics(shop.neighbors, k, landmarks, sharpness)
+                source = Geodesics(shop.neighbors, k, landmarks, sharpness, shop.n_jobs)
                 yield FeatureKernel(name, "geodesic", source)
 
 

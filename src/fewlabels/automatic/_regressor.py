@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._backend import accepts_tensors
 from fewlabels._distances import safe_unit
 from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import FLOATS
@@ -63,6 +64,9 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         Threads, in joblib's convention; answers are the same whatever it is. None is
         one thread for up to half a million entries of X, and beyond as many as OpenMP
         would take: all cores, or `OMP_NUM_THREADS`.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to compute; "cuda" needs ``pip install "fewlabels[gpu]"``. None follows
+        the rows: tensors stay where they are, everything else is NumPy's.
     memory_budget : float, default=None
         MiB for temporary arrays over rows; scikit-learn's `working_memory` when None.
     progress : "auto", bool or callable, default=False
@@ -118,6 +122,7 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         feature_groups: ArrayLike | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
+        device: str | None = None,
         memory_budget: float | None = None,
         progress: Progress = False,
         random_state: Any = None,
@@ -127,11 +132,13 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         self.feature_groups = feature_groups
         self.neighbors = neighbors
         self.n_jobs = n_jobs
+        self.device = device
         self.memory_budget = memory_budget
         self.progress = progress
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
+    @accepts_tensors
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Build the bank from all rows, and choose by the known targets.
 
@@ -240,6 +247,7 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         self.transduction_[holes] = outputs[holes]
         line.update(1.0)
 
+    @accepts_tensors
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the target of every row.
 

@@ -3,39 +3,36 @@
 Every source holds the array of the training rows and can compute the same for new rows.
 Sources that are made from others hold them. A :class:`View` is a batch of rows,
 training or new, through which kernels ask for arrays; what several need is computed
-once.
+once. Dense rows, and all that comes of them, live on one backend, such as a GPU; sparse
+rows stay in SciPy's arrays, and what comes of them moves.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 from scipy.sparse import csr_array, diags_array, issparse
-from scipy.sparse.csgraph import connected_components, dijkstra
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
+from scipy.sparse.csgraph import connected_components
 from sklearn.isotonic import isotonic_regression
 from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
-from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from fewlabels._backend import NUMPY, Backend, backend_of, to_host
+from fewlabels._kmeans import lloyd_runs
 from fewlabels._linalg import inverse_square_root
 from fewlabels._rows import has_own_units
 from fewlabels.graphs import (
     auto_bandwidth,
-    graph_from_neighbors,
     graph_laplacian,
     heat_weights,
     laplacian_eigenvectors,
     make_search,
 )
-from fewlabels.kernels import NystromFeatures, squared_distances
 from fewlabels.preprocessing import Moments
 
 # Up to so many rows everything is computed in double precision.
@@ -47,7 +44,6 @@ MAX_COMPONENTS = 40
 MIN_GAIN = 0.2
 # Residual of eigenvectors; the least smooth ones, which weigh least, have the largest.
 EIGENVECTOR_TOL = 1e-2
-_BATCH = 4096
 # Rows whose median stands for the middle of all.
 CENTRE_ROWS = 500
 # New rows may be this many deviations away, and are not taken for further, so that no
@@ -83,20 +79,19 @@ class RowScaling:
         self.kind_ = "unit" if self.scale == "auto" and self.sparse_ else self.scale
         self.dtype_ = np.float64 if X.shape[0] <= DOUBLE_ROWS else np.float32
         # A scale of one first, so that squares neither overflow nor vanish.
-        values = X.data if self.sparse_ else X
-        self.size_ = float(np.abs(values).max(initial=0.0)) or 1.0
+        self.size_ = _largest(X.data if self.sparse_ else X) or 1.0
         if moments is None or self.sparse_ or self.kind_ == "unit":
             deviation, largest = self._deviations(X)
         else:
             self.size_ = float(moments.largest.max(initial=0.0)) or 1.0
             deviation = moments.deviation / self.size_
             largest = moments.largest / self.size_
-        rounding = 10 * np.finfo(X.dtype).eps * largest
+        rounding = 10 * np.finfo(backend_of(X).dtype(X)).eps * largest
         self.columns_ = np.flatnonzero(deviation > rounding)
         if not self.sparse_:
             # The median, unlike the mean, does not follow far rows: others keep digits.
             some = self._sized(X[:: max(1, X.shape[0] // CENTRE_ROWS)])
-            self.centre_ = np.median(some[:, self.columns_], axis=0)
+            self.centre_ = np.median(to_host(some)[:, self.columns_], axis=0)
         deviation = deviation[self.columns_]
         if self.kind_ == "auto":
             self.kind_ = "standard" if has_own_units(deviation) else "none"
@@ -115,17 +110,20 @@ class RowScaling:
             unit = np.where(largest > 0, largest, 1.0)
             _, variance = mean_variance_axis(Z @ diags_array(1 / unit), axis=0)
             return unit * np.sqrt(variance), largest
-        n, d = X.shape
-        mean, variance, largest = np.zeros(d), np.zeros(d), np.zeros(d)
-        for batch in gen_batches(n, _BATCH):
+        n, b = X.shape[0], backend_of(X)
+        xp, batches = b.xp, list(gen_batches(n, b.batch_rows))
+        mean, largest = 0.0, 0.0
+        for batch in batches:
             Z = self._sized(X[batch])
-            mean += Z.sum(axis=0) / n
-            largest = np.maximum(largest, np.abs(Z).max(axis=0))
-        unit = np.where(largest > 0, largest, 1.0)
-        for batch in gen_batches(n, _BATCH):
+            mean = mean + xp.sum(Z, axis=0) / n
+            sizes = xp.max(xp.abs(Z), axis=0)
+            largest = sizes if batch.start == 0 else xp.maximum(largest, sizes)
+        unit = xp.where(largest > 0, largest, xp.ones_like(largest))
+        variance = xp.zeros_like(unit)
+        for batch in batches:
             Z = (self._sized(X[batch]) - mean) / unit
-            variance += np.sum(Z**2, axis=0) / n
-        return unit * np.sqrt(variance), largest
+            variance += xp.sum(Z * Z, axis=0) / n
+        return to_host(unit * xp.sqrt(variance)), to_host(largest)
 
     def table_columns(
         self, groups: NDArray[np.intp] | None
@@ -147,24 +145,49 @@ class RowScaling:
         """Rows of size one in the form of the training rows."""
         if self.sparse_:
             Z = csr_array(X, dtype=np.float64) / self.size_
-        else:
-            Z = (X.toarray() if issparse(X) else X).astype(np.float64) / self.size_
+            if self.kind_ != "unit":
+                return Z
+            # The largest value of a row first: a row may be tiny beside others.
+            return normalize(normalize(Z, norm="max", copy=False), copy=False)
+        b = backend_of(X)
+        Z = b.astype(X, np.float64) / self.size_
         if self.kind_ != "unit":
             return Z
-        # The largest value of a row first: a row may be tiny beside others.
-        return normalize(normalize(Z, norm="max", copy=False), copy=False)
+        sizes = b.xp.max(b.xp.abs(Z), axis=1, keepdims=True)
+        return _unit_rows(Z / b.xp.where(sizes > 0, sizes, b.xp.ones_like(sizes)))
 
     def transform(self, X: Any) -> Any:
-        """Scale rows."""
+        """Scale rows, which stay where they are."""
         if self.sparse_:
             Z = self._sized(X)[:, self.columns_] @ diags_array(self.factor_)
             np.clip(Z.data, -FAR, FAR, out=Z.data)
             return csr_array(Z, dtype=self.dtype_)
-        scaled = np.empty((X.shape[0], self.columns_.size), dtype=self.dtype_)
-        for batch in gen_batches(X.shape[0], _BATCH):
-            Z = self._sized(X[batch])[:, self.columns_]
-            scaled[batch] = np.clip((Z - self.centre_) * self.factor_, -FAR, FAR)
+        b = backend_of(X := X.toarray() if issparse(X) else X)
+        columns, centre, factor = (
+            b.asarray(part) for part in (self.columns_, self.centre_, self.factor_)
+        )
+        # Allocated at once: rows may fill much of the memory.
+        like = b.asarray(np.empty(0, dtype=self.dtype_))
+        scaled = b.xp.empty(
+            (X.shape[0], self.columns_.size), dtype=like.dtype, device=like.device
+        )
+        for batch in gen_batches(X.shape[0], b.batch_rows):
+            Z = (self._sized(X[batch])[:, columns] - centre) * factor
+            scaled[batch] = b.astype(b.xp.clip(Z, -FAR, FAR), self.dtype_)
         return scaled
+
+
+def _largest(A: Any) -> float:
+    """Largest size of the numbers of an array, 0 for none."""
+    xp = backend_of(A).xp
+    return float(max(xp.max(A), -xp.min(A))) if math.prod(A.shape) else 0.0
+
+
+def _unit_rows(Z: Any) -> Any:
+    """Rows of length one, or zero."""
+    xp = backend_of(Z).xp
+    norms = xp.sqrt(xp.linalg.vecdot(Z, Z))
+    return Z / xp.where(norms > 0, norms, xp.ones_like(norms))[:, None]
 
 
 class Source:
@@ -183,6 +206,10 @@ class Source:
     def new(self, view: "View") -> Any:
         """Compute the array of the new rows of a view."""
         raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Saved on a machine with a GPU, it is loaded on one without.
+        return to_host(self.__dict__)
 
 
 class Rows(Source):
@@ -246,7 +273,11 @@ class Beside(LazySource):
 
     def columns(self, of: Callable[[Source], Any]) -> NDArray[Any]:
         """Take the columns."""
-        return np.hstack([of(source)[:, :n] for source, n in self._parts])
+        parts = [of(source)[:, :n] for source, n in self._parts]
+        places = {id(backend_of(part)) for part in parts}
+        if len(places) > 1:
+            parts = [to_host(part) for part in parts]
+        return backend_of(parts[0]).xp.concat(parts, axis=1)
 
 
 class OneColumn(LazySource):
@@ -274,7 +305,7 @@ class OneColumn(LazySource):
         self.n_rows = rows.train.shape[0]
         self._is_number = places.size == 1
         if self._is_number:
-            values = rows.train[:, places[0]].astype(np.float64)
+            values = to_host(rows.train[:, places[0]]).astype(np.float64)
             quantiles = np.quantile(values, np.linspace(0, 1, self.N_LANDMARKS))
             self._landmarks = np.unique(quantiles)
             self._gamma = 0.5 / (self.WIDTH**2 * (float(values.var()) or 1.0))
@@ -282,14 +313,17 @@ class OneColumn(LazySource):
             self._M = inverse_square_root(K, tol=1e-7)
 
     def _kernel(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        return np.exp(-self._gamma * np.subtract.outer(values, self._landmarks) ** 2)
+        b = backend_of(values)
+        steps = values[:, None] - b.asarray(self._landmarks)
+        return b.xp.exp(-self._gamma * steps**2)
 
     def columns(self, of: Callable[[Source], Any]) -> NDArray[Any]:
         """Compute the features."""
         Z = of(self._rows)[:, self._places]
         if not self._is_number:
             return Z
-        return self._kernel(Z[:, 0].astype(np.float64)) @ self._M
+        b = backend_of(Z)
+        return self._kernel(b.astype(Z[:, 0], np.float64)) @ b.asarray(self._M)
 
 
 class Components(Source):
@@ -308,6 +342,8 @@ class Components(Source):
         At most so many.
     rng : RandomState
         Of the sketch, and of the rows held out.
+    backend : Backend
+        Where the components shall live.
     """
 
     COVARIANCE_COLUMNS = 2000
@@ -317,18 +353,24 @@ class Components(Source):
     MIN_HELD_OUT = 20
     MAX_STRETCH = 3.0
 
-    def __init__(self, rows: Any, n_components: int, rng: Any) -> None:
-        self._mean, variance, basis = self._directions(rows, n_components, rng)
+    def __init__(
+        self, rows: Any, n_components: int, rng: Any, backend: Backend = NUMPY
+    ) -> None:
+        b = backend_of(rows)
+        mean, variance, basis = self._directions(rows, n_components, rng)
         rank = min(n_components, self._n_varying(rows, variance))
-        self._basis = basis[:, :rank].astype(rows.dtype)
+        dtype = b.dtype(rows)
+        self._basis = b.asarray(basis[:, :rank], dtype)
+        self._offset = b.asarray(mean @ basis[:, :rank], dtype)
         self.deviations = np.sqrt(variance[:rank])
+        self._stretch = backend.asarray(np.ones(rank), dtype)
         self.train = self._project(rows)
-        self._stretch = self._missing(rows, rng).astype(rows.dtype)
+        self._stretch = backend.asarray(self._missing(rows, rng), dtype)
 
     @staticmethod
     def _n_varying(rows: Any, variance: NDArray[Any]) -> int:
         """Count the variances, in falling order, that are not rounding errors."""
-        floor = 1e-10 if rows.dtype == np.float64 else 1e-6
+        floor = 1e-10 if backend_of(rows).dtype(rows) == np.float64 else 1e-6
         return int(np.count_nonzero(variance > floor * variance.max(initial=0.0)))
 
     def _directions(
@@ -336,20 +378,29 @@ class Components(Source):
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Find the mean, and variances and directions in falling order."""
         n, d = rows.shape
-        mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
+        if issparse(rows):
+            mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
+        else:
+            xp = backend_of(rows).xp
+            mean = to_host(xp.sum(rows, axis=0, dtype=xp.float64)) / n
         if issparse(rows) or d > self.COVARIANCE_COLUMNS or d > 2 * n:
-            return mean, *self._sketch(rows, mean.astype(rows.dtype), n_components, rng)
+            return mean, *self._sketch(rows, mean, n_components, rng)
         sample = rows
         if n > self.SAMPLED_ROWS:
             sample = rows[rng.choice(n, self.SAMPLED_ROWS, replace=False)]
-        centred = sample - mean.astype(rows.dtype)
-        covariance = (centred.T @ centred).astype(np.float64) / sample.shape[0]
-        variance, basis = linalg.eigh(covariance)
-        return mean, variance[::-1], basis[:, ::-1]
+        b = backend_of(rows)
+        centred = sample - b.asarray(mean, b.dtype(rows))
+        return mean, *self._falling(centred.T @ centred, sample.shape[0])
 
     @staticmethod
+    def _falling(moments: Any, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Variances and directions of a matrix of products over n rows."""
+        b = backend_of(moments)
+        variance, basis = b.eigh(b.astype(moments, np.float64) / n)
+        return to_host(variance)[::-1], to_host(basis)[:, ::-1]
+
     def _sketch(
-        rows: Any, mean: NDArray[Any], n_components: int, rng: Any
+        self, rows: Any, mean: NDArray[Any], n_components: int, rng: Any
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Leading directions by randomised subspace iteration, centring implicitly.
 
@@ -357,16 +408,17 @@ class Components(Source):
         have to be dense.
         """
         n, d = rows.shape
+        b = backend_of(rows)
+        qr = b.xp.linalg.qr
+        mean = b.asarray(mean, b.dtype(rows))
         size = min(n_components + 20, n, d)
-        Q = rng.standard_normal((d, size)).astype(rows.dtype)
+        Q = b.standard_normal(rng, (d, size), b.dtype(rows))
         for _ in range(5):
-            P = rows @ Q - mean @ Q
-            P = np.linalg.qr(P)[0]
-            Q = rows.T @ P - np.outer(mean, P.sum(axis=0))
-            Q = np.linalg.qr(Q)[0]
+            P = qr(rows @ Q - mean @ Q)[0]
+            Q = qr(rows.T @ P - mean[:, None] * b.xp.sum(P, axis=0))[0]
         P = rows @ Q - mean @ Q
-        variance, V = linalg.eigh((P.T @ P).astype(np.float64) / n)
-        return variance[::-1], Q @ V[:, ::-1]
+        variance, V = self._falling(P.T @ P, n)
+        return variance, to_host(Q) @ V
 
     def _missing(self, rows: Any, rng: Any) -> NDArray[Any]:
         """Factors by which components of new rows are too short, at least 1."""
@@ -380,9 +432,10 @@ class Components(Source):
         mean, variance, basis = self._directions(rest, rank, rng)
         # A direction along which the rest has no variance says nothing.
         found = min(rank, self._n_varying(rows, variance))
-        basis = basis[:, :found].astype(rows.dtype)
-        lengths = held @ basis - (mean @ basis).astype(rows.dtype)
-        square = np.mean(np.square(lengths), axis=0, dtype=np.float64)
+        b, basis = backend_of(rows), basis[:, :found]
+        dtype = b.dtype(rows)
+        lengths = held @ b.asarray(basis, dtype) - b.asarray(mean @ basis, dtype)
+        square = np.mean(np.square(to_host(lengths)), axis=0, dtype=np.float64)
         shares = square / variance[:found]
         # Shares fall along the components, and single ones are uncertain.
         shares = isotonic_regression(shares, increasing=False)
@@ -390,10 +443,11 @@ class Components(Source):
         stretch[found:] = stretch[found - 1] if found else 1.0
         return stretch
 
-    def _project(self, rows: Any) -> NDArray[Any]:
-        return rows @ self._basis - (self._mean @ self._basis).astype(rows.dtype)
+    def _project(self, rows: Any) -> Any:
+        projected = rows @ self._basis - self._offset
+        return backend_of(self._stretch).asarray(projected)
 
-    def new(self, view: "View") -> NDArray[Any]:
+    def new(self, view: "View") -> Any:
         return self._project(view.rows) * self._stretch
 
 
@@ -403,12 +457,10 @@ class Leading(Source):
     def __init__(self, components: Components, n_columns: int) -> None:
         self._components = components
         self.n_columns = n_columns
+        leading = components.train[:, :n_columns]
+        self.train = backend_of(leading).contiguous(leading)
 
-    @property
-    def train(self) -> NDArray[Any]:
-        return np.ascontiguousarray(self._components.train[:, : self.n_columns])
-
-    def new(self, view: "View") -> NDArray[Any]:
+    def new(self, view: "View") -> Any:
         return view[self._components][:, : self.n_columns]
 
 
@@ -448,7 +500,7 @@ class Neighbors(Source):
     def __getstate__(self) -> dict[str, Any]:
         # An approximate index cannot be pickled, and is quickly made again; neighbours
         # of training rows were for those who built the graphs.
-        return {**self.__dict__, "_search": None, "train": None}
+        return to_host({**self.__dict__, "_search": None, "train": None})
 
 
 class Clusters(Source):
@@ -476,34 +528,39 @@ class Clusters(Source):
         self._leading = leading
         self._k = k
         components = leading.train
-        centres = []
-        for _ in range(n_runs):
-            sample = components
-            if components.shape[0] > n_rows:
-                sample = components[
-                    rng.choice(components.shape[0], n_rows, replace=False)
-                ]
-            run = KMeans(k, n_init=1, max_iter=50, random_state=rng.randint(2**31))
-            with warnings.catch_warnings():
-                # Components of different rows may agree: fewer clusters do, then.
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                # In single precision scikit-learn converts rows again in every step.
-                run.fit(sample.astype(np.float64, copy=False))
-            centres.append(run.cluster_centers_)
-        self._centres = np.stack(centres).astype(components.dtype)
-        self.train = self._one_hot(components)
+        n, b = components.shape[0], backend_of(components)
+        self.n_rows = n
+        samples = None
+        if n > n_rows:
+            draws = [rng.choice(n, n_rows, replace=False) for _ in range(n_runs)]
+            samples = b.asarray(np.stack(draws))
+        starts = b.asarray(rng.random_sample((n_runs, k)))
+        self._centres = lloyd_runs(components, samples, k, starts, xp=b.xp)
+        # Sparse on the host; elsewhere cheaper to make than to keep.
+        self.train = self._one_hot(components) if b.is_numpy else LazyRows(self)
 
-    def _one_hot(self, components: NDArray[Any]) -> csr_array:
-        n, n_runs = components.shape[0], self._centres.shape[0]
-        columns = np.empty((n, n_runs), dtype=np.int32)
-        for run, centres in enumerate(self._centres):
-            scores = components @ centres.T - 0.5 * row_norms(centres, squared=True)
-            columns[:, run] = scores.argmax(axis=1) + run * self._k
-        data = np.full(columns.size, n_runs**-0.5, dtype=components.dtype)
-        indptr = np.arange(n + 1, dtype=np.int32) * n_runs
-        return csr_array((data, columns.ravel(), indptr), shape=(n, n_runs * self._k))
+    def columns(self, of: Callable[[Source], Any]) -> Any:
+        """Assign rows to clusters."""
+        return self._one_hot(of(self._leading))
 
-    def new(self, view: "View") -> csr_array:
+    def _one_hot(self, components: Any) -> Any:
+        b, (n_runs, k, _) = backend_of(components), self._centres.shape
+        height = n_runs**-0.5
+        places = []
+        for centres in self._centres:
+            scores = components @ centres.T - 0.5 * b.xp.linalg.vecdot(centres, centres)
+            places.append(b.xp.argmax(scores, axis=1))
+        if b.is_numpy:
+            columns = np.stack(places, axis=1, dtype=np.int32)
+            columns += k * np.arange(n_runs, dtype=np.int32)
+            data = np.full(columns.size, height, dtype=components.dtype)
+            indptr = n_runs * np.arange(columns.shape[0] + 1, dtype=np.int32)
+            return b.sparse(data, columns.ravel(), indptr, n_runs * k)
+        every, dtype = b.asarray(np.arange(k)), b.dtype(components)
+        own = [b.astype(place[:, None] == every, dtype) for place in places]
+        return height * b.xp.concat(own, axis=1)
+
+    def new(self, view: "View") -> Any:
         return self._one_hot(view[self._leading])
 
 
@@ -538,20 +595,16 @@ class GraphVectors(Source):
     ) -> None:
         self._neighbors = neighbors
         distances, indices = neighbors.train
-        n = distances.shape[0]
+        b, n = backend_of(distances), distances.shape[0]
         self.n_neighbors = k
-        self._bandwidth = width * auto_bandwidth(distances[:, :k])
-        self._reach = distances[:, k - 1].copy()
-        W = graph_from_neighbors(
-            distances,
-            indices,
-            n_neighbors=k,
-            symmetrize="mean",
-            bandwidth=self._bandwidth,
-        )
-        self._degrees = np.asarray(W.sum(axis=1)).ravel()
+        distances, indices = distances[:, :k], indices[:, :k]
+        self._bandwidth = width * auto_bandwidth(to_host(distances))
+        self._reach = b.contiguous(distances[:, k - 1])
+        weights = heat_weights(distances, self._bandwidth)
+        W = b.symmetrized(b.astype(weights, b.dtype(distances)), indices)
+        self._degrees = W @ b.xp.ones_like(self._reach)
         self.laplacian = graph_laplacian(W, "symmetric")
-        n_components, labels = connected_components(W, directed=False)
+        n_components, labels = connected_components(b.to_numpy(W), directed=False)
         self.n_components = n_components
         main = np.arange(n)
         if n_components > MAX_COMPONENTS:
@@ -560,12 +613,17 @@ class GraphVectors(Source):
             main = np.flatnonzero(np.isin(labels, largest))
             n_components = MAX_COMPONENTS
         wanted = min(max(n_vectors, n_components + 60), max(1, main.size // 2))
-        L = self.laplacian if main.size == n else self.laplacian[main][:, main]
-        self.eigenvalues, U = laplacian_eigenvectors(
+        L = self.laplacian
+        if main.size < n:
+            L = b.asarray(to_host(L)[main][:, main])
+        eigenvalues, U = laplacian_eigenvectors(
             L, wanted, tol=EIGENVECTOR_TOL, random_state=rng
         )
-        self.train = np.zeros((n, wanted), dtype=distances.dtype)
-        self.train[main] = U
+        self.eigenvalues = to_host(eigenvalues)
+        self.train = U
+        if main.size < n:
+            self.train = b.xp.zeros((n, wanted), dtype=U.dtype, device=U.device)
+            self.train[main] = U
         self.n_null = n_components
 
     def scaled(self, offset: int) -> NDArray[Any]:
@@ -575,17 +633,19 @@ class GraphVectors(Source):
 
     def new(self, view: "View") -> NDArray[Any]:
         d, near = view[self._neighbors]
-        w = heat_weights(d, self._bandwidth).astype(d.dtype, copy=False)
+        b = backend_of(d)
+        w = b.astype(heat_weights(d, self._bandwidth), b.dtype(d))
         # Half a weight for every end that counts the other among its neighbours.
-        halves = 0.5 * (d <= self._reach[near]).astype(w.dtype)
+        halves = 0.5 * b.astype(d <= self._reach[near], b.dtype(d))
         halves[:, : self.n_neighbors] += 0.5
         w = w * halves
-        w = w / np.sqrt(w.sum(axis=1, keepdims=True) * self._degrees[near])
+        w = w / b.xp.sqrt(b.xp.sum(w, axis=1, keepdims=True) * self._degrees[near])
+        n_queries, k = near.shape
+        indptr = b.asarray(np.arange(n_queries + 1) * k)
         n = self.train.shape[0]
-        indptr = np.arange(near.shape[0] + 1) * near.shape[1]
-        weights = csr_array((w.ravel(), near.ravel(), indptr), shape=(len(near), n))
-        vectors = weights @ self.train
-        return vectors / np.maximum(1 - self.eigenvalues, MIN_GAIN)
+        weights = b.sparse(b.xp.reshape(w, (-1,)), b.xp.reshape(near, (-1,)), indptr, n)
+        gains = np.maximum(1 - self.eigenvalues, MIN_GAIN)
+        return (weights @ self.train) / b.asarray(gains)
 
 
 class Nystrom(Source):
@@ -599,21 +659,36 @@ class Nystrom(Source):
         The landmarks among the training rows.
     gamma : float
         Of the kernel.
+    backend : Backend
+        Where the features shall live.
     """
 
-    def __init__(self, rows: Source, landmarks: NDArray[Any], gamma: float) -> None:
-        # Eigenvalues of landmarks that single precision can still tell from zero.
-        features = NystromFeatures(
-            landmarks.size, gamma=gamma, tol=1e-7, random_state=0
-        )
-        self._map = features.fit(rows.train[landmarks])
-        self.train, self._mean, self._unit = _normalised(self._features(rows.train))
+    def __init__(
+        self,
+        rows: Source,
+        landmarks: NDArray[Any],
+        gamma: float,
+        backend: Backend = NUMPY,
+    ) -> None:
+        self._gamma = gamma
+        self._landmarks = rows.train[landmarks]
+        K = to_host(self._kernel(self._landmarks))
+        # Eigenvalues that single precision can still tell from zero.
+        self._M = backend.asarray(inverse_square_root((K + K.T) / 2, tol=1e-7))
+        Z = self._features(rows.train)
+        self.train, self._mean, self._unit = _normalised(Z)
 
-    def _features(self, rows: Any) -> NDArray[Any]:
-        batches = gen_batches(rows.shape[0], _BATCH)
-        return np.concatenate([self._map.transform(rows[b]) for b in batches])
+    def _kernel(self, rows: Any) -> Any:
+        b = backend_of(rows)
+        return b.xp.exp(-self._gamma * b.squared_distances(rows, self._landmarks))
 
-    def new(self, view: "View") -> NDArray[Any]:
+    def _features(self, rows: Any) -> Any:
+        b = backend_of(self._M)
+        batches = gen_batches(rows.shape[0], b.batch_rows)
+        parts = [b.asarray(self._kernel(rows[batch])) @ self._M for batch in batches]
+        return b.xp.concat(parts, axis=0)
+
+    def new(self, view: "View") -> Any:
         Z = (self._features(view.rows) - self._mean) / self._unit
         return _with_constant(Z)
 
@@ -651,67 +726,73 @@ class Geodesics(Source):
         Zero takes the length of paths. Otherwise a step of length d (in units of the
         mean one) costs ``exp(sharpness * d) - 1``, so that long steps across empty
         regions are avoided, and the sum is brought back to a length by the inverse.
+    n_jobs : int or None
+        Threads.
     """
 
     def __init__(
-        self, neighbors: Source, k: int, landmarks: NDArray[Any], sharpness: float
+        self,
+        neighbors: Source,
+        k: int,
+        landmarks: NDArray[Any],
+        sharpness: float,
+        n_jobs: int | None = None,
     ) -> None:
         self._neighbors = neighbors
         self._k = k
         self._sharpness = sharpness
         distances, indices = (part[:, :k] for part in neighbors.train)
-        self._unit = auto_bandwidth(distances)
-        n = distances.shape[0]
-        indptr = np.arange(n + 1) * self._k
-        steps = csr_array(
-            (self._steps(distances).ravel(), indices.ravel(), indptr), shape=(n, n)
+        b = backend_of(distances)
+        self._unit = auto_bandwidth(to_host(distances))
+        self._costs = b.shortest_paths(
+            self._steps(distances), indices, landmarks, n_jobs
         )
-        self._costs = dijkstra(steps.maximum(steps.T), directed=True, indices=landmarks)
-        self._costs = np.ascontiguousarray(self._costs.T)
         lengths = self._lengths(self._costs)
-        finite = lengths[np.isfinite(lengths) & (lengths > 0)]
-        width = 0.7 * float(np.median(finite)) if finite.size else 1.0
+        finite = lengths[b.xp.isfinite(lengths) & (lengths > 0)]
+        width = 0.7 * b.median(finite) if finite.shape[0] else 1.0
         self._gamma = 0.5 / width**2
-        K = self._kernel(self._costs[landmarks])
-        self._M = inverse_square_root((K + K.T) / 2, tol=1e-2)
-        self.train = (self._kernel(self._costs) @ self._M).astype(distances.dtype)
+        K = to_host(self._kernel(self._costs[landmarks]))
+        self._M = b.asarray(inverse_square_root((K + K.T) / 2, tol=1e-2))
+        self.train = b.astype(self._kernel(self._costs) @ self._M, b.dtype(distances))
 
-    def _steps(self, distances: NDArray[Any]) -> NDArray[Any]:
+    def _steps(self, distances: Any) -> Any:
+        b = backend_of(distances)
         # A step of length zero would be no edge.
-        d = np.maximum(distances / self._unit, 1e-6).astype(np.float64)
+        d = b.xp.clip(b.astype(distances, np.float64) / self._unit, 1e-6, None)
         if self._sharpness == 0:
-            return np.minimum(d, MAX_EXPONENT)
-        return np.expm1(np.minimum(self._sharpness * d, MAX_EXPONENT))
+            return b.xp.clip(d, None, MAX_EXPONENT)
+        return b.xp.expm1(b.xp.clip(self._sharpness * d, None, MAX_EXPONENT))
 
-    def _lengths(self, costs: NDArray[Any]) -> NDArray[Any]:
-        return np.log1p(costs) / self._sharpness if self._sharpness else costs
+    def _lengths(self, costs: Any) -> Any:
+        xp = backend_of(costs).xp
+        return xp.log1p(costs) / self._sharpness if self._sharpness else costs
 
-    def _kernel(self, costs: NDArray[Any]) -> NDArray[Any]:
-        return np.exp(-self._gamma * self._lengths(costs) ** 2)
+    def _kernel(self, costs: Any) -> Any:
+        return backend_of(costs).xp.exp(-self._gamma * self._lengths(costs) ** 2)
 
-    def new(self, view: "View") -> NDArray[Any]:
+    def new(self, view: "View") -> Any:
         distances, indices = view[self._neighbors]
+        b = backend_of(distances)
         steps = self._steps(distances[:, : self._k])
         costs = self._costs[indices[:, 0]] + steps[:, :1]
         for j in range(1, self._k):
-            np.minimum(
-                costs, self._costs[indices[:, j]] + steps[:, j : j + 1], out=costs
-            )
-        return (self._kernel(costs) @ self._M).astype(view.rows.dtype)
+            other = self._costs[indices[:, j]] + steps[:, j : j + 1]
+            costs = b.xp.minimum(costs, other)
+        return b.astype(self._kernel(costs) @ self._M, b.dtype(distances))
 
 
-def _with_constant(Z: NDArray[Any]) -> NDArray[Any]:
-    return np.hstack([Z, np.ones((Z.shape[0], 1), dtype=Z.dtype)])
+def _with_constant(Z: Any) -> Any:
+    xp = backend_of(Z).xp
+    return xp.concat([Z, xp.ones_like(Z[:, :1])], axis=1)
 
 
-def _normalised(
-    Z: NDArray[Any],
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _normalised(Z: Any) -> tuple[Any, Any, float]:
     """Features with centred kernel of mean diagonal 1, and a constant beside them."""
-    mean = Z.mean(axis=0)
+    xp = backend_of(Z).xp
+    mean = xp.mean(Z, axis=0)
     centred = Z - mean
-    unit = np.sqrt(np.einsum("ij,ij->", centred, centred, dtype=np.float64) / len(Z))
-    unit = centred.dtype.type(unit if unit > 0 else 1.0)
+    squares = xp.linalg.vecdot(centred, centred)
+    unit = math.sqrt(float(xp.sum(squares, dtype=xp.float64)) / Z.shape[0]) or 1.0
     return _with_constant(centred / unit), mean, unit
 
 
@@ -741,5 +822,5 @@ class View:
     def distances_to(self, key: Any, rows: Any, others: Any) -> NDArray[Any]:
         """Squared distances, computed once per key."""
         if key not in self._cache:
-            self._cache[key] = squared_distances(rows, others)
+            self._cache[key] = backend_of(rows).squared_distances(rows, others)
         return self._cache[key]

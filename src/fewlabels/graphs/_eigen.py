@@ -17,8 +17,9 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from fewlabels._backend import backend_of, to_host
 from fewlabels._linalg import all_copies, signed
-from fewlabels.graphs._chebyshev import chebyshev
+from fewlabels.graphs._chebyshev import chebyshev, smoothest
 from fewlabels.graphs._connectivity import ConnectivityReport, connectivity
 from fewlabels.graphs._eigen_parts import deflated, shifted_factor
 from fewlabels.graphs._laplacian import LAPLACIANS, _check_square, check_weights
@@ -495,7 +496,8 @@ def laplacian_eigenvectors(
     >>> laplacian_eigenvectors(L, 2)[0].round(6)
     array([0., 1.])
     """
-    L = _check_square(L, "L")
+    b = backend_of(L)
+    L = _check_square(L, "L") if b.is_numpy else L
     n = L.shape[0]
     if not 1 <= n_components <= n:
         raise ValueError(
@@ -508,10 +510,14 @@ def laplacian_eigenvectors(
         )
     if eigen_solver == "auto":
         eigen_solver = "dense" if n <= DENSE_VERTICES else "chebyshev"
+    if not b.is_numpy and eigen_solver == "dense":
+        L = to_host(L)
+    elif not b.is_numpy:
+        return _on_device(L, n_components, tol, random_state)
     # Nothing is known of the zeros: one part, with all of them among the wanted.
     whole = ConnectivityReport(np.zeros(n, dtype=np.intp), np.array([n]))
     graph = Spectral(L, 2.0, csr_array((n, 0), dtype=L.dtype), np.empty(0), whole)
-    return _pairs(
+    values, vectors = _pairs(
         graph,
         n_components,
         solver=eigen_solver,
@@ -519,3 +525,23 @@ def laplacian_eigenvectors(
         max_iter=FILTER_SWEEPS,
         random_state=random_state,
     )
+    return b.asarray(values), b.asarray(vectors)
+
+
+def _on_device(
+    L: Any, n_components: int, tol: float, random_state: Any
+) -> tuple[Any, Any]:
+    """Eigenpairs of a sparse tensor with spectrum in [0, 2], by filters."""
+    b = backend_of(L)
+    rng = check_random_state(random_state)
+    U = smoothest(
+        b.shifted(L, -1.0, 1.0),
+        None,
+        n_components,
+        tol=tol,
+        max_iter=FILTER_SWEEPS,
+        rng=rng,
+    )
+    values = b.xp.clip(b.xp.sum(U * (L @ U), axis=0, dtype=b.xp.float64), 0.0, None)
+    order = b.xp.argsort(values)
+    return values[order], U[:, order]

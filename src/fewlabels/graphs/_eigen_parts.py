@@ -4,11 +4,11 @@
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
+
+from fewlabels._backend import backend_of
 
 # Makes a Laplacian of norm about 1 positive definite, and is small beside the gaps
 # between its eigenvalues, but not beside rounding errors.
@@ -36,27 +36,11 @@ def deflated(null: csr_array, x: NDArray[Any]) -> NDArray[Any]:
     return x - null @ (null.T @ x)
 
 
-def orthonormal(X: NDArray[Any]) -> NDArray[Any]:
-    """Orthonormal basis of the columns: Cholesky twice, Householder if that fails."""
-    X = X / np.linalg.norm(X, axis=0)
-    for _ in range(2):
-        try:
-            R = linalg.cholesky((X.T @ X).astype(np.float64), check_finite=False)
-        except linalg.LinAlgError:
-            return np.linalg.qr(X)[0]
-        inverse = linalg.solve_triangular(R, np.eye(R.shape[0]), check_finite=False)
-        X = X @ inverse.astype(X.dtype)
-    return X
-
-
-def chebyshev_filter(
-    A: csr_array, X: NDArray[Any], low: float, high: float, degree: int
-) -> NDArray[Any]:
+def chebyshev_filter(A: Any, X: Any, low: float, high: float, degree: int) -> Any:
     """Apply the Chebyshev polynomial that is small on [low, high]."""
     centre, half = (high + low) / 2, (high - low) / 2
     # Mapped to [-1, 1] and doubled, so that a step is one product and one difference.
-    S = (2 / half) * (A - centre * eye_array(A.shape[0], dtype=A.dtype))
-    S = csr_array(S).astype(A.dtype)
+    S = backend_of(A).shifted(A, 2 / half, centre)
     before, now = X, 0.5 * (S @ X)
     for _ in range(degree - 1):
         after = S @ now

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 from scipy.sparse.csgraph import laplacian
 from scipy.sparse.linalg import LinearOperator
 
+from fewlabels._backend import backend_of
 from fewlabels._linalg import (
     FLOATS,
     equal_entries,
@@ -186,8 +187,23 @@ def graph_laplacian(W: Any, laplacian: str = "unnormalized") -> Any:
         raise ValueError(
             f"laplacian={laplacian!r} must be one of {sorted(LAPLACIANS)}."
         )
+    if not backend_of(W).is_numpy:
+        return _on_device(W, laplacian)
     L = LAPLACIANS[laplacian](check_weights(W))
     return csr_array(L) if issparse(L) else L + 0.0  # no negative zeros
+
+
+def _on_device(W: Any, laplacian: str) -> Any:
+    """Laplacian of a sparse tensor whose weights are known to be sound."""
+    if laplacian != "symmetric":
+        raise ValueError(
+            f"laplacian={laplacian!r} of a tensor is not to be had: use 'symmetric', "
+            "or a sparse array of SciPy."
+        )
+    b = backend_of(W)
+    degrees = W @ b.xp.ones(W.shape[0], dtype=W.dtype, device=W.device)
+    positive = b.xp.where(degrees > 0, degrees, b.xp.ones_like(degrees))
+    return b.shifted(b.scaled(W, positive**-0.5), -1.0, 1.0)
 
 
 class LaplacianPower(LinearOperator):

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse import csr_array
 
+from fewlabels._backend import NUMPY
 from fewlabels.graphs._eigen_parts import (
     chebyshev_filter,
     deflated,
-    orthonormal,
     shifted_factor,
 )
 
@@ -249,5 +249,5 @@ def multilevel(
     scouts = cycle(rng.standard_normal((A.shape[0], SCOUTS)))
     X = np.hstack([X, cycle(scouts / np.linalg.norm(scouts, axis=0))])
     # Once more at the end: columns that are nearly parallel enlarge traces of it.
-    X = deflated(null, orthonormal(deflated(null, X)))
+    X = deflated(null, NUMPY.orthonormal(deflated(null, X)))
     return _refined(A, scale, X, k, cycle, tol, max_iter)

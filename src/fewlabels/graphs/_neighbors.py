@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from fewlabels._backend import (
     DEVICE_CONSTRAINTS,
     Backend,
+    backend_of,
     get_backend,
     takes_tensors,
 )
@@ -319,6 +320,16 @@ class MovedSearch(NeighborSearch):
         return ExactSearch, (self._X, "euclidean", None, None)
 
 
+class DeviceSearch(NeighborSearch):
+    """Exact search among tensors by Euclidean distance, where they are."""
+
+    def __init__(self, X: Any) -> None:
+        self._X = X
+
+    def kneighbors(self, n_neighbors: int, X: Any = None) -> tuple[Any, Any]:
+        return backend_of(self._X).nearest(self._X, n_neighbors, X)
+
+
 class ApproximateSearch(NeighborSearch):
     """Inverted lists of faiss: Euclidean distance between dense rows.
 
@@ -534,6 +545,8 @@ def make_search(
     >>> search.kneighbors(1, np.array([[1.5]]))
     (array([[0.5]]), array([[1]]))
     """
+    if not backend_of(X).is_numpy:
+        return DeviceSearch(X)
     backend = get_backend(device)
     fits = is_euclidean(metric, metric_params) and not issparse(X)
     if not backend.is_numpy:

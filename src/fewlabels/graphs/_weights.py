@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
+from fewlabels._backend import backend_of
 from fewlabels._rows import check_rows
 from fewlabels._sklearn import Interval, StrOptions, validate_params
 from fewlabels.graphs._neighbors import (
@@ -131,8 +132,9 @@ def heat_weights(distances: ArrayLike, bandwidth: float) -> NDArray[np.float64]:
     """
     # The ratio first and in float64: squares alone over- or underflow.
     with np.errstate(over="ignore", under="ignore"):
-        ratio = np.divide(distances, bandwidth, dtype=np.float64)
-        return np.maximum(np.exp(-0.5 * ratio**2), WEIGHT_FLOOR)
+        b = backend_of(distances)
+        ratio = b.asarray(distances, np.float64) / bandwidth
+        return b.xp.clip(b.xp.exp(-0.5 * ratio**2), WEIGHT_FLOOR, None)
 
 
 def _heat(edges: Edges, bandwidth: float, threshold: float | None) -> NDArray[Any]:

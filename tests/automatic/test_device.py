@@ -1,0 +1,105 @@
+"""The automatic estimators on tensors, which live on a device of torch."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_digits, load_wine, make_friedman1
+
+from fewlabels import FewLabelsClassifier, FewLabelsRegressor
+from fewlabels.automatic._recipe import BANKS
+from fewlabels.datasets import hide_labels
+
+torch = pytest.importorskip("torch")
+
+SMALL = replace(
+    BANKS["default"], rank=40, n_vectors=40, landmarks=20, cluster_runs=3, anchors=60
+)
+
+
+@pytest.fixture(autouse=True)
+def small_bank(monkeypatch):
+    monkeypatch.setitem(BANKS, "default", SMALL)
+
+
+def digits(n=700):
+    X, y = load_digits(return_X_y=True)
+    return X[:n], y[:n], hide_labels(y[:n], per_class=4, random_state=0)
+
+
+def test_tensors_get_the_answers_of_arrays():
+    X, truth, y = digits()
+    here = FewLabelsClassifier(random_state=0).fit(X, y)
+    there = FewLabelsClassifier(random_state=0).fit(torch.tensor(X), torch.tensor(y))
+    # Random starts differ, and with them clusters and eigenvectors, but little else.
+    agree = np.mean(here.transduction_ == there.transduction_)
+    assert agree > 0.97
+    assert len(here._bank.candidates) == len(there._bank.candidates)
+    assert np.mean(there.transduction_ == truth) > 0.9
+
+
+def test_answers_come_in_kind():
+    X, _, y = digits(400)
+    T = torch.tensor(X)
+    model = FewLabelsClassifier(bank="fast", random_state=0).fit(T, y)
+    for answer in (model.predict(T), model.predict_proba(T)):
+        assert isinstance(answer, torch.Tensor)
+        assert answer.device == T.device
+    assert isinstance(model.predict(X), np.ndarray)
+    np.testing.assert_array_equal(model.predict(T).numpy(), model.predict(X))
+
+
+def test_words_stay_words():
+    X, _, y = digits(300)
+    words = np.array([f"digit {c}" if c >= 0 else None for c in y], dtype=object)
+    model = FewLabelsClassifier(bank="fast", random_state=0).fit(torch.tensor(X), words)
+    answers = model.predict(torch.tensor(X))
+    assert isinstance(answers, np.ndarray)
+    assert str(answers[0]).startswith("digit ")
+
+
+@pytest.mark.parametrize("kind", ["table", "text", "pixels"])
+def test_a_model_is_saved_without_tensors(kind):
+    X, y = load_wine(return_X_y=True) if kind == "table" else digits(300)[::2]
+    hidden = y if kind != "table" else hide_labels(y, per_class=4, random_state=0)
+    rows = torch.tensor(X)
+    model = FewLabelsClassifier(random_state=0)
+    if kind == "text":
+        # Sparse rows stay with SciPy: the device is asked for by hand.
+        model._given_device = "cpu"
+        model.fit(csr_array(X), hidden)
+        rows = csr_array(X)
+    else:
+        model.fit(rows, hidden)
+    saved = pickle.dumps(model)
+    assert b"torch" not in saved
+    new = X[::3] + 0.01 * (X[::3] != 0)
+    asked = csr_array(new) if kind == "text" else new
+    np.testing.assert_allclose(
+        pickle.loads(saved).decision_function(asked),
+        model.decision_function(asked),
+        atol=1e-9,
+    )
+
+
+def test_regression_on_tensors():
+    X, target = make_friedman1(500, random_state=0)
+    y = target.copy()
+    y[60:] = np.nan
+    here = FewLabelsRegressor(bank="fast", random_state=0).fit(X, y)
+    there = FewLabelsRegressor(bank="fast", random_state=0).fit(torch.tensor(X), y)
+    own = here.predict(X)
+    answer = there.predict(torch.tensor(X)).numpy()
+    assert np.corrcoef(own, answer)[0, 1] > 0.98
+
+
+def test_no_gpu_is_said():
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    X, _, y = digits(100)
+    with pytest.raises(ValueError, match="torch finds no GPU here"):
+        FewLabelsClassifier(device="cuda").fit(X, y)
