@@ -249,7 +249,7 @@ class LazySource(Source):
 class LazyRows:
     """Rows of a lazy source, by number."""
 
-    def __init__(self, source: LazySource) -> None:
+    def __init__(self, source: "LazySource | Clusters") -> None:
         self._source = source
         self.shape = (source.n_rows,)
 
