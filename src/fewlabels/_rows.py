@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,6 +128,38 @@ def row_digests(X: Any) -> NDArray[Any]:
     return halves.view("V16")[:, 0]
 
 
+class DistinctRows(NamedTuple):
+    """Which rows are copies of others; distinct rows are numbered as they come.
+
+    Attributes
+    ----------
+    index : ndarray of shape (n_samples,)
+        Number of the distinct row of every row.
+    first : ndarray of shape (n_distinct,)
+        First row of every number.
+    digests : ndarray of shape (n_distinct,)
+        Digests of the distinct rows, sorted.
+    numbers : ndarray of shape (n_distinct,)
+        And their numbers.
+    """
+
+    index: NDArray[np.intp]
+    first: NDArray[np.intp]
+    digests: NDArray[Any]
+    numbers: NDArray[np.intp]
+
+
+def distinct_rows(X: Any) -> DistinctRows:
+    """Find copies of rows by their digests."""
+    digests, first, index = np.unique(
+        row_digests(X), return_index=True, return_inverse=True
+    )
+    order = np.argsort(first)
+    numbers = np.empty(first.size, dtype=np.intp)
+    numbers[order] = np.arange(first.size)
+    return DistinctRows(numbers[index], first[order], digests, numbers)
+
+
 def equal_rows(X: Any) -> NDArray[np.intp]:
     """Give every row the number of its distinct row, in the order of their first.
 
@@ -141,10 +173,7 @@ def equal_rows(X: Any) -> NDArray[np.intp]:
     index : ndarray of shape (n_samples,)
         Equal rows have the same number.
     """
-    _, first, index = np.unique(row_digests(X), return_index=True, return_inverse=True)
-    number = np.empty(first.size, dtype=np.intp)
-    number[np.argsort(first)] = np.arange(first.size)
-    return number[index]
+    return distinct_rows(X).index
 
 
 def has_own_units(deviations: NDArray[Any]) -> bool:

@@ -110,6 +110,14 @@ class Backend(Protocol):
     ) -> Any:
         """Kernel matrix of X and Y, for the kernels of :meth:`kernel_product`."""
 
+    def forest_outputs(
+        self, Z: Any, feature: Any, threshold: Any, right: Any, values: Any
+    ) -> Any:
+        """Mean over trees of what their leaves say of the rows of Z, in float64.
+
+        The trees are those of :mod:`fewlabels._loops.trees`, in arrays of NumPy.
+        """
+
     def kernel_product(
         self,
         X: Any,

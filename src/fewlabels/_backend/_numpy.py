@@ -14,6 +14,7 @@ from sklearn.utils import gen_batches
 
 from fewlabels._distances import squared_distances
 from fewlabels._params import budget_bytes
+from fewlabels._threads import in_threads
 
 _BATCH = 1024
 
@@ -151,6 +152,23 @@ class NumpyBackend:
         if kernel == "polynomial":
             params |= {"degree": degree, "coef0": coef0}
         return pairwise_kernels(X, Y, metric=kernel, **params)
+
+    def forest_outputs(
+        self, Z: Any, feature: Any, threshold: Any, right: Any, values: Any
+    ) -> Any:
+        """See :meth:`Backend.forest_outputs`."""
+        from fewlabels._loops.trees import add_forest_outputs
+
+        Z = np.ascontiguousarray(Z, dtype=np.float64)
+        outputs = np.zeros((Z.shape[0], values.shape[2]))
+
+        def add(batch: slice) -> None:
+            add_forest_outputs(
+                Z[batch], feature, threshold, right, values, outputs[batch]
+            )
+
+        in_threads(add, gen_batches(Z.shape[0], _BATCH))
+        return outputs
 
     def kernel_product(
         self,

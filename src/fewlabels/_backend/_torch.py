@@ -133,7 +133,8 @@ class TorchBackend:
 
     def eigh(self, A: Any) -> tuple[Any, Any]:
         """See :meth:`Backend.eigh`."""
-        return torch.linalg.eigh(A.double())
+        values, vectors = torch.linalg.eigh(A.double())
+        return values, vectors
 
     def orthonormal(self, X: Any) -> Any:
         """See :meth:`Backend.orthonormal`; Cholesky twice, or Householder."""
@@ -311,6 +312,35 @@ class TorchBackend:
         out = torch.empty((X.shape[0], Y.shape[0]), dtype=X.dtype, device=X.device)
         for tile in self._tiles(X.shape[0], 3 * X.element_size() * Y.shape[0]):
             out[tile] = _kernel(X[tile], Y, kernel, gamma, degree, coef0)
+        return out
+
+    def forest_outputs(
+        self, Z: Any, feature: Any, threshold: Any, right: Any, values: Any
+    ) -> Any:
+        """See :meth:`Backend.forest_outputs`; all trees take a step at a time."""
+        n_trees, n_nodes = feature.shape
+        n_leaves = values.shape[1]
+        first = torch.arange(n_trees, device=self._place)
+        features, thresholds, rights = (
+            self.asarray(part.ravel()) for part in (feature, threshold, right)
+        )
+        leaves = self.asarray(values.reshape(n_trees * n_leaves, -1))
+        out = leaves.new_empty((Z.shape[0], leaves.shape[1]))
+        for tile in self._tiles(Z.shape[0], 48 * n_trees):
+            rows = Z[tile].double()
+            node = (first * n_nodes).expand(rows.shape[0], -1)
+            while True:
+                column = features[node]
+                inner = column >= 0
+                if not bool(inner.any()):
+                    break
+                x = torch.gather(rows, 1, column.clamp(min=0).long())
+                on = torch.where(
+                    x <= thresholds[node], node + 1, first * n_nodes + rights[node]
+                )
+                node = torch.where(inner, on, node)
+            leaf = first * n_leaves + rights[node]
+            out[tile] = torch.nn.functional.embedding_bag(leaf, leaves, mode="mean")
         return out
 
     def kernel_product(

@@ -20,8 +20,9 @@ from fewlabels._backend import (
     backend_for,
     to_host,
 )
+from fewlabels._params import budget_bytes
 from fewlabels._progress import ProgressLine
-from fewlabels._rows import equal_rows, row_digests
+from fewlabels._rows import distinct_rows, row_digests
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels._threads import threads
 from fewlabels.automatic._candidates import Candidate
@@ -110,10 +111,8 @@ class KernelBank:
 
     def _build(self, X: Any, progress: Callable[[float], None] | None) -> "KernelBank":
         self.dtype = X.dtype
-        self.index = equal_rows(X)
-        _, first = np.unique(self.index, return_index=True)
-        X = X[first]
-        self._digests, self._number = np.unique(row_digests(X), return_index=True)
+        self.index, first, self._digests, self._number = distinct_rows(X)
+        X = X[first] if first.size < X.shape[0] else X
         X = X if issparse(X) else self._backend.asarray(X)
         rows = self._scaling.fit(X, self._moments).transform(X)
         self._moments = None
@@ -190,6 +189,13 @@ class KernelBank:
             raise TypeError(f"{kernel.name} is not a kernel.")
         columns = to_host(kernel.outputs(ends, np.eye(ends.size))(view))
         return np.asarray(columns, dtype=np.float64)
+
+    def room_for(self, size: int) -> int:
+        """Rows of a batch where the host has room for so many: a device has more."""
+        b = self._backend
+        if b.is_numpy:
+            return size
+        return int(np.clip(size * b.room() / budget_bytes(None), size, b.batch_rows))
 
     def training_views(self, size: int = 4096) -> Iterator[View]:
         """Look at all distinct training rows, batch by batch."""

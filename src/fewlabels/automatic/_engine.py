@@ -108,7 +108,9 @@ class BankModel:
         self.name = name
         self._unit = 1.0
         self._shift: Any = 0.0
-        self.training_outputs = self._of(bank.training_views(batch), bank.n_rows)
+        self.training_outputs = self._of(
+            bank.training_views(bank.room_for(batch)), bank.n_rows
+        )
 
     def rescale(self, unit: float, shift: float | NDArray[Any]) -> None:
         """Bring outputs to the scale of given targets.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels._backend import to_host
+from fewlabels._backend import backend_of, to_host
 from fewlabels.automatic._candidates import Learner, Outputs
 from fewlabels.automatic._choice import Labeled
 from fewlabels.automatic._sources import Source, View
@@ -31,16 +31,11 @@ class GrownForest(Outputs):
     values: NDArray[np.float64]
     weight: float
 
-    def __call__(self, view: View) -> NDArray[np.float64]:
+    def __call__(self, view: View) -> Any:
         """Compute outputs for the rows of a view."""
-        from fewlabels._loops.trees import add_forest_outputs
-
-        Z = np.ascontiguousarray(to_host(view[self.source]), dtype=np.float64)
-        outputs = np.zeros((Z.shape[0], self.values.shape[2]))
-        add_forest_outputs(
-            Z, self.feature, self.threshold, self.right, self.values, outputs
-        )
-        return self.weight * outputs
+        Z = view[self.source]
+        trees = self.feature, self.threshold, self.right, self.values
+        return self.weight * backend_of(Z).forest_outputs(Z, *trees)
 
 
 class Forest(Learner):

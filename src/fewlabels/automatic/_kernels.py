@@ -180,7 +180,8 @@ class FeatureKernel(BankKernel):
     def prepare(self) -> bool:
         """Centre and scale; tell whether anything finite is left."""
         Z = self._source.train
-        n, xp = Z.shape[0], backend_of(Z).xp
+        b = backend_of(Z[:0])
+        n, xp = Z.shape[0], b.xp
         moments, self._moments = self._moments, None  # large, and used once
         if self._transform is not None and moments is not None:
             self._mean = to_host(xp.sum(Z, axis=0, dtype=xp.float64)) / n
@@ -189,9 +190,8 @@ class FeatureKernel(BankKernel):
             variance = float(np.einsum("ij,ij->", spread @ T, T))
         else:
             total, square = 0.0, 0.0
-            for batch in gen_batches(n, _BATCH):
+            for batch in gen_batches(n, b.batch_rows):
                 part = self._columns(Z[batch])
-                xp = backend_of(part).xp
                 values = part.data if issparse(part) else part
                 square = square + xp.sum(values * values, dtype=xp.float64)
                 if issparse(part):

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 from sklearn.utils.extmath import row_norms
 
-from fewlabels._backend import NUMPY, Backend, to_host
+from fewlabels._backend import NUMPY, Backend, backend_of, to_host
 from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._forest import Forest
 from fewlabels.automatic._kernels import BankKernel, ColumnKernel, FeatureKernel
@@ -34,7 +33,6 @@ from fewlabels.automatic._sources import (
     Rows,
     Source,
 )
-from fewlabels.kernels import squared_distances
 
 
 @dataclass(frozen=True)
@@ -240,9 +238,9 @@ class Workshop:
                 Z = self.rows.train[sample]
             else:
                 Z = self.components.train[sample, :n_columns]
-            Z = to_host(Z)
-            half = squared_distances(Z)[np.triu_indices(Z.shape[0], k=1)]
-            known = [np.median(half), np.mean(half), np.max(row_norms(Z), initial=0.0)]
+            b = backend_of(Z)
+            half = b.squared_distances(Z, Z)[np.triu_indices(Z.shape[0], k=1)]
+            known = [b.median(half), half.mean(), row_norms(to_host(Z)).max(initial=0)]
             self._medians[n_columns] = next((float(m) for m in known if m > 0), 1.0)
         return self._medians[n_columns]
 
@@ -491,8 +489,8 @@ class Deformed(OnGraph):
         at = min(graph.n_null + 50, graph.eigenvalues.size - 1)
         unit = max(float(graph.eigenvalues[at]), 2e-3)  # no eigenvalue beyond 1e3
         LF = graph.laplacian @ F
-        products = to_host(LF.T @ LF).astype(np.float64)
-        e, V = linalg.eigh(products / unit**2, check_finite=False)
+        b = backend_of(LF)
+        e, V = to_host(b.eigh(b.astype(LF.T @ LF, np.float64) / unit**2))
         e = np.maximum(e, 0)
         for g in self.weights:
             yield FeatureKernel(

@@ -20,6 +20,8 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.isotonic import isotonic_regression
 from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
+from sklearn.utils.extmath import row_norms
+from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fewlabels._backend import NUMPY, Backend, backend_of, to_host
@@ -532,7 +534,10 @@ class Clusters(Source):
         self.n_rows = n
         samples = None
         if n > n_rows:
-            draws = [rng.choice(n, n_rows, replace=False) for _ in range(n_runs)]
+            draws = [
+                sample_without_replacement(n, n_rows, random_state=rng)
+                for _ in range(n_runs)
+            ]
             samples = b.asarray(np.stack(draws))
         starts = b.asarray(rng.random_sample((n_runs, k)))
         self._centres = lloyd_runs(components, samples, k, starts, xp=b.xp)
@@ -546,19 +551,22 @@ class Clusters(Source):
     def _one_hot(self, components: Any) -> Any:
         b, (n_runs, k, _) = backend_of(components), self._centres.shape
         height = n_runs**-0.5
-        places = []
-        for centres in self._centres:
-            scores = components @ centres.T - 0.5 * b.xp.linalg.vecdot(centres, centres)
-            places.append(b.xp.argmax(scores, axis=1))
         if b.is_numpy:
-            columns = np.stack(places, axis=1, dtype=np.int32)
-            columns += k * np.arange(n_runs, dtype=np.int32)
+            columns = np.empty((components.shape[0], n_runs), dtype=np.int32)
+            for run, centres in enumerate(self._centres):
+                half_squares = 0.5 * row_norms(centres, squared=True)
+                scores = components @ centres.T - half_squares
+                columns[:, run] = scores.argmax(axis=1) + run * k
             data = np.full(columns.size, height, dtype=components.dtype)
             indptr = n_runs * np.arange(columns.shape[0] + 1, dtype=np.int32)
             return b.sparse(data, columns.ravel(), indptr, n_runs * k)
-        every, dtype = b.asarray(np.arange(k)), b.dtype(components)
-        own = [b.astype(place[:, None] == every, dtype) for place in places]
-        return height * b.xp.concat(own, axis=1)
+        # All runs at once: a device is slow at many small things.
+        xp, flat = b.xp, b.xp.reshape(self._centres, (n_runs * k, -1))
+        scores = components @ flat.T - 0.5 * xp.linalg.vecdot(flat, flat)
+        places = xp.argmax(xp.reshape(scores, (-1, n_runs, k)), axis=2)
+        own = places[:, :, None] == b.asarray(np.arange(k))
+        own = b.astype(own, b.dtype(components)) * height
+        return xp.reshape(own, (-1, n_runs * k))
 
     def new(self, view: "View") -> Any:
         return self._one_hot(view[self._leading])

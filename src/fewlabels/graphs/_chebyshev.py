@@ -12,12 +12,14 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.exceptions import ConvergenceWarning
 
-from fewlabels._backend import NUMPY, backend_of
+from fewlabels._backend import NUMPY, backend_of, to_host
 from fewlabels.graphs._eigen_parts import chebyshev_filter, deflated
 
 # Growth of the filter between two orthonormalisations that leaves enough digits.
 _GROWTH = {np.dtype(np.float32): 1e5, np.dtype(np.float64): 1e10}
 _DEGREE = 20
+# Random vectors from which the density of the spectrum is learned.
+N_STARTS = 4
 
 
 def chebyshev(
@@ -118,24 +120,28 @@ def _quantile_of_spectrum(
     Stochastic Lanczos quadrature: nodes and weights of a few random start vectors.
     """
     b, n = backend_of(S), S.shape[0]
+    xp, norm = b.xp, b.xp.linalg.vector_norm
+    V = b.standard_normal(rng, (n, N_STARTS), _dtype(S))
+    V = V / norm(V, axis=0)
+    before, beta = xp.zeros_like(V), xp.zeros_like(V[0])
+    alphas, betas = [], []
+    for _ in range(min(n_steps, n)):
+        W = S @ V - beta * before
+        alphas.append(xp.sum(W * V, axis=0))
+        W = W - alphas[-1] * V
+        beta = norm(W, axis=0)
+        betas.append(beta)
+        before, V = V, W / xp.where(beta > 0, beta, xp.ones_like(beta))
+    diagonals = to_host(xp.stack(alphas)).astype(np.float64)
+    beside = to_host(xp.stack(betas)).astype(np.float64)
     nodes, masses = [], []
-    for _ in range(4):
-        v = b.standard_normal(rng, (n,), _dtype(S))
-        v = v / float(b.xp.linalg.vector_norm(v))
-        before, beta = 0.0 * v, 0.0
-        alphas, betas = [], []
-        for _ in range(min(n_steps, n)):
-            w = S @ v - beta * before
-            alphas.append(float(w @ v))
-            w -= alphas[-1] * v
-            beta = float(b.xp.linalg.vector_norm(w))
-            if beta < 1e-6:
-                break
-            betas.append(beta)
-            before, v = v, w / beta
-        e, Q = linalg.eigh_tridiagonal(alphas, betas[: len(alphas) - 1])
+    for diagonal, off in zip(diagonals.T, beside.T, strict=True):
+        # Past a vanishing remainder there is nothing but rounding.
+        ended = np.flatnonzero(off < 1e-6)
+        size = int(ended[0]) + 1 if ended.size else off.size
+        e, Q = linalg.eigh_tridiagonal(diagonal[:size], off[: size - 1])
         nodes.append(e)
-        masses.append(Q[0] ** 2 / 4)
+        masses.append(Q[0] ** 2 / N_STARTS)
     value, mass = np.concatenate(nodes), np.concatenate(masses)
     order = np.argsort(-value)
     index = int(np.searchsorted(np.cumsum(mass[order]), share))
