@@ -1,0 +1,261 @@
+"""Kernels in Triton, which read rows as halves.
+
+A number of float32 is the sum of two of float16, up to its last bit or two, once the
+rows are scaled into the range of float16: three products of halves on the tensor cores
+give what one of float32 would, at a multiple of its rate. The first halves alone are as
+fine as tf32. Rows lie as (first halves, second halves), padded with zeros to whole
+tiles, so that nothing is masked.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import triton
+import triton.language as tl
+
+RBF: tl.constexpr = tl.constexpr(0)
+POLYNOMIAL: tl.constexpr = tl.constexpr(1)
+
+
+@triton.jit
+def _loaded(at, D: tl.constexpr, STRICT: tl.constexpr):
+    """First and second halves of a tile of rows."""
+    first = tl.load(at)
+    second = first
+    if STRICT:
+        second = tl.load(at + D)
+    return first, second
+
+
+@triton.jit
+def _added(acc, a, a2, b, b2, STRICT: tl.constexpr):
+    """Add the products of rows to a tile, the small parts first."""
+    if STRICT:
+        acc = tl.dot(a2, tl.trans(b), acc)
+        acc = tl.dot(a, tl.trans(b2), acc)
+    return tl.dot(a, tl.trans(b), acc)
+
+
+@triton.jit
+def _products(
+    a, a2, a_at, b_at, D: tl.constexpr, CHUNK: tl.constexpr, STRICT: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr,
+):
+    """Products of a tile of rows with a tile of others."""
+    acc = tl.zeros([BM, BN], dtype=tl.float32)
+    if D == CHUNK:
+        b, b2 = _loaded(b_at, D, STRICT)
+        acc = _added(acc, a, a2, b, b2, STRICT)
+    else:
+        for k in range(0, D, CHUNK):
+            a, a2 = _loaded(a_at + k, D, STRICT)
+            b, b2 = _loaded(b_at + k, D, STRICT)
+            acc = _added(acc, a, a2, b, b2, STRICT)
+    return acc
+
+
+@triton.jit
+def _multiplied(total, K, V, start, unit, BN: tl.constexpr, M: tl.constexpr, STRICT: tl.constexpr):
+    """Add the product of a tile of the kernel matrix with its rows of the block."""
+    c = tl.arange(0, BN)
+    if M == 1:
+        total += tl.sum(K * tl.load(V + start + c)[None, :], axis=1)
+    else:
+        STRIDE: tl.constexpr = M * (2 if STRICT else 1)
+        at = V + start * STRIDE + c[:, None] * STRIDE
+        v, v2 = _loaded(at + tl.arange(0, M)[None, :], M, STRICT)
+        first = K.to(tl.float16)
+        part = tl.zeros(total.shape, dtype=tl.float32)
+        if STRICT:
+            second = (K - first.to(tl.float32)).to(tl.float16)
+            part = tl.dot(second, v, part)
+            part = tl.dot(first, v2, part)
+        part = tl.dot(first, v, part)
+        # The factor keeps the sum out of the tensor cores, which cut it off.
+        total += part * unit
+    return total
+
+
+@triton.jit
+def _stored(out, total, first, part, n_rows, BM: tl.constexpr, M: tl.constexpr):
+    """Write the sums of a tile of rows over a part of the columns."""
+    rows = part.to(tl.int64) * n_rows + first + tl.arange(0, BM)
+    if M == 1:
+        tl.store(out + rows, total)
+    else:
+        tl.store(out + rows[:, None] * M + tl.arange(0, M)[None, :], total)
+
+
+@triton.jit
+def product(
+    A, B, x_squares, y_squares, V, out, n_rows, n_columns, span, factor, top, unit,
+    KERNEL: tl.constexpr, DEGREE: tl.constexpr, STRICT: tl.constexpr, FOLD: tl.constexpr,
+    D: tl.constexpr, CHUNK: tl.constexpr, M: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr,
+):
+    """Product of a kernel matrix of products of rows with a block."""
+    STRIDE: tl.constexpr = D * (2 if STRICT else 1)
+    first = tl.program_id(0).to(tl.int64) * BM
+    part = tl.program_id(1)
+    r = tl.arange(0, BM)
+    c = tl.arange(0, BN)
+    k = tl.arange(0, CHUNK)
+    a_at = A + first * STRIDE + (r[:, None] * STRIDE + k[None, :])
+    b_at = B + (c[:, None] * STRIDE + k[None, :])
+    a, a2 = _loaded(a_at, D, STRICT)
+    if KERNEL == 0:
+        x = tl.load(x_squares + first + r)
+    if M == 1:
+        total = tl.zeros([BM], dtype=tl.float32)
+    else:
+        total = tl.zeros([BM, M], dtype=tl.float32)
+    begin = part.to(tl.int64) * span
+    for start in range(part * span, min(part * span + span, n_columns), BN):
+        b = b_at + begin * STRIDE
+        acc = _products(a, a2, a_at, b, D, CHUNK, STRICT, BM, BN)
+        if KERNEL == 0:
+            if FOLD:
+                K = tl.exp2(tl.minimum(acc * factor + top, top))
+            else:
+                y = tl.load(y_squares + start + c)
+                K = tl.exp2(tl.minimum(acc * factor - y[None, :] - x[:, None], top))
+        else:
+            base = acc * factor + top
+            K = base
+            for _ in tl.static_range(DEGREE - 1):
+                K = K * base
+        total = _multiplied(total, K, V, begin, unit, BN, M, STRICT)
+        begin += BN
+    _stored(out, total, first, part, n_rows, BM, M)
+
+
+@triton.jit
+def laplacian(
+    X, Y, V, out, n_rows, n_columns, span, d, top, unit,
+    STRICT: tl.constexpr, M: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):
+    """Product of a Laplace kernel matrix with a block; features lie in rows."""
+    first = tl.program_id(0).to(tl.int64) * BM
+    part = tl.program_id(1)
+    r = tl.arange(0, BM)
+    c = tl.arange(0, BN)
+    if M == 1:
+        total = tl.zeros([BM], dtype=tl.float32)
+    else:
+        total = tl.zeros([BM, M], dtype=tl.float32)
+    begin = part.to(tl.int64) * span
+    for _ in range(part * span, min(part * span + span, n_columns), BN):
+        acc = tl.zeros([BM, BN], dtype=tl.float32)
+        x_at = X + first
+        y_at = Y + begin
+        for _ in range(d):
+            acc += tl.abs(tl.load(x_at + r)[:, None] - tl.load(y_at + c)[None, :])
+            x_at += n_rows
+            y_at += n_columns
+        K = tl.exp2(top - acc)
+        total = _multiplied(total, K, V, begin, unit, BN, M, STRICT)
+        begin += BN
+    _stored(out, total, first, part, n_rows, BM, M)
+
+
+@triton.jit
+def nearest_by_slot(
+    A, B, y_squares, best, n_columns, FOLD: tl.constexpr,
+    D: tl.constexpr, CHUNK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):
+    """Nearness of the nearest row among those of every slot, a column modulo BN."""
+    STRIDE: tl.constexpr = 2 * D
+    first = tl.program_id(0).to(tl.int64) * BM
+    r = tl.arange(0, BM)
+    c = tl.arange(0, BN)
+    k = tl.arange(0, CHUNK)
+    a_at = A + first * STRIDE + (r[:, None] * STRIDE + k[None, :])
+    b_at = B + (c[:, None] * STRIDE + k[None, :])
+    a, a2 = _loaded(a_at, D, True)
+    most = tl.full([BM, BN], float("-inf"), dtype=tl.float32)
+    begin = first * 0
+    for start in range(0, n_columns, BN):
+        b = b_at + begin * STRIDE
+        near = _products(a, a2, a_at, b, D, CHUNK, True, BM, BN)
+        begin += BN
+        if not FOLD:
+            near -= tl.load(y_squares + start + c)[None, :]
+        most = tl.maximum(most, near)
+    tl.store(best + first * BN + (r[:, None] * BN + c[None, :]), most)
+
+
+@triton.jit
+def collect(
+    A, B, y_squares, limits, own, counts, keys, n_columns, FOLD: tl.constexpr,
+    ROOM: tl.constexpr, D: tl.constexpr, CHUNK: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr,
+):
+    """Collect the columns that are nearer than the limits of their rows.
+
+    A key is the nearness, turned round so that small is near, and the number of the
+    column. Counts go one beyond the room where there are more.
+    """
+    STRIDE: tl.constexpr = 2 * D
+    first = tl.program_id(0).to(tl.int64) * BM
+    r = tl.arange(0, BM)
+    c = tl.arange(0, BN)
+    k = tl.arange(0, CHUNK)
+    a_at = A + first * STRIDE + (r[:, None] * STRIDE + k[None, :])
+    b_at = B + (c[:, None] * STRIDE + k[None, :])
+    a, a2 = _loaded(a_at, D, True)
+    limit = tl.load(limits + first + r)
+    me = tl.load(own + first + r)
+    count = tl.zeros([BM], dtype=tl.int32)
+    begin = first * 0
+    for start in range(0, n_columns, BN):
+        b = b_at + begin * STRIDE
+        near = _products(a, a2, a_at, b, D, CHUNK, True, BM, BN)
+        begin += BN
+        if not FOLD:
+            near -= tl.load(y_squares + start + c)[None, :]
+        most = tl.max(near, axis=1)
+        if tl.max(tl.where(most > limit, 1, 0), axis=0) > 0:
+            number = (start + c)[None, :]
+            near = tl.where(number == me[:, None], float("-inf"), near)
+            most = tl.max(near, axis=1)
+            hit = (most > limit) & (count <= ROOM)
+            while tl.max(tl.where(hit, 1, 0), axis=0) > 0:
+                column = tl.max(tl.where(near == most[:, None], number, -1), axis=1)
+                bits = most.to(tl.int32, bitcast=True)
+                order = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+                key = ((-order.to(tl.int64)) << 32) + column.to(tl.int64)
+                at = keys + (first + r) * ROOM + count
+                tl.store(at, key, mask=hit & (count < ROOM))
+                count += tl.where(hit, 1, 0)
+                near = tl.where(number == column[:, None], float("-inf"), near)
+                most = tl.max(near, axis=1)
+                hit = (most > limit) & (count <= ROOM)
+    tl.store(counts + first + r, count)
+
+
+@triton.jit
+def relax(
+    indptr, indices, lengths, costs, changed, n_rows, n_columns,
+    R: tl.constexpr, M: tl.constexpr,
+):
+    """Let some rows look for shorter ways through their neighbours, in place."""
+    rows = tl.program_id(0) * R + tl.arange(0, R)
+    columns = tl.program_id(1) * M + tl.arange(0, M)
+    inside = rows < n_rows
+    wanted = columns < n_columns
+    edge = tl.load(indptr + rows, mask=inside, other=0)
+    end = tl.load(indptr + rows + 1, mask=inside, other=0)
+    at = costs + rows[:, None].to(tl.int64) * n_columns + columns[None, :]
+    own = inside[:, None] & wanted[None, :]
+    before = tl.load(at, mask=own, other=0.0)
+    cost = before
+    for step in range(tl.max(end - edge, axis=0)):
+        valid = edge + step < end
+        through = tl.load(indices + edge + step, mask=valid, other=0)
+        length = tl.load(lengths + edge + step, mask=valid, other=0.0)
+        theirs = costs + through[:, None].to(tl.int64) * n_columns + columns[None, :]
+        far = tl.load(theirs, mask=valid[:, None] & wanted[None, :], other=float("inf"))
+        cost = tl.minimum(cost, far + length[:, None])
+    shorter = cost < before
+    if tl.max(tl.max(shorter.to(tl.int32), axis=1), axis=0) > 0:
+        tl.store(at, cost, mask=own & shorter)
+        tl.store(changed, 1)
