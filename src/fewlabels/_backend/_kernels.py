@@ -12,9 +12,6 @@ tiles, so that nothing is masked.
 import triton
 import triton.language as tl
 
-RBF: tl.constexpr = tl.constexpr(0)
-POLYNOMIAL: tl.constexpr = tl.constexpr(1)
-
 
 @triton.jit
 def _loaded(at, D: tl.constexpr, STRICT: tl.constexpr):
@@ -37,8 +34,15 @@ def _added(acc, a, a2, b, b2, STRICT: tl.constexpr):
 
 @triton.jit
 def _products(
-    a, a2, a_at, b_at, D: tl.constexpr, CHUNK: tl.constexpr, STRICT: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr,
+    a,
+    a2,
+    a_at,
+    b_at,
+    D: tl.constexpr,
+    CHUNK: tl.constexpr,
+    STRICT: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
 ):
     """Products of a tile of rows with a tile of others."""
     acc = tl.zeros([BM, BN], dtype=tl.float32)
@@ -54,7 +58,9 @@ def _products(
 
 
 @triton.jit
-def _multiplied(total, K, V, start, unit, BN: tl.constexpr, M: tl.constexpr, STRICT: tl.constexpr):
+def _multiplied(
+    total, K, V, start, unit, BN: tl.constexpr, M: tl.constexpr, STRICT: tl.constexpr
+):
     """Add the product of a tile of the kernel matrix with its rows of the block."""
     c = tl.arange(0, BN)
     if M == 1:
@@ -87,10 +93,27 @@ def _stored(out, total, first, part, n_rows, BM: tl.constexpr, M: tl.constexpr):
 
 @triton.jit
 def product(
-    A, B, x_squares, y_squares, V, out, n_rows, n_columns, span, factor, top, unit,
-    KERNEL: tl.constexpr, DEGREE: tl.constexpr, STRICT: tl.constexpr, FOLD: tl.constexpr,
-    D: tl.constexpr, CHUNK: tl.constexpr, M: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr,
+    A,
+    B,
+    x_squares,
+    y_squares,
+    V,
+    out,
+    n_rows,
+    n_columns,
+    span,
+    factor,
+    top,
+    unit,
+    RBF: tl.constexpr,
+    DEGREE: tl.constexpr,
+    STRICT: tl.constexpr,
+    FOLD: tl.constexpr,
+    D: tl.constexpr,
+    CHUNK: tl.constexpr,
+    M: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
 ):
     """Product of a kernel matrix of products of rows with a block."""
     STRIDE: tl.constexpr = D * (2 if STRICT else 1)
@@ -102,7 +125,7 @@ def product(
     a_at = A + first * STRIDE + (r[:, None] * STRIDE + k[None, :])
     b_at = B + (c[:, None] * STRIDE + k[None, :])
     a, a2 = _loaded(a_at, D, STRICT)
-    if KERNEL == 0:
+    if RBF and not FOLD:
         x = tl.load(x_squares + first + r)
     if M == 1:
         total = tl.zeros([BM], dtype=tl.float32)
@@ -112,7 +135,7 @@ def product(
     for start in range(part * span, min(part * span + span, n_columns), BN):
         b = b_at + begin * STRIDE
         acc = _products(a, a2, a_at, b, D, CHUNK, STRICT, BM, BN)
-        if KERNEL == 0:
+        if RBF:
             if FOLD:
                 K = tl.exp2(tl.minimum(acc * factor + top, top))
             else:
@@ -130,8 +153,20 @@ def product(
 
 @triton.jit
 def laplacian(
-    X, Y, V, out, n_rows, n_columns, span, d, top, unit,
-    STRICT: tl.constexpr, M: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    X,
+    Y,
+    V,
+    out,
+    n_rows,
+    n_columns,
+    span,
+    d,
+    top,
+    unit,
+    STRICT: tl.constexpr,
+    M: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
 ):
     """Product of a Laplace kernel matrix with a block; features lie in rows."""
     first = tl.program_id(0).to(tl.int64) * BM
@@ -159,8 +194,16 @@ def laplacian(
 
 @triton.jit
 def nearest_by_slot(
-    A, B, y_squares, best, n_columns, FOLD: tl.constexpr,
-    D: tl.constexpr, CHUNK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    A,
+    B,
+    y_squares,
+    best,
+    n_columns,
+    FOLD: tl.constexpr,
+    D: tl.constexpr,
+    CHUNK: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
 ):
     """Nearness of the nearest row among those of every slot, a column modulo BN."""
     STRIDE: tl.constexpr = 2 * D
@@ -184,15 +227,32 @@ def nearest_by_slot(
 
 
 @triton.jit
-def collect(
-    A, B, y_squares, limits, own, counts, keys, n_columns, FOLD: tl.constexpr,
-    ROOM: tl.constexpr, D: tl.constexpr, CHUNK: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr,
-):
-    """Collect the columns that are nearer than the limits of their rows.
+def _key(near, number):
+    """Nearness, turned round so that small is near, above the number of a column."""
+    bits = near.to(tl.int32, bitcast=True)
+    order = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+    return ((-order.to(tl.int64)) << 32) + number.to(tl.int64)
 
-    A key is the nearness, turned round so that small is near, and the number of the
-    column. Counts go one beyond the room where there are more.
+
+@triton.jit
+def collect(
+    A,
+    B,
+    y_squares,
+    limits,
+    counts,
+    keys,
+    n_columns,
+    FOLD: tl.constexpr,
+    ROOM: tl.constexpr,
+    D: tl.constexpr,
+    CHUNK: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+):
+    """Collect keys of the columns that are nearer than the limits of their rows.
+
+    Counts go one beyond the room where there are more.
     """
     STRIDE: tl.constexpr = 2 * D
     first = tl.program_id(0).to(tl.int64) * BM
@@ -203,7 +263,6 @@ def collect(
     b_at = B + (c[:, None] * STRIDE + k[None, :])
     a, a2 = _loaded(a_at, D, True)
     limit = tl.load(limits + first + r)
-    me = tl.load(own + first + r)
     count = tl.zeros([BM], dtype=tl.int32)
     begin = first * 0
     for start in range(0, n_columns, BN):
@@ -213,29 +272,38 @@ def collect(
         if not FOLD:
             near -= tl.load(y_squares + start + c)[None, :]
         most = tl.max(near, axis=1)
-        if tl.max(tl.where(most > limit, 1, 0), axis=0) > 0:
-            number = (start + c)[None, :]
-            near = tl.where(number == me[:, None], float("-inf"), near)
-            most = tl.max(near, axis=1)
-            hit = (most > limit) & (count <= ROOM)
-            while tl.max(tl.where(hit, 1, 0), axis=0) > 0:
-                column = tl.max(tl.where(near == most[:, None], number, -1), axis=1)
-                bits = most.to(tl.int32, bitcast=True)
-                order = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
-                key = ((-order.to(tl.int64)) << 32) + column.to(tl.int64)
-                at = keys + (first + r) * ROOM + count
-                tl.store(at, key, mask=hit & (count < ROOM))
-                count += tl.where(hit, 1, 0)
-                near = tl.where(number == column[:, None], float("-inf"), near)
+        hit = (most > limit) & (count <= ROOM)
+        if tl.max(tl.where(hit, 1, 0), axis=0) > 0:
+            # Nearly always one column of a row, which is what the sum then says.
+            marks = tl.where(near > limit[:, None], BN + c[None, :], 0)
+            column = tl.sum(marks, axis=1) - BN
+            many = hit & (column >= BN)
+            hit = hit & (column < BN)
+            at = keys + (first + r) * ROOM
+            tl.store(at + count, _key(most, start + column), mask=hit & (count < ROOM))
+            count += tl.where(hit, 1, 0)
+            while tl.max(tl.where(many, 1, 0), axis=0) > 0:
+                column = tl.max(tl.where(near == most[:, None], c[None, :], -1), axis=1)
+                key = _key(most, start + column)
+                tl.store(at + count, key, mask=many & (count < ROOM))
+                count += tl.where(many, 1, 0)
+                near = tl.where(c[None, :] == column[:, None], float("-inf"), near)
                 most = tl.max(near, axis=1)
-                hit = (most > limit) & (count <= ROOM)
+                many = many & (most > limit) & (count <= ROOM)
     tl.store(counts + first + r, count)
 
 
 @triton.jit
 def relax(
-    indptr, indices, lengths, costs, changed, n_rows, n_columns,
-    R: tl.constexpr, M: tl.constexpr,
+    indptr,
+    indices,
+    lengths,
+    costs,
+    changed,
+    n_rows,
+    n_columns,
+    R: tl.constexpr,
+    M: tl.constexpr,
 ):
     """Let some rows look for shorter ways through their neighbours, in place."""
     rows = tl.program_id(0) * R + tl.arange(0, R)

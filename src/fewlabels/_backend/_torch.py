@@ -212,7 +212,8 @@ class TorchBackend:
         from fewlabels._backend import _triton
 
         if _triton.fits_nearest(Q, X, k):
-            return _triton.nearest(Q, X, k, own)
+            rows = self.tile_rows(_triton.NEAREST_BYTES)
+            return _triton.nearest(Q, X, k, own, rows)
         squares = (X * X).sum(1)
         found = torch.empty((Q.shape[0], k), dtype=torch.int64, device=X.device)
         size = X.element_size()
@@ -358,7 +359,10 @@ class TorchBackend:
         """See :meth:`Backend.kernel_product`."""
         from fewlabels._backend import _triton
 
-        if _triton.fits_product(X, Y, V, kernel):
+        if _triton.fits_product(X, Y, V, kernel, degree):
+            if kernel == "rbf":
+                centre = _centre(Y)
+                X, Y = X - centre, Y - centre
             return _triton.kernel_product(X, Y, V, kernel, gamma, degree, coef0, strict)
         out = torch.empty((X.shape[0], V.shape[1]), dtype=V.dtype, device=V.device)
         for tile in self._tiles(X.shape[0], 3 * X.element_size() * Y.shape[0]):
@@ -403,9 +407,14 @@ def _kernel(
 
 def _relaxed(rows: Any, columns: Any, steps: Any, starts: Any, n: int) -> Any:
     """Path lengths by rounds, until no row finds a shorter way through a neighbour."""
+    from fewlabels._backend import _triton
+
     counts = torch.bincount(rows, minlength=n)
     costs = steps.new_full((n, starts.shape[0]), torch.inf)
     costs[starts, torch.arange(starts.shape[0], device=costs.device)] = 0.0
+    if _triton.fits_paths(steps, costs):
+        indptr = torch.cat([counts.new_zeros(1), torch.cumsum(counts, 0)])
+        return _triton.relaxed(indptr, columns, steps, costs)
     while True:
         through = costs[columns] + steps[:, None]
         shorter = torch.segment_reduce(through, "min", lengths=counts, unsafe=True)

@@ -18,6 +18,8 @@ MAX_DEGREE = 8
 MAX_NEIGHBORS = 48
 # Right-hand sides that are taken at once.
 MAX_BLOCK = 128
+# Columns of rows that a tile holds whole, beyond which it takes them in chunks.
+MAX_WHOLE = 128
 # Tiles of rows and columns divide this.
 PADDING = 256
 # Rows are scaled to norms of at most this, so that halves of halves are still numbers.
@@ -29,8 +31,15 @@ ROOM = 256
 EXPECTED = 96
 # Squared norms go into three extra columns, in these units.
 UNITS = (2.0**15, 2.0**4, 2.0**-7)
+# Bytes that a row needs in the search for neighbours: keys, and how they are sorted.
+NEAREST_BYTES = 4 * 8 * ROOM
+# Rounds of shorter paths between two looks at whether there were any.
+ROUNDS = 4
 LOG2_E = math.log2(math.e)
+# The largest number of float16, a key that is farther than any, the number in a key.
+HALF_MAX = 65504.0
 FAR = torch.iinfo(torch.int64).max
+NUMBER = 0xFFFFFFFF
 
 
 @cache
@@ -70,6 +79,11 @@ def fits_nearest(Q: Any, X: Any, k: int) -> bool:
     )
 
 
+def fits_paths(lengths: Any, costs: Any) -> bool:
+    """Whether path lengths are shortened by a fused kernel."""
+    return min(*lengths.shape, *costs.shape) > 0 and _can_run(costs.device)
+
+
 class Tiles(NamedTuple):
     """Shape of the tiles of a kernel, its warps, and loads under way at a time."""
 
@@ -80,13 +94,23 @@ class Tiles(NamedTuple):
     registers: int | None = None
 
 
+# The fastest on an H200 of those that were tried.
+STRICT_TILES = Tiles(256, 64, 8, 2)
+FAST_TILES = Tiles(128, 64, 4, 3)
+BLOCK_TILES = Tiles(128, 128, 8, 2)
+LAPLACE_TILES = Tiles(32, 128, 4, 2)
+NEAREST_TILES = Tiles(128, 64, 4, 3)
+# Rows that do not fit into a tile whole, for which three stages compile slowly.
+CHUNKED_TILES = Tiles(128, 128, 8, 2)
+
+
 def _padded(n: int) -> int:
     return -(-n // PADDING) * PADDING
 
 
 def _width(d: int) -> tuple[int, int]:
     """Columns of padded rows, and of a chunk of them."""
-    if d <= 128:
+    if d <= MAX_WHOLE:
         width = max(16, 1 << (d - 1).bit_length())
         return width, width
     return -(-d // 64) * 64, 64
@@ -154,13 +178,8 @@ def _folds(d: int) -> bool:
     return d + 2 * len(UNITS) <= _width(d)[0]
 
 
-PRODUCT_TILES = Tiles(128, 128, 8, 2)
-LAPLACE_TILES = Tiles(64, 64, 4, 2)
-NEAREST_TILES = Tiles(128, 64, 4, 3)
-
-
 def _block(V: Any, rows: int, strict: bool) -> tuple[Any, Any]:
-    """Right-hand sides as a kernel reads them, and what they are to be multiplied by."""
+    """Right-hand sides as a kernel reads them, and factors that undo their scale."""
     n, m = V.shape
     if m == 1:
         flat = torch.zeros(rows, dtype=torch.float32, device=V.device)
@@ -188,109 +207,203 @@ def kernel_product(
     coef0: float,
     strict: bool,
     tiles: Tiles | None = None,
-    fold: bool | None = None,
 ) -> Any:
     """Multiply a kernel matrix with a block, never storing the matrix."""
-    n = X.shape[0]
-    launch = _launcher(X, Y, kernel, gamma, degree, coef0, strict, tiles, fold)
-    out = torch.empty((n, V.shape[1]), dtype=torch.float32, device=X.device)
+    if kernel == "laplacian":
+        multiply = _laplacian(X, Y, gamma, strict, tiles)
+    elif kernel == "rbf":
+        multiply = _rbf(X, Y, gamma, strict, tiles)
+    else:
+        multiply = _polynomial(X, Y, gamma, int(degree), coef0, strict, tiles)
+    out = torch.empty((X.shape[0], V.shape[1]), dtype=torch.float32, device=X.device)
     for first in range(0, V.shape[1], MAX_BLOCK):
         block = V[:, first : first + MAX_BLOCK]
         parts, back = _block(block, _padded(Y.shape[0]), strict)
-        sums = launch(parts, block.shape[1])
-        out[:, first : first + MAX_BLOCK] = sums[:n, : block.shape[1]] * back
+        sums = multiply(parts)[: X.shape[0], : block.shape[1]]
+        out[:, first : first + MAX_BLOCK] = sums * back
     return out
 
 
-def _launcher(
-    X: Any,
-    Y: Any,
-    kernel: str,
-    gamma: float,
-    degree: float,
-    coef0: float,
-    strict: bool,
-    tiles: Tiles | None,
-    fold: bool | None,
-) -> Any:
-    """Prepare rows; the answer multiplies a block that is prepared."""
-    from fewlabels._backend import _kernels
+class _Launch:
+    """How a kernel is launched for a block of right-hand sides."""
 
-    d = X.shape[1]
-    n_rows, n_columns = _padded(X.shape[0]), _padded(Y.shape[0])
-    size = tiles or (LAPLACE_TILES if kernel == "laplacian" else PRODUCT_TILES)
-    programs = n_rows // size.rows
-    # A few rows share the columns among many programs.
-    n_parts = max(1, min(n_columns // (8 * size.columns), 1024 // programs))
-    span = -(-n_columns // (n_parts * size.columns)) * size.columns
-    n_parts = -(-n_columns // span)
-    options: dict[str, Any] = {
-        "STRICT": strict,
+    def __init__(self, n: int, n_columns: int, parts: Any, strict: bool, size: Tiles):
+        n_rows = _padded(n)
+        # A few rows share the columns among many programs.
+        programs = n_rows // size.rows
+        n_parts = max(1, min(n_columns // (8 * size.columns), 1024 // programs))
+        span = -(-n_columns // (n_parts * size.columns)) * size.columns
+        self.sizes = (n_rows, n_columns, span)
+        self.grid = (programs, -(-n_columns // span))
+        self.width = 1 if parts.ndim == 1 else parts.shape[-1]
+        # Numbers become halves where there are several right-hand sides.
+        self.bits = 0 if self.width == 1 else LARGEST_ENTRY_BITS
+        self.out = torch.empty(
+            (self.grid[1], n_rows, self.width), dtype=torch.float32, device=parts.device
+        )
+        self.options = {"STRICT": strict, "M": self.width, **_options(size)}
+
+
+def _options(size: Tiles) -> dict[str, Any]:
+    return {
         "BM": size.rows,
         "BN": size.columns,
         "num_warps": size.warps,
         "num_stages": size.stages,
         "maxnreg": size.registers,
     }
-    if kernel == "laplacian":
-        sides = []
-        for A, rows in ((X, n_rows), (Y, n_columns)):
-            turned = torch.zeros((d, rows), dtype=torch.float32, device=A.device)
-            turned[:, : A.shape[0]] = A.T * (gamma * LOG2_E)
-            sides.append(turned)
 
-        def laplacian(parts: Any, m: int) -> Any:
-            M = 1 if m == 1 else parts.shape[-1]
-            bits = 0 if m == 1 else LARGEST_ENTRY_BITS
-            out = X.new_empty((n_parts, n_rows, M))
-            _kernels.laplacian[(programs, n_parts)](
-                *sides, parts, out, n_rows, n_columns, span, d, float(bits),
-                2.0**-bits, M=M, **options,
-            )
-            return out.sum(0)
 
-        return laplacian
-    fold = kernel == "rbf" and (_folds(d) if fold is None else fold)
+def _laplacian(X: Any, Y: Any, gamma: float, strict: bool, tiles: Tiles | None) -> Any:
+    """Prepare rows; what is returned multiplies a prepared block."""
+    from fewlabels._backend import _kernels
+
+    d = X.shape[1]
+    sides = []
+    for A in (X, Y):
+        turned = A.new_zeros((d, _padded(A.shape[0])))
+        turned[:, : A.shape[0]] = A.T * (gamma * LOG2_E)
+        sides.append(turned)
+
+    def multiply(parts: Any) -> Any:
+        size = tiles or LAPLACE_TILES
+        to = _Launch(X.shape[0], sides[1].shape[1], parts, strict, size)
+        _kernels.laplacian[to.grid](
+            *sides,
+            parts,
+            to.out,
+            *to.sizes,
+            d,
+            float(to.bits),
+            2.0**-to.bits,
+            **to.options,
+        )
+        return to.out.sum(0)
+
+    return multiply
+
+
+def _rbf(X: Any, Y: Any, gamma: float, strict: bool, tiles: Tiles | None) -> Any:
+    """Prepare rows; what is returned multiplies a prepared block."""
+    d = X.shape[1]
     scale = _scale(X, Y)
-    if fold:
-        A = _halves(X, scale, strict, own_at=d, units_at=d + 3)
-        B = _halves(Y, scale, strict, own_at=d + 3, units_at=d)
-    else:
-        A = _halves(X, scale, strict)
-        B = A if Y is X else _halves(Y, scale, strict)
+    factor = 2.0 * gamma * LOG2_E / scale**2
+    fold = _folds(d)
+    x_at, y_at = (d, d + len(UNITS)) if fold else (None, None)
+    A = _halves(X, scale, strict, own_at=x_at, units_at=y_at)
+    B = _halves(Y, scale, strict, own_at=y_at, units_at=x_at)
+    x_squares, y_squares = ((factor * side.squares).float() for side in (A, B))
+
+    def multiply(parts: Any) -> Any:
+        size = tiles or _product_tiles(d, parts, strict)
+        to = _Launch(X.shape[0], B.parts.shape[0], parts, strict, size)
+        squares = (x_squares - to.bits, y_squares)
+        numbers = (factor, float(to.bits), 2.0**-to.bits)
+        _multiply(A, B, squares, parts, to, numbers, d, RBF=True, DEGREE=1, FOLD=fold)
+        return to.out.sum(0)
+
+    return multiply
+
+
+def _polynomial(
+    X: Any,
+    Y: Any,
+    gamma: float,
+    degree: int,
+    coef0: float,
+    strict: bool,
+    tiles: Tiles | None,
+) -> Any:
+    """Prepare rows; what is returned multiplies a prepared block."""
+    d = X.shape[1]
+    scale = _scale(X, Y)
+    A = _halves(X, scale, strict)
+    B = A if Y is X else _halves(Y, scale, strict)
+    # No two rows have more than this, which becomes 2 ** bits when multiplied.
+    largest = _power(gamma * (LARGEST_NORM / scale) ** 2 + abs(coef0))
+
+    def multiply(parts: Any) -> Any:
+        size = tiles or _product_tiles(d, parts, strict)
+        to = _Launch(X.shape[0], B.parts.shape[0], parts, strict, size)
+        bits = to.bits - degree * largest
+        root = 2.0 ** (bits / degree)
+        numbers = (root * gamma / scale**2, root * coef0, 2.0**-to.bits)
+        squares = (A.squares, B.squares)
+        options = {"RBF": False, "DEGREE": degree, "FOLD": False}
+        _multiply(A, B, squares, parts, to, numbers, d, **options)
+        return to.out.sum(0) * 2.0 ** (to.bits - bits)
+
+    return multiply
+
+
+def _multiply(
+    A: Halves,
+    B: Halves,
+    squares: tuple[Any, Any],
+    parts: Any,
+    to: _Launch,
+    numbers: tuple[float, float, float],
+    d: int,
+    **options: Any,
+) -> None:
+    """Launch the kernel of products of rows."""
+    from fewlabels._backend import _kernels
+
     width, chunk = _width(d)
-    if kernel == "rbf":
-        factor = 2.0 * gamma * LOG2_E / scale**2
-        x_squares, y_squares = (
-            (factor * side.squares).float() for side in (A, B)
-        )
+    _kernels.product[to.grid](
+        A.parts,
+        B.parts,
+        *squares,
+        parts,
+        to.out,
+        *to.sizes,
+        *numbers,
+        D=width,
+        CHUNK=chunk,
+        **options,
+        **to.options,
+    )
 
-    def product(parts: Any, m: int) -> Any:
-        M = 1 if m == 1 else parts.shape[-1]
-        bits = 0 if m == 1 else LARGEST_ENTRY_BITS
-        back = 2.0**-bits
-        if kernel == "rbf":
-            here, top = factor, float(bits)
-            squares = (x_squares - bits, y_squares)
+
+def _product_tiles(d: int, parts: Any, strict: bool) -> Tiles:
+    """Tiles for some right-hand sides."""
+    if d > MAX_WHOLE:
+        size = CHUNKED_TILES
+    elif parts.ndim > 1:
+        size = BLOCK_TILES
+    else:
+        size = STRICT_TILES if strict else FAST_TILES
+    return _fitting(size, d, parts, strict)
+
+
+def _fitting(size: Tiles, d: int, parts: Any, strict: bool) -> Tiles:
+    """Tiles that fit into the memory that the threads of a program share."""
+    _, chunk = _width(d)
+    block = 0 if parts.ndim == 1 else parts.shape[-1]
+    room = _shared_bytes(parts.device)
+    while True:
+        whole = 1 if d <= MAX_WHOLE else size.stages
+        numbers = size.rows * chunk * whole
+        numbers += size.columns * (chunk + block) * size.stages
+        if (4 if strict else 2) * numbers <= room:
+            return size
+        if size.stages > 2:
+            size = size._replace(stages=size.stages - 1)
+        elif size.columns > 32:
+            size = size._replace(columns=size.columns // 2)
+        elif size.rows > 64:
+            size = size._replace(rows=size.rows // 2)
         else:
-            # The largest power that two rows can have becomes 2 ** bits.
-            largest = gamma * (LARGEST_NORM / scale) ** 2 + abs(coef0)
-            bits = bits - degree * _power(largest)
-            root = 2.0 ** (bits / degree)
-            back = 2.0**-bits
-            here, top = root * gamma / scale**2, root * coef0
-            squares = (parts, parts)
-        out = X.new_empty((n_parts, n_rows, M))
-        _kernels.product[(programs, n_parts)](
-            A.parts, B.parts, *squares, parts, out, n_rows, n_columns, span, here, top,
-            back if m > 1 else 1.0,
-            KERNEL=0 if kernel == "rbf" else 1, DEGREE=int(degree), FOLD=fold,
-            D=width, CHUNK=chunk, M=M, **options,
-        )
-        out = out.sum(0)
-        return out * back if m == 1 and kernel != "rbf" else out
+            return size._replace(stages=1)
 
-    return product
+
+@cache
+def _shared_bytes(place: torch.device) -> int:
+    """Memory that the threads of a program can share, less what sums need."""
+    if place.type != "cuda":
+        return 2**17
+    properties = torch.cuda.get_device_properties(place)
+    return int(properties.shared_memory_per_block_optin) - 2**12
 
 
 def _sample(n: int, k: int, slots: int) -> int:
@@ -304,14 +417,7 @@ def _sample(n: int, k: int, slots: int) -> int:
 
 
 def nearest(
-    Q: Any,
-    X: Any,
-    k: int,
-    own: bool,
-    rows_at_once: int,
-    tiles: Tiles | None = None,
-    fold: bool | None = None,
-    sample: int | None = None,
+    Q: Any, X: Any, k: int, own: bool, rows_at_once: int, tiles: Tiles | None = None
 ) -> Any:
     """Numbers of about the k nearest rows, in two passes that store no distances.
 
@@ -323,84 +429,78 @@ def nearest(
     from fewlabels._backend import _kernels
 
     n, d = X.shape
-    size = tiles or NEAREST_TILES
-    fold = _folds(d) if fold is None else fold
+    fold = _folds(d)
     # Slots are fair whatever the order of the rows.
     shuffle = torch.Generator(X.device).manual_seed(0)
     order = torch.randperm(n, generator=shuffle, device=X.device)
     shuffled = X[order]
     scale = _scale(X) if own else _scale(X, Q)
-    far = 65504.0 * UNITS[0]
-    at = {"own_at": d + 3} if fold else {}
-    B = _halves(shuffled, scale, True, far=far, **at)
-    if fold:
-        A = _halves(shuffled if own else Q, scale, True, units_at=d + 3)
+    y_at = d + len(UNITS) if fold else None
+    B = _halves(shuffled, scale, True, own_at=y_at, far=HALF_MAX * UNITS[0])
+    if own and not fold:
+        A = B.parts
     else:
-        A = B if own else _halves(Q, scale, True)
+        A = _halves(shuffled if own else Q, scale, True, units_at=y_at).parts
     del shuffled
-    y_squares = B.squares.float()
-    width, chunk = _width(d)
-    options: dict[str, Any] = {
-        "FOLD": fold,
-        "D": width,
-        "CHUNK": chunk,
-        "BM": size.rows,
-        "BN": size.columns,
-        "num_warps": size.warps,
-        "num_stages": size.stages,
-        "maxnreg": size.registers,
-    }
     n_columns = B.parts.shape[0]
-    sampled = min(n_columns, sample or _sample(n, k + own, size.columns))
-    found = torch.empty((Q.shape[0], k), dtype=torch.int64, device=X.device)
+    y_squares = B.squares.float()
+    size = tiles or (CHUNKED_TILES if d > MAX_WHOLE else NEAREST_TILES)
+    size = _fitting(size, d, y_squares, True)
+    width, chunk = _width(d)
+    options = {"FOLD": fold, "D": width, "CHUNK": chunk, **_options(size)}
 
-    def collected(parts: Any, limits: Any, me: Any) -> tuple[Any, Any]:
-        rows = parts.shape[0]
-        counts = torch.zeros(rows, dtype=torch.int32, device=X.device)
-        keys = torch.full((rows, ROOM), FAR, device=X.device)
-        _kernels.collect[(rows // size.rows,)](
-            parts, B.parts, y_squares, limits, me, counts, keys, n_columns,
+    def collected(rows: Any, limits: Any) -> tuple[Any, Any]:
+        counts = torch.empty(rows.shape[0], dtype=torch.int32, device=X.device)
+        keys = torch.full((rows.shape[0], ROOM), FAR, device=X.device)
+        _kernels.collect[(rows.shape[0] // size.rows,)](
+            rows, B.parts, y_squares, limits, counts, keys, n_columns,
             ROOM=ROOM, **options,
-        )
+        )  # fmt: skip
         return counts, keys
 
+    def best(keys: Any, me: Any) -> Any:
+        keys = torch.topk(keys, k + own, dim=1, largest=False).values
+        if own:
+            keys = torch.where(keys & NUMBER == me[:, None], FAR, keys)
+            keys = torch.sort(keys, dim=1).values[:, :k]
+        return keys
+
+    found = torch.empty((Q.shape[0], k), dtype=torch.int64, device=X.device)
     step = max(1, rows_at_once // PADDING) * PADDING
     for first in range(0, Q.shape[0], step):
-        parts = A.parts[first : first + step]
-        best = X.new_empty((parts.shape[0], size.columns))
-        _kernels.nearest_by_slot[(parts.shape[0] // size.rows,)](
-            parts, B.parts, y_squares, best, sampled, **options
-        )
-        limits = torch.topk(best, k + own, dim=1).values[:, -1]
-        del best
-        limits = torch.nextafter(limits, limits.new_tensor(-torch.inf))
-        me = torch.full((parts.shape[0],), -1, dtype=torch.int32, device=X.device)
-        if own:
-            torch.arange(first, first + me.shape[0], out=me)
-        counts, keys = collected(parts, limits, me)
-        keys = torch.topk(keys, k, dim=1, largest=False).values
-        rows = min(step, Q.shape[0] - first)
-        again = torch.nonzero((counts[:rows] > ROOM) | (counts[:rows] < k))[:, 0]
+        rows = A[first : first + step]
+        n_rows = min(step, Q.shape[0] - first)
+        by_slot = X.new_empty((rows.shape[0], size.columns))
+        _kernels.nearest_by_slot[(rows.shape[0] // size.rows,)](
+            rows, B.parts, y_squares, by_slot, _sample(n, k + own, size.columns),
+            **options,
+        )  # fmt: skip
+        limits = torch.topk(by_slot, k + own, dim=1).values[:, -1]
+        del by_slot
+        counts, keys = collected(rows, _below(limits))
+        me = torch.arange(first, first + n_rows, device=X.device)
+        counts, keys = counts[:n_rows], best(keys[:n_rows], me)
+        again = torch.nonzero(counts > ROOM)[:, 0]
         while again.shape[0] > 0:
             # What is as near as the k-th found is kept, what is nearer is found again.
-            bound = keys[again, -1:]
-            limit = torch.where(counts[again] < k, -torch.inf, _nearness(bound)[:, 0])
-            kept = torch.where(keys[again] >> 32 == bound >> 32, keys[again], FAR)
-            filled = torch.zeros(_padded(again.shape[0]), dtype=torch.int64, device=X.device)
-            filled[: again.shape[0]] = again
-            limits = limits.new_full(filled.shape, torch.inf)
-            limits[: again.shape[0]] = limit
-            number, more = collected(parts[filled], limits, me[filled])
-            number, more = number[: again.shape[0]], more[: again.shape[0]]
-            more = torch.cat([kept, more], dim=1)
-            keys[again] = torch.topk(more, k, dim=1, largest=False).values
-            counts[again] = number
-            again = again[number > ROOM]
-        numbers = order[keys[:rows] & 0xFFFFFFFF]
+            known = keys[again]
+            bound = known[:, -1:]
+            known = torch.where(known >> 32 == bound >> 32, known, FAR)
+            padding = _padded(again.shape[0]) - again.shape[0]
+            limits = torch.nn.functional.pad(
+                _nearness(bound)[:, 0], (0, padding), value=torch.inf
+            )
+            some = torch.nn.functional.pad(again, (0, padding))
+            counts, more = collected(rows[some], limits)
+            counts, more = counts[: again.shape[0]], more[: again.shape[0]]
+            keys[again] = best(torch.cat([known, more], dim=1), me[again])
+            again = again[counts > ROOM]
+        # Rows that are not numbers are near to nothing, and get the last one.
+        numbers = order[(keys & NUMBER).clamp_(max=n - 1)]
         if own:
-            found[order[first : first + rows]] = numbers
+            found[order[first : first + n_rows]] = numbers
         else:
-            found[first : first + rows] = numbers
+            found[first : first + n_rows] = numbers
     return found
 
 
@@ -408,6 +508,20 @@ def _nearness(keys: Any) -> Any:
     """Nearness that a key was made of."""
     order = (-(keys >> 32)).int()
     return torch.where(order < 0, order ^ 0x7FFFFFFF, order).view(torch.float32)
+
+
+def _below(values: Any) -> Any:
+    """Step to the numbers just below."""
+    return torch.nextafter(values, torch.full_like(values, -torch.inf))
+
+
+def relaxed(indptr: Any, indices: Any, lengths: Any, costs: Any) -> Any:
+    """Shorten path lengths, in place, until no row finds a shorter way."""
+    while True:
+        for _ in range(ROUNDS):
+            changed = relax(indptr, indices, lengths, costs)
+        if not int(changed):
+            return costs
 
 
 def relax(indptr: Any, indices: Any, lengths: Any, costs: Any) -> Any:

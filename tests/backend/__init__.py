@@ -1,0 +1,3 @@
+"""Tests of fewlabels._backend."""
+
+# SPDX-License-Identifier: BSD-3-Clause

@@ -1,0 +1,79 @@
+"""Check the fused kernels without a GPU: python -m tests.backend.interpreted [NAME]."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import os
+import sys
+
+os.environ["TRITON_INTERPRET"] = "1"
+
+import numpy as np
+import torch
+
+from fewlabels._backend import _triton
+from fewlabels._backend._torch import _kernel, torch_backend
+
+TILES = _triton.Tiles(32, 64, 4, 2)
+
+
+def relative_error(answer, wanted):
+    return float(torch.linalg.norm(answer - wanted) / torch.linalg.norm(wanted))
+
+
+def products():
+    """Every kernel, with narrow and wide rows, few and many right-hand sides."""
+    generator = torch.Generator().manual_seed(0)
+    for kernel in ("rbf", "polynomial", "laplacian"):
+        for n, d, m in ((70, 5, 1), (70, 16, 3), (300, 130, 1), (70, 3, 140)):
+            if kernel == "laplacian" and d > 5:
+                d = 7  # its loop over features is slow here
+            X = torch.randn((n, d), generator=generator)
+            Y = torch.randn((90, d), generator=generator)
+            V = torch.randn((90, m), generator=generator)
+            params = (1.0 / d, 3, 0.5)
+            K = _kernel(X.double(), Y.double(), kernel, *params)
+            for strict, tolerance in ((True, 1e-6), (False, 1e-3)):
+                answer = _triton.kernel_product(
+                    X, Y, V, kernel, *params, strict, tiles=TILES
+                )
+                error = relative_error(answer, K @ V.double())
+                assert error < tolerance, (kernel, n, d, m, strict, error)
+
+
+def neighbors():
+    """Random rows, queries, rows that are often or always the same."""
+    generator = torch.Generator().manual_seed(0)
+    X = torch.randn((150, 6), generator=generator)
+    Q = torch.randn((40, 6), generator=generator)
+    some = X[:5].repeat(60, 1)
+    wide = torch.randn((100, 130), generator=generator)
+    for rows, queries in ((X, None), (X, Q), (some, None), (wide, None), (0 * X, Q)):
+        own = queries is None
+        asked = rows if own else queries
+        D = torch.cdist(asked.double(), rows.double())
+        if own:
+            D.fill_diagonal_(torch.inf)
+        wanted = torch.topk(D, 9, largest=False).values
+        found = _triton.nearest(asked, rows, 9, own, rows_at_once=256, tiles=TILES)
+        nearest = torch.sort(torch.gather(D, 1, found)).values
+        np.testing.assert_allclose(nearest, wanted, atol=1e-5)
+        assert all(len(set(row.tolist())) == 9 for row in found)
+
+
+def paths():
+    """Rounds in place end where rounds in plain torch do."""
+    generator = torch.Generator().manual_seed(0)
+    indices = torch.randint(40, (40, 3), generator=generator)
+    lengths = torch.rand((40, 3), generator=generator, dtype=torch.float64)
+    sources = np.array([0, 7, 9])
+    backend = torch_backend("cpu")
+    fused = backend.shortest_paths(lengths, indices, sources, None)
+    _triton._can_run.cache_clear()
+    os.environ["TRITON_INTERPRET"] = "0"
+    plain = backend.shortest_paths(lengths, indices, sources, None)
+    assert torch.equal(fused, plain)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or ("products", "neighbors", "paths"):
+        globals()[name]()
