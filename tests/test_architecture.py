@@ -77,11 +77,12 @@ OPTIONAL = (
     "tensorly",
     "torch",
     "tqdm",
+    "triton",
     "uvicorn",
 )
 # What a package is made of, and loads in modules that nothing else loads.
 MADE_OF = {
-    "_backend": {"torch"},
+    "_backend": {"torch", "triton"},
     "cli": {"click"},
     "studio": {"starlette", "uvicorn"},
 }

@@ -82,7 +82,7 @@ def test_orthonormal_spans_the_same_columns(spread):
 
 def test_nearest_is_brute_force():
     rng = np.random.default_rng(0)
-    X = np.round(rng.normal(size=(60, 3)), 1)
+    X = np.round(2.0 * rng.normal(size=(60, 3)))
     D = cdist(X, X)
     np.fill_diagonal(D, np.inf)
     # Ties go to the row with the smaller number.
