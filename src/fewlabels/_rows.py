@@ -133,7 +133,7 @@ class DistinctRows(NamedTuple):
 
     Attributes
     ----------
-    index : ndarray of shape (n_samples,)
+    of_row : ndarray of shape (n_samples,)
         Number of the distinct row of every row.
     first : ndarray of shape (n_distinct,)
         First row of every number.
@@ -143,7 +143,7 @@ class DistinctRows(NamedTuple):
         And their numbers.
     """
 
-    index: NDArray[np.intp]
+    of_row: NDArray[np.intp]
     first: NDArray[np.intp]
     digests: NDArray[Any]
     numbers: NDArray[np.intp]
@@ -173,7 +173,7 @@ def equal_rows(X: Any) -> NDArray[np.intp]:
     index : ndarray of shape (n_samples,)
         Equal rows have the same number.
     """
-    return distinct_rows(X).index
+    return distinct_rows(X).of_row
 
 
 def has_own_units(deviations: NDArray[Any]) -> bool:
