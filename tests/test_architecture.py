@@ -78,6 +78,7 @@ OPTIONAL = (
     "torch",
     "tqdm",
     "triton",
+    "wordllama",
     "uvicorn",
 )
 # What a package is made of, and loads in modules that nothing else loads.

@@ -14,7 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._backend import accepts_tensors
+from fewlabels._backend import NUMPY, accepts_tensors
 from fewlabels._classifier import PartialLabelClassifier, as_decision
 from fewlabels._labels import (
     UNLABELED,
@@ -794,7 +794,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         names : list of str
             Dotted names, for those who check what a file asks for.
         """
-        found = {cls, BankModel, BankSettings, KernelBank, RowScaling}
+        found = {cls, BankModel, BankSettings, KernelBank, RowScaling, type(NUMPY)}
         found |= {ErrorEstimate, HeldOut, LearningCurve, Kernel, NystromFeatures}
         open_ends: list[type] = [Source, Candidate, Outputs]
         while open_ends:

@@ -123,7 +123,7 @@ class _Job:
             for key in ("ignore", "text", "categorical", "numeric", "date")
         }
         return {key: value for key, value in kinds.items() if value} | {
-            key: self.settings[key] for key in ("scale", "text_weight")
+            key: self.settings[key] for key in ("scale", "text_weight", "embed")
         }
 
     def label(self, table: Any) -> Any:
@@ -803,6 +803,7 @@ def studio(table: str, **settings: Any) -> None:
     if table == "-":
         raise UseError("The studio needs a file: labels are kept beside it.")
     unused: dict[str, Any] = {"features": None, "date": (), "merge_labels": False}
+    unused["embed"] = False
     unused |= dict.fromkeys(("scale", "text_weight", "task"), "auto")
     for name, default in unused.items():
         if settings[name] != default:

@@ -151,6 +151,12 @@ columns = (
         metavar="NUMBER",
         help="What a column of text counts, where any other column counts 1.",
     ),
+    click.option(
+        "--embed",
+        is_flag=True,
+        help="Take text also by its meaning, in English above all; needs "
+        "fewlabels[embeddings].",
+    ),
 )
 class_shares = click.option(
     "--class-shares",

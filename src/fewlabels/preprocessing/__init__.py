@@ -19,6 +19,7 @@ from fewlabels.preprocessing._summary import (
 from fewlabels.preprocessing._table import Table
 
 if TYPE_CHECKING:
+    from fewlabels.preprocessing._embeddings import embed_texts
     from fewlabels.preprocessing._frames import FrameEncoding
     from fewlabels.preprocessing._transformer import TableTransformer
 
@@ -35,6 +36,7 @@ __all__ = [
     "TableTransformer",
     "UnknownColumnError",
     "describe_columns",
+    "embed_texts",
 ]
 
 
@@ -44,6 +46,10 @@ def __getattr__(name: str) -> Any:
         from fewlabels.preprocessing._transformer import TableTransformer
 
         return TableTransformer
+    if name == "embed_texts":
+        from fewlabels.preprocessing._embeddings import embed_texts
+
+        return embed_texts
     if name == "FrameEncoding":
         from fewlabels.preprocessing._frames import FrameEncoding
 

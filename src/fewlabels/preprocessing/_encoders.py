@@ -18,6 +18,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from fewlabels._words import listed
 from fewlabels.preprocessing._columns import ColumnDescription
+from fewlabels.preprocessing._embeddings import N_DIMENSIONS, embed_texts
 from fewlabels.preprocessing._errors import TableError
 from fewlabels.preprocessing._summary import ColumnSummary
 from fewlabels.preprocessing.cells import (
@@ -503,6 +504,79 @@ class TextEncoder:
         return [f"{name}: topic {k + 1}" for k in range(self.svd.n_components)]
 
 
+class EmbeddedTextEncoder:
+    """Free text: leading directions of its words beside the embedding of its meaning.
+
+    Parameters
+    ----------
+    words : TextEncoder
+        Of the directions.
+    """
+
+    def __init__(self, words: TextEncoder) -> None:
+        self.words = words
+        self.column = words.column
+
+    def fit(
+        self, values: NDArray[Any], whole: ColumnSummary | None = None
+    ) -> NDArray[np.float64]:
+        """Learn from a column, and encode it.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+            The column.
+        whole : ColumnSummary, default=None
+            What is known of the larger table that the rows were drawn from.
+
+        Returns
+        -------
+        features : ndarray of shape (n_rows, n_features)
+            Its features; words and meaning have the same variance.
+        """
+        words = self.words.fit(values, whole)
+        vectors = embed_texts(to_texts(values))
+        self.mean = vectors.mean(axis=0)
+        spread = float(np.sqrt(vectors.var(axis=0).sum()))
+        self.unit = spread / np.sqrt(self.words.weight) if spread > 1e-6 else 1.0
+        return self._beside(words, vectors)
+
+    def _beside(
+        self, words: NDArray[Any], vectors: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        return np.hstack([words, (vectors - self.mean) / self.unit]) / np.sqrt(2.0)
+
+    def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Encode new text.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+            The column in another table.
+
+        Returns
+        -------
+        features : ndarray of shape (n_rows, n_features)
+            Its features.
+        """
+        vectors = embed_texts(to_texts(values))
+        return self._beside(self.words.transform(values), vectors)
+
+    def names(self) -> list[str]:
+        """Names of the features.
+
+        Returns
+        -------
+        names : list of str
+            One per feature.
+        """
+        name = self.column.name
+        return [
+            *self.words.names(),
+            *(f"{name}: meaning {k + 1}" for k in range(N_DIMENSIONS)),
+        ]
+
+
 _PIECES = {"analyzer": "char_wb", "ngram_range": (2, 4)}
 # Signs of a text whose pieces are taken: a language or a path shows soon.
 _BEGINNING = 100
@@ -683,6 +757,7 @@ Encoder = (
     | DateEncoder
     | NamesEncoder
     | TextEncoder
+    | EmbeddedTextEncoder
     | VectorEncoder
 )
 

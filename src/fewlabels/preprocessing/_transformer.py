@@ -27,6 +27,7 @@ from fewlabels.preprocessing._columns import ColumnDescription, describe_columns
 from fewlabels.preprocessing._encoders import (
     CategoryEncoder,
     DateEncoder,
+    EmbeddedTextEncoder,
     Encoder,
     NamesEncoder,
     NumberEncoder,
@@ -57,7 +58,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
                 `max_categories` also the leading directions of their spelling
     date        the time, and sine and cosine of year, week and day where they vary
     text        tf-idf of words and of pieces of words; beside other columns its leading
-                directions, of variance `text_weight`
+                directions, of variance `text_weight`; with `embed`, these and the
+                embedding of its meaning
     vector      lists of numbers, such as embeddings: divided by one factor, so that
                 their variance is `text_weight`
     ==========  =======================================================================
@@ -81,6 +83,9 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     text_weight : float or "auto", default="auto"
         Variance of a column of text, where any other column has 1. "auto" is the root
         of the number of other columns.
+    embed : bool, default=False
+        Whether text is also encoded by its meaning, see :func:`embed_texts`; needs the
+        extra ``embeddings``.
     max_categories : int, default=30
         Categories of a column with a feature of their own; the rest share one.
     max_words : int, default=20000
@@ -137,6 +142,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             StrOptions({"auto"}),
             Interval(Real, 0, None, closed="neither"),
         ],
+        "embed": ["boolean"],
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "max_words": [Interval(Integral, 1, None, closed="left")],
         "n_topics": [Interval(Integral, 1, None, closed="left")],
@@ -153,6 +159,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         date: Any = (),
         scale: str = "auto",
         text_weight: float | str = "auto",
+        embed: bool = False,
         max_categories: int = 30,
         max_words: int = 20_000,
         n_topics: int = 50,
@@ -165,6 +172,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         self.date = date
         self.scale = scale
         self.text_weight = text_weight
+        self.embed = embed
         self.max_categories = max_categories
         self.max_words = max_words
         self.n_topics = n_topics
@@ -274,9 +282,10 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             case "vector":
                 return VectorEncoder(column, weight)
             case _:
-                alone = n_used == 1
+                alone = n_used == 1 and not self.embed
                 size = None if alone else self.n_topics
-                return TextEncoder(column, self.max_words, size, weight, seed)
+                words = TextEncoder(column, self.max_words, size, weight, seed)
+                return EmbeddedTextEncoder(words) if self.embed else words
 
     def _share_unit(self, blocks: list[Any]) -> bool:
         """Give numbers of one unit one factor; tell whether there are no others."""

@@ -348,7 +348,7 @@ def label_table(
         Told the share of the work that is done, and what is going on.
     **encoding : dict
         Parameters of :class:`TableTransformer`: columns whose kind is known (`ignore`,
-        `text`, `categorical`, `numeric`, `date`), `scale`, `text_weight`.
+        `text`, `categorical`, `numeric`, `date`), `scale`, `text_weight`, `embed`.
 
     Returns
     -------
