@@ -261,7 +261,9 @@ class TestIdentifiersAndDates:
         ],
     )
     def test_dates(self, tmp_path, form):
-        days = [np.datetime64("2021-01-05") + int(300 * (v - 8)) for v in SIZE]
+        days = np.datetime64("2021-01-05") + np.array(
+            [int(300 * (v - 8)) for v in SIZE], dtype="timedelta64[D]"
+        )
         cells = [day.item().strftime(form) for day in days]
         rows, summary = label(write(tmp_path / "t.csv", cells))
         assert kind_of(summary) == "date"
