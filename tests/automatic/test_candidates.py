@@ -138,7 +138,7 @@ def test_the_whole_classifier_with_a_learner(with_nearest, moons):
     assert model.expected_error_.is_known
     assert "the nearest label" in model.explain() or table["weight"][place] < 0.1
     assert np.mean(model.predict(X[110:]) == y_true[110:]) > 0.8
-    again = pickle.loads(pickle.dumps(model.pruned()))
+    again = pickle.loads(pickle.dumps(model.compact()))
     assert_allclose(again.decision_function(X), model.decision_function(X))
     # Members are kernels, which have a covariance.
     members = model.members(np.arange(50), np.arange(5), n_members=99)

@@ -63,8 +63,10 @@ def test_the_same_answers(model, saved, frame):
     loaded = load_model(saved)
     new = frame.drop(columns=["kind", "id"])[::-1].iloc[:, ::-1]  # any order
     new["size"] += 0.05
-    for ours, theirs in zip(model.predict(new), loaded.predict(new), strict=True):
-        assert_array_equal(ours, theirs)
+    labels, confidence = model.predict(new)
+    their_labels, their_confidence = loaded.predict(new)
+    assert_array_equal(labels, their_labels)
+    assert_allclose(confidence, their_confidence)
     labels, confidence = loaded.predict(new)
     assert type(labels[0]) is int
     assert_array_equal(labels, (np.arange(90) % 3)[::-1])
@@ -182,8 +184,8 @@ def test_every_kind_of_candidate_can_be_saved(model, frame, tmp_path):
     classifier._row_weights = np.ones(rows.size)
     labeled = classifier._labeled(rows % 3, bank.index[rows])
     rng = np.random.RandomState(0)
-    classifier._model._fitted = [
-        (c, c.fit(labeled, np.ones(c.ridges.size), None, rng)) for c in bank.candidates
+    classifier._model._functions = [
+        c.fit(labeled, np.ones(c.ridges.size), None, rng) for c in bank.candidates
     ]
     path = tmp_path / "all.fewlabels"
     save_model(model, path)

@@ -66,6 +66,8 @@ class KernelBank:
         In the order of the recipe.
     index : ndarray of shape (n_samples,)
         Number of the distinct row that every row is a copy of.
+    n_samples : int
+        Number of rows.
     n_rows : int
         Number of distinct rows.
     is_pruned : bool
@@ -74,6 +76,9 @@ class KernelBank:
         What the rows are taken for: columns with meanings of their own, sparse rows,
         or anything else.
     """
+
+    # Where the rows live; files do not say.
+    _backend: Backend = NUMPY
 
     def __init__(
         self,
@@ -111,6 +116,7 @@ class KernelBank:
 
     def _build(self, X: Any, progress: Callable[[float], None] | None) -> "KernelBank":
         self.dtype = X.dtype
+        self.n_samples = X.shape[0]
         self.index, first, self._digests, self._number = distinct_rows(X)
         X = X[first] if first.size < X.shape[0] else X
         X = X if issparse(X) else self._backend.asarray(X)
@@ -149,26 +155,28 @@ class KernelBank:
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            **self.__dict__,
-            "_matrices": {},
-            "_random_state": None,
-            "_backend": NUMPY,
-        }
+        kept = {key: value for key, value in vars(self).items() if key != "_backend"}
+        return {**kept, "_matrices": {}, "_random_state": None}
 
-    def pruned(self, used: list[Candidate]) -> "KernelBank":
-        """Copy the bank with some lean candidates, for predictions alone."""
-        pruned = copy(self)
-        pruned.candidates = used
-        pruned.is_pruned = True
-        pruned._matrices = {}
-        return pruned
+    def compact(self, *, transduction: bool) -> "KernelBank":
+        """Copy the bank without candidates, for predictions alone, by NumPy."""
+        lean = copy(self)
+        lean._backend = NUMPY
+        lean.candidates = []
+        lean.is_pruned = True
+        lean._matrices = {}
+        lean.index = self.index.astype(np.int32)
+        lean._number = self._number.astype(np.int32)
+        if not transduction:
+            lean.index = lean._number = np.empty(0, dtype=np.int32)
+            lean._digests = self._digests[:0]
+        return lean
 
     def check_whole(self) -> None:
         """Raise an error if the bank was pruned."""
         if self.is_pruned:
             raise ValueError(
-                "This is a copy for predictions alone, from pruned() or from a file: "
+                "This is a copy for predictions alone, from compact() or from a file: "
                 "call fit to learn from other labels."
             )
 

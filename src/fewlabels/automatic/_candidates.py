@@ -170,7 +170,7 @@ def lean_copy(thing: Any, copies: dict[int, Any]) -> Any:
     if isinstance(thing, list | tuple):
         return type(thing)([lean_copy(part, copies) for part in thing])
     if not isinstance(thing, Candidate | Outputs | Source):
-        return thing
+        return to_host(thing)
     if id(thing) not in copies:
         copies[id(thing)] = lean = copy(thing)
         dropped = thing.for_training if isinstance(thing, Source) else ()

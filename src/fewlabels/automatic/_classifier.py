@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -14,7 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._backend import NUMPY, accepts_tensors
+from fewlabels._backend import accepts_tensors
 from fewlabels._classifier import PartialLabelClassifier, as_decision
 from fewlabels._labels import (
     UNLABELED,
@@ -65,12 +64,12 @@ from fewlabels.automatic._choice import (
     probabilities,
     wrong,
 )
+from fewlabels.automatic._compact import Plain, Rounded
 from fewlabels.automatic._engine import (
     BankModel,
     Scored,
     candidate_table,
     fit_models,
-    pruned_models,
     score_candidates,
 )
 from fewlabels.automatic._members import (
@@ -81,6 +80,7 @@ from fewlabels.automatic._members import (
     members_of,
 )
 from fewlabels.automatic._recipe import BankSettings
+from fewlabels.automatic._saving import CompactSaving
 from fewlabels.automatic._scores import class_outputs
 from fewlabels.automatic._shares import (
     drawn_by_class,
@@ -89,11 +89,10 @@ from fewlabels.automatic._shares import (
     matching_offsets,
 )
 from fewlabels.automatic._sources import RowScaling, Source
-from fewlabels.kernels import Kernel, NystromFeatures
 from fewlabels.preprocessing import FrameEncoding
 
 
-class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
+class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
     r"""Classify from a few labels without choosing a method.
 
     A bank of several dozen kernels is built from all rows, without labels: linear and
@@ -320,6 +319,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         """
         check_is_fitted(self)
         labels = encode_labels(y)
+        self._bank.check_whole()
         if labels.codes.size != self._bank.index.size:
             raise ValueError(
                 f"y has {labels.codes.size} entries but fit has seen "
@@ -425,7 +425,11 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         unlabeled = np.flatnonzero(labels.codes == UNLABELED)
         own = self._model.training_outputs[self._bank.index[unlabeled]]
         self.transduction_ = self.classes_[labels.codes]
-        self.transduction_[unlabeled] = decide(as_decision(own), self.classes_)
+        answers = decide(as_decision(own), self.classes_)
+        self.transduction_[unlabeled] = answers
+        supervised = self.baseline_.training_outputs[self._bank.index[unlabeled]]
+        other = decide(as_decision(supervised), self.classes_)
+        self._changed = float(np.mean(other != answers)) if unlabeled.size else 0.0
 
     def _keep_judgement(self, scored: Scored, labels: Labels) -> None:
         """How good these labels are."""
@@ -532,11 +536,13 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
     @property
     def label_distributions_(self) -> NDArray[Any]:
         """Probabilities of classes for all training rows."""
+        self._require_rows()
         return self._probabilities(self._model.training_outputs[self._bank.index])
 
     @property
     def distinct_rows_(self) -> NDArray[np.intp]:
         """Number of the distinct row that every training row is a copy of."""
+        self._require_rows()
         return self._bank.index
 
     def contributions(self) -> list[Contribution]:
@@ -701,6 +707,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
     def _open(self) -> NDArray[Any]:
         """Probabilities of the rows without a label."""
         check_is_fitted(self)
+        self._require_rows()
         unlabeled = np.ones(self._bank.index.size, dtype=bool)
         unlabeled[self.labeled_indices_] = False
         rows = self._bank.index[unlabeled]
@@ -757,6 +764,7 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
         ((100, 5), 1.0)
         """
         check_is_fitted(self)
+        self._bank.check_whole()
         labeled, index = self.labeled_indices_, self._bank.index
         codes = np.searchsorted(self.classes_, self.transduction_[labeled])
         return members_of(
@@ -769,33 +777,17 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
             max_kept_rows=max_kept_rows,
         )
 
-    def pruned(self) -> Self:
-        """Copy the classifier with nothing but what predictions need, for saving.
-
-        Returns
-        -------
-        model : object
-            It predicts the same, but cannot learn other labels.
-        """
-        check_is_fitted(self)
-        lean = copy(self)
-        lean._bank, models = pruned_models(self._model, self.baseline_)
-        lean._model, lean.baseline_ = models
-        lean._contributions = []
-        lean.progress = False  # a callable is no data
-        return lean
-
     @classmethod
     def saved_types(cls) -> list[str]:
-        """Name the classes of this package that a pruned classifier is made of.
+        """Name the classes of this package that a compact classifier is made of.
 
         Returns
         -------
         names : list of str
             Dotted names, for those who check what a file asks for.
         """
-        found = {cls, BankModel, BankSettings, KernelBank, RowScaling, type(NUMPY)}
-        found |= {ErrorEstimate, HeldOut, LearningCurve, Kernel, NystromFeatures}
+        found = {cls, BankModel, BankSettings, KernelBank, RowScaling, Plain, Rounded}
+        found |= {Contribution, ErrorEstimate, HeldOut, LearningCurve}
         open_ends: list[type] = [Source, Candidate, Outputs]
         while open_ends:
             found.add(last := open_ends.pop())
@@ -835,27 +827,20 @@ class FewLabelsClassifier(FrameEncoding, PartialLabelClassifier):
             A few lines, to be printed.
         """
         check_is_fitted(self)
-        n, n_labeled = self._bank.index.size, self.labeled_indices_.size
+        n, n_labeled = self._bank.n_samples, self.labeled_indices_.size
         lines = [
             f"{n_labeled} labels of {self.classes_.size} classes, {n - n_labeled} rows "
             "without a label."
         ]
-        if self.classes_.size == 1 or not self._bank.candidates:
+        if self.classes_.size == 1 or not self.candidates_["weight"].size:
             return lines[0] + " There is nothing to choose."
         lines += choice_words(self.candidates_)
         lines.append(f"Expected error: {self.expected_error_}.")
         lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
-        unlabeled = np.ones(n, dtype=bool)
-        unlabeled[self.labeled_indices_] = False
-        if unlabeled.any():
-            other = decide(
-                as_decision(self.baseline_.training_outputs[self._bank.index]),
-                self.classes_,
-            )
-            changed = np.mean(other[unlabeled] != self.transduction_[unlabeled])
+        if n_labeled < n:
             lines.append(
-                f"The unlabelled rows changed {100 * changed:.0f} % of the answers. "
-                + _helped(self.gain_, n_labeled)
+                f"The unlabelled rows changed {100 * self._changed:.0f} % of the "
+                "answers. " + _helped(self.gain_, n_labeled)
             )
         lines += self.advice(first_row=first_row)
         if X is not None:

@@ -23,7 +23,6 @@ from fewlabels.automatic._candidates import (
     LearnedModels,
     Learner,
     Outputs,
-    lean_copy,
     total_outputs,
 )
 from fewlabels.automatic._choice import (
@@ -36,6 +35,7 @@ from fewlabels.automatic._choice import (
     held_out_losses,
     nested_outputs,
 )
+from fewlabels.automatic._compact import EXACT_ROWS, Compactor
 from fewlabels.automatic._families import FAMILIES
 from fewlabels.automatic._kernels import models_of
 from fewlabels.automatic._scores import JoinedModels, Models
@@ -74,8 +74,8 @@ class BankModel:
         Kernel and ridge, or what else it is.
     classes_ : ndarray of shape (n_classes,)
         The classes; None for a regression.
-    training_outputs : ndarray of shape (n_distinct_rows, n_targets)
-        Outputs for the distinct training rows.
+    training_outputs : ndarray of shape (n_distinct_rows, n_targets) or None
+        Outputs for the distinct training rows; None where these are not kept.
 
     Examples
     --------
@@ -94,23 +94,48 @@ class BankModel:
     def __init__(
         self,
         bank: KernelBank,
-        fitted: list[tuple[Candidate, Outputs]],
+        functions: list[Outputs],
         constant: NDArray[Any],
         classes: NDArray[Any] | None,
         batch: int,
         name: str,
     ) -> None:
         self._bank = bank
-        self._fitted = fitted
+        self._functions = functions
         self._constant = constant
         self._batch = batch
         self.classes_ = classes
         self.name = name
         self._unit = 1.0
         self._shift: Any = 0.0
-        self.training_outputs = self._of(
+        self.training_outputs: Any = self._of(
             bank.training_views(bank.room_for(batch)), bank.n_rows
         )
+
+    def changed(self, before: NDArray[Any], after: NDArray[Any]) -> float:
+        """Share of answers that differ between two arrays of outputs of functions.
+
+        Parameters
+        ----------
+        before, after : ndarray of shape (n_rows, n_targets)
+            What the functions of the model give, without its constant.
+
+        Returns
+        -------
+        share : float
+            For numbers, the root of the mean squared difference over 20, in standard
+            deviations of the known ones.
+        """
+        if self.classes_ is None:
+            return float(np.sqrt(np.mean((after - before) ** 2))) / 20
+        first, second = (
+            decide(
+                as_decision(self._unit * (part + self._constant) + self._shift),
+                self.classes_,
+            )
+            for part in (before, after)
+        )
+        return float(np.mean(first != second))
 
     def rescale(self, unit: float, shift: float | NDArray[Any]) -> None:
         """Bring outputs to the scale of given targets.
@@ -127,12 +152,13 @@ class BankModel:
 
     def _of(self, views: Iterable[Any], n_rows: int) -> NDArray[Any]:
         outputs = np.tile(self._constant, (n_rows, 1))
-        if self._fitted:
-            functions = [function for _, function in self._fitted]
+        if self._functions:
             parts, rest = [], iter(views)
             # Some at a time: views of new rows hold these.
             while some := list(islice(rest, n_threads())):
-                parts += in_threads(lambda view: total_outputs(functions, view), some)
+                parts += in_threads(
+                    lambda view: total_outputs(self._functions, view), some
+                )
             outputs += np.concatenate(parts)
         return self._unit * outputs + self._shift
 
@@ -150,13 +176,30 @@ class BankModel:
             One column per class, a single one for two classes and for a regression.
         """
         with self._bank.threads(X.shape):
+            if self.training_outputs is None:
+                return self._of(self._bank.new_views(X, self._batch), X.shape[0])
             known = self._bank.known_rows(X)
-            outputs = self.training_outputs[known]
+            outputs = self.training_outputs[known].astype(np.float64)
             new = np.flatnonzero(known < 0)
             if new.size:
                 views = self._bank.new_views(X[new], self._batch)
                 outputs[new] = self._of(views, new.size)
         return outputs
+
+    def forget_rows(self) -> "tuple[KernelBank, BankModel]":
+        """Copy the model without what it knows of the training rows.
+
+        Returns
+        -------
+        bank : KernelBank
+            Its bank.
+        model : BankModel
+            It treats every row as new.
+        """
+        lean = copy(self)
+        lean._bank = self._bank.compact(transduction=False)
+        lean.training_outputs = None
+        return lean._bank, lean
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class, or the target, of every row.
@@ -179,17 +222,23 @@ class BankModel:
         return f"BankModel({self.name!r})"
 
 
-def pruned_models(*models: BankModel) -> tuple[KernelBank, list[BankModel]]:
-    """Copy models of one bank, with nothing in the bank but what they use."""
-    copies: dict[int, Any] = {}
-    lean = [copy(model) for model in models]
-    for model in lean:
-        model._fitted = lean_copy(model._fitted, copies)
-    used = {id(c): c for model in lean for c, _ in model._fitted}
-    bank = models[0]._bank.pruned(list(used.values()))
-    for model in lean:
-        model._bank = bank
-    return bank, lean
+def compact_models(
+    model: BankModel, baseline: BankModel, *, transduction: bool
+) -> tuple[KernelBank, BankModel, BankModel]:
+    """Copy models of one bank, with nothing but what they need for predictions."""
+    bank = model._bank
+    compactor = Compactor([*model._functions, *baseline._functions], bank.n_rows)
+    lean = [copy(model), copy(baseline)]
+    for one, changed in zip(lean, (model.changed, None), strict=True):
+        one._functions = compactor.compact(one._functions, changed)
+        one._bank = bank.compact(transduction=transduction)
+        one.training_outputs = None
+    if transduction:
+        exact = bank.n_rows <= EXACT_ROWS
+        outputs = model.training_outputs
+        lean[0].training_outputs = outputs if exact else outputs.astype(np.float32)
+    lean[1]._bank = lean[0]._bank
+    return lean[0]._bank, lean[0], lean[1]
 
 
 class Scored(NamedTuple):
@@ -326,9 +375,9 @@ def fit_models(
     mean = np.average(everything.Y, axis=0, weights=everything.importance)
 
     def model(weights: NDArray[Any], name: str) -> BankModel:
-        fitted = _fitted(bank, everything, scored, weights, rng)
-        constant = nothing if fitted else mean
-        return BankModel(bank, fitted, constant, classes, batch, name)
+        functions = _fitted(bank, everything, scored, weights, rng)
+        constant = nothing if functions else mean
+        return BankModel(bank, functions, constant, classes, batch, name)
 
     only = np.zeros_like(choice.weights)
     name = "the mean of the labels"
@@ -346,7 +395,7 @@ def _fitted(
     scored: Scored,
     weights: NDArray[Any],
     rng: np.random.RandomState,
-) -> list[tuple[Candidate, Outputs]]:
+) -> list[Outputs]:
     """Fit every candidate that has a weight worth its evaluation."""
     shares = scored.pool.shares(weights)
     if not shares.any():
@@ -357,12 +406,12 @@ def _fitted(
         order = order[:MANY_LABELS_CANDIDATES]
     active = order[shares[order] > NEGLIGIBLE * shares.max()]
     weights = weights / shares[active].sum()
-    fitted = []
+    functions = []
     for k in active:
         candidate, own = bank.candidates[k], weights[scored.pool.groups == k]
         found = None if many else scored.found[k]
-        fitted.append((candidate, candidate.fit(everything, own, found, rng)))
-    return fitted
+        functions.append(candidate.fit(everything, own, found, rng))
+    return functions
 
 
 def _batch(bank: KernelBank, n_labeled: int, memory_budget: float | None) -> int:

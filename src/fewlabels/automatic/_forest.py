@@ -84,10 +84,10 @@ class Forest(Learner):
         X = np.ascontiguousarray(rows, dtype=np.float64)
         n, n_targets = labeled.Y.shape
         seeds = np.random.RandomState(self._seed).randint(1, 2**62, n_trees)
-        feature = np.empty((n_trees, 2 * n - 1), dtype=np.int32)
-        right = np.empty_like(feature)
-        threshold = np.empty(feature.shape)
-        values = np.empty((n_trees, n, n_targets))
+        feature = np.full((n_trees, 2 * n - 1), -1, dtype=np.int32)
+        right = np.zeros_like(feature)
+        threshold = np.zeros(feature.shape)
+        values = np.zeros((n_trees, n, n_targets))
         grow_forest(
             X,
             np.ascontiguousarray(labeled.Y, dtype=np.float64),

@@ -108,7 +108,9 @@ def _means(values: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _LinearOutputs(Outputs):
+class LinearOutputs(Outputs):
+    """A linear function of the columns that a kernel sees."""
+
     kernel: "FeatureKernel"
     weights: NDArray[Any]
     offset: NDArray[Any]
@@ -236,7 +238,7 @@ class FeatureKernel(BankKernel):
         weights = weights / self._unit
         if self._transform is not None:
             weights = self._transform @ weights
-        return _LinearOutputs(self, weights, bias - self._mean @ weights)
+        return LinearOutputs(self, weights, bias - self._mean @ weights)
 
     def primal_outputs(
         self,
@@ -279,7 +281,9 @@ class FeatureKernel(BankKernel):
 
 
 @dataclass(frozen=True)
-class _ColumnOutputs(Outputs):
+class ColumnOutputs(Outputs):
+    """A sum of kernel values with some rows, and their mean with the anchors."""
+
     kernel: "ColumnKernel"
     ends: Any  # the rows that carry coefficients
     key: int
@@ -379,4 +383,4 @@ class ColumnKernel(BankKernel):
         offset = (self._grand * total - self._means(Z) @ coef) / self._unit + total
         # Distances to the same rows are the same: one key per set of rows.
         key = hash(rows.tobytes())
-        return _ColumnOutputs(self, Z, key, coef / self._unit, offset)
+        return ColumnOutputs(self, Z, key, coef / self._unit, offset)

@@ -2,7 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -35,14 +34,14 @@ from fewlabels.automatic._choice import (
 from fewlabels.automatic._engine import (
     candidate_table,
     fit_models,
-    pruned_models,
     score_candidates,
 )
 from fewlabels.automatic._members import choice_words
+from fewlabels.automatic._saving import CompactSaving
 from fewlabels.preprocessing import FrameEncoding
 
 
-class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
+class FewLabelsRegressor(CompactSaving, FrameEncoding, RegressorMixin, BaseEstimator):
     r"""Predict real targets from a few known ones without choosing a method.
 
     The bank, the closed-form scores and the average over ranks are those of
@@ -187,6 +186,7 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         targets = encode_targets(y)
+        self._bank.check_whole()
         if targets.size != self._bank.index.size:
             raise ValueError(
                 f"y has {targets.size} entries but fit has seen "
@@ -320,9 +320,9 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
             A few lines, to be printed.
         """
         check_is_fitted(self)
-        n, n_labeled = self._bank.index.size, self.labeled_indices_.size
+        n, n_labeled = self._bank.n_samples, self.labeled_indices_.size
         lines = [f"{n_labeled} known targets, {n - n_labeled} rows without one."]
-        if n_labeled < 2 or not self._bank.candidates:
+        if n_labeled < 2 or not self.candidates_["weight"].size:
             return lines[0] + " There is nothing to choose."
         lines += choice_words(self.candidates_)
         error = self.expected_error_
@@ -360,21 +360,6 @@ class FewLabelsRegressor(FrameEncoding, RegressorMixin, BaseEstimator):
         known = ~np.isnan(truth)
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return r2_score(truth[known], self.predict(X)[known], sample_weight=weights)
-
-    def pruned(self) -> Self:
-        """Copy the regressor with nothing but what predictions need, for saving.
-
-        Returns
-        -------
-        model : object
-            It predicts the same, but cannot learn other targets.
-        """
-        check_is_fitted(self)
-        lean = copy(self)
-        lean._bank, models = pruned_models(self._model, self.baseline_)
-        lean._model, lean.baseline_ = models
-        lean.progress = False  # a callable is no data
-        return lean
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

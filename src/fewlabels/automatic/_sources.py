@@ -452,6 +452,12 @@ class Components(Source):
     def new(self, view: "View") -> Any:
         return self._project(view.rows) * self._stretch
 
+    def affine(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Matrix and offset of the map ``rows @ matrix - offset`` of new rows."""
+        parts = (self._basis, self._offset, self._stretch)
+        basis, offset, stretch = (np.asarray(to_host(part)) for part in parts)
+        return basis * stretch, offset * stretch
+
 
 class Leading(Source):
     """The leading components, on which distances mean most."""
@@ -700,6 +706,15 @@ class Nystrom(Source):
         Z = (self._features(view.rows) - self._mean) / self._unit
         return _with_constant(Z)
 
+    def folded(
+        self, weights: NDArray[Any]
+    ) -> tuple[Any, float, NDArray[Any], NDArray[Any]]:
+        """Landmarks, gamma, coefficients and offset of a function of the features."""
+        scaled = weights[:-1] / np.asarray(to_host(self._unit))
+        coef = to_host(self._M).astype(np.float64) @ scaled
+        offset = weights[-1] - to_host(self._mean) @ scaled
+        return to_host(self._landmarks), self._gamma, coef, offset
+
 
 class LinearFeatures(Source):
     """Components on the scale of a normalised kernel, and a constant.
@@ -717,6 +732,14 @@ class LinearFeatures(Source):
     def new(self, view: "View") -> NDArray[Any]:
         Z = view[self._components]
         return _with_constant((Z - self._mean) / self._unit)
+
+    def folded(
+        self, weights: NDArray[Any]
+    ) -> tuple[Source, NDArray[Any], NDArray[Any]]:
+        """Make a function of the features one of the components, with an offset."""
+        scaled = weights[:-1] / np.asarray(to_host(self._unit))
+        offset = weights[-1] - to_host(self._mean) @ scaled
+        return self._components, scaled, offset
 
 
 class Geodesics(Source):
@@ -813,12 +836,16 @@ class View:
         Training rows to look at.
     rows : {ndarray, csr_array}, default=None
         Or new rows, scaled.
+    known : dict, default=None
+        What is known of some sources already.
     """
 
-    def __init__(self, *, batch: Any = None, rows: Any = None) -> None:
+    def __init__(
+        self, *, batch: Any = None, rows: Any = None, known: Any = None
+    ) -> None:
         self._batch = batch
         self.rows = rows
-        self._cache: dict[Any, Any] = {}
+        self._cache: dict[Any, Any] = {} if known is None else dict(known)
 
     def __getitem__(self, source: Source) -> Any:
         if self.rows is None:

@@ -251,8 +251,7 @@ def save_model(
     ['small', 'large']
     """
     sio = _skops()
-    lean = model.classifier.pruned()
-    parts = {"transformer": model.transformer, "classifier": lean}
+    parts = {"transformer": model.transformer, "classifier": model.classifier.compact()}
     about = {
         **model.about,
         "format": FORMAT,
