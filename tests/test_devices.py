@@ -3,14 +3,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import pickle
+import sys
+import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs, make_moons
 
 from fewlabels._backend import NUMPY, accepts_tensors, get_backend, is_tensor
 from fewlabels._backend._numpy import NumpyBackend
+from fewlabels.cluster import (
+    NormalizedSpectralClustering,
+    RLSClustering,
+    spectral_relaxation,
+)
+from fewlabels.datasets import hide_labels
 from fewlabels.exceptions import IgnoredParameterWarning
 from fewlabels.graphs import (
     SimilarityGraphTransformer,
@@ -19,6 +29,19 @@ from fewlabels.graphs import (
     similarity_graph,
 )
 from fewlabels.kernels import DenseGram, Kernel, TiledGram, gram_operator
+from fewlabels.optimize import conjugate_gradients
+from fewlabels.partition import PartitionProblem, local_search
+from fewlabels.semi_supervised import (
+    HarmonicFunctionClassifier,
+    HarmonicFunctionRegressor,
+    LaplacianRLSClassifier,
+    LaplacianRLSClassifierCV,
+    LaplacianRLSRegressor,
+    LaplacianSVC,
+    S2RLSClassifier,
+    harmonic_functions,
+)
+from tests.partition.problems import random_problem
 
 
 class Double(NumpyBackend):
@@ -120,10 +143,8 @@ class TestExchange:
             nearest_neighbors(rows(), 2, device="cuda")
 
     def test_no_torch(self, monkeypatch):
-        monkeypatch.setitem(__import__("sys").modules, "torch", None)
-        monkeypatch.delitem(
-            __import__("sys").modules, "fewlabels._backend._torch", raising=False
-        )
+        monkeypatch.setitem(sys.modules, "torch", None)
+        monkeypatch.delitem(sys.modules, "fewlabels._backend._torch", raising=False)
         with pytest.raises(ImportError, match=r"fewlabels\[gpu\]"):
             nearest_neighbors(rows(), 2, device="cuda")
 
@@ -269,3 +290,197 @@ class TestSearch:
         for options in ({"metric": "cosine"}, {"kind": "ball"}):
             with pytest.warns(IgnoredParameterWarning, match="Euclidean"):
                 make_search(X, device=backend, **options)
+
+
+def moons(n=120):
+    X, truth = make_moons(n, noise=0.05, random_state=0)
+    return X, hide_labels(truth, per_class=3, random_state=0)
+
+
+ESTIMATORS = {
+    "LaplacianSVC": LaplacianSVC(),
+    "LaplacianSVC, pcg": LaplacianSVC(solver="pcg", solver_params={"tol": 1e-4}),
+    "LaplacianSVC, tiles": LaplacianSVC(
+        solver="pcg", solver_params={"memory_budget": 0.01}
+    ),
+    "LaplacianSVC, dense": LaplacianSVC(solver="dense"),
+    "LaplacianRLSClassifier": LaplacianRLSClassifier(),
+    "LaplacianRLSClassifierCV": LaplacianRLSClassifierCV(gammas=[1.0, 5.0]),
+    "S2RLSClassifier": S2RLSClassifier(random_state=0),
+    "HarmonicFunctionClassifier": HarmonicFunctionClassifier(),
+    "HarmonicFunctionClassifier, cg": HarmonicFunctionClassifier(solver="cg"),
+}
+OTHERS = {
+    "LaplacianRLSRegressor": LaplacianRLSRegressor(),
+    "HarmonicFunctionRegressor": HarmonicFunctionRegressor(solver="cg"),
+    "RLSClustering": RLSClustering(solver="local_search", random_state=0),
+    "NormalizedSpectralClustering": NormalizedSpectralClustering(random_state=0),
+}
+
+
+class TestEstimators:
+    @pytest.mark.parametrize("name", [*ESTIMATORS, *OTHERS])
+    def test_tensors_in_tensors_out(self, torch, name):
+        X, y = moons()
+        if name in OTHERS:
+            y = np.where(y < 0, np.nan, y)
+        model = clone({**ESTIMATORS, **OTHERS}[name])
+        args = [y] if "Clustering" not in name else []
+        host = clone(model).fit(X, *args)
+        new = X[::3] + 0.01
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", IgnoredParameterWarning)
+            model.fit(torch.as_tensor(X), *map(torch.as_tensor, args))
+            answer = model.predict(torch.as_tensor(new))
+        assert isinstance(answer, torch.Tensor)
+        assert_allclose(answer.numpy(), host.predict(new), atol=1e-3)
+        # Attributes are NumPy's, and the model needs no torch elsewhere.
+        saved = pickle.dumps(model)
+        assert b"torch" not in saved
+        assert_allclose(pickle.loads(saved).predict(new), answer.numpy(), atol=1e-6)
+
+    @pytest.mark.parametrize("name", [*ESTIMATORS, *OTHERS])
+    def test_foreign_arrays(self, name):
+        X, y = moons(40)
+        if name in OTHERS:
+            y = np.where(y < 0, np.nan, y)
+        model = clone({**ESTIMATORS, **OTHERS}[name])
+        args = [y] if "Clustering" not in name else []
+        expected = clone(model).fit(X, *args).predict(X)
+        answer = model.fit(Foreign(X), *map(Foreign, args)).predict(Foreign(X))
+        assert_array_equal(answer.A, expected)
+
+    def test_the_device_is_asked(self, monkeypatch):
+        double = Double()
+        monkeypatch.setattr(
+            "fewlabels._backend._choose.get_backend", lambda *given: double
+        )
+        X, y = moons()
+        LaplacianSVC(solver="pcg", solver_params={"memory_budget": 0.01}).fit(X, y)
+        assert {"nearest", "kernel_product"} <= set(double.calls)
+        double.calls.clear()
+        HarmonicFunctionClassifier(solver="cg").fit(X, y)
+        assert "nearest" in double.calls
+
+    def test_more_than_two_classes(self, torch):
+        X, y = load_iris(return_X_y=True)
+        y = hide_labels(y, per_class=4, random_state=0)
+        for model in (
+            S2RLSClassifier(random_state=0, n_init=4),
+            LaplacianSVC(solver="pcg"),
+            HarmonicFunctionClassifier(solver="cg", balance="labels"),
+        ):
+            expected = clone(model).fit(X, y)
+            found = model.fit(torch.as_tensor(X), y)
+            assert_array_equal(found.transduction_, expected.transduction_)
+            scores = model.score(torch.as_tensor(X), torch.as_tensor(y))
+            assert scores == pytest.approx(expected.score(X, y))
+
+    def test_words_come_back_as_words(self, torch):
+        X, y = moons()
+        words = np.array(["no", "yes", None], dtype=object)[y]
+        model = LaplacianSVC().fit(torch.as_tensor(X), words)
+        answer = model.predict(torch.as_tensor(X))
+        assert set(answer) == {"no", "yes"}
+
+
+class TestLocalSearch:
+    @pytest.mark.parametrize("seed", range(6))
+    @pytest.mark.parametrize("n_classes", [2, 4])
+    @pytest.mark.parametrize("balanced", [False, True])
+    def test_same_moves_as_the_loop(self, backend, seed, n_classes, balanced):
+        problem = random_problem(
+            seed,
+            n=20 + 3 * seed,
+            n_classes=n_classes,
+            n_labeled=seed,
+            balanced=balanced,
+            factor=bool(seed % 2),
+            ties=seed % 3 == 0,
+        )
+        for limit in (None, 50, 0):
+            options = {
+                "start": "random",
+                "n_init": 7,
+                "random_state": seed,
+                "max_trials": limit,
+            }
+            alone = local_search(problem, representation="dense", **options)
+            together = local_search(problem, device=backend, **options)
+            for name, value in vars(alone).items():
+                if name != "seconds":
+                    assert_array_equal(getattr(together, name), value, err_msg=name)
+
+    def test_some_runs_at_a_time(self, monkeypatch):
+        problem = random_problem(0, n=30)
+        expected = local_search(problem, "random", 20, 0, representation="dense")
+        double = Double()
+        monkeypatch.setattr(Double, "room", lambda self: 8 * 30**2)
+        found = local_search(problem, "random", 20, 0, device=double)
+        assert_array_equal(found.objectives, expected.objectives)
+
+    def test_a_matrix_that_does_not_fit(self, monkeypatch):
+        problem = random_problem(0, n=30)
+        monkeypatch.setattr(Double, "room", lambda self: 100)
+        with pytest.warns(IgnoredParameterWarning, match="does not hold"):
+            local_search(problem, "random", device=Double())
+        with pytest.warns(IgnoredParameterWarning, match="factor"):
+            local_search(problem, "random", representation="factor", device=Double())
+
+    def test_nothing_is_free(self, backend):
+        problem = PartitionProblem.from_factor(np.eye(2), [-1, 1])
+        assert local_search(problem, device=backend).y.tolist() == [-1, 1]
+
+
+class TestConjugateGradients:
+    def test_on_tensors(self, backend):
+        rng = np.random.default_rng(0)
+        A = rng.normal(size=(30, 30))
+        A = np.eye(30) + A @ A.T / 60
+        B = np.column_stack([rng.normal(size=(30, 3)), np.zeros(30)])
+        expected = conjugate_gradients(A, B)
+        X, n_iter, converged = conjugate_gradients(
+            backend.asarray(csr_array(A)), backend.asarray(B)
+        )
+        assert (n_iter, converged) == expected[1:]
+        assert_allclose(backend.to_numpy(X), expected[0], atol=1e-10)
+
+    @pytest.mark.parametrize("label_weight", [np.inf, 2.0])
+    def test_harmonic_functions(self, backend, label_weight):
+        X, _ = moons()
+        W = similarity_graph(X)
+        params = {"label_weight": label_weight, "solver": "cg", "tol": 1e-10}
+        expected = harmonic_functions(W, [0, 7, 9], np.eye(3), **params)
+        found = harmonic_functions(W, [0, 7, 9], np.eye(3), device=backend, **params)
+        assert_allclose(found.values, expected.values, atol=1e-7)
+
+
+class TestEigenvectors:
+    @pytest.mark.parametrize("laplacian", ["symmetric", "random_walk", "unnormalized"])
+    def test_same_space(self, backend, laplacian):
+        X, _ = make_blobs(700, 5, centers=4, cluster_std=3.0, random_state=0)
+        W = similarity_graph(X)
+        params = {"laplacian": laplacian, "random_state": 0}
+        expected = spectral_relaxation(W, 4, **params)
+        found = spectral_relaxation(W, 4, device=backend, **params)
+        assert_allclose(found.eigenvalues, expected.eigenvalues, atol=1e-9)
+        angles = np.linalg.svd(
+            np.linalg.qr(found.vectors)[0].T @ np.linalg.qr(expected.vectors)[0]
+        )[1]
+        assert_allclose(angles, 1, atol=1e-6)
+
+    def test_several_components(self, backend):
+        X = np.vstack([rows(700), rows(650) + 100, rows(20) - 100])
+        W = similarity_graph(X)
+        found = spectral_relaxation(W, 6, random_state=0, device=backend)
+        expected = spectral_relaxation(W, 6, random_state=0)
+        assert_allclose(found.eigenvalues, expected.eigenvalues, atol=1e-9)
+
+    def test_kernel_affinity(self, torch):
+        X, _ = moons()
+        model = NormalizedSpectralClustering(affinity="rbf", gamma=20, random_state=0)
+        expected = clone(model).fit(X)
+        found = model.fit(torch.as_tensor(X))
+        assert_allclose(
+            found.affinity_matrix_, expected.affinity_matrix_, rtol=1e-9, atol=1e-14
+        )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse import csr_array, issparse
+from sklearn.externals.array_api_compat import array_namespace
 
 from fewlabels._threads import in_threads, n_threads
 
@@ -178,7 +179,9 @@ def conjugate_gradients(
     Parameters
     ----------
     A : {ndarray, sparse array, LinearOperator} of shape (n, n)
-        Symmetric positive definite, scaled to a diagonal of about one.
+        Symmetric positive definite, scaled to a diagonal of about one. Anything that
+        ``@`` multiplies with arrays like `B` will do: torch's matrices, if `B` is a
+        tensor.
     B : ndarray of shape (n, k)
         Right-hand sides.
     tol : float, default=1e-8
@@ -207,41 +210,43 @@ def conjugate_gradients(
     >>> bool(np.allclose(A @ X, np.eye(2))), n_iter, converged
     (True, 2, True)
     """
-    X = np.zeros_like(B)
-    sizes = np.einsum("ij,ij->j", B, B)
-    active = np.flatnonzero(sizes > 0)  # a zero right-hand side is solved by zero
+    xp = array_namespace(B)
+    X = xp.zeros_like(B)
+    sizes = xp.einsum("ij,ij->j", B, B)
+    active = xp.nonzero(sizes > 0)[0]  # a zero right-hand side is solved by zero
     x, r, p, rho = X[:, active], B[:, active], B[:, active], sizes[active]
     n_iter = 0
     while True:
         unsolved = rho > tol**2 * sizes[active]
-        if not unsolved.any():
+        n_unsolved = int(xp.sum(unsolved))
+        if not n_unsolved:
             X[:, active] = x
             if is_done is None or is_done(X):
                 return X, n_iter, True
             tol *= 0.1
-            if tol < MIN_RESIDUAL or not active.size:
+            if tol < MIN_RESIDUAL or not active.shape[0]:
                 return X, n_iter, False  # as far as rounding allows
             continue
         if n_iter == max_iter:
             X[:, active] = x
             return X, n_iter, False
-        if is_done is None and np.count_nonzero(unsolved) < 0.7 * active.size:
+        if is_done is None and n_unsolved < 0.7 * active.shape[0]:
             X[:, active] = x
             active = active[unsolved]
             x, r, p, rho = x[:, unsolved], r[:, unsolved], p[:, unsolved], rho[unsolved]
         q = A @ p
-        step = _ratio(rho, np.einsum("ij,ij->j", p, q))
+        step = _ratio(xp, rho, xp.einsum("ij,ij->j", p, q))
         x += step * p
         r -= step * q
-        previous, rho = rho, np.einsum("ij,ij->j", r, r)
-        p *= _ratio(rho, previous)
+        previous, rho = rho, xp.einsum("ij,ij->j", r, r)
+        p *= _ratio(xp, rho, previous)
         p += r
         n_iter += 1
 
 
-def _ratio(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def _ratio(xp: Any, a: Any, b: Any) -> Any:
     """Divide; a column whose residual has vanished stays as it is."""
-    return np.where(b > 0, a / np.where(b > 0, b, 1), 0)
+    return xp.where(b > 0, a / xp.where(b > 0, b, 1), 0)
 
 
 def all_copies(

@@ -386,6 +386,26 @@ def _any_swap(problem, codes, sizes, products):
 
 
 @njit(cache=True, nogil=True)
+def exchange(problem, codes, sizes, products):
+    """Exchange two points if that helps; return the gain, whether it did, and coverage.
+
+    The last one says whether all pairs were tried.
+    """
+    _, _, Q, B, w = problem[:5]
+    never = np.zeros(codes.shape[0], dtype=np.int64)
+    covered = True
+    best, s, t = _best_swap(problem, codes, sizes, products, never, 0)
+    if best <= problem.tol:
+        best, s, t, covered = _any_swap(problem, codes, sizes, products)
+        if s < 0:
+            return 0.0, False, covered
+    a, b = codes[s], codes[t]
+    apply_move(s, b, Q, B, w, codes, sizes, products)
+    apply_move(t, a, Q, B, w, codes, sizes, products)
+    return best, True, covered
+
+
+@njit(cache=True, nogil=True)
 def climb(problem, codes, sizes, products, max_trials, swaps):
     """Climb to a local optimum of S: round robin, first improvement.
 
@@ -399,7 +419,6 @@ def climb(problem, codes, sizes, products, max_trials, swaps):
     lo, hi, tol = problem.lo, problem.hi, problem.tol
     u = codes.shape[0]
     k = sizes.shape[0]
-    never = np.zeros(u, dtype=np.int64)
     gains = np.empty(64)
     changes = trials = moves = n_swaps = 0
     exhausted = False
@@ -433,14 +452,9 @@ def climb(problem, codes, sizes, products, max_trials, swaps):
                 i = 0
         if exhausted or not swaps:
             break
-        best, s, t = _best_swap(problem, codes, sizes, products, never, 0)
-        if best <= tol:
-            best, s, t, covered = _any_swap(problem, codes, sizes, products)
-            if s < 0:
-                break
-        a, b = codes[s], codes[t]
-        apply_move(s, b, Q, B, w, codes, sizes, products)
-        apply_move(t, a, Q, B, w, codes, sizes, products)
+        best, helped, covered = exchange(problem, codes, sizes, products)
+        if not helped:
+            break
         gains = _append(gains, changes, best)
         changes += 1
         n_swaps += 1

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._backend import backend_for, follow
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params, is_default
 from fewlabels._sklearn import Interval, StrOptions, validate_data
@@ -20,7 +21,7 @@ from fewlabels.graphs import (
     GRAPH_CONSTRAINTS,
     SimilarityGraphTransformer,
 )
-from fewlabels.kernels import KERNEL_CONSTRAINTS, resolve_kernel
+from fewlabels.kernels import KERNEL_CONSTRAINTS, TiledGram, resolve_kernel
 
 # What `graph_params` may hold: all of the graph but what has a name of its own.
 _GRAPH_PARAMS: dict[str, list[Any]] = {
@@ -52,6 +53,7 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
     gamma: Any
     kernel_params: dict[str, Any] | None
     n_jobs: int | None
+    device: str | None = None  # unless a subclass has the parameter
 
     def _is(self, affinity: str) -> bool:
         return isinstance(self.affinity, str) and self.affinity == affinity
@@ -84,8 +86,10 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
             self._transformer = SimilarityGraphTransformer(
                 n_neighbors=self.n_neighbors,
                 n_jobs=self.n_jobs,
+                device=self.device,
                 **{"weight": "binary", **params},
             )
+            follow(self._transformer, self)
             return self._transformer.fit_transform(X)
         if self._is("precomputed"):
             if X.shape[0] != X.shape[1]:
@@ -101,7 +105,9 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
             kernel_params=self.kernel_params,
         )
         self._fit_X = X
-        return self.kernel_(X)
+        if backend_for(self).is_numpy:
+            return self.kernel_(X)
+        return TiledGram(X, self.kernel_, device=backend_for(self)).toarray()
 
     def _weights_to_training_rows(self, X: Any) -> Any:
         """Validate new rows and weigh their edges to all training rows."""

@@ -11,6 +11,12 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._backend import (
+    DEVICE_CONSTRAINTS,
+    TensorMixin,
+    backend_at_hand,
+    backend_for,
+)
 from fewlabels._labels import by_first_row
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params
@@ -28,7 +34,7 @@ _SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class RLSClustering(ClusterMixin, BaseEstimator):
+class RLSClustering(TensorMixin, ClusterMixin, BaseEstimator):
     r"""Cluster rows so that least squares can tell the clusters apart best.
 
     Over all partitions of n rows into two clusters,
@@ -92,6 +98,11 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         Seed of restarts and landmarks.
     n_jobs : int, default=None
         Threads.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
+        on their device, and answers come back in kind. On a GPU run the kernel matrix,
+        all runs of "local_search" side by side, and predictions; the rest, above all
+        the n x n system behind the search, on the CPU.
 
     Attributes
     ----------
@@ -167,6 +178,7 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
+        **DEVICE_CONSTRAINTS,
     }
 
     def __init__(
@@ -186,6 +198,7 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         n_components: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -201,6 +214,7 @@ class RLSClustering(ClusterMixin, BaseEstimator):
         self.n_components = n_components
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -238,6 +252,7 @@ class RLSClustering(ClusterMixin, BaseEstimator):
             random_state=rng,
             gamma=self.gamma,
             kernel_params=self.kernel_params,
+            device=backend_for(self),
         )
         self.kernel_, self.features_ = rows.kernel, rows.features
         if self.centering:
@@ -272,6 +287,7 @@ class RLSClustering(ClusterMixin, BaseEstimator):
             n_init=self.n_init,
             random_state=rng,
             n_jobs=self.n_jobs,
+            device=backend_for(self),
             **options,
         )
         self.result_, self.solver_ = result, result.solver
@@ -307,7 +323,9 @@ class RLSClustering(ClusterMixin, BaseEstimator):
             outputs = np.asarray(X @ self.coef_)
         else:
             dual: Any = self.dual_coef_
-            outputs = self.kernel_.product(X, self.X_fit_, dual)
+            outputs = self.kernel_.product(
+                X, self.X_fit_, dual, device=backend_at_hand(self)
+            )
         outputs = outputs + self.intercept_
         return outputs[:, 0] if self.n_clusters <= 2 else outputs
 

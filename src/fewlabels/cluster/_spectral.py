@@ -16,6 +16,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
+from fewlabels._backend import (
+    DEVICE_CONSTRAINTS,
+    Backend,
+    TensorMixin,
+    backend_for,
+    get_backend,
+)
 from fewlabels._linalg import all_copies, is_symmetric, signed
 from fewlabels._sklearn import Interval, StrOptions, check_array, fit_context
 from fewlabels.cluster._affinity import (
@@ -59,6 +66,8 @@ class SpectralRelaxation:
     connectivity: ConnectivityReport | None
 
 
+# Residual of eigenvectors that a filter on a device finds: enough for clusters.
+DEVICE_TOL = 1e-6
 # Up to this many vertices LAPACK is quicker than any iteration.
 DENSE_VERTICES = 600
 
@@ -98,9 +107,11 @@ def _affinity_eigenpairs(
     return values[order], signed(vectors[:, order])
 
 
-def _eigen_tol(solver: str, tol: float | None) -> float:
+def _eigen_tol(solver: str, tol: float | None, on_device: bool) -> float:
     if tol is not None:
         return tol
+    if on_device and solver in ("auto", "chebyshev"):
+        return DEVICE_TOL
     return 0.1 if solver == "multilevel" else 1e-9
 
 
@@ -112,6 +123,7 @@ def spectral_relaxation(
     eigen_solver: str = "auto",
     eigen_tol: float | None = None,
     random_state: Any = None,
+    device: str | Backend | None = None,
 ) -> SpectralRelaxation:
     r"""Relax the clustering of the vertices of a graph to an eigenproblem.
 
@@ -152,9 +164,12 @@ def spectral_relaxation(
     eigen_tol : float or None, default=None
         Relative accuracy of the eigenvalues. None stands for 1e-9, and for 0.1 with
         "multilevel": one correction as a rule, which leaves errors of about one per
-        cent. That is enough for clusters.
+        cent. That is enough for clusters. On a GPU None is a residual of 1e-6.
     random_state : int, RandomState instance or None, default=None
         Seed of the first vector of ARPACK.
+    device : {"cpu", "cuda"} or None, default=None
+        Where "chebyshev" runs; None is the CPU. On a GPU "auto" takes it for large
+        sparse graphs, except for "affinity".
 
     Returns
     -------
@@ -210,8 +225,9 @@ def spectral_relaxation(
         n_components,
         laplacian="unnormalized" if laplacian == "unnormalized" else "symmetric",
         eigen_solver=eigen_solver,
-        tol=_eigen_tol(eigen_solver, eigen_tol),
+        tol=_eigen_tol(eigen_solver, eigen_tol, not get_backend(device).is_numpy),
         random_state=rng,
+        device=device,
     )
     vectors = (
         pairs.random_walk_vectors() if laplacian == "random_walk" else pairs.vectors
@@ -269,7 +285,7 @@ def _divided(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.divide(a, b, out=np.zeros_like(a), where=np.abs(b) > small)
 
 
-class NormalizedSpectralClustering(GraphClusterer):
+class NormalizedSpectralClustering(TensorMixin, GraphClusterer):
     r"""Spectral clustering: normalised, unnormalised or of the affinity itself.
 
     With weights W between rows, degrees :math:`d_i = \sum_j w_{ij}` and L = D - W, the
@@ -321,6 +337,11 @@ class NormalizedSpectralClustering(GraphClusterer):
         Seed of k-means and of ARPACK.
     n_jobs : int, default=None
         Threads of the search for neighbours.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
+        on their device, and answers come back in kind. On a GPU run the search for
+        neighbours, kernel values and the solver "chebyshev", which "auto" takes there
+        for large sparse graphs; k-means on the few eigenvectors runs on the CPU.
 
     Attributes
     ----------
@@ -387,6 +408,7 @@ class NormalizedSpectralClustering(GraphClusterer):
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "eigen_solver": [StrOptions(set(EIGEN_SOLVERS))],
         "eigen_tol": [Interval(Real, 0, None, closed="left"), None],
+        **DEVICE_CONSTRAINTS,
     }
 
     def __init__(
@@ -405,6 +427,7 @@ class NormalizedSpectralClustering(GraphClusterer):
         eigen_tol: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.laplacian = laplacian
@@ -419,6 +442,7 @@ class NormalizedSpectralClustering(GraphClusterer):
         self.eigen_tol = eigen_tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -446,6 +470,7 @@ class NormalizedSpectralClustering(GraphClusterer):
             eigen_solver=self.eigen_solver,
             eigen_tol=self.eigen_tol,
             random_state=rng,
+            device=backend_for(self),
         )
         if self.relaxation_.connectivity is not None:
             warn_components(self.relaxation_.connectivity, self.n_clusters)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.exceptions import ConvergenceWarning
 
-from fewlabels._backend import NUMPY, backend_of, to_host
+from fewlabels._backend import NUMPY, Backend, backend_of, to_host
 from fewlabels.graphs._eigen_parts import chebyshev_filter, deflated
 
 # Growth of the filter between two orthonormalisations that leaves enough digits.
@@ -30,6 +30,7 @@ def chebyshev(
     tol: float,
     max_iter: int,
     rng: np.random.RandomState,
+    backend: Backend = NUMPY,
 ) -> NDArray[Any]:
     """Eigenvectors of the k smallest eigenvalues, all in [0, 1], orthogonal to `null`.
 
@@ -37,6 +38,17 @@ def chebyshev(
     `tol` it says so, and what it has found is returned.
     """
     A = csr_array(A)
+    if not backend.is_numpy:
+        found = smoothest(
+            backend.shifted(backend.asarray(A), -2.0, 0.5),
+            backend.asarray(null.toarray()),
+            k,
+            tol=tol,
+            max_iter=max_iter,
+            rng=rng,
+            stacklevel=6,
+        )
+        return backend.to_numpy(found)
     order = reverse_cuthill_mckee(A, symmetric_mode=True)
     U = smoothest(
         NUMPY.shifted(A[order][:, order], -2.0, 0.5),
@@ -54,7 +66,7 @@ def chebyshev(
 
 def smoothest(
     S: Any,
-    null: csr_array | None,
+    null: Any,
     k: int,
     *,
     tol: float,

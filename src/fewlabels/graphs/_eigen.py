@@ -17,7 +17,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fewlabels._backend import backend_of, to_host
+from fewlabels._backend import Backend, backend_of, get_backend, to_host
 from fewlabels._linalg import all_copies, signed
 from fewlabels.graphs._chebyshev import chebyshev, smoothest
 from fewlabels.graphs._connectivity import ConnectivityReport, connectivity
@@ -191,7 +191,7 @@ def _envelope(A: Any) -> float:
     return float(np.sum(np.arange(n) - first)) / n**2
 
 
-def _chosen(solver: str, A: Any, k: int, largest: bool) -> str:
+def _chosen(solver: str, A: Any, k: int, largest: bool, on_device: bool) -> str:
     """Solver for k eigenvectors of a connected graph besides the constant one."""
     n = A.shape[0]
     if k == n - 1:  # more than ARPACK computes
@@ -206,6 +206,8 @@ def _chosen(solver: str, A: Any, k: int, largest: bool) -> str:
         return solver
     if n <= DENSE_VERTICES or 4 * k >= n - 1:
         return "dense"
+    if on_device and issparse(A) and not largest and 3 * k <= n:
+        return "chebyshev"
     if largest or not issparse(A):  # products find the high end soon
         return "lanczos"
     return "shift_invert" if _envelope(A) <= THIN_ENVELOPE else "lanczos"
@@ -220,6 +222,7 @@ def _pairs(
     tol: float = 0.0,
     max_iter: int = 1000,
     random_state: Any = 0,
+    device: str | Backend | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Do the work of `nonzero_eigenpairs`, the signs being those of the solver."""
     L = graph.L
@@ -231,6 +234,7 @@ def _pairs(
     A = L * (1 / graph.bound)
     if largest:  # the low end of the mirror image
         A = (eye_array(n, format="csr") if issparse(L) else np.eye(n)) - A
+    backend = get_backend(device)
     iteration = {
         "tol": tol,
         "max_iter": max_iter,
@@ -243,8 +247,11 @@ def _pairs(
         n_part, p = null.shape
         k = min(n_pairs, n_part - p)
         if k > 0:
-            name = "dense" if p > 1 else _chosen(solver, part, k, largest)
-            vectors = _solved(name, part, null, k, iteration)
+            name = "dense"
+            if p <= 1:
+                name = _chosen(solver, part, k, largest, not backend.is_numpy)
+            where = {"backend": backend} if name == "chebyshev" else {}
+            vectors = _solved(name, part, null, k, {**iteration, **where})
             quotients = _quotients(part, vectors)
             found += zip(quotients, repeat(vertices), vectors.T, strict=False)
     found.sort(key=itemgetter(0))
@@ -263,8 +270,8 @@ def nonzero_eigenpairs(
     """Eigenpairs at one end of the spectrum without its zeros, in increasing order.
 
     `n_pairs` is at most the number of eigenvalues that are not 0, `largest` asks for
-    the high end, where "multilevel" is "lanczos". For `solver`, `tol`, `max_iter` and
-    `random_state` see :func:`laplacian_eigenpairs`.
+    the high end, where "multilevel" is "lanczos". For `solver`, `tol`, `max_iter`,
+    `random_state` and `device` see :func:`laplacian_eigenpairs`.
     """
     values, vectors = _pairs(graph, n_pairs, **solver)
     return values, signed(vectors)
@@ -366,6 +373,7 @@ def laplacian_eigenpairs(
     tol: float = 1e-9,
     max_iter: int = 1000,
     random_state: Any = None,
+    device: str | Backend | None = None,
 ) -> Eigenpairs:
     r"""Smallest eigenpairs of a symmetric Laplacian of a graph.
 
@@ -401,6 +409,9 @@ def laplacian_eigenpairs(
         it has.
     random_state : int, RandomState instance or None, default=None
         Seed of the first vector of ARPACK, or of the first block of "chebyshev".
+    device : {"cpu", "cuda"} or None, default=None
+        Where "chebyshev" runs; None is the CPU. On a GPU "auto" takes it for large
+        sparse graphs. The other solvers are those of the CPU.
 
     Returns
     -------
@@ -427,6 +438,7 @@ def laplacian_eigenpairs(
         tol=tol,
         max_iter=max_iter,
         random_state=random_state,
+        device=device,
     )
 
 

@@ -371,6 +371,15 @@ class MovedKernel:
         """Kernel matrix, on the device."""
         return self.backend.kernel_matrix(self.X, self.Y, **self.params)
 
+    def toarray(self) -> NDArray[Any]:
+        """Kernel matrix of the rows among themselves, in NumPy and quite symmetric."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            K = self.backend.to_numpy(self.matrix())
+            K = (K + K.T) / 2
+        if self.kernel.metric in _PRODUCTS:
+            self.kernel._check_products(K, None)
+        return K
+
 
 def moved_kernel(
     kernel: Kernel, device: str | Backend | None, X: Any, Y: Any = None

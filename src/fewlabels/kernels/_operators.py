@@ -382,7 +382,7 @@ class TiledGram(GramOperator):
             The matrix.
         """
         if self._moved is not None:
-            return to_host(self._moved.matrix())
+            return self._moved.toarray()
         return self.kernel._between_checked(self.X)
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fewlabels._backend import Backend
 from fewlabels._distances import safe_unit
 from fewlabels.kernels._definite import check_semidefinite
-from fewlabels.kernels._functions import Kernel, resolve_kernel
+from fewlabels.kernels._functions import Kernel, moved_kernel, resolve_kernel
 from fewlabels.kernels._low_rank import NystromFeatures
 
 # Above this many rows a warning says how large the kernel matrix will be.
@@ -112,6 +113,7 @@ def represent_rows(
     *,
     n_components: int | None = None,
     random_state: Any = None,
+    device: str | Backend | None = None,
     **params: Any,
 ) -> KernelRows:
     """Turn rows into features where that is smaller, else into a kernel matrix.
@@ -126,6 +128,9 @@ def represent_rows(
         Landmarks of a Nyström approximation; None for none.
     random_state : int, RandomState instance or None, default=None
         Seed of the landmarks.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to compute a kernel matrix, which comes back to NumPy; None is the CPU.
+        See :func:`gram_operator`.
     **params : dict
         Parameters of the kernel.
 
@@ -173,7 +178,8 @@ def represent_rows(
         )
     # In double precision: solvers tell kernels from others by their rounding errors.
     X = X.astype(np.float64, copy=False)
-    K = resolved(X)
+    moved = moved_kernel(resolved, device, X)
+    K = resolved(X) if moved is None else moved.toarray()
     if not resolved.is_semidefinite:
         check_semidefinite(K)
     rows = X.toarray() if sparse.issparse(X) else X

@@ -266,6 +266,7 @@ def best_of_runs(
     n_jobs: int | None,
     representation: str,
     memory_budget: float,
+    together: Callable[[Gains, NDArray[np.intp], Array], list[Run]] | None = None,
 ) -> PartitionResult:
     """Run a search from the start and from random partitions; return the best.
 
@@ -290,6 +291,9 @@ def best_of_runs(
         How gains are computed.
     memory_budget : float
         MiB for the dense representation.
+    together : callable, default=None
+        Takes the gains, all starts and all products, and makes all runs at once,
+        instead of `run`.
 
     Returns
     -------
@@ -307,7 +311,9 @@ def best_of_runs(
     products = gains.products(starts)
     started = perf_counter()
     states = list(zip(starts, products, generators, strict=True))
-    if len(states) == 1:  # no need to set up any threads
+    if together is not None:
+        runs = together(gains, starts, products)
+    elif len(states) == 1:  # no need to set up any threads
         runs = [run(gains, *states[0])]
     else:
         runs = Parallel(n_jobs=n_jobs, prefer="threads")(

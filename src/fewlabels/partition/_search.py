@@ -2,15 +2,19 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fewlabels._backend import Backend, get_backend
+from fewlabels.exceptions import warn_ignored
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._runs import Gains, Run, best_of_runs, random_start
 from fewlabels.partition._systems import Array
+from fewlabels.partition._together import climb_together
 
 # MiB that a dense matrix of gains may take unless the caller says otherwise.
 MEMORY_BUDGET = 1024.0
@@ -35,6 +39,7 @@ def local_search(
     max_trials: int | None = None,
     representation: str = "auto",
     memory_budget: float = MEMORY_BUDGET,
+    device: str | Backend | None = None,
 ) -> PartitionResult:
     """Climb by changing the class of one point at a time.
 
@@ -68,6 +73,10 @@ def local_search(
         (both cost O(rank)); the same moves are made either way.
     memory_budget : float, default=1024
         MiB that "auto" may take for the dense matrix.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to search; None is the CPU. On a GPU all runs climb side by side, with the
+        dense matrix, and make the moves that they make on the CPU; exchanges are sought
+        there.
 
     Returns
     -------
@@ -117,6 +126,17 @@ def local_search(
             reason = "local optimum, but not all pairs were tried for an exchange"
         return Run(codes, raises, trials, moves + 2 * n_swaps, n_swaps, reason)
 
+    backend, together = get_backend(device), None
+    if not backend.is_numpy and _suits(backend, problem, representation):
+        representation = "dense"
+        together = partial(
+            climb_together,
+            problem=problem,
+            backend=backend,
+            max_trials=limit,
+            swaps=swaps,
+            n_jobs=n_jobs,
+        )
     return best_of_runs(
         problem,
         run,
@@ -127,7 +147,20 @@ def local_search(
         n_jobs=n_jobs,
         representation=representation,
         memory_budget=memory_budget,
+        together=together,
     )
+
+
+def _suits(backend: Backend, problem: PartitionProblem, representation: str) -> bool:
+    """Whether runs can climb on a device: it must hold the dense matrix."""
+    if representation == "factor":
+        why = "representation='factor' is searched on the CPU"
+    elif 8 * problem.free.size**2 > backend.room():
+        why = "its memory does not hold the dense matrix of gains"
+    else:
+        return True
+    warn_ignored(f"device={backend.device!r}", why)
+    return False
 
 
 def evolve(

@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from fewlabels._backend import Backend
 from fewlabels.partition._bounds import certify as add_bound
 from fewlabels.partition._branch import branch_and_bound
 from fewlabels.partition._exact import sizes_matter, solve_exact
@@ -41,6 +42,7 @@ def solve(
     n_jobs: int | None = None,
     time_limit: float | None = 60.0,
     certify: bool = False,
+    device: str | Backend | None = None,
 ) -> PartitionResult:
     """Solve a partition problem by a solver given by its name.
 
@@ -66,6 +68,9 @@ def solve(
         Seconds for branch and bound; None for no limit.
     certify : bool, default=False
         Whether to compute a lower bound for what a heuristic has found.
+    device : {"cpu", "cuda"} or None, default=None
+        Where the runs of "local_search" are made, see there; the other solvers have
+        the CPU.
 
     Returns
     -------
@@ -104,12 +109,14 @@ def solve(
         )
     if isinstance(start, str) and start == "exact" and problem.n_classes > 2:
         start = "random"
+    where = {"device": device} if solver == "local_search" else {}
     result = HEURISTICS[solver](
         problem,
         start=start,
         n_init=n_init,
         random_state=random_state,
         n_jobs=n_jobs,
+        **where,
     )
     return add_bound(problem, result) if certify else result
 

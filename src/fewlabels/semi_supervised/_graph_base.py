@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, check_non_negative
 
+from fewlabels._backend import Backend, follow, get_backend
 from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import Labels
 from fewlabels._linalg import FLOATS, conjugate_gradients
@@ -101,6 +102,7 @@ def solve_grounded(
     tol: float,
     max_iter: int,
     ones: bool,
+    device: str | Backend | None = None,
 ) -> GraphSolution:
     """Solve (diag(diagonal) - W) F = B with a positive definite matrix.
 
@@ -121,6 +123,8 @@ def solve_grounded(
     ones : bool
         Whether the exact columns add up to 1, which "cg" then watches. Where a group of
         rows is attached by weak edges only, a small residual says nothing about it.
+    device : {"cpu", "cuda"} or None, default=None
+        Where "cg" runs; None is the CPU.
 
     Returns
     -------
@@ -132,7 +136,7 @@ def solve_grounded(
     ConvergenceWarning
         If "cg" does not reach `tol`.
     """
-    n = W.shape[0]
+    n, backend = W.shape[0], get_backend(device)
     if n == 0:
         return GraphSolution(np.zeros(B.shape), 0, "direct")
     # A unit diagonal: the best simple preconditioner, and weights of any scale.
@@ -140,20 +144,29 @@ def solve_grounded(
     S = scaled(W, scale)
     right = scale[:, None] * B
     if solver == "auto":
-        direct = n <= DIRECT_ROWS or front_width(W) <= DIRECT_FRONT
+        # Products on a device are so quick that a factor seldom pays.
+        direct = n <= DIRECT_ROWS or (
+            backend.is_numpy and front_width(W) <= DIRECT_FRONT
+        )
         solver = "direct" if direct else "cg"
     if solver == "direct":
         values = _solve_directly(S, right)
         return GraphSolution(scale[:, None] * values, 0, "direct")
 
-    def adds_up(Z: NDArray[Any]) -> bool:
-        miss = np.abs(scale * Z.sum(axis=1) - 1)
-        return bool(miss.max(initial=0.0) <= ONES_TOLERANCE)
+    xp, factors = backend.xp, backend.asarray(scale)
 
-    A = csr_array(eye_array(n) - S)
-    values, n_iter, converged = conjugate_gradients(
-        A, right, tol=tol, max_iter=max_iter, is_done=adds_up if ones else None
+    def adds_up(Z: Any) -> bool:
+        miss = xp.abs(factors * xp.sum(Z, axis=1) - 1)
+        return bool(xp.max(miss) <= ONES_TOLERANCE)
+
+    found, n_iter, converged = conjugate_gradients(
+        backend.asarray(csr_array(eye_array(n) - S)),
+        backend.asarray(right),
+        tol=tol,
+        max_iter=max_iter,
+        is_done=adds_up if ones else None,
     )
+    values = backend.to_numpy(found)
     if not converged:
         warnings.warn(
             f"solver='cg' did not converge in {n_iter} steps (max_iter={max_iter}, "
@@ -191,6 +204,7 @@ class GraphEstimator(BaseEstimator):
     n_neighbors: int
     weight: Any
     affinity: Any
+    device: str | None = None  # unless a subclass has the parameter
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = GRAPH_CONSTRAINTS
 
     def _set_graph(self, X: Any) -> csr_array:
@@ -211,8 +225,11 @@ class GraphEstimator(BaseEstimator):
             self.graph_ = check_graph(X)
         elif self._is("knn"):
             self.transformer_ = SimilarityGraphTransformer(
-                n_neighbors=min(self.n_neighbors, X.shape[0] - 1), weight=self.weight
+                n_neighbors=min(self.n_neighbors, X.shape[0] - 1),
+                weight=self.weight,
+                device=self.device,
             )
+            follow(self.transformer_, self)
             # Right by construction.
             self.graph_ = self.transformer_.fit_transform(X).astype(np.float64)
         else:

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._backend import backend_for
 from fewlabels._classifier import as_decision
 from fewlabels._labels import (
     encode_targets,
@@ -98,6 +99,11 @@ class LaplacianSVC(LaplacianClassifier):
         Start from the solution of the last `fit`, along a path of parameters.
     n_jobs : int, default=None
         Threads of the neighbour search and of tiled products.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
+        on their device, and answers come back in kind. On a GPU run the search for
+        neighbours and all that touches the kernel matrix: products ("pcg"), columns
+        ("low_rank") and predictions. Dense systems are solved on the CPU.
 
     Attributes
     ----------
@@ -294,6 +300,11 @@ class LaplacianRLSClassifier(LaplacianClassifier):
         Start from the solution of the last `fit`, along a path of parameters.
     n_jobs : int, default=None
         Threads of the neighbour search and of tiled products.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
+        on their device, and answers come back in kind. On a GPU run the search for
+        neighbours and all that touches the kernel matrix: products ("pcg"), columns
+        ("low_rank") and predictions. Dense systems are solved on the CPU.
 
     Attributes
     ----------
@@ -496,6 +507,11 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
         Start from the solution of the last `fit`, along a path of parameters.
     n_jobs : int, default=None
         Threads of the neighbour search and of tiled products.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
+        on their device, and answers come back in kind. On a GPU run the search for
+        neighbours and all that touches the kernel matrix: products ("pcg"), columns
+        ("low_rank") and predictions. Dense systems are solved on the CPU.
 
     Attributes
     ----------
@@ -601,6 +617,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
         fit_intercept: bool = True,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -616,6 +633,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -678,9 +696,10 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
         self._check_val_length(X_val, truth.size)
         known = ~np.isnan(truth)
         truth, rows = truth[known], X_val[known]
+        backend = backend_for(self)
 
         def error(coef: NDArray[Any], b: NDArray[Any]) -> float:
-            outputs = self.kernel_.product(rows, X, coef) + b
+            outputs = self.kernel_.product(rows, X, coef, device=backend) + b
             return float(np.mean((outputs[:, 0] - truth) ** 2))
 
         return error, 1e-3 * float(truth.var())

@@ -14,6 +14,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
+from fewlabels._backend import (
+    DEVICE_CONSTRAINTS,
+    NUMPY,
+    Backend,
+    TensorMixin,
+    backend_at_hand,
+    backend_for,
+)
 from fewlabels._classifier import as_decision
 from fewlabels._labels import (
     UNLABELED,
@@ -120,6 +128,7 @@ LAPLACIAN_CONSTRAINTS: dict[str, list[Any]] = {
     "fit_intercept": ["boolean"],
     "warm_start": ["boolean"],
     "n_jobs": [Integral, None],
+    **DEVICE_CONSTRAINTS,
 }
 
 
@@ -153,6 +162,7 @@ class LaplacianTask:
     targets: NDArray[Any]
     loss: str
     fit_intercept: bool
+    backend: Backend = NUMPY
 
     def problem(self, gram: GramOperator) -> LaplacianProblem:
         return LaplacianProblem(
@@ -167,10 +177,10 @@ class LaplacianTask:
     @cached_property
     def precise_problem(self) -> LaplacianProblem:
         """The problem with a kernel in float64, of which columns are computed."""
-        return self.problem(precise_gram(self.X, self.kernel))
+        return self.problem(precise_gram(self.X, self.kernel, self.backend))
 
 
-class LaplacianEstimator(BaseEstimator):
+class LaplacianEstimator(TensorMixin, BaseEstimator):
     """What the Laplacian classifiers and the regressor share."""
 
     # The public parameters, as the subclasses declare them.
@@ -228,6 +238,7 @@ class LaplacianEstimator(BaseEstimator):
                 precomputed=self.kernel_.is_precomputed,
                 n_neighbors=self.n_neighbors,
                 n_jobs=self.n_jobs,
+                device=backend_for(self),
                 **self._build,
             )
         elif np.shape(graph) != (X.shape[0], X.shape[0]):
@@ -301,7 +312,14 @@ class LaplacianEstimator(BaseEstimator):
         )
         laplacian = self._set_graph(X, labeled, graph)
         task = LaplacianTask(
-            X, self.kernel_, laplacian, labeled, targets, loss, self.fit_intercept
+            X,
+            self.kernel_,
+            laplacian,
+            labeled,
+            targets,
+            loss,
+            self.fit_intercept,
+            backend_for(self),
         )
         weights = self._weights(X.shape[0], labeled.size)
         self.solver_, self.solver_reason_, factor = self._choose_solver(task, options)
@@ -338,6 +356,7 @@ class LaplacianEstimator(BaseEstimator):
             memory_budget=budget,
             n_jobs=self.n_jobs,
             check_input=False,
+            device=task.backend,
         )
         return laplacian_pcg(
             task.problem(gram),
@@ -370,7 +389,13 @@ class LaplacianEstimator(BaseEstimator):
                 **{**options, **common},
             )
         X = dense_rows(task.X) if self.kernel_.is_precomputed else task.X
-        gram = gram_operator(X, self.kernel_, representation="dense", check_input=False)
+        gram = gram_operator(
+            X,
+            self.kernel_,
+            representation="dense",
+            check_input=False,
+            device=task.backend,
+        )
         return laplacian_dense(task.problem(gram), *weights, **common)
 
     def _keep(self, X: Any, solution: LaplacianSolution, n_labeled: int) -> None:
@@ -408,7 +433,9 @@ class LaplacianEstimator(BaseEstimator):
         """Evaluate the functions at validated rows."""
         if self.kernel_.is_precomputed:
             X = X[:, self.support_]
-        outputs = self.kernel_.product(X, self.X_fit_, self.dual_coef_)
+        outputs = self.kernel_.product(
+            X, self.X_fit_, self.dual_coef_, device=backend_at_hand(self)
+        )
         return np.asarray(outputs) + self.intercept_
 
     def _validation_rows(self, X: Any, X_val: Any, y_val: Any) -> Any:
@@ -456,6 +483,7 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
         fit_intercept: bool = True,
         warm_start: bool = False,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -471,6 +499,7 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
         self.fit_intercept = fit_intercept
         self.warm_start = warm_start
         self.n_jobs = n_jobs
+        self.device = device
 
     def _loss(self) -> str:
         raise NotImplementedError
@@ -512,9 +541,10 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
         if not known.any():
             raise ValueError("y_val has no labelled row: pass some true labels.")
         truth, rows = label_array(y_val)[known], X_val[known]
+        backend = backend_for(self)
 
         def error(coef: NDArray[Any], b: NDArray[Any]) -> float:
-            outputs = self.kernel_.product(rows, X, coef) + b
+            outputs = self.kernel_.product(rows, X, coef, device=backend) + b
             return float(np.mean(decide(as_decision(outputs), labels.classes) != truth))
 
         return error, 1.0 / truth.size

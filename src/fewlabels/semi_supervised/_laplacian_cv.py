@@ -12,6 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS
 
+from fewlabels._backend import (
+    DEVICE_CONSTRAINTS,
+    TensorMixin,
+    backend_for,
+    follow,
+)
 from fewlabels._classifier import as_decision
 from fewlabels._labels import (
     Labels,
@@ -74,7 +80,7 @@ _MOST_COMPONENTS = 1000
 _SCORES = {"accuracy": 1.0, "squared_error": -1.0, "log_evidence": 1.0}
 
 
-class LaplacianRLSClassifierCV(KernelClassifier):
+class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
     r"""Laplacian least squares with parameters chosen by leave-one-out or evidence.
 
     Leave-one-out outputs of :class:`LaplacianRLSClassifier` are exact and come without
@@ -117,6 +123,8 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         factor while searching (1,000 unless given); the final model has no limit.
     n_jobs : int, default=None
         Threads of the neighbour search.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to compute, see :class:`LaplacianRLSClassifier`.
 
     Attributes
     ----------
@@ -177,6 +185,7 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         "fit_intercept": ["boolean"],
         "solver_params": [dict, None],
         "n_jobs": [Integral, None],
+        **DEVICE_CONSTRAINTS,
     }
 
     def __init__(
@@ -195,6 +204,7 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         fit_intercept: bool = True,
         solver_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.kernel = kernel
         self.gammas = gammas
@@ -209,6 +219,7 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         self.fit_intercept = fit_intercept
         self.solver_params = solver_params
         self.n_jobs = n_jobs
+        self.device = device
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike, *, graph: Any = None) -> Self:
@@ -273,15 +284,17 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         final = dict(self.best_params_)
         if graph is not None:
             final["graph_params"] = {**self._kind, **power}
-        self.best_estimator_ = LaplacianRLSClassifier(
+        model = LaplacianRLSClassifier(
             kernel=self.kernel,
             kernel_params=self.kernel_params,
             scaling=self.scaling,
             fit_intercept=self.fit_intercept,
             solver_params={k: v for k, v in options.items() if k == "rank_tol"},
             n_jobs=self.n_jobs,
+            device=self.device,
             **final,
-        ).fit(X, y, graph=graph)
+        )
+        self.best_estimator_ = follow(model, self).fit(X, y, graph=graph)
         self.transduction_ = self.best_estimator_.transduction_
         return self
 
@@ -332,7 +345,10 @@ class LaplacianRLSClassifierCV(KernelClassifier):
             if is_precomputed(self.kernel):
                 rows, search["metric"] = kernel_distances(dense_rows(X)), "precomputed"
             most = min(max(grid["n_neighbors"]), n - 1)
-            found = nearest_neighbors(rows, most, n_jobs=self.n_jobs, **search)
+            device = None if is_precomputed(self.kernel) else backend_for(self)
+            found = nearest_neighbors(
+                rows, most, n_jobs=self.n_jobs, device=device, **search
+            )
         for k in grid["n_neighbors"]:
             W = graph
             if graph is None:
@@ -368,7 +384,7 @@ class LaplacianRLSClassifierCV(KernelClassifier):
             gamma=gamma,
             kernel_params=self.kernel_params,
         )
-        gram = precise_gram(X, kernel)
+        gram = precise_gram(X, kernel, backend_for(self))
         n, labeled = X.shape[0], labels.labeled
         Y = signed_targets(labels.codes[labeled], labels.classes.size)
         bare = LaplacianProblem(gram, None, labeled, Y, "squared", self.fit_intercept)
@@ -418,4 +434,4 @@ class LaplacianRLSClassifierCV(KernelClassifier):
         )
 
     def _decision(self, X: Any) -> NDArray[Any]:
-        return self.best_estimator_.decision_function(X)
+        return follow(self.best_estimator_, self).decision_function(X)

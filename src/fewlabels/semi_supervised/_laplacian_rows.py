@@ -33,11 +33,12 @@ def check_square_kernel(X: Any) -> None:
         )
 
 
-def precise_gram(X: Any, kernel: Kernel) -> GramOperator:
+def precise_gram(X: Any, kernel: Kernel, device: Any = None) -> GramOperator:
     """Gram operator in float64 that computes columns only on demand."""
     if kernel.is_precomputed:
         return DenseGram(dense_rows(X))
-    return TiledGram(X.astype(np.float64, copy=False), kernel, check_input=False)
+    X = X.astype(np.float64, copy=False)
+    return TiledGram(X, kernel, check_input=False, device=device)
 
 
 def kernel_distances(K: NDArray[Any]) -> NDArray[Any]:
@@ -54,6 +55,7 @@ def build_graph(
     precomputed: bool,
     n_neighbors: int,
     n_jobs: int | None = None,
+    device: Any = None,
     **params: Any,
 ) -> Any:
     """Neighbour graph of validated rows, or of those behind a kernel matrix."""
@@ -62,11 +64,13 @@ def build_graph(
         return sparse.csr_array((1, 1))
     if precomputed:
         X, params = kernel_distances(dense_rows(X)), {**params, "metric": "precomputed"}
+        device = None
     graph = similarity_graph(
         X,
         n_neighbors=min(n_neighbors, n - 1),
         n_jobs=n_jobs,
         check_input=False,
+        device=device,
         **params,
     )
     return graph.astype(np.float64)

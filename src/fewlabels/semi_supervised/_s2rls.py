@@ -12,6 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics.pairwise import KERNEL_PARAMS
 from sklearn.utils import check_random_state
 
+from fewlabels._backend import (
+    DEVICE_CONSTRAINTS,
+    TensorMixin,
+    backend_at_hand,
+    backend_for,
+)
 from fewlabels._classifier import as_decision
 from fewlabels._labels import (
     UNLABELED,
@@ -70,7 +76,7 @@ _N_INIT_SEARCH = 10
 CONTRADICTION = 0.2
 
 
-class _S2RLSBase(KernelClassifier):
+class _S2RLSBase(TensorMixin, KernelClassifier):
     """What the classifier and its cross-validated form share."""
 
     kernel: Any
@@ -78,6 +84,7 @@ class _S2RLSBase(KernelClassifier):
     n_components: int | None
     solver_params: dict[str, Any] | None
     balance_tol: float | None
+    device: str | None = None
 
     def _represent(self, X: Any, gamma: Any, rng: np.random.RandomState) -> KernelRows:
         return represent_rows(
@@ -87,6 +94,7 @@ class _S2RLSBase(KernelClassifier):
             random_state=rng,
             gamma=gamma,
             kernel_params=self.kernel_params,
+            device=backend_for(self),
         )
 
     def _problem(
@@ -191,6 +199,11 @@ class S2RLSClassifier(_S2RLSBase):
         Seed of restarts and landmarks.
     n_jobs : int, default=None
         Threads for the runs; results do not depend on it.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
+        on their device, and answers come back in kind. On a GPU run the kernel matrix,
+        all runs of "local_search" side by side, and predictions; the rest, above all
+        the n x n system behind the search, on the CPU.
 
     Attributes
     ----------
@@ -255,6 +268,7 @@ class S2RLSClassifier(_S2RLSBase):
         **_CONSTRAINTS,
         "alpha": [Interval(Real, 0, None, closed="neither"), StrOptions({"scale"})],
         "unlabeled_weight": [Interval(Real, 0, None, closed="neither")],
+        **DEVICE_CONSTRAINTS,
     }
 
     def __init__(
@@ -273,6 +287,7 @@ class S2RLSClassifier(_S2RLSBase):
         n_components: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -287,6 +302,7 @@ class S2RLSClassifier(_S2RLSBase):
         self.n_components = n_components
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike) -> Self:
@@ -325,6 +341,7 @@ class S2RLSClassifier(_S2RLSBase):
             n_init=self.n_init,
             random_state=rng,
             n_jobs=self.n_jobs,
+            device=backend_for(self),
             **self._options(labels),
         )
         self.result_ = result
@@ -376,7 +393,9 @@ class S2RLSClassifier(_S2RLSBase):
             outputs = np.asarray(X @ self.coef_)
         else:
             dual: Any = self.dual_coef_
-            outputs = self.kernel_.product(X, self.X_fit_, dual)
+            outputs = self.kernel_.product(
+                X, self.X_fit_, dual, device=backend_at_hand(self)
+            )
         return as_decision(outputs)
 
 
