@@ -21,7 +21,6 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.preprocessing import normalize
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fewlabels._backend import NUMPY, Backend, backend_of, to_host
@@ -540,11 +539,9 @@ class Clusters(Source):
         self.n_rows = n
         samples = None
         if n > n_rows:
-            draws = [
-                sample_without_replacement(n, n_rows, random_state=rng)
-                for _ in range(n_runs)
-            ]
-            samples = b.asarray(np.stack(draws))
+            # Arcs of one random circle: drawing anew costs as much as a run.
+            places = rng.randint(n, size=(n_runs, 1)) + np.arange(n_rows)
+            samples = b.asarray(rng.permutation(n)[places % n])
         starts = b.asarray(rng.random_sample((n_runs, k)))
         self._centres = lloyd_runs(components, samples, k, starts, xp=b.xp)
         # Sparse on the host; elsewhere cheaper to make than to keep.
