@@ -287,22 +287,6 @@ def test_labels_are_checked_before_rows_are_read():
         classifier().fit(rows, y)
 
 
-def test_a_lost_scheduler_is_told():
-    from distributed.comm import CommClosedError
-
-    def closed(block):
-        raise CommClosedError("in <TCP>: Stream is closed")
-
-    rows = da.zeros((60, 2), chunks=20).map_blocks(
-        closed, dtype=float, meta=np.empty((0, 2))
-    )
-    y = np.array([0, 1] + [-1] * 58)
-    with pytest.raises(
-        ConnectionError, match=r"scheduler was lost.*Nothing was learned"
-    ):
-        classifier().fit(rows, y)
-
-
 def test_dask_is_named_where_it_is_missing(monkeypatch):
     import builtins
 

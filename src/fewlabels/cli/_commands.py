@@ -6,7 +6,8 @@ import json
 import shlex
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,79 @@ class _Job:
             **self.encoding(table),
         )
 
+    @contextmanager
+    def cluster(self) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """Connect to the cluster that the options name, which do not all go with it."""
+        try:
+            from distributed import Client
+        except ImportError:
+            raise UseError(
+                "--scheduler needs Dask: pip install 'fewlabels[dask]'."
+            ) from None
+        keys = ("features", "sheet", "encoding", "report_path")
+        refused = [key for key in keys if self.settings.get(key)]
+        if self.settings["header_row"] is not None:
+            refused.append("header_row")
+        if refused:
+            names = ", ".join(
+                "--" + k.split("_path")[0].replace("_", "-") for k in refused
+            )
+            raise UseError(f"{names} cannot be used with --scheduler.")
+        if self.output == "-":
+            raise UseError("--scheduler writes a folder of parts: name it with -o.")
+        address = self.settings["scheduler"]
+        self.console.tell(0.0, f"connecting to {address}")
+        try:
+            client = Client(address, timeout="10s", set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise UseError(
+                f"No Dask scheduler answers at {address}: {error}."
+            ) from None
+        with client:
+            given = {key: self.settings[key] for key in ("delimiter", "force")}
+            yield client, {**given, "progress": self.console.tell}
+
+    def label_on_cluster(self, path: str) -> tuple[dict[str, Any], list[str]]:
+        """Label a large table where its parts are."""
+        from fewlabels.tabular.clusters import label_on_cluster
+
+        with self.cluster() as (client, given):
+            kept = ("markers", "merge_labels", "task", "bank")
+            labeled, written, n_rows = label_on_cluster(
+                client,
+                path,
+                str(self.output),
+                self.settings["target"],
+                random_state=self.settings["seed"],
+                **{key: self.settings[key] for key in kept},
+                class_prior=self.settings["class_shares"],
+                **self.encoding(_Names(path, given["delimiter"])),
+                **given,
+            )
+        summary, lines = _label_summary(labeled)
+        summary |= {"rows": n_rows, "sampled": labeled.table.n_rows}
+        lines[0] = f"{n_rows:,} rows. Of a sample: {lines[0]}"
+        return self._parts(summary, lines, written)
+
+    def predict_on_cluster(
+        self, model: Any, path: str
+    ) -> tuple[dict[str, Any], list[str]]:
+        """Label a large table by a model, where its parts are."""
+        from fewlabels.tabular.clusters import predict_on_cluster
+
+        with self.cluster() as (client, given):
+            written = predict_on_cluster(client, model, path, str(self.output), **given)
+        summary = {"table": path, "target": model.target}
+        return self._parts(summary, [], written)
+
+    def _parts(
+        self, summary: dict[str, Any], lines: list[str], written: Any
+    ) -> tuple[dict[str, Any], list[str]]:
+        kept = f", {written.n_kept} of them before" if written.n_kept else ""
+        lines = [*lines, f"{written.n_parts} parts written{kept}."]
+        summary |= {"parts": written.n_parts, "parts_kept": written.n_kept}
+        return summary | {"output": written.folder}, lines
+
     def write(self, table: Any, added: dict[str, list[Any]]) -> None:
         """Write the table."""
         from fewlabels.tabular import write_table
@@ -180,6 +254,17 @@ class _Job:
 
 
 _LABELS = ("markers", "merge_labels", "task")
+
+
+class _Names:
+    """Names of the columns of a table that is not read."""
+
+    def __init__(self, path: str, delimiter: str | None) -> None:
+        from fewlabels.dask import lazy_table
+
+        self.names = [
+            str(name) for name in lazy_table(path, delimiter=delimiter).columns
+        ]
 
 
 def _names(given: str, known: Sequence[str]) -> list[str]:
@@ -334,6 +419,7 @@ def _label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
     options.columns,
     options.reading,
     options.bank,
+    options.scheduler,
     options.running,
 )
 def label(table: str, **settings: Any) -> None:
@@ -346,6 +432,8 @@ def label(table: str, **settings: Any) -> None:
     job = _Job(console, settings)
 
     def work() -> tuple[dict[str, Any], list[str]]:
+        if settings["scheduler"]:
+            return job.label_on_cluster(table)
         job.check_files()
         read = job.read(table, rewritten=True)
         labeled = job.label(read)
@@ -643,6 +731,7 @@ def fit(table: str, **settings: Any) -> None:
     options.output,
     options.report,
     options.reading,
+    options.scheduler,
     options.running,
 )
 def predict(model: str, table: str, **settings: Any) -> None:
@@ -666,6 +755,8 @@ def predict(model: str, table: str, **settings: Any) -> None:
             result_columns,
         )
 
+        if settings["scheduler"]:
+            return job.predict_on_cluster(load_model(model), table)
         job.check_files()
         loaded = load_model(model)
         read = job.read(table, rewritten=True)

@@ -126,7 +126,7 @@ def _as_message(error: BaseException) -> BaseException:
             return error
         case UnknownColumnError() | FileError():
             return UseError(str(error))
-        case TableError() | ValueError():
+        case TableError() | ValueError() | ConnectionError():
             return DataError(str(error))
         case ImportError() if "fewlabels[" in str(error):
             return DataError(str(error))

@@ -201,6 +201,15 @@ output = click.option(
 )
 
 
+scheduler = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="A Dask cluster, such as tcp://host:8786: the table is read in parts there, "
+    "and -o names a folder of Parquet parts. Started again, it goes on with those that "
+    "are missing.",
+)
+
+
 def with_options(*groups: Any) -> Callable[[Command], Command]:
     """Add options to a command, in the order in which they are named."""
     flat = [

@@ -9,6 +9,12 @@ from fewlabels.dask._estimators import (
     DaskFewLabelsClassifier,
     DaskFewLabelsRegressor,
 )
+from fewlabels.dask._folders import (
+    WrittenParts,
+    lazy_table,
+    sample_frame,
+    write_parts,
+)
 from fewlabels.dask._harmonic import DaskHarmonicSolution, dask_harmonic_functions
 from fewlabels.dask._learn import SampleCost
 
@@ -17,5 +23,9 @@ __all__ = [
     "DaskFewLabelsRegressor",
     "DaskHarmonicSolution",
     "SampleCost",
+    "WrittenParts",
     "dask_harmonic_functions",
+    "lazy_table",
+    "sample_frame",
+    "write_parts",
 ]

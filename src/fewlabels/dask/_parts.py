@@ -2,6 +2,8 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import sys
+from asyncio import CancelledError
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -48,34 +50,42 @@ def need_dask() -> Any:
 def compute(client: Any, *values: Any) -> tuple[Any, ...]:
     """Compute lazy values together, by a client or by what Dask is set to."""
     dask = need_dask()
-    scheduler = {} if client is None else {"scheduler": client}
+    client = cluster_of(client)
+    if client is None:
+        return dask.compute(*values)
+    lazy, packed = dask.base.unpack_collections(*values)
+    futures = client.compute(lazy)
     try:
-        return dask.compute(*values, **scheduler)
-    except Exception as error:
-        if _lost_scheduler(error):
+        return tuple(packed(client.gather(futures)))
+    except BaseException as error:
+        if lost_cluster(client, error):
             raise ConnectionError(
                 "The Dask scheduler was lost, and with it all that was computed: "
                 "connect to a running one and call this again. Nothing was learned or "
                 f"written ({type(error).__name__}: {error})."
             ) from error
+        client.cancel(futures, force=True)  # nothing goes on that nobody waits for
         raise
 
 
-def _lost_scheduler(error: Exception) -> bool:
-    """Whether an error says that the cluster went away, and not that a task failed."""
-    import asyncio
-    from concurrent.futures import CancelledError
-
-    kinds: tuple[type[BaseException], ...] = (
-        asyncio.CancelledError,
-        CancelledError,
-        ConnectionError,
-    )
+def cluster_of(client: Any) -> Any:
+    """Find the client that Dask would ask; None where it asks no cluster."""
+    dask = need_dask()
+    if client is not None or dask.config.get("scheduler", None) is not None:
+        return client
+    distributed = sys.modules.get("distributed")
     try:
-        from distributed.comm import CommClosedError
-    except ImportError:
-        return False
-    return isinstance(error, (*kinds, CommClosedError))
+        return None if distributed is None else distributed.Client.current()
+    except ValueError:
+        return None
+
+
+def lost_cluster(client: Any, error: BaseException) -> bool:
+    """Whether an error says that the cluster went away, and not that a task failed."""
+    from distributed.comm import CommClosedError
+
+    gone = CancelledError | ConnectionError | CommClosedError
+    return isinstance(error, gone) or client.status not in ("running", "connecting")
 
 
 def is_frame(X: Any) -> bool:

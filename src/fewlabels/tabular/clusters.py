@@ -1,0 +1,224 @@
+"""Label large tables on a Dask cluster, into folders of Parquet parts."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewlabels.dask import WrittenParts, lazy_table, sample_frame, write_parts
+from fewlabels.preprocessing import Table, TableError
+from fewlabels.preprocessing.cells import (
+    column_values,
+    is_missing,
+    is_placeholder,
+    object_array,
+    text_of,
+)
+from fewlabels.tabular._models import TableModel
+from fewlabels.tabular.jobs import label_table, number_columns, result_columns
+
+
+def labeled_cells(cells: Any, markers: Sequence[str] = ()) -> NDArray[np.bool_]:
+    """Tell which cells of a label column hold a label.
+
+    Parameters
+    ----------
+    cells : Series or ndarray
+        The column, or a part of it.
+    markers : sequence of str, default=()
+        Texts that mean "no label"; without any, signs such as "?" do.
+
+    Returns
+    -------
+    labeled : ndarray of bool
+        A part says what the whole column would: nothing depends on other cells.
+    """
+    values = column_values(cells)
+    if values.dtype.kind == "i":
+        return values != -1
+    marked = {text_of(marker) for marker in markers}
+
+    def holds(value: Any) -> bool:
+        if is_missing(value) or text_of(value) in marked:
+            return False
+        return bool(marked) or not is_placeholder(value)
+
+    return np.fromiter(map(holds, values.tolist()), dtype=bool, count=values.size)
+
+
+def label_on_cluster(
+    client: Any,
+    path: str,
+    folder: str,
+    target: str,
+    *,
+    markers: Sequence[str] = (),
+    delimiter: str | None = None,
+    sample_size: int = 100_000,
+    random_state: int = 0,
+    force: bool = False,
+    progress: Callable[[float, str], None] = lambda share, what: None,
+    **settings: Any,
+) -> tuple[Any, WrittenParts, int]:
+    """Learn from a sample of a large table, and label all of it part by part.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The cluster.
+    path : str
+        The table, see :func:`fewlabels.dask.lazy_table`.
+    folder : str
+        Where to write the parts.
+    target : str
+        The label column.
+    markers : sequence of str, default=()
+        Texts that mean "no label".
+    delimiter : str, default=None
+        What separates fields of text.
+    sample_size : int, default=100_000
+        Rows without a label to learn from.
+    random_state : int, default=0
+        Seed.
+    force : bool, default=False
+        Whether to replace the parts of another job.
+    progress : callable
+        Is given the share that is done, and what is going on.
+    **settings : dict
+        Further parameters of :func:`label_table`.
+
+    Returns
+    -------
+    labeled : LabeledTable or EstimatedTable
+        The sample, with the model.
+    written : WrittenParts
+        What was written.
+    n_rows : int
+        Rows of the table.
+    """
+    frame = lazy_table(path, delimiter=delimiter)
+    if target not in frame.columns:
+        names = ", ".join(map(str, frame.columns))
+        raise TableError(f"There is no column {target!r} (target): there are {names}.")
+    progress(0.0, "drawing rows")
+    rows, n_rows = sample_frame(
+        frame,
+        _Labeled(tuple(markers)),
+        target,
+        sample_size=sample_size,
+        random_state=random_state,
+        client=client,
+    )
+    table = Table.from_frame(rows, source=path)
+    cells = table.columns[table.index(target, "target")]
+    known = labeled_cells(cells, markers)
+    table.columns[table.names.index(target)] = object_array(
+        [value if has else None for value, has in zip(cells, known, strict=True)]
+    )
+    progress(0.2, "learning")
+    labeled = label_table(table, target, random_state=random_state, **settings)
+    job: dict[str, Any] = {"table": path, "target": target, "markers": list(markers)}
+    job |= {"sample": sample_size, "seed": random_state, **settings}
+    written = write_parts(
+        frame,
+        folder,
+        _labeled_part,
+        labeled.model,
+        tuple(markers),
+        job=job,
+        client=client,
+        force=force,
+        progress=lambda share: progress(0.5 + 0.5 * share, "labelling"),
+    )
+    return labeled, written, n_rows
+
+
+def predict_on_cluster(
+    client: Any,
+    model: TableModel,
+    path: str,
+    folder: str,
+    *,
+    delimiter: str | None = None,
+    force: bool = False,
+    progress: Callable[[float, str], None] = lambda share, what: None,
+) -> WrittenParts:
+    """Label a large table with a model, part by part.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The cluster.
+    model : TableModel
+        The model.
+    path : str
+        The table, see :func:`fewlabels.dask.lazy_table`.
+    folder : str
+        Where to write the parts.
+    delimiter : str, default=None
+        What separates fields of text.
+    force : bool, default=False
+        Whether to replace the parts of another job.
+    progress : callable
+        Is given the share that is done, and what is going on.
+
+    Returns
+    -------
+    written : WrittenParts
+        What was written.
+    """
+    frame = lazy_table(path, delimiter=delimiter)
+    if len(frame.columns):
+        model.aligned(frame._meta)  # miss columns before anything is computed
+    return write_parts(
+        frame,
+        folder,
+        _predicted_part,
+        model,
+        job={"table": path, "target": model.target, "model": dict(model.about)},
+        client=client,
+        force=force,
+        progress=lambda share: progress(share, "labelling"),
+    )
+
+
+class _Labeled:
+    """Tell which cells hold a label; a class, so that it can be sent."""
+
+    def __init__(self, markers: tuple[str, ...]) -> None:
+        self.markers = markers
+
+    def __call__(self, cells: Any) -> NDArray[np.bool_]:
+        return labeled_cells(cells, self.markers)
+
+
+def _predicted_part(part: Any, model: TableModel) -> Any:
+    return _with_answers(part, model, np.zeros(len(part), dtype=bool))
+
+
+def _labeled_part(part: Any, model: TableModel, markers: tuple[str, ...]) -> Any:
+    return _with_answers(part, model, labeled_cells(part[model.target], markers))
+
+
+def _with_answers(part: Any, model: TableModel, given: NDArray[np.bool_]) -> Any:
+    """Add the columns that the commands add; given labels stay."""
+    part = part.reset_index(drop=True)
+    table = Table.from_frame(part)
+    answers: NDArray[Any] = np.empty(0, dtype=object)
+    confidence = np.empty(0)
+    if table.n_rows:
+        answers, confidence = model.predict(table)
+    if given.any():
+        own = table[model.target][given]
+        if model.predicts_numbers:
+            answers[given], confidence[given] = own.astype(np.float64), 0.0
+        else:
+            answers[given] = object_array(
+                [model.values.get(text_of(value), value) for value in own]
+            )
+            confidence[given] = 1.0
+    columns = number_columns if model.predicts_numbers else result_columns
+    return part.assign(**columns(table, model.target, answers, confidence, given))
