@@ -128,7 +128,9 @@ def same_pattern(A: csr_array, B: csr_array) -> bool:
     )
 
 
-def csr_product(W: csr_array, V: NDArray[Any]) -> NDArray[Any]:
+def csr_product(
+    W: csr_array, V: NDArray[Any], minus: NDArray[Any] | None = None
+) -> NDArray[Any]:
     """Multiply a sparse array with a block of columns, in threads.
 
     Sums are taken in the order of the stored entries, whatever the number of threads.
@@ -139,6 +141,8 @@ def csr_product(W: csr_array, V: NDArray[Any]) -> NDArray[Any]:
         In float32 or float64.
     V : ndarray of shape (m, k) or (m,)
         Of the same type.
+    minus : ndarray of shape (n, k) or (n,), default=None
+        To be subtracted.
 
     Returns
     -------
@@ -146,17 +150,20 @@ def csr_product(W: csr_array, V: NDArray[Any]) -> NDArray[Any]:
         In rows, one after the other.
     """
     if V.ndim == 1 or V.shape[1] == 1 or W.dtype != V.dtype:
-        return W @ V
+        return W @ V if minus is None else W @ V - minus
     from fewlabels._loops.sparse import rows_times_block
 
     V = np.ascontiguousarray(V)
+    minus = V[:0] if minus is None else np.ascontiguousarray(minus)
     out = np.empty((W.shape[0], V.shape[1]), dtype=V.dtype)
     # Parts of about equal work, a few for each thread: some run beside others' work.
     shares = np.linspace(0, W.nnz, 4 * n_threads() + 1)
     ends = np.searchsorted(W.indptr, shares)
     ends[0], ends[-1] = 0, W.shape[0]
     in_threads(
-        lambda part: rows_times_block(W.indptr, W.indices, W.data, V, *part, out),
+        lambda part: rows_times_block(
+            W.indptr, W.indices, W.data, V, minus, *part, out
+        ),
         [(a, b) for a, b in pairwise(ends) if a < b],
     )
     return out

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -68,6 +69,21 @@ class Backend(Protocol):
         Without queries, the rows ask for the nearest others.
         """
 
+    def each_batch(self, function: Callable[[slice], Any], n_rows: int) -> list[Any]:
+        """Call a function on batches of rows, in turn or in threads.
+
+        The batches depend on nothing but the number of rows.
+        """
+
+    def over_rows(self, function: Callable[[slice], Any], n_rows: int) -> Any:
+        """Join the arrays that a function makes of batches of rows."""
+
+    def product(self, A: Any, B: Any, minus: Any = None) -> Any:
+        """Compute ``A @ B - minus`` of a tall array A, dense or sparse."""
+
+    def gram(self, A: Any, B: Any) -> Any:
+        """Products ``A.T @ B`` of the columns of two tall arrays, in float64."""
+
     def sparse(self, values: Any, indices: Any, indptr: Any, n_columns: int) -> Any:
         """Sparse array in compressed rows, to be multiplied with blocks by ``@``."""
 
@@ -87,7 +103,7 @@ class Backend(Protocol):
         """Sum the rows of `values` that belong to the same segment."""
 
     def shortest_paths(
-        self, lengths: Any, indices: Any, sources: NDArray[np.intp], n_jobs: int | None
+        self, lengths: Any, indices: Any, sources: NDArray[np.intp]
     ) -> Any:
         """Lengths of shortest paths from every row (n, n_sources) to some of them.
 

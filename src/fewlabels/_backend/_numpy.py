@@ -2,17 +2,18 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import linalg
 from scipy.sparse import csr_array, eye_array, issparse
-from scipy.sparse.csgraph import dijkstra
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 
 from fewlabels._distances import squared_distances
+from fewlabels._linalg import csr_product
 from fewlabels._params import budget_bytes
 from fewlabels._threads import in_threads
 
@@ -25,7 +26,7 @@ class NumpyBackend:
     xp: Any = np
     device = "cpu"
     is_numpy = True
-    batch_rows = 4096
+    batch_rows = 1024
 
     def asarray(self, A: Any, dtype: DTypeLike | None = None) -> Any:
         """See :meth:`Backend.asarray`."""
@@ -57,7 +58,9 @@ class NumpyBackend:
         self, rng: np.random.RandomState, shape: tuple[int, ...], dtype: DTypeLike
     ) -> Any:
         """See :meth:`Backend.standard_normal`."""
-        return rng.standard_normal(shape).astype(dtype, copy=False)
+        fresh = np.random.default_rng(rng.randint(2**31))
+        native: Any = np.dtype(dtype)
+        return fresh.standard_normal(shape, dtype=native)
 
     def eigh(self, A: Any) -> tuple[Any, Any]:
         """See :meth:`Backend.eigh`."""
@@ -65,14 +68,15 @@ class NumpyBackend:
 
     def orthonormal(self, X: Any) -> Any:
         """See :meth:`Backend.orthonormal`; Cholesky twice, or Householder."""
-        X = X / np.linalg.norm(X, axis=0)
+        norms = sum(self.each_batch(lambda rows: (X[rows] ** 2).sum(axis=0), len(X)))
+        X = X / np.sqrt(norms)
         for _ in range(2):
             try:
-                R = linalg.cholesky((X.T @ X).astype(np.float64), check_finite=False)
+                R = linalg.cholesky(self.gram(X, X), check_finite=False)
             except linalg.LinAlgError:
                 return np.linalg.qr(X)[0]
             inverse = linalg.solve_triangular(R, np.eye(R.shape[0]), check_finite=False)
-            X = X @ inverse.astype(X.dtype)
+            X = self.product(X, inverse.astype(X.dtype))
         return X
 
     def squared_distances(self, X: Any, Y: Any) -> Any:
@@ -95,6 +99,30 @@ class NumpyBackend:
             indices[batch] = np.argsort(d2, axis=1, kind="stable")[:, :k]
             distances[batch] = np.sqrt(np.take_along_axis(d2, indices[batch], axis=1))
         return distances, indices
+
+    def each_batch(self, function: Callable[[slice], Any], n_rows: int) -> list[Any]:
+        """See :meth:`Backend.each_batch`."""
+        return in_threads(function, gen_batches(n_rows, self.batch_rows))
+
+    def over_rows(self, function: Callable[[slice], Any], n_rows: int) -> Any:
+        """See :meth:`Backend.over_rows`."""
+        parts = self.each_batch(function, n_rows)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def product(self, A: Any, B: Any, minus: Any = None) -> Any:
+        """See :meth:`Backend.product`."""
+        if issparse(A):
+            whole = minus is None or minus.shape == (A.shape[0], *B.shape[1:])
+            return csr_product(A, B, minus) if whole else csr_product(A, B) - minus
+        if minus is None:
+            return self.over_rows(lambda rows: A[rows] @ B, A.shape[0])
+        minus = np.broadcast_to(minus, (A.shape[0], *B.shape[1:]))
+        return self.over_rows(lambda rows: A[rows] @ B - minus[rows], A.shape[0])
+
+    def gram(self, A: Any, B: Any) -> Any:
+        """See :meth:`Backend.gram`."""
+        parts = self.each_batch(lambda rows: A[rows].T @ B[rows], A.shape[0])
+        return sum(parts[1:], parts[0].astype(np.float64))
 
     def sparse(self, values: Any, indices: Any, indptr: Any, n_columns: int) -> Any:
         """See :meth:`Backend.sparse`."""
@@ -125,13 +153,22 @@ class NumpyBackend:
         return sums
 
     def shortest_paths(
-        self, lengths: Any, indices: Any, sources: NDArray[np.intp], n_jobs: int | None
+        self, lengths: Any, indices: Any, sources: NDArray[np.intp]
     ) -> Any:
-        """See :meth:`Backend.shortest_paths`."""
+        """See :meth:`Backend.shortest_paths`; one source is one task."""
+        from fewlabels._loops.paths import shortest_paths
+
         n, k = indices.shape
         steps = self.sparse(lengths.ravel(), indices.ravel(), np.arange(n + 1) * k, n)
-        costs = dijkstra(steps.maximum(steps.T), directed=True, indices=sources)
-        return np.ascontiguousarray(costs.T)
+        steps = csr_array(steps.maximum(steps.T))
+        costs = np.empty((len(sources), n))
+
+        def search(number: int) -> None:
+            graph = steps.indptr, steps.indices, steps.data
+            shortest_paths(*graph, sources[number], costs[number])
+
+        in_threads(search, range(len(sources)))
+        return self.over_rows(lambda rows: np.ascontiguousarray(costs[:, rows].T), n)
 
     def room(self) -> float:
         """See :meth:`Backend.room`; scikit-learn's `working_memory`."""

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ import torch
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.externals.array_api_compat import torch as torch_namespace
+from sklearn.utils import gen_batches
 
 from fewlabels._backend._numpy import NUMPY
 
@@ -237,6 +238,26 @@ class TorchBackend:
             indices[tile] = torch.gather(numbers, 1, order[:, :k])
         return distances, indices
 
+    def each_batch(self, function: Callable[[slice], Any], n_rows: int) -> list[Any]:
+        """See :meth:`Backend.each_batch`; in turn."""
+        return [function(batch) for batch in gen_batches(n_rows, self.batch_rows)]
+
+    def over_rows(self, function: Callable[[slice], Any], n_rows: int) -> Any:
+        """See :meth:`Backend.over_rows`."""
+        parts = self.each_batch(function, n_rows)
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+    def product(self, A: Any, B: Any, minus: Any = None) -> Any:
+        """See :meth:`Backend.product`."""
+        out = A @ B
+        if minus is not None:
+            out -= minus
+        return out
+
+    def gram(self, A: Any, B: Any) -> Any:
+        """See :meth:`Backend.gram`."""
+        return (A.T @ B).double()
+
     def sparse(self, values: Any, indices: Any, indptr: Any, n_columns: int) -> Any:
         """See :meth:`Backend.sparse`."""
         shape = (indptr.shape[0] - 1, n_columns)
@@ -284,7 +305,7 @@ class TorchBackend:
         return sums.index_add_(0, segments, values)
 
     def shortest_paths(
-        self, lengths: Any, indices: Any, sources: NDArray[np.intp], n_jobs: int | None
+        self, lengths: Any, indices: Any, sources: NDArray[np.intp]
     ) -> Any:
         """See :meth:`Backend.shortest_paths`; every row asks its neighbours in turn."""
         n, k = indices.shape

@@ -6,8 +6,11 @@ from fewlabels._loops import njit
 
 
 @njit(cache=True, nogil=True)
-def rows_times_block(indptr, indices, data, block, start, stop, out):
-    """Write rows start to stop of the product with a block of columns."""
+def rows_times_block(indptr, indices, data, block, minus, start, stop, out):
+    """Write rows start to stop of the product with a block of columns.
+
+    From it `minus` is subtracted, unless that has no rows.
+    """
     m = block.shape[1]
     for i in range(start, stop):
         row = out[i]
@@ -17,3 +20,6 @@ def rows_times_block(indptr, indices, data, block, start, stop, out):
             value, other = data[s], block[indices[s]]
             for t in range(m):
                 row[t] += value * other[t]
+        if minus.shape[0]:
+            for t in range(m):
+                row[t] -= minus[i, t]

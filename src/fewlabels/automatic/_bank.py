@@ -103,21 +103,31 @@ class KernelBank:
 
     def threads(self, shape: tuple[int, ...] | None = None) -> Any:
         """Threads for work on rows of some shape, by default the training rows."""
-        entries = math.prod(self._shape if shape is None else shape)
-        return threads(self._n_jobs, worth_it=entries >= MANY_ENTRIES)
+        if not self._backend.is_numpy:  # which does all at once
+            return threads(1)
+        return self._host_threads(self._shape if shape is None else shape)
+
+    def _host_threads(self, shape: tuple[int, ...]) -> Any:
+        return threads(self._n_jobs, worth_it=math.prod(shape) >= MANY_ENTRIES)
 
     def build(
         self, X: Any, progress: Callable[[float], None] | None = None
     ) -> "KernelBank":
         """Follow the recipe."""
-        self._shape = X.shape
-        with self.threads():
-            return self._build(X, progress)
-
-    def _build(self, X: Any, progress: Callable[[float], None] | None) -> "KernelBank":
-        self.dtype = X.dtype
+        self._shape, self.dtype = X.shape, X.dtype
         self.n_samples = X.shape[0]
-        self.index, first, self._digests, self._number = distinct_rows(X)
+        with self._host_threads(X.shape):
+            distinct = distinct_rows(X)
+        self.index, first, self._digests, self._number = distinct
+        with self.threads():
+            return self._build(X, first, progress)
+
+    def _build(
+        self,
+        X: Any,
+        first: NDArray[np.intp],
+        progress: Callable[[float], None] | None,
+    ) -> "KernelBank":
         X = X[first] if first.size < X.shape[0] else X
         X = X if issparse(X) else self._backend.asarray(X)
         rows = self._scaling.fit(X, self._moments).transform(X)
@@ -137,7 +147,6 @@ class KernelBank:
             rows,
             self.settings,
             self._neighbors,
-            self._n_jobs,
             rng,
             columns,
             self._backend,
@@ -202,7 +211,9 @@ class KernelBank:
         """Rows of a batch where the host has room for so many: a device has more."""
         b = self._backend
         if b.is_numpy:
-            return size
+            # Threads may work on several, and their number must not change the rest:
+            # outputs of other batches would be rounded differently.
+            return min(max(64, size // 4), b.batch_rows)
         return int(np.clip(size * b.room() / budget_bytes(None), size, b.batch_rows))
 
     def training_views(self, size: int = 4096) -> Iterator[View]:

@@ -155,7 +155,7 @@ class BankModel:
         if self._functions:
             parts, rest = [], iter(views)
             # Some at a time: views of new rows hold these.
-            while some := list(islice(rest, n_threads())):
+            while some := list(islice(rest, 4 * n_threads())):
                 parts += in_threads(
                     lambda view: total_outputs(self._functions, view), some
                 )
@@ -176,13 +176,14 @@ class BankModel:
             One column per class, a single one for two classes and for a regression.
         """
         with self._bank.threads(X.shape):
+            size = self._bank.room_for(self._batch)
             if self.training_outputs is None:
-                return self._of(self._bank.new_views(X, self._batch), X.shape[0])
+                return self._of(self._bank.new_views(X, size), X.shape[0])
             known = self._bank.known_rows(X)
             outputs = self.training_outputs[known].astype(np.float64)
             new = np.flatnonzero(known < 0)
             if new.size:
-                views = self._bank.new_views(X[new], self._batch)
+                views = self._bank.new_views(X[new], size)
                 outputs[new] = self._of(views, new.size)
         return outputs
 

@@ -19,6 +19,7 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
 from fewlabels._backend import backend_of, to_host
+from fewlabels._threads import in_threads
 from fewlabels.automatic._candidates import Candidate, LearnedModels, Outputs
 from fewlabels.automatic._choice import Labeled
 from fewlabels.automatic._scores import JoinedModels, Models, kernel_models
@@ -89,7 +90,7 @@ def models_of(
     for _, same in groupby(candidates, lambda c: isinstance(c, BankKernel)):
         group: list[Any] = list(same)
         if isinstance(group[0], BankKernel):
-            blocks = (kernel.block(labeled.groups) for kernel in group)
+            blocks = in_threads(lambda kernel: kernel.block(labeled.groups), group)
             diagonal = 1 / labeled.importance
             parts.append(kernel_models(blocks, RIDGES, labeled.Y, diagonal))
         else:
@@ -99,6 +100,21 @@ def models_of(
 
 def _dense(A: Any) -> Any:
     return A.toarray() if issparse(A) else A
+
+
+def _sums(rows: Any) -> Any:
+    """Add up columns, in double precision."""
+    if issparse(rows):
+        return rows.sum(axis=0, dtype=np.float64).ravel()
+    xp = backend_of(rows).xp
+    return xp.sum(rows, axis=0, dtype=xp.float64)
+
+
+def _moments(rows: Any) -> tuple[Any, Any]:
+    """Add up columns, and all squares, in double precision."""
+    values = rows.data if issparse(rows) else rows
+    xp = backend_of(values).xp
+    return _sums(rows), xp.sum(values * values, dtype=xp.float64)
 
 
 def _means(values: Any) -> Any:
@@ -182,25 +198,18 @@ class FeatureKernel(BankKernel):
     def prepare(self) -> bool:
         """Centre and scale; tell whether anything finite is left."""
         Z = self._source.train
-        b = backend_of(Z[:0])
-        n, xp = Z.shape[0], b.xp
+        n, b = Z.shape[0], backend_of(Z[:0])
         moments, self._moments = self._moments, None  # large, and used once
         if self._transform is not None and moments is not None:
-            self._mean = to_host(xp.sum(Z, axis=0, dtype=xp.float64)) / n
+            parts = b.each_batch(lambda batch: _sums(Z[batch]), n)
+            self._mean = to_host(sum(parts)) / n
             T = self._transform
             spread = moments - np.outer(self._mean, self._mean)
             variance = float(np.einsum("ij,ij->", spread @ T, T))
         else:
-            total, square = 0.0, 0.0
-            for batch in gen_batches(n, b.batch_rows):
-                part = self._columns(Z[batch])
-                values = part.data if issparse(part) else part
-                square = square + xp.sum(values * values, dtype=xp.float64)
-                if issparse(part):
-                    total = total + part.sum(axis=0, dtype=np.float64).ravel()
-                else:
-                    total = total + xp.sum(part, axis=0, dtype=xp.float64)
-            self._mean, square = to_host(total) / n, float(square)
+            pairs = b.each_batch(lambda batch: _moments(self._columns(Z[batch])), n)
+            self._mean = to_host(sum(total for total, _ in pairs)) / n
+            square = float(sum(square for _, square in pairs))
             variance = square / n - float(self._mean @ self._mean)
             if variance <= 1e-12 * square / n:
                 return False

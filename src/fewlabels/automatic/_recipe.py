@@ -156,8 +156,6 @@ class Workshop:
         What to build.
     neighbors : {"exact", "approximate", "auto"}
         How to search neighbours.
-    n_jobs : int or None
-        Threads of the search.
     rng : RandomState
         Of samples and starts.
     columns : list of ndarray of int, default=None
@@ -171,19 +169,17 @@ class Workshop:
         rows: Any,
         settings: BankSettings,
         neighbors: str,
-        n_jobs: int | None,
         rng: np.random.RandomState,
         columns: list[NDArray[np.intp]] | None = None,
         backend: Backend = NUMPY,
     ) -> None:
         self.rows = Rows(rows)
         self.backend = backend
-        self.n_jobs = n_jobs
         self.columns = columns
         self.n_rows = rows.shape[0]
         self.settings = settings
         self.rng = rng
-        self._search = neighbors, n_jobs
+        self._method = neighbors
         self._graphs: dict[int, GraphVectors] = {}
         self._medians: dict[int | None, float] = {}
         self._moments: dict[Source, NDArray[np.float64]] = {}
@@ -209,7 +205,7 @@ class Workshop:
 
     @cached_property
     def neighbors(self) -> Neighbors:
-        return Neighbors(self.leading, min(NEIGHBORS, self.n_rows - 1), *self._search)
+        return Neighbors(self.leading, min(NEIGHBORS, self.n_rows - 1), self._method)
 
     @cached_property
     def linear_features(self) -> LinearFeatures:
@@ -248,7 +244,7 @@ class Workshop:
         """Mean of z z' over the rows z of a source."""
         if source not in self._moments:
             F = source.train
-            self._moments[source] = to_host(F.T @ F).astype(np.float64) / self.n_rows
+            self._moments[source] = to_host(backend_of(F).gram(F, F)) / self.n_rows
         return self._moments[source]
 
 
@@ -488,9 +484,9 @@ class Deformed(OnGraph):
         F = source.train
         at = min(graph.n_null + 50, graph.eigenvalues.size - 1)
         unit = max(float(graph.eigenvalues[at]), 2e-3)  # no eigenvalue beyond 1e3
-        LF = graph.laplacian @ F
-        b = backend_of(LF)
-        e, V = to_host(b.eigh(b.astype(LF.T @ LF, np.float64) / unit**2))
+        b = backend_of(F)
+        LF = b.product(graph.laplacian, F)
+        e, V = to_host(b.eigh(b.gram(LF, LF) / unit**2))
         e = np.maximum(e, 0)
         for g in self.weights:
             yield FeatureKernel(
@@ -516,7 +512,7 @@ class Paths(Step):
         if shop.components.deviations.size and k < shop.n_rows / 2:
             landmarks = shop.reference[: shop.settings.landmarks]
             for name, sharpness in self.sharpness:
-                source = Geodesics(shop.neighbors, k, landmarks, sharpness, shop.n_jobs)
+                source = Geodesics(shop.neighbors, k, landmarks, sharpness)
                 yield FeatureKernel(name, "geodesic", source)
 
 

@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from fewlabels._threads import in_threads
+
 Blocks = Sequence[NDArray[np.intp]]
 
 
@@ -160,7 +162,8 @@ def kernel_models(
     diagonal: NDArray[Any] | None = None,
 ) -> KernelModels:
     """Fit every kernel with every ridge."""
-    inverses = np.concatenate([ridge_inverses(K, ridges, diagonal) for K in kernels])
+    parts = in_threads(lambda K: ridge_inverses(K, ridges, diagonal), kernels)
+    inverses = np.concatenate(parts)
     return KernelModels(inverses, inverses @ Y, Y, ridges.size)
 
 

@@ -19,8 +19,6 @@ from scipy.sparse import csr_array, diags_array, issparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.isotonic import isotonic_regression
 from sklearn.preprocessing import normalize
-from sklearn.utils import gen_batches
-from sklearn.utils.extmath import row_norms
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fewlabels._backend import NUMPY, Backend, backend_of, to_host
@@ -112,18 +110,20 @@ class RowScaling:
             _, variance = mean_variance_axis(Z @ diags_array(1 / unit), axis=0)
             return unit * np.sqrt(variance), largest
         n, b = X.shape[0], backend_of(X)
-        xp, batches = b.xp, list(gen_batches(n, b.batch_rows))
-        mean, largest = 0.0, 0.0
-        for batch in batches:
+        xp = b.xp
+
+        def moments(batch: slice) -> Any:
             Z = self._sized(X[batch])
-            mean = mean + xp.sum(Z, axis=0) / n
-            sizes = xp.max(xp.abs(Z), axis=0)
-            largest = sizes if batch.start == 0 else xp.maximum(largest, sizes)
-        unit = xp.where(largest > 0, largest, xp.ones_like(largest))
-        variance = xp.zeros_like(unit)
-        for batch in batches:
+            return xp.stack([xp.sum(Z, axis=0) / n, xp.max(xp.abs(Z), axis=0)])
+
+        def squares(batch: slice) -> Any:
             Z = (self._sized(X[batch]) - mean) / unit
-            variance += xp.sum(Z * Z, axis=0) / n
+            return xp.sum(Z * Z, axis=0) / n
+
+        parts = xp.stack(b.each_batch(moments, n))
+        mean, largest = xp.sum(parts[:, 0], axis=0), xp.max(parts[:, 1], axis=0)
+        unit = xp.where(largest > 0, largest, xp.ones_like(largest))
+        variance = xp.sum(xp.stack(b.each_batch(squares, n)), axis=0)
         return to_host(unit * xp.sqrt(variance)), to_host(largest)
 
     def table_columns(
@@ -172,10 +172,22 @@ class RowScaling:
         scaled = b.xp.empty(
             (X.shape[0], self.columns_.size), dtype=like.dtype, device=like.device
         )
-        for batch in gen_batches(X.shape[0], b.batch_rows):
+
+        def scale(batch: slice) -> None:
             Z = (self._sized(X[batch])[:, columns] - centre) * factor
             scaled[batch] = b.astype(b.xp.clip(Z, -FAR, FAR), self.dtype_)
+
+        b.each_batch(scale, X.shape[0])
         return scaled
+
+
+def _column_sums(Z: Any) -> Any:
+    """Add up columns over all rows, in double precision."""
+    b = backend_of(Z)
+    parts = b.each_batch(
+        lambda batch: b.xp.sum(Z[batch], axis=0, dtype=b.xp.float64), Z.shape[0]
+    )
+    return b.xp.sum(b.xp.stack(parts), axis=0)
 
 
 def _largest(A: Any) -> float:
@@ -382,8 +394,7 @@ class Components(Source):
         if issparse(rows):
             mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
         else:
-            xp = backend_of(rows).xp
-            mean = to_host(xp.sum(rows, axis=0, dtype=xp.float64)) / n
+            mean = to_host(_column_sums(rows)) / n
         if issparse(rows) or d > self.COVARIANCE_COLUMNS or d > 2 * n:
             return mean, *self._sketch(rows, mean, n_components, rng)
         sample = rows
@@ -391,13 +402,13 @@ class Components(Source):
             sample = rows[rng.choice(n, self.SAMPLED_ROWS, replace=False)]
         b = backend_of(rows)
         centred = sample - b.asarray(mean, b.dtype(rows))
-        return mean, *self._falling(centred.T @ centred, sample.shape[0])
+        return mean, *self._falling(b.gram(centred, centred), sample.shape[0])
 
     @staticmethod
     def _falling(moments: Any, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Variances and directions of a matrix of products over n rows."""
         b = backend_of(moments)
-        variance, basis = b.eigh(b.astype(moments, np.float64) / n)
+        variance, basis = b.eigh(moments / n)
         return to_host(variance)[::-1], to_host(basis)[:, ::-1]
 
     def _sketch(
@@ -415,10 +426,10 @@ class Components(Source):
         size = min(n_components + 20, n, d)
         Q = b.standard_normal(rng, (d, size), b.dtype(rows))
         for _ in range(5):
-            P = qr(rows @ Q - mean @ Q)[0]
+            P = qr(b.product(rows, Q, mean @ Q))[0]
             Q = qr(rows.T @ P - mean[:, None] * b.xp.sum(P, axis=0))[0]
-        P = rows @ Q - mean @ Q
-        variance, V = self._falling(P.T @ P, n)
+        P = b.product(rows, Q, mean @ Q)
+        variance, V = self._falling(b.gram(P, P), n)
         return variance, to_host(Q) @ V
 
     def _missing(self, rows: Any, rng: Any) -> NDArray[Any]:
@@ -445,7 +456,7 @@ class Components(Source):
         return stretch
 
     def _project(self, rows: Any) -> Any:
-        projected = rows @ self._basis - self._offset
+        projected = backend_of(rows).product(rows, self._basis, self._offset)
         return backend_of(self._stretch).asarray(projected)
 
     def new(self, view: "View") -> Any:
@@ -482,17 +493,13 @@ class Neighbors(Source):
         How many to find.
     method : {"exact", "approximate", "auto"}
         See :func:`fewlabels.graphs.nearest_neighbors`.
-    n_jobs : int or None
-        Threads.
     """
 
-    def __init__(
-        self, leading: Leading, n_neighbors: int, method: str, n_jobs: int | None
-    ) -> None:
+    def __init__(self, leading: Leading, n_neighbors: int, method: str) -> None:
         self._leading = leading
         self._searched = leading.train
         self._n_neighbors = n_neighbors
-        self._options: dict[str, Any] = {"neighbors": method, "n_jobs": n_jobs}
+        self._options: dict[str, Any] = {"neighbors": method}
         self._search: Any = None
         self.train = self._index().kneighbors(n_neighbors)
 
@@ -555,11 +562,16 @@ class Clusters(Source):
         b, (n_runs, k, _) = backend_of(components), self._centres.shape
         height = n_runs**-0.5
         if b.is_numpy:
-            columns = np.empty((components.shape[0], n_runs), dtype=np.int32)
-            for run, centres in enumerate(self._centres):
-                half_squares = 0.5 * row_norms(centres, squared=True)
-                scores = components @ centres.T - half_squares
-                columns[:, run] = scores.argmax(axis=1) + run * k
+            halves = 0.5 * np.linalg.vecdot(self._centres, self._centres)
+
+            def nearest(batch: slice) -> Any:
+                columns = np.empty((len(components[batch]), n_runs), dtype=np.int32)
+                for run, centres in enumerate(self._centres):
+                    scores = components[batch] @ centres.T - halves[run]
+                    columns[:, run] = scores.argmax(axis=1) + run * k
+                return columns
+
+            columns = b.over_rows(nearest, components.shape[0])
             data = np.full(columns.size, height, dtype=components.dtype)
             indptr = n_runs * np.arange(columns.shape[0] + 1, dtype=np.int32)
             return b.sparse(data, columns.ravel(), indptr, n_runs * k)
@@ -695,9 +707,9 @@ class Nystrom(Source):
 
     def _features(self, rows: Any) -> Any:
         b = backend_of(self._M)
-        batches = gen_batches(rows.shape[0], b.batch_rows)
-        parts = [b.asarray(self._kernel(rows[batch])) @ self._M for batch in batches]
-        return b.xp.concat(parts, axis=0)
+        return b.over_rows(
+            lambda batch: b.asarray(self._kernel(rows[batch])) @ self._M, rows.shape[0]
+        )
 
     def new(self, view: "View") -> Any:
         Z = (self._features(view.rows) - self._mean) / self._unit
@@ -754,8 +766,6 @@ class Geodesics(Source):
         Zero takes the length of paths. Otherwise a step of length d (in units of the
         mean one) costs ``exp(sharpness * d) - 1``, so that long steps across empty
         regions are avoided, and the sum is brought back to a length by the inverse.
-    n_jobs : int or None
-        Threads.
     """
 
     def __init__(
@@ -764,7 +774,6 @@ class Geodesics(Source):
         k: int,
         landmarks: NDArray[Any],
         sharpness: float,
-        n_jobs: int | None = None,
     ) -> None:
         self._neighbors = neighbors
         self._k = k
@@ -772,16 +781,17 @@ class Geodesics(Source):
         distances, indices = (part[:, :k] for part in neighbors.train)
         b = backend_of(distances)
         self._unit = auto_bandwidth(to_host(distances))
-        self._costs = b.shortest_paths(
-            self._steps(distances), indices, landmarks, n_jobs
-        )
-        lengths = self._lengths(self._costs)
+        self._costs = b.shortest_paths(self._steps(distances), indices, landmarks)
+        n = self._costs.shape[0]
+        lengths = b.over_rows(lambda batch: self._lengths(self._costs[batch]), n)
         finite = lengths[b.xp.isfinite(lengths) & (lengths > 0)]
         width = 0.7 * b.median(finite) if finite.shape[0] else 1.0
         self._gamma = 0.5 / width**2
         K = to_host(self._kernel(self._costs[landmarks]))
         self._M = b.asarray(inverse_square_root((K + K.T) / 2, tol=1e-2))
-        self.train = b.astype(self._kernel(self._costs) @ self._M, b.dtype(distances))
+        self.train = b.over_rows(
+            lambda batch: self._features(self._costs[batch], b.dtype(distances)), n
+        )
 
     def _steps(self, distances: Any) -> Any:
         b = backend_of(distances)
@@ -798,6 +808,9 @@ class Geodesics(Source):
     def _kernel(self, costs: Any) -> Any:
         return backend_of(costs).xp.exp(-self._gamma * self._lengths(costs) ** 2)
 
+    def _features(self, costs: Any, dtype: Any) -> Any:
+        return backend_of(costs).astype(self._kernel(costs) @ self._M, dtype)
+
     def new(self, view: "View") -> Any:
         distances, indices = view[self._neighbors]
         b = backend_of(distances)
@@ -806,7 +819,7 @@ class Geodesics(Source):
         for j in range(1, self._k):
             other = self._costs[indices[:, j]] + steps[:, j : j + 1]
             costs = b.xp.minimum(costs, other)
-        return b.astype(self._kernel(costs) @ self._M, b.dtype(distances))
+        return self._features(costs, b.dtype(distances))
 
 
 def _with_constant(Z: Any) -> Any:
@@ -816,12 +829,17 @@ def _with_constant(Z: Any) -> Any:
 
 def _normalised(Z: Any) -> tuple[Any, Any, float]:
     """Features with centred kernel of mean diagonal 1, and a constant beside them."""
-    xp = backend_of(Z).xp
-    mean = xp.mean(Z, axis=0)
-    centred = Z - mean
-    squares = xp.linalg.vecdot(centred, centred)
-    unit = math.sqrt(float(xp.sum(squares, dtype=xp.float64)) / Z.shape[0]) or 1.0
-    return _with_constant(centred / unit), mean, unit
+    b, n = backend_of(Z), Z.shape[0]
+    xp = b.xp
+    mean = b.astype(_column_sums(Z) / n, b.dtype(Z))
+
+    def squares(batch: slice) -> float:
+        centred = xp.linalg.vecdot(Z[batch] - mean, Z[batch] - mean)
+        return float(xp.sum(centred, dtype=xp.float64))
+
+    unit = math.sqrt(math.fsum(b.each_batch(squares, n)) / n) or 1.0
+    normal = b.over_rows(lambda batch: _with_constant((Z[batch] - mean) / unit), n)
+    return normal, mean, unit
 
 
 class View:

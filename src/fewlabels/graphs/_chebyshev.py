@@ -90,10 +90,10 @@ def smoothest(
     for _ in range(max_iter):
         X = _filtered(S, X, cut)
         X = b.orthonormal(deflated(null, X) if p else X)
-        SX = S @ X
-        values, V = b.eigh(b.astype(X.T @ SX, np.float64))
+        SX = b.product(S, X)
+        values, V = b.eigh(b.gram(X, SX))
         V = b.astype(xp.flip(V, axis=1), dtype)
-        X, SX = X @ V, SX @ V
+        X, SX = b.product(X, V), b.product(SX, V)
         U, own = X[:, :k], xp.flip(values)[:k]
         residuals = SX[:, :k] - U * b.astype(own, dtype)
         error = float(xp.max(xp.linalg.vector_norm(residuals, axis=0)))
@@ -138,7 +138,7 @@ def _quantile_of_spectrum(
     before, beta = xp.zeros_like(V), xp.zeros_like(V[0])
     alphas, betas = [], []
     for _ in range(min(n_steps, n)):
-        W = S @ V - beta * before
+        W = b.product(S, V, beta * before)
         alphas.append(xp.sum(W * V, axis=0))
         W = W - alphas[-1] * V
         beta = norm(W, axis=0)

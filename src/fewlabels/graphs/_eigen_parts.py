@@ -40,10 +40,9 @@ def chebyshev_filter(A: Any, X: Any, low: float, high: float, degree: int) -> An
     """Apply the Chebyshev polynomial that is small on [low, high]."""
     centre, half = (high + low) / 2, (high - low) / 2
     # Mapped to [-1, 1] and doubled, so that a step is one product and one difference.
-    S = backend_of(A).shifted(A, 2 / half, centre)
-    before, now = X, 0.5 * (S @ X)
+    b = backend_of(A)
+    S = b.shifted(A, 2 / half, centre)
+    before, now = X, 0.5 * b.product(S, X)
     for _ in range(degree - 1):
-        after = S @ now
-        after -= before
-        before, now = now, after
+        before, now = now, b.product(S, now, before)
     return now
