@@ -33,6 +33,8 @@ EXPECTED = 96
 UNITS = (2.0**15, 2.0**4, 2.0**-7)
 # Bytes that a row needs in the search for neighbours: keys, and how they are sorted.
 NEAREST_BYTES = 4 * 8 * ROOM
+# Features whose differences are loaded together.
+UNROLL = 2
 # Rounds of shorter paths between two looks at whether there were any.
 ROUNDS = 4
 LOG2_E = math.log2(math.e)
@@ -98,7 +100,7 @@ class Tiles(NamedTuple):
 STRICT_TILES = Tiles(256, 64, 8, 2)
 FAST_TILES = Tiles(128, 64, 4, 3)
 BLOCK_TILES = Tiles(128, 128, 8, 2)
-LAPLACE_TILES = Tiles(32, 128, 4, 2)
+LAPLACE_TILES = Tiles(128, 64, 4, 2)
 NEAREST_TILES = Tiles(128, 64, 4, 3)
 # Rows that do not fit into a tile whole, for which three stages compile slowly.
 CHUNKED_TILES = Tiles(128, 128, 8, 2)
@@ -264,18 +266,21 @@ def _laplacian(X: Any, Y: Any, gamma: float, strict: bool, tiles: Tiles | None) 
         turned = A.new_zeros((d, _padded(A.shape[0])))
         turned[:, : A.shape[0]] = A.T * (gamma * LOG2_E)
         sides.append(turned)
+    zeros = torch.zeros((PADDING, 16), dtype=torch.float16, device=X.device)
 
     def multiply(parts: Any) -> Any:
-        size = tiles or LAPLACE_TILES
+        size = tiles or LAPLACE_TILES._replace(warps=4 if parts.ndim == 1 else 8)
         to = _Launch(X.shape[0], sides[1].shape[1], parts, strict, size)
         _kernels.laplacian[to.grid](
             *sides,
+            zeros,
             parts,
             to.out,
             *to.sizes,
             d,
             float(to.bits),
             2.0**-to.bits,
+            UNROLL=UNROLL,
             **to.options,
         )
         return to.out.sum(0)

@@ -1,0 +1,244 @@
+"""Measure what a GPU does for fewlabels, beside what it could do.
+
+One table: seconds (the median of three warm runs), entries of kernel or distance
+matrices per second, the share of the limit, and the error beside NumPy in double
+precision. Limits are those of the device at hand: products of halves and copies of
+memory are measured in the same run, exponentials and additions are counted from the
+processors and their clock. A product of float32 counts as three of halves.
+
+    python benchmarks/device.py                 # all, and benchmarks/results/device.csv
+    python benchmarks/device.py products search # some groups, nothing is written
+    python benchmarks/device.py --rows 50000    # smaller, nothing is written
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import argparse
+import csv
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy.spatial.distance import cdist
+
+import fewlabels
+from fewlabels._backend import NUMPY, get_backend, to_host
+
+RESULTS = Path(__file__).parent / "results" / "device.csv"
+FIELDS = ["task", "device", "version", "seconds", "G entries/s", "of limit", "error"]
+# Exponentials and additions that a multiprocessor finishes per cycle.
+EXPONENTIALS, ADDITIONS = 16, 128
+# Rows whose answers are compared with NumPy's.
+CHECKED = 64
+
+
+def measured(run, repeat=3):
+    """Return the last answer, and the median of the seconds of some warm runs."""
+    run()
+    seconds = []
+    for _ in range(repeat):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        answer = run()
+        torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    return answer, statistics.median(seconds)
+
+
+class Device:
+    """The device at hand, and its limits."""
+
+    def __init__(self):
+        self.backend = get_backend("cuda")
+        properties = torch.cuda.get_device_properties(0)
+        self.name = properties.name
+        # In kHz; some versions of torch do not tell.
+        clock = getattr(properties, "clock_rate", 1.98e6) * 1e3
+        self.cycles = properties.multi_processor_count * clock
+        A = torch.randn((8192, 8192), dtype=torch.float16, device="cuda")
+        _, seconds = measured(lambda: A @ A)
+        self.halves = 2 * 8192**3 / seconds
+        B = torch.empty(2**31, dtype=torch.uint8, device="cuda")
+        C = torch.empty_like(B)
+        _, seconds = measured(lambda: C.copy_(B))
+        self.bytes = 2 * B.nbytes / seconds
+
+    def rows(self, n, d, seed=0):
+        """Draw normal rows."""
+        generator = torch.Generator("cuda").manual_seed(seed)
+        return torch.randn((n, d), generator=generator, device="cuda")
+
+
+def relative_error(answer, wanted):
+    return np.linalg.norm(to_host(answer) - wanted) / np.linalg.norm(wanted)
+
+
+def products(device, n):
+    """Products with kernel matrices that are never stored."""
+    d = 50
+    X = device.rows(n, d)
+    few = to_host(X[:CHECKED]).astype(np.float64)
+    width = 1 << (d - 1).bit_length()
+    cases = [
+        ("rbf", 1, True),
+        ("rbf", 1, False),
+        ("rbf", 16, True),
+        ("rbf", 128, True),
+        ("polynomial", 1, True),
+        ("laplacian", 1, True),
+    ]
+    for kernel, m, strict in cases:
+        size = n if m < 128 and kernel != "laplacian" else n // 4
+        rows, V = X[:size], device.rows(size, m, seed=1)
+        params = {"gamma": 1 / d}
+        if kernel == "polynomial":
+            params |= {"degree": 3.0, "coef0": 1.0}
+        answer, seconds = measured(
+            lambda rows=rows, V=V, kernel=kernel, params=params, strict=strict: (
+                device.backend.kernel_product(
+                    rows, rows, V, kernel, strict=strict, **params
+                )
+            )
+        )
+        wanted = NUMPY.kernel_product(
+            few,
+            to_host(rows).astype(np.float64),
+            to_host(V).astype(np.float64),
+            kernel,
+            **params,
+        )
+        operations = 2 * (3 if strict else 1) * (width + (m if m > 1 else 0))
+        limit = device.halves / operations
+        if kernel == "rbf":
+            limit = min(limit, device.cycles * EXPONENTIALS)
+        if kernel == "laplacian":
+            limit = device.cycles * ADDITIONS / (2 * d)
+        mode = "strict" if strict else "tf32"
+        yield {
+            "task": f"{kernel} product, {size:,} x {d}, block of {m}, {mode}",
+            "seconds": seconds,
+            "entries": size**2,
+            "limit": size**2 / limit,
+            "error": relative_error(answer[:CHECKED], wanted),
+        }
+
+
+def search(device, n):
+    """Exact neighbours, as the graphs need them."""
+    for size, d in [(n, 50), (n, 20), (min(n, 70_000), 50), (min(n, 70_000), 784)]:
+        X = device.rows(size, d)
+        (distances, _), seconds = measured(
+            lambda X=X: device.backend.nearest(X, 15), 3 if size > 100_000 else 5
+        )
+        host = to_host(X).astype(np.float64)
+        D = cdist(host[:CHECKED], host)
+        np.fill_diagonal(D, np.inf)
+        wanted = np.sort(np.partition(D, 15, axis=1)[:, :15], axis=1)
+        width = 1 << (d - 1).bit_length() if d <= 128 else -(-d // 64) * 64
+        yield {
+            "task": f"15 neighbours, {size:,} x {d}",
+            "seconds": seconds,
+            "entries": size**2,
+            "limit": size**2 * 6 * width / device.halves,
+            "error": relative_error(distances[:CHECKED], wanted),
+        }
+
+
+def stored(device, n):
+    """Products with a kernel matrix in memory."""
+    size = min(n, 60_000)
+    K = torch.empty((size, size), device="cuda").uniform_()
+    for m in (1, 10):
+        V = device.rows(size, m)
+        answer, seconds = measured(lambda V=V: K @ V)
+        wanted = to_host(K[:CHECKED]).astype(np.float64) @ to_host(V)
+        yield {
+            "task": f"stored {size:,} x {size:,} matrix times block of {m}",
+            "seconds": seconds,
+            "entries": size**2,
+            "limit": K.nbytes / device.bytes,
+            "error": relative_error(answer[:CHECKED], wanted),
+        }
+
+
+def algebra(device, n):
+    """Products with graphs and orthonormal bases, which make eigenvectors."""
+    m = 128
+    for size in (n, min(n, 70_000)):
+        generator = torch.Generator("cuda").manual_seed(0)
+        indices = torch.randint(size, (size, 15), generator=generator, device="cuda")
+        values = torch.rand((size, 15), generator=generator, device="cuda")
+        W = device.backend.symmetrized(values, indices)
+        V = device.rows(size, m)
+        answer, seconds = measured(lambda W=W, V=V: W @ V)
+        n_edges = W.values().shape[0]
+        wanted = device.backend.to_numpy(W).astype(np.float64)[:CHECKED] @ to_host(V)
+        yield {
+            "task": f"graph of {size:,} rows, 15 neighbours, times block of {m}",
+            "seconds": seconds,
+            "entries": n_edges * m,
+            "limit": (8 * n_edges + 2 * V.nbytes) / device.bytes,
+            "error": relative_error(answer[:CHECKED], wanted),
+        }
+        Q, seconds = measured(lambda V=V: device.backend.orthonormal(V))
+        error = torch.linalg.norm(Q.T.double() @ Q.double() - torch.eye(m).to(Q)) / m
+        yield {
+            "task": f"Cholesky QR, {size:,} x {m}",
+            "seconds": seconds,
+            "entries": None,
+            # The columns' lengths, and twice the squares and the new columns.
+            "limit": 8 * V.nbytes / device.bytes,
+            "error": float(error),
+        }
+
+
+GROUPS = {
+    "products": products,
+    "search": search,
+    "stored": stored,
+    "algebra": algebra,
+}
+
+
+def main():
+    """Print the table, and write it if it is whole."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("groups", nargs="*", default=list(GROUPS))
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    options = parser.parse_args()
+    device = Device()
+    version = f"fewlabels {fewlabels.__version__}, torch {torch.__version__}"
+    print(f"{device.name}; {version}")
+    print(
+        f"{device.halves / 1e12:.0f} Tflop/s of halves, {device.bytes / 1e12:.2f} TB/s"
+    )
+    table = []
+    for name in options.groups:
+        for row in GROUPS[name](device, options.rows):
+            entries = row["entries"]
+            rate = f"{entries / row['seconds'] / 1e9:.0f}" if entries else ""
+            table.append(
+                {
+                    "task": row["task"],
+                    "device": device.name,
+                    "version": version,
+                    "seconds": f"{row['seconds']:.4g}",
+                    "G entries/s": rate,
+                    "of limit": f"{row['limit'] / row['seconds']:.2f}",
+                    "error": f"{row['error']:.1e}",
+                }
+            )
+            shown = [table[-1][field] for field in FIELDS[3:]]
+            print(f"{row['task']:<60}", *(f"{text:>9}" for text in shown), flush=True)
+            torch.cuda.empty_cache()
+    if options.groups == list(GROUPS) and options.rows == 1_000_000:
+        with RESULTS.open("w", newline="") as file:
+            writer = csv.DictWriter(file, FIELDS)
+            writer.writeheader()
+            writer.writerows(table)
+
+
+if __name__ == "__main__":
+    main()
