@@ -107,7 +107,7 @@ def _plus_plus(Z: Any, k: int, u: Any, xp: Any) -> Any:
     nearest = distances(centers[0])[:, 0, :]
     for step in range(1, k):
         # The standard's name of this is too new for some versions of NumPy.
-        total = xp.cumsum(xp.astype(nearest, xp.float64), -1)
+        total = xp.cumsum(xp.astype(nearest, xp.float64), axis=-1)
         shares = (u[:, step : step + 1] + grid) % 1.0
         below = total[:, None, :] <= (shares * total[:, -1:])[..., None]
         tried = at(xp.sum(xp.astype(below, xp.int64), axis=-1))

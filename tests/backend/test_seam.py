@@ -9,8 +9,10 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import floyd_warshall
 from scipy.spatial.distance import cdist
+from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from fewlabels import FewLabelsClassifier, FewLabelsRegressor
 from fewlabels._backend import NUMPY, Backend, backend_of, get_backend, to_host
 from fewlabels._backend._numpy import NumpyBackend
 
@@ -134,3 +136,46 @@ def test_kernel_product_is_that_of_the_matrix(kernel):
     np.testing.assert_allclose(
         NUMPY.kernel_product(X, Y, V, kernel, **params), K @ V, atol=1e-12
     )
+
+
+# The standard's names of functions that NumPy 2.0 has under its own alone.
+LATER = {"cumsum": "cumulative_sum"}
+
+
+class Standard:
+    """NumPy's functions that the array API standard has, with its parameters."""
+
+    def __init__(self, given, standard, prefix=""):
+        self.given, self.standard, self.prefix = given, standard, prefix
+        self.used = set()
+
+    def __getattr__(self, name):
+        # An error if it is not in there.
+        standard = getattr(self.standard, LATER.get(name, name))
+        given = getattr(self.given, name)
+        if name == "linalg":
+            part = Standard(given, standard, "linalg.")
+            part.used = self.used
+            return part
+        if not callable(given) or isinstance(given, type):
+            return given
+
+        def call(*args, **kwargs):
+            inspect.signature(standard).bind(*args, **kwargs)
+            self.used.add(self.prefix + name)
+            return given(*args, **kwargs)
+
+        return call
+
+
+@pytest.mark.parametrize("learn", [FewLabelsClassifier, FewLabelsRegressor])
+def test_algorithms_ask_for_nothing_but_the_standard(learn, monkeypatch):
+    standard = pytest.importorskip("array_api_strict")
+    xp = Standard(np, standard)
+    monkeypatch.setattr(NumpyBackend, "xp", xp)
+    X, y = make_moons(120, noise=0.1, random_state=0)
+    target = y.astype(float)
+    target[12:] = np.nan
+    model = learn(bank="fast", random_state=0).fit(X, target)
+    assert model.predict(X[:5]).shape == (5,)
+    assert {"exp", "sum", "where"} <= xp.used
