@@ -102,6 +102,18 @@ class TestLabel:
         assert "To halve the error would take about " in result.stderr
         assert "%]" not in result.stderr  # no bar where there is no terminal
 
+    @pytest.mark.parametrize("command", ["label", "ask", "cluster", "fit", "report"])
+    def test_a_device_that_is_missing(self, iris, tmp_path, monkeypatch, command):
+        def missing(device):
+            raise ValueError(f"no {device} here")
+
+        monkeypatch.setattr("fewlabels._backend.get_backend", missing)
+        target = () if command == "cluster" else ("-t", "species")
+        out = tmp_path / "out"
+        options = (iris, *target, "-o", out, "--device", "cuda")
+        assert "no cuda here" in fewlabels(command, *options, code=2).stderr
+        assert not out.exists()
+
     def test_quiet(self, iris, tmp_path):
         out = tmp_path / "out.csv"
         options = ("--bank", "fast", "--quiet")

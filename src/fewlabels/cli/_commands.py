@@ -137,6 +137,7 @@ class _Job:
             **{key: self.settings[key] for key in _LABELS},
             class_prior=self.settings.get("class_shares", "auto"),
             bank=self.settings["bank"],
+            device=self.settings["device"],
             random_state=self.settings["seed"],
             progress=self.tell,
             **self.encoding(table),
@@ -155,6 +156,8 @@ class _Job:
         refused = [key for key in keys if self.settings.get(key)]
         if self.settings["header_row"] is not None:
             refused.append("header_row")
+        if self.settings.get("device", "cpu") != "cpu":
+            refused.append("device")
         if refused:
             names = ", ".join(
                 "--" + k.split("_path")[0].replace("_", "-") for k in refused
@@ -420,6 +423,7 @@ def _label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
     options.reading,
     options.bank,
     options.scheduler,
+    options.device,
     options.running,
 )
 def label(table: str, **settings: Any) -> None:
@@ -474,6 +478,7 @@ def label(table: str, **settings: Any) -> None:
     options.report,
     options.columns,
     options.reading,
+    options.device,
     options.running,
 )
 def cluster(table: str, clusters: int | None, **settings: Any) -> None:
@@ -493,6 +498,7 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
         grouped = cluster_table(
             read,
             clusters,
+            device=settings["device"],
             random_state=settings["seed"],
             progress=job.tell,
             **job.encoding(read),
@@ -545,6 +551,7 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
     options.columns,
     options.reading,
     options.bank,
+    options.device,
     options.running,
 )
 def ask(table: str, number: int, **settings: Any) -> None:
@@ -692,6 +699,7 @@ def _short(value: Any) -> str:
     options.columns,
     options.reading,
     options.bank,
+    options.device,
     options.running,
 )
 def fit(table: str, **settings: Any) -> None:
@@ -813,6 +821,7 @@ def predict(model: str, table: str, **settings: Any) -> None:
     options.columns,
     options.reading,
     options.bank,
+    options.device,
     options.running,
 )
 def report(table: str, **settings: Any) -> None:

@@ -77,6 +77,18 @@ def _existing(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
+def _device(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Miss a device before any work is done."""
+    if value != "cpu":
+        from fewlabels._backend import get_backend
+
+        try:
+            get_backend(value)
+        except (ImportError, ValueError) as error:
+            raise UseError(str(error)) from None
+    return value
+
+
 def file(name: str) -> Callable[[Command], Command]:
     """Argument for a file that must be there; - is the standard input."""
     return click.argument(name, metavar=name.upper(), callback=_existing)
@@ -173,6 +185,14 @@ bank = click.option(
     default="auto",
     show_default=True,
     help="How much to try; auto is fast beyond 20,000 rows.",
+)
+device = click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    default="cpu",
+    show_default=True,
+    callback=_device,
+    help="Where to compute; cuda is an NVIDIA GPU and needs fewlabels[gpu].",
 )
 running = (
     click.option(

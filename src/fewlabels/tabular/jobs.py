@@ -309,6 +309,7 @@ def label_table(
     class_prior: str | Mapping[Any, float] = "auto",
     bank: str = "auto",
     as_frame: bool | str = "auto",
+    device: str | None = None,
     random_state: Any = 0,
     progress: Report | None = None,
     **encoding: Any,
@@ -342,6 +343,9 @@ def label_table(
         Whether to return a frame like `X` with columns added; "auto" does so where `X`
         is a frame of pandas or polars or a table of pyarrow. What should be known
         about the labels is then warned about.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to learn, see :class:`~fewlabels.automatic.FewLabelsClassifier`; None is
+        the CPU.
     random_state : int or RandomState instance, default=0
         Seed.
     progress : callable, default=None
@@ -390,6 +394,7 @@ def label_table(
             scale="unit" if issparse(features) else "none",
             feature_groups=transformer.feature_groups_,
             progress=lambda share: tell(0.15 + 0.75 * share, "learning"),
+            device=device,
             random_state=random_state,
             **own,
         ).fit(features, labels.texts if labels.numbers is None else labels.numbers)
@@ -583,6 +588,7 @@ def cluster_table(
     X: Any,
     n_clusters: int | None = None,
     *,
+    device: str | None = None,
     random_state: Any = 0,
     progress: Report | None = None,
     **encoding: Any,
@@ -598,6 +604,9 @@ def cluster_table(
         The table.
     n_clusters : int, default=None
         Number of groups; None for the one of 2 to 10 with the largest mean silhouette.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to search for neighbours, see
+        :class:`~fewlabels.cluster.NormalizedSpectralClustering`; None is the CPU.
     random_state : int or RandomState instance, default=0
         Seed.
     progress : callable, default=None
@@ -626,7 +635,8 @@ def cluster_table(
         transformer, features = _encode(table, encoding, random_state)
         _name_left_out(transformer.columns_, notes)
         tell(0.3, "grouping rows")
-        labels = _spectral_clusters(features, n_clusters, rng, notes)
+        where = None if issparse(features) else device
+        labels = _spectral_clusters(features, n_clusters, where, rng, notes)
     _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     rank = np.empty(sizes.size, dtype=np.intp)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(1, sizes.size + 1)
@@ -635,7 +645,11 @@ def cluster_table(
 
 
 def _spectral_clusters(
-    features: Any, n_clusters: int | None, rng: Any, notes: list[str]
+    features: Any,
+    n_clusters: int | None,
+    device: str | None,
+    rng: Any,
+    notes: list[str],
 ) -> NDArray[Any]:
     """Cluster the different rows, a sample of them if there are many."""
     from fewlabels.cluster import NormalizedSpectralClustering
@@ -662,7 +676,10 @@ def _spectral_clusters(
     if n_clusters == sample.size:
         return copy_of
     model = NormalizedSpectralClustering(
-        n_clusters, n_neighbors=n_neighbors, random_state=rng.randint(2**31)
+        n_clusters,
+        n_neighbors=n_neighbors,
+        random_state=rng.randint(2**31),
+        device=device,
     ).fit(features[sample])
     labels = model.labels_ if n <= CLUSTER_ROWS else model.predict(features[first])
     return labels[copy_of]
@@ -776,7 +793,7 @@ def suggest_rows(
         labeled = label_table(table, target, random_state=random_state, **options)
         return _suggest_uncertain(labeled, n_rows, random_state)
     tell = options.pop("progress", None) or _silent
-    for name in ("markers", "merge_labels", "task", "class_prior", "bank"):
+    for name in ("markers", "merge_labels", "task", "class_prior", "bank", "device"):
         options.pop(name, None)
     tell(0.0, "reading columns")
     encoding = _without_secrets(table, labels, options, [])
