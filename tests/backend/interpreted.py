@@ -66,10 +66,10 @@ def paths():
     lengths = torch.rand((40, 3), generator=generator, dtype=torch.float64)
     sources = np.array([0, 7, 9])
     backend = torch_backend("cpu")
-    fused = backend.shortest_paths(lengths, indices, sources, None)
+    fused = backend.shortest_paths(lengths, indices, sources)
     _triton._can_run.cache_clear()
     os.environ["TRITON_INTERPRET"] = "0"
-    plain = backend.shortest_paths(lengths, indices, sources, None)
+    plain = backend.shortest_paths(lengths, indices, sources)
     assert torch.equal(fused, plain)
 
 

@@ -114,8 +114,8 @@ def test_graphs(seed, n, k):
     check([W.to_dense(), W @ torch.tensor(V)], [wanted.toarray(), wanted @ V])
     sources = rng.choice(n, min(n, 3), replace=False)
     check(
-        [HERE.shortest_paths(*tensors(values, indices), sources, None)],
-        [NUMPY.shortest_paths(values, indices, sources, None)],
+        [HERE.shortest_paths(*tensors(values, indices), sources)],
+        [NUMPY.shortest_paths(values, indices, sources)],
     )
     segments = rng.integers(0, 4, size=n)
     check(
