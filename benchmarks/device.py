@@ -4,7 +4,8 @@ One table: seconds (the median of three warm runs), entries of kernel or distanc
 matrices per second, the share of the limit, and the error beside NumPy in double
 precision. Limits are those of the device at hand: products of halves and copies of
 memory are measured in the same run, exponentials and additions are counted from the
-processors and their clock. A product of float32 counts as three of halves.
+processors and their clock. A product of float32 counts as three of halves. Estimators
+are fitted twice, and the second counts; some tasks have rows for the CPU beside it.
 
     python benchmarks/device.py                 # all, and benchmarks/results/device.csv
     python benchmarks/device.py products search # some groups, nothing is written
@@ -15,6 +16,7 @@ processors and their clock. A product of float32 counts as three of halves.
 
 import argparse
 import csv
+import os
 import statistics
 import time
 from pathlib import Path
@@ -25,6 +27,14 @@ from scipy.spatial.distance import cdist
 
 import fewlabels
 from fewlabels._backend import NUMPY, get_backend, to_host
+from fewlabels.datasets import hide_labels
+from fewlabels.kernels import resolve_kernel
+from fewlabels.partition import PartitionProblem, local_search
+from fewlabels.semi_supervised import (
+    HarmonicFunctionClassifier,
+    LaplacianSVC,
+    harmonic_functions,
+)
 
 RESULTS = Path(__file__).parent / "results" / "device.csv"
 FIELDS = ["task", "device", "version", "seconds", "G entries/s", "of limit", "error"]
@@ -194,11 +204,114 @@ def algebra(device, n):
         }
 
 
+def curved(n, d, n_classes, n_labeled, seed=0):
+    """Draw classes on curved sheets of few dimensions in many, and hide labels."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(n_classes, size=n)
+    inner = 3 * rng.normal(size=(n_classes, 8))[truth] + rng.normal(size=(n, 8))
+    hidden = np.tanh(inner @ rng.normal(size=(8, 64)) / 3)
+    X = np.tanh(hidden @ rng.normal(size=(64, d)) / 4) + 0.1 * rng.normal(size=(n, d))
+    y = hide_labels(truth, n_labeled=n_labeled, random_state=0)
+    return X.astype(np.float32), y
+
+
+def laplacian_svm(device, n):
+    """Train by conjugate gradients on products with a kernel that is never stored."""
+    size, d = min(n, 100_000), 784
+    X, y = curved(size, d, 10, 100)
+    model = LaplacianSVC(
+        solver="pcg",
+        solver_params={"memory_budget": 1024, "check_every": 10},
+        device="cuda",
+    )
+    _, seconds = measured(lambda: model.fit(X, y), 1)
+    answer = model.decision_function(X[:CHECKED])
+    wanted = model.kernel_.product(
+        X[:CHECKED].astype(np.float64), X.astype(np.float64), model.dual_coef_
+    )
+    entries = (model.n_iter_ + 2) * size**2
+    width = -(-d // 64) * 64 + 10
+    yield {
+        "task": f"Laplacian SVM, {size:,} x {d}, {model.n_iter_} steps, 10 classes",
+        "seconds": seconds,
+        "entries": entries,
+        "limit": entries * 6 * width / device.halves,
+        "error": relative_error(answer, wanted + model.intercept_),
+    }
+
+
+def restarts(device, n):
+    """Local searches side by side, beside threads."""
+    size, n_runs = min(n, 2000), 1000
+    X, y = curved(size, 50, 2, 20)
+    X = X.astype(np.float64)
+    K = resolve_kernel(X)(X)
+    for bounds, balance in (("", None), (", bounds on sizes", 0.5)):
+        problem = PartitionProblem.from_kernel(
+            K, y, alpha=1e-3, n_classes=2, balance=balance
+        )
+        common = {"representation": "dense", "random_state": 0}
+
+        def search(problem=problem, common=common, **where):
+            found = local_search(problem, "random", n_runs, **common, **where)
+            return found, found.seconds["search"]
+
+        places = (
+            ("one core", {"n_jobs": 1}),
+            (f"{os.cpu_count()} cores", {"n_jobs": -1}),
+            (device.name, {"device": "cuda"}),
+        )
+        first = None
+        for place, where in places:
+            search(**where)
+            found, seconds = search(**where)
+            first = found.objectives if first is None else first
+            yield {
+                "task": f"{n_runs:,} local searches, {size:,} rows{bounds}",
+                "device": place,
+                "seconds": seconds,
+                "error": float(np.abs(found.objectives - first).max()),
+            }
+
+
+def harmonic(device, n):
+    """Harmonic functions of many rows: the whole estimator, and its solver."""
+    X, y = curved(n, 20, 10, 1000)
+    model = HarmonicFunctionClassifier(device="cuda")
+    _, seconds = measured(lambda: model.fit(X, y), 1)
+    labeled = np.flatnonzero(y >= 0)
+    there, here = (
+        measured(
+            lambda where=where: harmonic_functions(
+                model.graph_, labeled, np.eye(10)[y[labeled]], solver="cg", device=where
+            ),
+            1,
+        )
+        for where in ("cuda", "cpu")
+    )
+    error = float(np.nanmax(np.abs(there[0].values - here[0].values)))
+    task = f"harmonic functions, {n:,} x 20, 10 classes"
+    for what, place, time_taken in (
+        ("neighbours, graph and solution", device.name, seconds),
+        (f"solution, {there[0].n_iter} steps", device.name, there[1]),
+        (f"solution, {here[0].n_iter} steps", f"{os.cpu_count()} cores", here[1]),
+    ):
+        yield {
+            "task": f"{task}: {what}",
+            "device": place,
+            "seconds": time_taken,
+            "error": error,
+        }
+
+
 GROUPS = {
     "products": products,
     "search": search,
     "stored": stored,
     "algebra": algebra,
+    "laplacian_svm": laplacian_svm,
+    "restarts": restarts,
+    "harmonic": harmonic,
 }
 
 
@@ -217,21 +330,26 @@ def main():
     table = []
     for name in options.groups:
         for row in GROUPS[name](device, options.rows):
-            entries = row["entries"]
+            entries, limit = row.get("entries"), row.get("limit")
             rate = f"{entries / row['seconds'] / 1e9:.0f}" if entries else ""
+            share = f"{limit / row['seconds']:.2f}" if limit else ""
             table.append(
                 {
                     "task": row["task"],
-                    "device": device.name,
+                    "device": row.get("device", device.name),
                     "version": version,
                     "seconds": f"{row['seconds']:.4g}",
                     "G entries/s": rate,
-                    "of limit": f"{row['limit'] / row['seconds']:.2f}",
+                    "of limit": share,
                     "error": f"{row['error']:.1e}",
                 }
             )
             shown = [table[-1][field] for field in FIELDS[3:]]
-            print(f"{row['task']:<60}", *(f"{text:>9}" for text in shown), flush=True)
+            print(
+                f"{row['task']:<60} {table[-1]['device']:<12}",
+                *(f"{text:>9}" for text in shown),
+                flush=True,
+            )
             torch.cuda.empty_cache()
     if options.groups == list(GROUPS) and options.rows == 1_000_000:
         with RESULTS.open("w", newline="") as file:
