@@ -70,8 +70,14 @@ def test_csr_product(rng, global_dtype, n_jobs, k):
     V = rng.normal(size=(40,) if k is None else (k, 40)).astype(global_dtype).T
     with threads(n_jobs):
         product = csr_product(W, V)
-    assert product.dtype == global_dtype
+        minus = rng.normal(size=product.shape).astype(global_dtype)
+        less = csr_product(W, V, minus)
+        kept = minus.copy()
+        again = csr_product(W, V, minus, overwrite=True)
+    assert product.dtype == less.dtype == global_dtype
     assert_array_equal(product, W @ V)
+    assert_close(less, W @ V - kept)
+    assert_array_equal(again, less)
 
 
 class TestConjugateGradients:

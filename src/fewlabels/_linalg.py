@@ -129,7 +129,11 @@ def same_pattern(A: csr_array, B: csr_array) -> bool:
 
 
 def csr_product(
-    W: csr_array, V: NDArray[Any], minus: NDArray[Any] | None = None
+    W: csr_array,
+    V: NDArray[Any],
+    minus: NDArray[Any] | None = None,
+    *,
+    overwrite: bool = False,
 ) -> NDArray[Any]:
     """Multiply a sparse array with a block of columns, in threads.
 
@@ -143,6 +147,8 @@ def csr_product(
         Of the same type.
     minus : ndarray of shape (n, k) or (n,), default=None
         To be subtracted.
+    overwrite : bool, default=False
+        Whether the product may be written there: fresh memory costs time.
 
     Returns
     -------
@@ -155,7 +161,10 @@ def csr_product(
 
     V = np.ascontiguousarray(V)
     minus = V[:0] if minus is None else np.ascontiguousarray(minus)
-    out = np.empty((W.shape[0], V.shape[1]), dtype=V.dtype)
+    if overwrite and minus.size and minus.dtype == V.dtype:
+        out = minus
+    else:
+        out = np.empty((W.shape[0], V.shape[1]), dtype=V.dtype)
     # Parts of about equal work, a few for each thread: some run beside others' work.
     shares = np.linspace(0, W.nnz, 4 * n_threads() + 1)
     ends = np.searchsorted(W.indptr, shares)

@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
@@ -88,7 +88,8 @@ def _enter_pool() -> None:
 def _pool(n: int) -> ThreadPoolExecutor:
     with _LOCK:
         if n not in _POOLS:
-            _POOLS[n] = ThreadPoolExecutor(n, "fewlabels", initializer=_enter_pool)
+            # The thread that asks works too.
+            _POOLS[n] = ThreadPoolExecutor(n - 1, "fewlabels", initializer=_enter_pool)
         return _POOLS[n]
 
 
@@ -167,6 +168,32 @@ def in_threads(
     tasks, n = list(tasks), n_threads()
     if n == 1 or len(tasks) < 2:
         return [function(task) for task in tasks]
+    results: list[Any] = [None] * len(tasks)
+    todo, lock = iter(enumerate(tasks)), threading.Lock()
+
+    def work() -> None:
+        """Do what is left to do, which is far cheaper than to submit every task."""
+        try:
+            while True:
+                with lock:
+                    place, task = next(todo, (-1, None))
+                if place < 0:
+                    return
+                results[place] = function(task)  # type: ignore[arg-type]
+        except BaseException:
+            with lock:
+                list(todo)  # nothing more to do for others
+            raise
+
+    n_others = min(n, len(tasks)) - 1
     # What NumPy does about overflows, for one, is part of the context.
-    contexts = [copy_context() for _ in tasks]
-    return list(_pool(n).map(lambda c, task: c.run(function, task), contexts, tasks))
+    others = [_pool(n).submit(copy_context().run, work) for _ in range(n_others)]
+    _HERE.in_pool = True
+    try:
+        work()
+    finally:
+        _HERE.in_pool = False
+        wait(others)
+    for other in others:
+        other.result()  # raises what it has raised
+    return results

@@ -78,8 +78,13 @@ class Backend(Protocol):
     def over_rows(self, function: Callable[[slice], Any], n_rows: int) -> Any:
         """Join the arrays that a function makes of batches of rows."""
 
-    def product(self, A: Any, B: Any, minus: Any = None) -> Any:
-        """Compute ``A @ B - minus`` of a tall array A, dense or sparse."""
+    def product(
+        self, A: Any, B: Any, minus: Any = None, *, overwrite: bool = False
+    ) -> Any:
+        """Compute ``A @ B - minus`` of a tall array A, dense or sparse.
+
+        Where it may be overwritten, `minus` can be lost.
+        """
 
     def gram(self, A: Any, B: Any) -> Any:
         """Products ``A.T @ B`` of the columns of two tall arrays, in float64."""

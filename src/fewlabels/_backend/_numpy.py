@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -69,7 +70,8 @@ class NumpyBackend:
     def orthonormal(self, X: Any) -> Any:
         """See :meth:`Backend.orthonormal`; Cholesky twice, or Householder."""
         norms = sum(self.each_batch(lambda rows: (X[rows] ** 2).sum(axis=0), len(X)))
-        X = X / np.sqrt(norms)
+        scale = 1 / np.sqrt(norms)
+        X = self.over_rows(lambda rows: X[rows] * scale, len(X))
         for _ in range(2):
             try:
                 R = linalg.cholesky(self.gram(X, X), check_finite=False)
@@ -106,14 +108,31 @@ class NumpyBackend:
 
     def over_rows(self, function: Callable[[slice], Any], n_rows: int) -> Any:
         """See :meth:`Backend.over_rows`."""
-        parts = self.each_batch(function, n_rows)
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        whole: list[NDArray[Any]] = []
+        lock = threading.Lock()
 
-    def product(self, A: Any, B: Any, minus: Any = None) -> Any:
+        def write(rows: slice) -> None:
+            part = function(rows)
+            with lock:
+                if not whole:
+                    shape = (n_rows, *part.shape[1:])
+                    whole.append(np.empty(shape, dtype=part.dtype))
+            whole[0][rows] = part
+
+        if n_rows <= self.batch_rows:
+            return function(slice(0, n_rows))
+        self.each_batch(write, n_rows)
+        return whole[0]
+
+    def product(
+        self, A: Any, B: Any, minus: Any = None, *, overwrite: bool = False
+    ) -> Any:
         """See :meth:`Backend.product`."""
         if issparse(A):
             whole = minus is None or minus.shape == (A.shape[0], *B.shape[1:])
-            return csr_product(A, B, minus) if whole else csr_product(A, B) - minus
+            if not whole:
+                return csr_product(A, B) - minus
+            return csr_product(A, B, minus, overwrite=overwrite)
         if minus is None:
             return self.over_rows(lambda rows: A[rows] @ B, A.shape[0])
         minus = np.broadcast_to(minus, (A.shape[0], *B.shape[1:]))

@@ -247,7 +247,9 @@ class TorchBackend:
         parts = self.each_batch(function, n_rows)
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
-    def product(self, A: Any, B: Any, minus: Any = None) -> Any:
+    def product(
+        self, A: Any, B: Any, minus: Any = None, *, overwrite: bool = False
+    ) -> Any:
         """See :meth:`Backend.product`."""
         out = A @ B
         if minus is not None:

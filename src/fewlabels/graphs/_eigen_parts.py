@@ -43,6 +43,6 @@ def chebyshev_filter(A: Any, X: Any, low: float, high: float, degree: int) -> An
     b = backend_of(A)
     S = b.shifted(A, 2 / half, centre)
     before, now = X, 0.5 * b.product(S, X)
-    for _ in range(degree - 1):
-        before, now = now, b.product(S, now, before)
+    for step in range(degree - 1):  # the first of which leaves X as it is
+        before, now = now, b.product(S, now, before, overwrite=step > 0)
     return now
