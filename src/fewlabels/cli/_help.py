@@ -1,11 +1,14 @@
-"""Help that ends with examples, which are not wrapped."""
+"""Commands: help that ends with examples, and files that must be there."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import click
+
+from fewlabels.cli._console import UseError
 
 
 class Examples:
@@ -32,8 +35,34 @@ class Examples:
                 formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
 
+class FileArgument(click.Argument):
+    """A file that must be there, or - for the standard input."""
+
+    def check(self, value: str) -> None:
+        """Miss it before anything is loaded that could read it.
+
+        Parameters
+        ----------
+        value : str
+            What was given.
+        """
+        if value != "-":
+            try:
+                os.stat(value)  # not opened: it may be a pipe
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or error
+                raise UseError(f"Cannot read {value}: {why}.") from None
+
+
 class CommandWithExamples(Examples, click.Command):
     """A command with examples."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, if its files are there."""
+        for argument in self.params:
+            if isinstance(argument, FileArgument):
+                argument.check(ctx.params[str(argument.name)])
+        return super().invoke(ctx)
 
 
 class GroupWithExamples(Examples, click.Group):

@@ -2,7 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import click
 
 from fewlabels.cli._console import UseError
+from fewlabels.cli._help import FileArgument
 
 Command = Callable[..., Any]
 
@@ -66,17 +66,6 @@ def _several(*flags: str, help: str) -> Callable[[Command], Command]:
     return click.option(*flags, multiple=True, metavar="COLUMN", help=help)
 
 
-def _existing(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Miss a file before anything is loaded to read it with."""
-    if value != "-":
-        try:
-            os.stat(value)  # not opened: it may be a pipe
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise UseError(f"Cannot read {value}: {why}.") from None
-    return value
-
-
 def _device(ctx: click.Context, param: click.Parameter, value: str) -> str:
     """Miss a device before any work is done."""
     if value != "cpu":
@@ -91,7 +80,7 @@ def _device(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 def file(name: str) -> Callable[[Command], Command]:
     """Argument for a file that must be there; - is the standard input."""
-    return click.argument(name, metavar=name.upper(), callback=_existing)
+    return click.argument(name, metavar=name.upper(), cls=FileArgument)
 
 
 table = file("table")
