@@ -1,0 +1,202 @@
+"""Draw the small pictures of pages: ``python docs/draw_pages.py [NAME ...]``."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import make_circles, make_moons
+from sklearn.manifold import TSNE
+
+OUT = Path(__file__).parent / "_static"
+INK, GREY, BLUE, ORANGE, GREEN = "#1b1b1b", "#9a9a9a", "#4269d0", "#e8833a", "#3ca951"
+
+
+def box(ax, x, y, text, color="white", width=2.0, height=0.8):
+    """Draw a box around its centre."""
+    ax.add_patch(
+        plt.Rectangle(
+            (x - width / 2, y - height / 2),
+            width,
+            height,
+            facecolor=color,
+            edgecolor=INK,
+            linewidth=1,
+        )
+    )
+    ax.text(x, y, text, ha="center", va="center", fontsize=10)
+
+
+def empty(width, height, xlim, ylim):
+    """Make a picture without axes."""
+    figure, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    ax.set(xlim=xlim, ylim=ylim)
+    ax.axis("off")
+    return figure, ax
+
+
+def commands():
+    """Draw what the commands make of a table."""
+    figure, ax = empty(9.5, 3.6, (0, 12), (0, 4.6))
+    shade = "#eef2fb"
+    box(ax, 1.4, 2.3, "table with\na few labels", shade, 2.2, 1.2)
+    for y, name, made in [
+        (4.1, "label", "labels for every row"),
+        (3.2, "report", "a page: map, expected error"),
+        (2.3, "ask", "the rows to label next"),
+        (1.4, "studio", "more labels, in the browser"),
+        (0.5, "fit", "a saved model"),
+    ]:
+        ax.annotate("", (3.97, y), (2.5, 2.3), arrowprops={"arrowstyle": "-|>"})
+        box(ax, 5.2, y, f"fewlabels {name}", "white", 2.4, 0.6)
+        ax.annotate("", (7.0, y), (6.45, y), arrowprops={"arrowstyle": "-|>"})
+        ax.text(7.1, y, made, va="center", fontsize=10)
+    ax.text(8.75, 0.5, "then fewlabels predict", va="center", fontsize=9, color="#555")
+    return figure
+
+
+def labels():
+    """Draw the marks of a missing label."""
+    figure, ax = empty(7, 2.2, (0, 10.5), (0, 3))
+    for y, name, cells in [
+        (2.5, "integers", ["3", "-1", "0", "-1", "-1", "7"]),
+        (1.5, "floats", ["3.0", "nan", "0.0", "nan", "nan", "7.0"]),
+        (0.5, "strings", ["cat", "None", "dog", "None", "None", "cat"]),
+    ]:
+        ax.text(0.1, y, name, va="center", fontsize=10)
+        for k, cell in enumerate(cells):
+            missing = cell in ("-1", "nan", "None")
+            color = "#f3f3f3" if missing else "#dfe8fb"
+            box(ax, 3.0 + 1.3 * k, y, cell, color, 1.2, 0.7)
+    return figure
+
+
+def kernels():
+    """Draw a kernel matrix, a factor of low rank, and the pivots it came from."""
+    from fewlabels.kernels import gram_operator
+
+    X, y = make_moons(200, noise=0.08, random_state=0)
+    X = X[np.lexsort((X[:, 0], y))]
+    K = gram_operator(X, "rbf", gamma=4.0).toarray()
+    values = np.linalg.eigvalsh(K)[::-1]
+    figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
+    axes[0].scatter(*X.T, c=np.arange(200) < 100, cmap="coolwarm", s=9)
+    axes[0].set(title="200 rows on two moons", xticks=[], yticks=[])
+    axes[1].imshow(K, cmap="Blues")
+    axes[1].set(title="their Gaussian kernel matrix", xticks=[], yticks=[])
+    left_out = 100 * (1 - np.cumsum(values) / values.sum())
+    axes[2].semilogy(np.arange(1, 61), left_out[:60], color=BLUE)
+    axes[2].set(title="a low rank suffices", xlabel="rank", ylabel="trace left out (%)")
+    return figure
+
+
+def graphs():
+    """Draw neighbour graphs of the same rows."""
+    from fewlabels.graphs import similarity_graph
+
+    X, _ = make_moons(120, noise=0.09, random_state=1)
+    figure, axes = plt.subplots(1, 3, figsize=(10, 3), layout="constrained")
+    for ax, name, given in [
+        (axes[0], "5 neighbours, of either side", {"n_neighbors": 5}),
+        (axes[1], "mutual ones only", {"n_neighbors": 5, "symmetrize": "mutual"}),
+        (axes[2], "all within a distance", {"kind": "ball", "radius": 0.25}),
+    ]:
+        W = similarity_graph(X, **given).tocoo()
+        for i, j in zip(*W.coords, strict=True):
+            if i < j:
+                ax.plot(*X[[i, j]].T, color=GREY, linewidth=0.7, zorder=0)
+        ax.scatter(*X.T, s=10, color=BLUE)
+        ax.set(title=name, xticks=[], yticks=[])
+    return figure
+
+
+def graph_labels():
+    """Draw how two labels run along a graph."""
+    from fewlabels.semi_supervised import HarmonicFunctionClassifier
+
+    X, y_true = make_circles(400, noise=0.06, factor=0.45, random_state=0)
+    y = np.full(400, -1)
+    for c in (0, 1):
+        y[np.flatnonzero(y_true == c)[0]] = c
+    model = HarmonicFunctionClassifier().fit(X, y)
+    figure, axes = plt.subplots(1, 2, figsize=(7.5, 3.7), layout="constrained")
+    axes[0].scatter(*X.T, s=8, color=GREY)
+    axes[0].set(title="400 rows, two labels")
+    axes[1].scatter(*X.T, s=8, c=model.transduction_, cmap="coolwarm")
+    wrong = np.mean(model.transduction_ != y_true)
+    axes[1].set(title=f"the labels along the graph: {wrong:.1%} wrong")
+    for ax in axes:
+        ax.scatter(*X[y >= 0].T, c=y[y >= 0], cmap="coolwarm", s=90, edgecolor=INK)
+        ax.set(xticks=[], yticks=[], aspect="equal")
+    return figure
+
+
+def embeddings():
+    """Draw names of products by the meaning of their words."""
+    from fewlabels.preprocessing import embed_texts
+
+    kinds = {
+        "furniture": "red sofa,leather couch,oak table,wooden chair,big bed,bookcase",
+        "tools": "cordless drill,claw hammer,hand saw,wrench,pliers,screwdriver",
+        "food": "goat cheese,rye bread,apple juice,chocolate,olive oil,green tea",
+        "clothes": "wool sweater,rain jacket,blue jeans,socks,silk scarf,t-shirt",
+    }
+    names = [name for text in kinds.values() for name in text.split(",")]
+    place = TSNE(
+        perplexity=7, metric="cosine", init="random", random_state=0
+    ).fit_transform(embed_texts(names))
+    figure, ax = plt.subplots(figsize=(8, 4.6), layout="constrained")
+    for k, (kind, color) in enumerate(
+        zip(kinds, (BLUE, ORANGE, GREEN, "#a463f2"), strict=True)
+    ):
+        rows = slice(6 * k, 6 * k + 6)
+        ax.scatter(*place[rows].T, color=color, label=kind, s=22)
+        for name, (a, b) in zip(names[rows], place[rows], strict=True):
+            ax.annotate(name, (a, b), (4, 3), textcoords="offset points", fontsize=8)
+    ax.set(xticks=[], yticks=[])
+    ax.margins(x=0.14)
+    ax.legend(frameon=False)
+    return figure
+
+
+def two_views():
+    """Draw two views of the same rows that teach each other."""
+    figure, ax = empty(8, 2.6, (0, 10), (0, 3.4))
+    box(ax, 1.2, 1.7, "rows", "#eef2fb", 1.6, 0.9)
+    for y, name in [(2.7, "first view"), (0.7, "second view")]:
+        ax.annotate("", (3.2, y), (2.05, 1.7), arrowprops={"arrowstyle": "-|>"})
+        box(ax, 4.2, y, name, "white", 1.9)
+        ax.annotate("", (6.3, y), (5.2, y), arrowprops={"arrowstyle": "-|>"})
+        box(ax, 7.4, y, "classifier", "#eafaee", 2.1)
+    style = {"arrowstyle": "-|>", "connectionstyle": "arc3,rad=-0.35"}
+    ax.annotate("", (8.1, 1.15), (8.1, 2.25), arrowprops=style)
+    ax.annotate("", (6.7, 2.25), (6.7, 1.15), arrowprops=style)
+    ax.text(7.4, 1.7, "sure answers\nas labels", ha="center", va="center", fontsize=9)
+    return figure
+
+
+PICTURES = {
+    "commands": commands,
+    "labels": labels,
+    "kernels": kernels,
+    "graphs": graphs,
+    "graph_labels": graph_labels,
+    "embeddings": embeddings,
+    "two_views": two_views,
+}
+
+
+def main(names):
+    for name in names or PICTURES:
+        figure = PICTURES[name]()
+        figure.savefig(OUT / f"{name}.png", dpi=110, facecolor="white")
+        plt.close(figure)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
