@@ -46,6 +46,23 @@ def test_balanced_inverse_square_root(rng):
     assert_allclose(M @ M.T, plain @ plain.T, atol=1e-12)
 
 
+def test_balanced_inverse_square_root_has_no_rounding_errors_of_constants(rng):
+    """A unit of the others would make them matter."""
+    S = np.zeros((3, 3))
+    S[1:, 1:] = np.cov(rng.normal(size=(2, 9)))
+    for unit in (1.0, 2.0**200):
+        M = inverse_square_root(S * unit**2, balance=True)
+        assert_array_equal(M[0], 0.0)
+        assert_close(M * unit, inverse_square_root(S, balance=True))
+
+
+def test_deviations_far_from_zero_have_mean_zero(rng):
+    X = np.round(rng.normal(size=(7, 3)) * 2**10) / 2**10
+    near = deviations(X, X.mean(axis=0))
+    X += 2.0**30
+    assert_allclose(deviations(X, X.mean(axis=0)), near, atol=1e-14)
+
+
 def test_deviations_of_constants_are_zero():
     X = np.c_[np.full(30, 0.1), np.arange(30.0)]
     mean = X.mean(axis=0)

@@ -13,6 +13,9 @@ from sklearn.utils import get_tags
 
 from fewlabels._labels import UNLABELED, Labels, label_array, unlabeled_mask
 
+# Of libsvm, which turns for hours over unscaled rows without getting anywhere.
+MAX_SVM_ITER = 10_000_000
+
 
 def as_decision(outputs: NDArray[Any]) -> NDArray[Any]:
     """One column per class, or a plain vector for up to two classes."""

@@ -34,6 +34,7 @@ def spectral_cutoff(eigenvalues: NDArray[Any], tol: float | None, dtype: Any) ->
 def deviations(X: NDArray[Any], mean: NDArray[Any]) -> NDArray[np.float64]:
     """Subtract the means from the rows; constant features become exactly zero."""
     X = X - mean
+    X -= X.mean(axis=0)  # far from zero, the means are rounded too
     X[:, np.abs(X).max(axis=0) <= ROUNDING * np.abs(mean)] = 0.0
     return X
 
@@ -79,7 +80,8 @@ def inverse_square_root(
     """
     if balance:
         scale = np.sqrt(A.diagonal())
-        scale = np.where(scale > 0, scale, 1)[:, None]
+        # Nothing leads where there is no variance, not even rounding errors.
+        scale = np.where(scale > 0, scale, np.inf)[:, None]
         return inverse_square_root(A / scale / scale.T, rank=rank, tol=tol) / scale
     w, U = linalg.eigh(A.astype(np.float64), check_finite=False)
     w, U = w[::-1], U[:, ::-1]

@@ -42,6 +42,11 @@ def view_columns(
     """Column indices of two views."""
     every = np.arange(n_features)
     if views is None:
+        if n_features < 2:
+            raise ValueError(
+                f"X has {n_features} feature(s), and without views each of the two "
+                "gets half of the columns: name the views, or add a column."
+            )
         return np.array_split(every, 2)
     if len(views) != 2:
         raise ValueError(

@@ -181,3 +181,10 @@ def test_wrong_models(fitted):
         FewLabelsSampling().query(
             np.vstack([X, X]), np.append(y, [-1] * 90), model=model
         )
+
+
+def test_a_seed_leaves_nothing_to_chance():
+    X, y_true = make_moons(40, noise=0.2, random_state=0)
+    y = np.where(np.arange(40) < 6, y_true, -1)
+    first, second = (FewLabelsSampling(random_state=0).query(X, y) for _ in range(2))
+    assert_array_equal(first.utilities, second.utilities)

@@ -215,3 +215,15 @@ def test_parameters_that_contradict(rng):
         RLSClustering(solver_params={"start": [0, 1, 0, 1]}).fit(X)
     with pytest.warns(IgnoredParameterWarning, match="balance"):
         RLSClustering(1, balance=0.5).fit(X)
+
+
+def test_bound_of_rows_in_single_precision():
+    """Rounded means of rows with a far one would make a false bound."""
+    X = np.random.default_rng(0).normal(size=(14, 12)).astype(np.float32)
+    X[5] *= 2**14
+    single, double = (
+        RLSClustering(kernel="linear", solver="branch_and_bound").fit(A)
+        for A in (X, X.astype(np.float64))
+    )
+    assert single.lower_bound_ <= double.objective_ * (1 + 1e-9)
+    assert single.objective_ == pytest.approx(double.objective_, rel=1e-9)

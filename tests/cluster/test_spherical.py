@@ -115,3 +115,13 @@ class TestPatchNormalizer:
 
     def test_constant_rows(self):
         assert_array_equal(PatchNormalizer().fit_transform(np.ones((2, 3))), 0)
+
+
+@pytest.mark.parametrize("unit", [2.0**-70, 2.0**70])
+def test_unit_of_rows_in_single_precision(unit, rng):
+    X = rng.normal(size=(20, 4)).astype(np.float32)
+    near, far = (
+        SphericalKMeans(3, random_state=0).fit(A) for A in (X, X * np.float32(unit))
+    )
+    assert_array_equal(far.labels_, near.labels_)
+    assert far.objective_ == pytest.approx(near.objective_ * unit**2)

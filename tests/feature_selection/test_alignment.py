@@ -157,3 +157,11 @@ class TestSelector:
         assert not selector.support_.any()
         with pytest.warns(UserWarning, match="No features were selected"):
             selector.transform(clusters)
+
+
+@pytest.mark.parametrize("unit", [2.0**-480, 2.0**480])
+def test_unit_of_the_rows(unit, rng):
+    X = rng.normal(size=(12, 5)) * [1, 1, 1, 3, 3]
+    near, far = (KernelAlignmentSelector(2).fit(A) for A in (X, X * unit))
+    assert_array_equal(far.support_, near.support_)
+    assert_allclose(far.weights_, near.weights_)

@@ -38,3 +38,11 @@ def test_large_matrices_are_announced(rng, monkeypatch):
     monkeypatch.setattr(_rows, "LARGE_KERNEL", 5)
     with pytest.warns(UserWarning, match="set n_components"):
         represent_rows(rng.normal(size=(6, 2)), "rbf")
+
+
+def test_single_precision_rows_are_centred_in_double(rng):
+    X = rng.normal(size=(30, 4)).astype("f")
+    X[0] *= 1e5
+    found = represent_rows(X, "linear").centered().matrix
+    assert found.dtype == "d"
+    assert_close(found, X.astype("d") - X.mean(axis=0, dtype="d"))

@@ -113,3 +113,13 @@ def test_rows_without_a_target_are_left_out(problem):
 def test_wrong_shapes():
     with pytest.raises(ValueError, match="y must hold one number per row"):
         total_least_squares(np.eye(3), np.ones(2))
+
+
+def test_moved_rows_that_leave_no_residual():
+    """Fewer rows than columns: rounded means would add a direction."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(6, 9)) * 2**10) / 2**10
+    y = rng.normal(size=6)
+    near = TotalLeastSquares().fit(X, y)
+    far = TotalLeastSquares().fit(X + 2.0**20, y)
+    assert_allclose(far.coef_, near.coef_, rtol=1e-6)

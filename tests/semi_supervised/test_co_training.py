@@ -170,6 +170,24 @@ class TestCoTraining:
         assert taught == pool[0]
         assert model.transduction_[taught] == 0
 
+    def test_columns_of_any_size(self):
+        """Unscaled, L-BFGS stops somewhere, and elsewhere with sparse rows."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(12, 10)) * (rng.random((12, 10)) < 0.5)
+        X[:6] += 4096.0
+        y = np.r_[0, 1, 2, -1, -1, -1, 0, 1, 2, -1, -1, -1]
+        dense, sparse = (
+            CoTrainingClassifier(random_state=0).fit(A, y) for A in (X, csr_array(X))
+        )
+        assert_array_equal(sparse.labeled_iter_, dense.labeled_iter_)
+        assert_allclose(
+            sparse.predict_proba(csr_array(X)), dense.predict_proba(X), atol=1e-4
+        )
+
+    def test_one_column_makes_no_two_views(self):
+        with pytest.raises(ValueError, match=r"1 feature\(s\).*: name the views"):
+            CoTrainingClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, -1])
+
     def test_ways_to_name_views(self, rng):
         X, y = two_views(rng, n=100)
         holes = hidden(y, 5)

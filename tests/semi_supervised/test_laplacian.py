@@ -661,6 +661,15 @@ class TestRegressor:
 
 
 class TestSearch:
+    @pytest.mark.parametrize("error", [0.1 - 1e-12, 0.1 + 1e-12])
+    def test_rounding_does_not_choose(self, error):
+        model = LaplacianRLSClassifierCV()
+        model.cv_results_ = {
+            "accuracy": np.array([0.5, 0.9, 0.9 + 1e-16, 0.9]),
+            "squared_error": np.array([0.0, 0.1, error, 0.2]),
+        }
+        assert model._best() == 1
+
     @pytest.mark.parametrize("scoring", ["accuracy", "squared_error", "log_evidence"])
     def test_finds_the_moons(self, scoring):
         X, truth = make_moons(200, noise=0.05, random_state=1)

@@ -122,3 +122,15 @@ def test_rows_far_from_the_origin(rng):
 def test_bad_input(arguments, message):
     with pytest.raises(ValueError, match=message):
         minimum_spanning_forest([[0.0, 0.0], [1.0, 1.0], [2.0, 3.0]], **arguments)
+
+
+def test_sparse_rows_in_single_precision():
+    """Near ones must not lose their digits to a far one."""
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(30, 12)) + 4096).astype(np.float32)
+    X[7] *= 1e4
+    y = np.where(np.arange(30) < 8, np.arange(30) % 2, -1)
+    dense, sparse = (
+        PropagatingNearestNeighborClassifier().fit(A, y) for A in (X, csr_array(X))
+    )
+    assert_array_equal(sparse.transduction_, dense.transduction_)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import linalg, sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
@@ -398,3 +398,14 @@ def test_evidence_does_not_know_the_unit_of_weights(fit_intercept, rng):
         scale = (z.T @ np.linalg.solve(V, z)).item() / 14
         truth = -0.5 * (14 * (1 + np.log(2 * np.pi * scale)) + np.linalg.slogdet(V)[1])
         assert_close(values[0], [truth])
+
+
+def test_products_in_single_precision():
+    """A linear kernel far from the origin needs the digits of double precision."""
+    rng = np.random.default_rng(0)
+    y = np.arange(16) % 2
+    X = (rng.normal(size=(16, 4)) + 2 * y[:, None] + 4096).astype(np.float32)
+    single, double = (
+        RLSClassifier(kernel="linear").fit(A, y) for A in (X, X.astype(np.float64))
+    )
+    assert_allclose(single.decision_function(X), double.decision_function(X), atol=1e-6)

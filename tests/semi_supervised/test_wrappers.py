@@ -77,6 +77,26 @@ class TestSelfTraining:
 
 
 class TestClusterThenLabel:
+    @pytest.mark.parametrize("seed", range(20))
+    def test_dense_and_sparse_rows(self, seed):
+        """k-means ends in the same minimum."""
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(18, 8)) * (rng.random((18, 8)) < 0.4)
+        y = np.arange(18) % 6
+        dense, sparse = (
+            ClusterThenLabelClassifier(random_state=0).fit(A, y)
+            for A in (X, csr_array(X))
+        )
+        assert_array_equal(sparse.clusters_, dense.clusters_)
+        assert_array_equal(sparse.predict(csr_array(X)), dense.predict(X))
+
+    def test_single_precision_far_from_the_origin(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(30) % 3
+        X = (rng.normal(size=(30, 3)) + 9 * y[:, None] + 4096).astype(np.float32)
+        model = ClusterThenLabelClassifier(random_state=0).fit(X, y)
+        assert_array_equal(model.predict(csr_array(X)), y)
+
     @pytest.fixture
     def blobs(self):
         X, y = make_blobs(

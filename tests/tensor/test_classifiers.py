@@ -50,6 +50,26 @@ def test_contraction(rng):
 
 
 class TestSupportTensorMachine:
+    def test_unit_and_origin_of_the_rows(self, rng):
+        """libsvm turned for ever over rows of this size."""
+        X, y = rng.normal(size=(14, 5)), np.arange(14) % 2
+        X[:7] += 64.0
+        near = SupportTensorMachine(C=0.1).fit(X, y)
+        unit, shift = 2.0**20, 2.0**40
+        far = SupportTensorMachine(C=0.1 / unit**2).fit(X * unit + shift, y)
+        assert_allclose(
+            far.decision_function(X * unit + shift),
+            near.decision_function(X),
+            rtol=1e-3,
+            atol=1e-3,
+        )
+
+    def test_an_open_gap_is_reported(self, monkeypatch, rng):
+        monkeypatch.setattr("fewlabels.tensor._alternating.GAP", -1.0)
+        X, y = rng.normal(size=(14, 5)), np.arange(14) % 2
+        with pytest.warns(ConvergenceWarning, match="too large for the solver: scale"):
+            SupportTensorMachine().fit(X, y)
+
     @pytest.mark.parametrize("loss", LOSSES)
     def test_vectors_are_the_ordinary_problem(self, loss):
         X, y = load_breast_cancer(return_X_y=True)

@@ -149,3 +149,10 @@ def test_tiny_widths_are_the_euclidean_distance():
         tensor_distances(X, bandwidth=0),
         atol=1e-12,
     )
+
+
+def test_large_entries_in_single_precision(rng):
+    X = (rng.normal(size=(9, 4)) + 9 * (np.arange(9) % 2)[:, None]).astype(np.float32)
+    near, far = (TensorKMeans(2, random_state=0).fit(A) for A in (X, X * 2.0**70))
+    assert_array_equal(far.labels_, near.labels_)
+    assert_array_equal(far.predict(X * 2.0**70), near.predict(X))

@@ -116,3 +116,15 @@ def test_bad_input(words):
         StructuralCorrespondenceLearning(pivots=[12]).fit(words[0])
     with pytest.warns(UserWarning, match="No pivot can be predicted"):
         StructuralCorrespondenceLearning().fit(-words[0])
+
+
+def test_pivots_of_dense_and_sparse_rows():
+    """A feature of all rows is one whatever the mean of sparse rows is rounded to."""
+    for n in range(2, 40):
+        X = np.ones((n, 6))
+        X[0, 3:] = 0.0
+        domain = np.where(np.arange(n) < n // 2, 1, -1)
+        assert_array_equal(
+            frequent_pivots(sparse.csr_array(X), domain, 3),
+            frequent_pivots(X, domain, 3),
+        )

@@ -115,3 +115,13 @@ class TestClassifier:
     def test_no_kernel(self):
         with pytest.raises(ValueError, match="kernels is empty"):
             LpMKLClassifier([]).fit(np.eye(2), [0, 1])
+
+
+def test_unit_of_rows_in_single_precision(rng):
+    X = rng.normal(size=(20, 3)).astype(np.float32)
+    X[0] *= 1e5
+    y = np.arange(20) % 2
+    near, far = (
+        LpMKLClassifier().fit(A, y).decision_function(A) for A in (X, X * 2.0**50)
+    )
+    assert_allclose(far, near, atol=1e-3)

@@ -158,10 +158,7 @@ class CoActiveLearner(QueryLoop):
         return first, first if self.estimator2 is None else self.estimator2
 
     def _read(self, X: Any) -> Any:
-        least = 2 if self.views is None else 1
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_features=least
-        )
+        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
 
     def _start(self) -> None:
         names = getattr(self, "feature_names_in_", ())

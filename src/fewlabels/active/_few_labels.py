@@ -103,7 +103,9 @@ class FewLabelsSampling(QueryStrategy):
 
     def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
         if model is None:
-            given = FewLabelsClassifier() if self.estimator is None else self.estimator
+            given = self.estimator
+            if given is None:
+                given = FewLabelsClassifier(random_state=self.random_state)
             model = fit_model(given, pool.X, pool.y)
         if isinstance(model, Pipeline):
             model = model[-1]

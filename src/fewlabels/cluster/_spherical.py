@@ -21,6 +21,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._distances import safe_unit
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, fit_context, validate_data
 
@@ -105,6 +106,8 @@ def spherical_kmeans(
            [-0.02,  1.  ]])
     """
     D = normalize(directions)
+    unit = safe_unit(X)
+    X = X if unit == 1.0 else X / X.dtype.type(unit)
     scale = row_norms(X, squared=True).mean() / X.shape[1] or 1.0
     scores = safe_sparse_dot(X, D.T, dense_output=True)
     labels = _chosen(scores)
@@ -120,8 +123,10 @@ def spherical_kmeans(
         best = _picked(scores, labels)
         objectives.append(float(best @ best))
         if objectives[-1] - objectives[-2] <= tol * objectives[-1]:
-            return SphericalDictionary(D, np.array(objectives), True)
-    return SphericalDictionary(D, np.array(objectives), False)
+            break
+    converged = max_iter > 0 and objectives[-1] - objectives[-2] <= tol * objectives[-1]
+    with np.errstate(over="ignore"):
+        return SphericalDictionary(D, np.array(objectives) * unit * unit, converged)
 
 
 class SphericalKMeans(

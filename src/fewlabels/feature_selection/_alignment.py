@@ -304,11 +304,13 @@ class KernelAlignmentSelector(SelectorMixin, BaseEstimator):
                 f"n_features_to_select={self.n_features_to_select} is more than the "
                 f"{n_features} features of X."
             )
-        self.gamma_ = float(resolve_kernel(X, "rbf", gamma=self.gamma).params["gamma"])
+        kernel = resolve_kernel(X, "rbf", gamma=self.gamma)
+        gamma = float(kernel.params["gamma"])
+        self.gamma_ = gamma / kernel.unit / kernel.unit
         result = align_features(
-            X,
+            X / kernel.unit,
             self.alpha / n_features,
-            self.gamma_,
+            gamma,
             tol=self.tol,
             max_iter=self.max_iter,
         )

@@ -151,7 +151,7 @@ def represent_rows(
         features = NystromFeatures(
             n_components, kernel=kernel, random_state=random_state, **params
         )
-        Z = features.fit_transform(X)
+        Z = features.fit_transform(X).astype(np.float64, copy=False)
         return KernelRows(Z, True, features.kernel_, features)
     resolved = resolve_kernel(X, kernel, **params)
     if resolved.is_precomputed:
@@ -160,14 +160,15 @@ def represent_rows(
                 "kernel='precomputed' needs a square kernel matrix X in fit, got "
                 f"shape {X.shape}."
             )
-        K = X.toarray() if sparse.issparse(X) else X
+        K = (X.toarray() if sparse.issparse(X) else X).astype(np.float64, copy=False)
         return KernelRows(check_semidefinite(K), False, resolved)
     if resolved.metric == "linear" and X.shape[1] <= X.shape[0]:
         if safe_unit(X) != 1.0:
             raise ValueError(
                 "kernel='linear' overflows or vanishes for rows of this size: scale X."
             )
-        return KernelRows(X.toarray() if sparse.issparse(X) else X, True, resolved)
+        rows = X.toarray() if sparse.issparse(X) else X
+        return KernelRows(rows.astype(np.float64, copy=False), True, resolved)
     if X.shape[0] > LARGE_KERNEL:
         warnings.warn(
             f"The kernel matrix of {X.shape[0]} rows takes "

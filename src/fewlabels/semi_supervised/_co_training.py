@@ -11,13 +11,14 @@ from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Tags, check_random_state, resample
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier, accepts_sparse, fitted
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
-from fewlabels._linalg import FLOATS
 from fewlabels._rows import view_columns
 from fewlabels._sklearn import (
     HasMethods,
@@ -32,6 +33,13 @@ MAX_SEED = np.iinfo(np.int32).max
 # Probabilities no further apart are equal: models trained by iteration have no more
 # digits, and rounding would decide what is learnt.
 SURENESS_TOL = 1e-6
+
+
+def _logistic() -> Pipeline:
+    """Logistic regression that converges whatever the units of the columns."""
+    return make_pipeline(
+        StandardScaler(with_mean=False), LogisticRegression(max_iter=1000)
+    )
 
 
 def _probabilities(model: Any, X: Any, n_classes: int) -> NDArray[np.float64]:
@@ -49,16 +57,18 @@ def _probabilities(model: Any, X: Any, n_classes: int) -> NDArray[np.float64]:
 class _Committee(PartialLabelClassifier):
     """What the three share: rows in, a label for every row out."""
 
-    def _validate(self, X: Any, y: ArrayLike, **params: Any) -> tuple[Any, Labels]:
+    def _validate(self, X: Any, y: ArrayLike) -> tuple[Any, Labels]:
         X, labels = validate_partially_labeled(
-            self, X, y, accept_sparse="csr", dtype=FLOATS, **params
+            self, X, y, accept_sparse="csr", dtype=np.float64
         )
         self.classes_ = labels.classes
         return X, labels
 
     def _validated(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=np.float64, reset=False
+        )
 
     def _codes(self, X: Any) -> NDArray[np.intp]:
         raise NotImplementedError
@@ -218,10 +228,7 @@ class CoTrainingClassifier(_Committee):
         self : object
             The fitted classifier.
         """
-        # Without views given there must be two columns to make them of.
-        X, labels = self._validate(
-            X, y, ensure_min_features=2 if self.views is None else 1
-        )
+        X, labels = self._validate(X, y)
         rng = check_random_state(self.random_state)
         names = getattr(self, "feature_names_in_", ())
         self.views_ = view_columns(self.views, X.shape[1], names)
@@ -254,7 +261,7 @@ class CoTrainingClassifier(_Committee):
         return self
 
     def _fit_both(self, X: Any, codes: NDArray[np.intp]) -> None:
-        first = LogisticRegression() if self.estimator1 is None else self.estimator1
+        first = _logistic() if self.estimator1 is None else self.estimator1
         second = first if self.estimator2 is None else self.estimator2
         rows = np.flatnonzero(codes != UNLABELED)
         self.estimators_ = [
@@ -513,7 +520,7 @@ class DemocraticCoLearningClassifier(_Committee):
     def _kinds(self, rng: np.random.RandomState) -> list[Any]:
         if self.estimators is None:
             return [
-                LogisticRegression(),
+                _logistic(),
                 DecisionTreeClassifier(random_state=rng.randint(MAX_SEED)),
                 # Few rows are searched, and trees would refuse sparse questions.
                 KNeighborsClassifier(1, algorithm="brute"),

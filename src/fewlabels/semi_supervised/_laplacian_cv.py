@@ -76,6 +76,9 @@ _GRAPH_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0)
 # Largest rank of the kernel while searching.
 _MOST_COMPONENTS = 1000
 
+# Scores that agree to so many digits tie.
+_TIE = 1e-6
+
 # Columns of the table of results that judge a combination, and whether more is better.
 _SCORES = {"accuracy": 1.0, "squared_error": -1.0, "log_evidence": 1.0}
 
@@ -424,14 +427,11 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
         first = self.cv_results_[self.scoring] * _SCORES[self.scoring]
         squared = self.cv_results_["squared_error"]
         # Where a single label leaves nothing to compare, any combination will do.
-        return int(
-            np.lexsort(
-                (
-                    np.nan_to_num(squared, nan=np.inf),
-                    -np.nan_to_num(first, nan=-np.inf, posinf=np.inf),
-                )
-            )[0]
-        )
+        first = np.nan_to_num(first, nan=-np.inf, posinf=np.inf)
+        squared = np.nan_to_num(squared, nan=np.inf)
+        best = np.flatnonzero(np.isclose(first, first.max(), rtol=_TIE, atol=0))
+        least = np.isclose(squared[best], squared[best].min(), rtol=_TIE, atol=0)
+        return int(best[least.argmax()])
 
     def _decision(self, X: Any) -> NDArray[Any]:
         return follow(self.best_estimator_, self).decision_function(X)

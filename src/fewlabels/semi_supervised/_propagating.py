@@ -150,6 +150,7 @@ def _distances_from(
         X = np.asarray(X, dtype=np.float64)
         return lambda i, others: cdist(X[[i]], X[others], "sqeuclidean")[0]
     if is_euclidean(metric, metric_params):
+        X = X.astype(np.float64)
         return lambda i, others: squared_distances(X[[i]], X[others])[0]
     params = metric_params or {}
     return lambda i, others: pairwise_distances(

@@ -364,7 +364,12 @@ class RLSClassifier(KernelClassifier):
         rows, weights = _weighted_rows(labels.labeled, sample_weight, X)
         self.classes_ = labels.classes
         self.labeled_indices_ = rows
-        self.X_fit_ = None if is_precomputed(self.kernel) else X[rows]
+        # Products of far rows in single precision have no digits left.
+        self.X_fit_ = (
+            None
+            if is_precomputed(self.kernel)
+            else X[rows].astype(np.float64, copy=False)
+        )
         self.kernel_ = resolve_kernel(
             self.X_fit_,
             self.kernel,

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
-from fewlabels._classifier import as_decision
+from fewlabels._classifier import MAX_SVM_ITER, as_decision
 from fewlabels._distances import safe_unit
 from fewlabels._labels import (
     UNLABELED,
@@ -473,7 +473,7 @@ def _plain_svm(
     if np.ptp(signs) == 0:
         return a, float(signs[0])  # a constant fits a single class
     K = K.toarray() if sparse.issparse(K) else K
-    model = SVC(C=C, kernel="precomputed", tol=tol).fit(K, signs)
+    model = SVC(C=C, kernel="precomputed", tol=tol, max_iter=MAX_SVM_ITER).fit(K, signs)
     a[labeled[model.support_]] = model.dual_coef_[0]
     return a, float(model.intercept_[0])
 

@@ -19,8 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier, accepts_sparse, fitted
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
-from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import HasMethods, fit_context, validate_data
+
+# Sparse rows with up to so many entries, zeros included, are clustered as dense ones.
+DENSE_ENTRIES = 10_000_000
 
 
 def _predicts(method: str) -> Any:
@@ -251,7 +253,7 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
             The fitted classifier.
         """
         X, labels = validate_partially_labeled(
-            self, X, y, accept_sparse="csr", dtype=FLOATS
+            self, X, y, accept_sparse="csr", dtype=np.float64
         )
         self.classes_ = labels.classes
         self.clusterer_ = (
@@ -263,8 +265,10 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
             if self.clusterer is None
             else clone(self.clusterer)
         )
-        self._dtype = X.dtype
-        self.clusters_ = np.asarray(self.clusterer_.fit_predict(X))
+        rows = X
+        if self.clusterer is None and issparse(X) and np.prod(X.shape) <= DENSE_ENTRIES:
+            rows = X.toarray()  # k-means takes other ways with sparse rows
+        self.clusters_ = np.asarray(self.clusterer_.fit_predict(rows))
         self.X_fit_ = None if hasattr(self.clusterer_, "predict") else X
         self._set_rules(X, labels)
         codes = labels.codes.copy()
@@ -319,7 +323,7 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
         """
         check_is_fitted(self)
         # Some clusterers predict only rows of the type they were fitted to.
-        X = validate_data(self, X, accept_sparse="csr", dtype=self._dtype, reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if self.X_fit_ is None:
             clusters = np.asarray(self.clusterer_.predict(X))
         else:

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
+from fewlabels._classifier import MAX_SVM_ITER
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.tensor._algebra import rank_one, unfold
 from fewlabels.tensor._linear import LinearTensorClassifier
@@ -86,12 +87,16 @@ class _Loss(NamedTuple):
     model: Callable[[float], Any]
 
 
+# libsvm holds kernels in single precision. A larger share of the objective than this
+# is too much to be left open.
+GAP = 1e-3
+
 # Each model minimises 0.5 |v|^2 + C sum(value(y, f)) without a price on the intercept,
 # closely enough that the objective never rises visibly.
 _LOSSES = {
     "hinge": _Loss(
         lambda y, f: np.maximum(0, 1 - y * f),
-        lambda C: SVC(kernel="linear", C=C, tol=1e-6),
+        lambda C: SVC(kernel="linear", C=C, tol=1e-6, max_iter=MAX_SVM_ITER),
     ),
     "logistic": _Loss(
         lambda y, f: np.logaddexp(0, -y * f),
@@ -190,7 +195,7 @@ def _descend(
     tol: float,
 ) -> RankOneSolution:
     objectives: list[float] = []
-    intercept = 0.0
+    intercept, solved = 0.0, True
     for n_iter in range(1, max_iter + 1):
         previous = weights
         weights = list(weights)
@@ -198,17 +203,33 @@ def _descend(
             others = [np.linalg.norm(w) for k, w in enumerate(weights) if k != j]
             scale = float(np.prod(others))
             features = contract(X, weights, j) / (scale if scale > 0 else 1.0)
-            model = loss.model(C).fit(features, y)
-            v, intercept = np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])
+            # Far from the origin and in large units solvers crawl; the intercept is
+            # free, and C goes with the unit.
+            center = features.mean(axis=0)
+            unit = np.exp2(np.ceil(np.log2(np.abs(features - center).max() or 1.0)))
+            model = loss.model(C * unit**2).fit((features - center) / unit, y)
+            solved = _is_solved(model, (features - center) / unit, y)
+            v = np.ravel(model.coef_) / unit
+            intercept = float(np.ravel(model.intercept_)[0] - center @ v)
             weights[j] = v / scale if scale > 0 else np.zeros_like(v)
             outputs = features @ v + intercept
             objectives.append(float(0.5 * v @ v + C * loss.value(y, outputs).sum()))
         weights = _balanced(weights)
         if _at_rest(weights, previous, tol):
             return RankOneSolution(
-                weights, intercept, np.array(objectives), n_iter, True
+                weights, intercept, np.array(objectives), n_iter, solved
             )
     return RankOneSolution(weights, intercept, np.array(objectives), max_iter, False)
+
+
+def _is_solved(model: Any, X: NDArray[Any], y: NDArray[Any]) -> bool:
+    """Whether a support vector machine has closed its gap; others say so themselves."""
+    if not isinstance(model, SVC):
+        return True
+    size = float(np.sum(model.coef_**2))
+    loss = model.C * _LOSSES["hinge"].value(y, model.decision_function(X)).sum()
+    gap = size + loss - np.abs(model.dual_coef_).sum()
+    return bool(gap <= GAP * (0.5 * size + loss))
 
 
 def _at_rest(weights: Vectors, previous: Vectors, tol: float) -> bool:

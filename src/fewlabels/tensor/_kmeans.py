@@ -355,7 +355,8 @@ class TensorKMeans(ClusterMixin, BaseEstimator):
         """
         X = validate_tensors(self, X, reset=True)
         self.transformer_ = TensorDistanceTransformer(bandwidth=self.bandwidth)
-        Z = self.transformer_.fit_transform(X)
+        # Squares of large entries overflow in single precision.
+        Z = self.transformer_.fit_transform(X).astype(np.float64, copy=False)
         self.kmeans_ = KMeans(
             self.n_clusters,
             n_init=self.n_init,
@@ -386,7 +387,8 @@ class TensorKMeans(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_tensors(self, X, reset=False)
-        return self.kmeans_.predict(self.transformer_.transform(X))
+        Z = self.transformer_.transform(X).astype(np.float64, copy=False)
+        return self.kmeans_.predict(Z)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -64,8 +64,9 @@ class LinearTensorClassifier(SupervisedClassifier):
         self.n_iter_ = max((s.n_iter for s in self.solutions_), default=1)
         if not all(solution.converged for solution in self.solutions_):
             warnings.warn(
-                f"The vectors still turn after max_iter={self.max_iter} sweeps: allow "
-                f"more, or a larger tol than {self.tol}.",
+                f"The vectors still turn after max_iter={self.max_iter} sweeps, or "
+                "the rows are too large for the solver: scale them, allow more sweeps, "
+                f"or a larger tol than {self.tol}.",
                 ConvergenceWarning,
                 stacklevel=2,
             )

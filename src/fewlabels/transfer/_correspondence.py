@@ -56,13 +56,14 @@ def frequent_pivots(
     """
     present = _present(X)
     sides = sample_domain > 0
+    # From counts: the mean of sparse rows is rounded otherwise.
     shares = [
-        np.asarray(present[sides == side].mean(axis=0)).ravel()
+        np.asarray(present[sides == side].sum(axis=0)).ravel()
+        / np.count_nonzero(sides == side)
         for side in np.unique(sides)
     ]
     least = np.min(shares, axis=0)
-    everywhere = np.min(shares, axis=0) == 1
-    return np.lexsort((-least, everywhere))[:n_pivots]
+    return np.lexsort((-least, least == 1))[:n_pivots]
 
 
 def pivot_predictors(

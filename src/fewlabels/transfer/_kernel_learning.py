@@ -4,6 +4,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from fewlabels._classifier import as_decision
+from fewlabels._classifier import MAX_SVM_ITER, as_decision
 from fewlabels._labels import signed_targets
 from fewlabels._sklearn import Interval, fit_context
 from fewlabels.kernels import Kernel, resolve_kernel
@@ -47,7 +48,7 @@ def svm_dual(
     beta = np.zeros(y.size)
     if np.ptp(y) == 0:  # nothing to separate
         return SVMDual(beta, float(y[0]), 0.0)
-    machine = SVC(C=C, kernel="precomputed", tol=tol).fit(K, y)
+    machine = SVC(C=C, kernel="precomputed", tol=tol, max_iter=MAX_SVM_ITER).fit(K, y)
     beta[machine.support_] = machine.dual_coef_[0]
     value = np.abs(beta).sum() - 0.5 * beta @ K @ beta
     return SVMDual(beta, float(machine.intercept_[0]), float(value))
@@ -321,8 +322,9 @@ class LpMKLClassifier(DomainClassifier):
             if not len(self.kernels):
                 raise ValueError("kernels is empty: name at least one kernel.")
             return [resolve_kernel(X, kernel) for kernel in self.kernels]
-        gamma = resolve_kernel(X).params["gamma"]
-        return [Kernel("rbf", {"gamma": gamma / width**2}) for width in WIDTHS]
+        plain = resolve_kernel(X)
+        gamma = plain.params["gamma"]
+        return [replace(plain, params={"gamma": gamma / w**2}) for w in WIDTHS]
 
     def _decision(self, X: Any) -> NDArray[Any]:
         outputs = np.tile(self.intercept_, (X.shape[0], 1))
