@@ -1,121 +1,195 @@
-"""Run many cases, resumably, and write what came of them into the documentation."""
+"""Run many cases, resumably, and write what came of them into the documentation.
+
+Several machines share the work by `--first` and `--cases`, each with a file of its own
+as `--out`; `--merge` adds such files up and writes the page.
+"""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import argparse
-import collections
+import hashlib
 import json
 import os
+import time
 import traceback
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
-from tests.robustness.cases import run_case
+import fewlabels
+from tests.robustness.cases import METHODS, run_case
+from tests.robustness.methods import EXCEPTIONS
 
 ROOT = Path(__file__).parents[2]
-BLOCK = 200
+BLOCK = 100
 MARKS = ("<!-- fuzz: begin -->", "<!-- fuzz: end -->")
+OUTCOMES = ("agree", "alone", "refused", "disagree")
+COUNTERS = ("counts", "heard", "refused", "seconds")
 
 
-def run_block(first, last):
-    """Counts by estimator and outcome, warnings, refusals and details."""
-    counts, heard, refused, wrong = (
-        collections.Counter(),
-        collections.Counter(),
-        collections.Counter(),
-        [],
-    )
-    for seed in range(first, last):
+def fingerprint():
+    """A digest of the library and of the net: what is done counts for these alone."""
+    folders = (Path(fewlabels.__file__).parent, Path(__file__).parent)
+    files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def run_block(seeds):
+    """Counts by estimator and outcome, warnings, refusals, seconds and details."""
+    found = {name: Counter() for name in COUNTERS} | {"wrong": []}
+    for seed in seeds:
+        start = time.process_time()
         try:
             report = run_case(seed)
         except Exception as error:
             where = traceback.format_exc().splitlines()[-3].strip()
-            wrong.append(f"seed {seed}: {type(error).__name__}: {error} ({where})")
-            counts["crash|disagree"] += 1
+            found["wrong"].append(
+                f"case {seed}: {type(error).__name__}: {error} ({where})"
+            )
+            found["counts"]["crash|disagree"] += 1
             continue
-        counts[f"{report.name}|{report.outcome}"] += 1
-        counts[f"{report.name}|warned"] += bool(report.warnings)
-        heard.update({text.split(":")[0][:60] for text in report.warnings})
+        found["counts"][f"{report.name}|{report.outcome}"] += 1
+        found["counts"][f"{report.name}|warned"] += bool(report.warnings)
+        found["seconds"][report.name] += time.process_time() - start
+        found["heard"].update({text.split(":")[0][:60] for text in report.warnings})
         if report.outcome == "refused":
-            refused[report.detail.split(":")[0][:90]] += 1
+            found["refused"][report.detail.split(":")[0][:90]] += 1
         elif report.outcome == "disagree":
-            wrong.append(report.detail)
-    return dict(counts), dict(heard), dict(refused), wrong
+            found["wrong"].append(f"case {seed}: {report.detail}")
+    return found
+
+
+def empty(first):
+    """What is known before the first case."""
+    state = {"net": fingerprint(), "ranges": [[first, first]], "wrong": []}
+    return state | {name: {} for name in COUNTERS}
+
+
+def add(state, found):
+    """Add what another block or file has found."""
+    for name in COUNTERS:
+        state[name] = dict(Counter(state[name]) + Counter(found[name]))
+    state["wrong"] += found["wrong"]
+
+
+def merge(states):
+    """Add up the files of several machines, whose cases must not overlap."""
+    if len({state["net"] for state in states}) > 1:
+        raise SystemExit("These files are of different versions: run one of them anew.")
+    total = states[0]
+    for state in states[1:]:
+        add(total, state)
+        total["ranges"] += state["ranges"]
+    ranges = []
+    for first, last in sorted(total["ranges"]):
+        if ranges and first < ranges[-1][1]:
+            raise SystemExit(f"Cases {first} to {ranges[-1][1] - 1} are there twice.")
+        if ranges and first == ranges[-1][1]:
+            ranges[-1][1] = last
+        else:
+            ranges.append([first, last])
+    return total | {"ranges": ranges}
 
 
 def page(state):
     """The table of the report."""
-    counts = collections.Counter(state["counts"])
-    names = sorted({key.split("|")[0] for key in counts})
+    counts = Counter(state["counts"])
+    ran = ", ".join(f"{first:,} to {last - 1:,}" for first, last in state["ranges"])
+    columns = ("cases", *OUTCOMES, "warned")
     lines = [
-        f"Seeds 0 to {state['done'] - 1:,}:",
+        f"Cases {ran}:",
         "",
-        "| estimator | cases | agree | warned | refused | disagree |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        f"| estimator | {' | '.join(columns)} |",
+        f"| --- |{' ---: |' * len(columns)}",
     ]
-    totals = collections.Counter()
-    for name in names:
-        row = {k: counts[f"{name}|{k}"] for k in ("agree", "warned", "refused")}
-        row["disagree"] = counts[f"{name}|disagree"]
-        row["cases"] = row["agree"] + row["refused"] + row["disagree"]
+    totals = Counter()
+    for name in sorted({key.split("|")[0] for key in counts}, key=str.lower):
+        row = {k: counts[f"{name}|{k}"] for k in (*OUTCOMES, "warned")}
+        row["cases"] = sum(row[k] for k in OUTCOMES)
         totals.update(row)
-        lines.append(_line(name, row))
-    lines.append(_line("**all**", totals))
+        lines.append(_line(name, row, columns))
+    lines.append(_line("**all**", totals, columns))
     lines += ["", "Refusals, by the beginning of the message:", ""]
-    lines += [f"- {n}: {text}" for text, n in sorted(state["refused"].items())]
+    lines += [f"- {n:,}: {text}" for text, n in _falling(state["refused"])]
+    lines += ["", "Warnings, by the beginning of the message and by cases:", ""]
+    lines += [f"- {n:,}: {text}" for text, n in _falling(state["heard"])]
     if state["wrong"]:
         lines += ["", "Disagreements:", ""]
         lines += [f"- {text[:200]}" for text in sorted(state["wrong"])[:50]]
+    lines += ["", "What is compared, in which ways:", ""]
+    lines += [
+        f"- {name}: {', '.join(method.ways) or 'only that an answer comes'}"
+        for name, method in sorted(METHODS.items(), key=lambda item: item[0].lower())
+    ]
+    lines += ["", "Not among the cases:", ""]
+    lines += [f"- {name}: {why}" for name, why in sorted(EXCEPTIONS.items())]
     return "\n".join(lines)
 
 
-def _line(name, row):
-    cells = (row[k] for k in ("cases", "agree", "warned", "refused", "disagree"))
-    return f"| {name} | " + " | ".join(f"{cell:,}" for cell in cells) + " |"
+def _falling(counts):
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _line(name, row, columns):
+    return f"| {name} | " + " | ".join(f"{row[k]:,}" for k in columns) + " |"
 
 
 def write(state, path):
+    """Put the report between its marks."""
     before, rest = path.read_text().split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    body = f"{MARKS[0]}\n\n{page(state)}\n\n{MARKS[1]}"
-    path.write_text(before + body + after)
+    path.write_text(f"{before}{MARKS[0]}\n\n{page(state)}\n\n{MARKS[1]}{after}")
+
+
+def run(state, last, jobs, out):
+    """Run what is missing up to a case, and keep what is done after every block."""
+    (span,) = state["ranges"]
+    blocks = [range(a, min(a + BLOCK, last)) for a in range(span[1], last, BLOCK)]
+    pool = ProcessPoolExecutor(jobs) if jobs > 1 else None
+    with pool or nullcontext():
+        results = pool.map(run_block, blocks) if pool else map(run_block, blocks)
+        for block, found in zip(blocks, results, strict=True):
+            add(state, found)
+            span[1] = block.stop
+            part = out.with_suffix(".part")
+            part.write_text(json.dumps(state))
+            part.replace(out)
+            wrong = len(state["wrong"])
+            print(f"\r{span[1]:,} of {last:,}, {wrong} wrong", end="", flush=True)
+    print()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", type=int, default=100_000)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--state", type=Path, default=ROOT / "build/fuzz.json")
+    parser.add_argument("--first", type=int, default=0, help="first case")
+    parser.add_argument("--cases", type=int, default=100_000, help="how many")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
+    parser.add_argument("--out", type=Path, default=ROOT / "build/fuzz.json")
+    parser.add_argument("--merge", type=Path, nargs="+", help="files to add up")
     parser.add_argument("--page", type=Path, default=ROOT / "docs/reliability.md")
+    parser.add_argument("--times", action="store_true", help="print time by estimator")
     options = parser.parse_args()
-    state = {"done": 0, "counts": {}, "heard": {}, "refused": {}, "wrong": []}
-    if options.state.exists():
-        state = json.loads(options.state.read_text())
-    options.state.parent.mkdir(exist_ok=True)
-    firsts = range(state["done"], options.cases, BLOCK)
-    lasts = [min(first + BLOCK, options.cases) for first in firsts]
-    with ProcessPoolExecutor(options.jobs) as pool:
-        blocks = pool.map(run_block, firsts, lasts)
-        for last, (counts, heard, refused, wrong) in zip(lasts, blocks, strict=True):
-            for name, new in (
-                ("counts", counts),
-                ("heard", heard),
-                ("refused", refused),
-            ):
-                total = collections.Counter(state[name])
-                total.update(new)
-                state[name] = dict(total)
-            state["wrong"] += wrong
-            state["done"] = last
-            options.state.write_text(json.dumps(state))
-            print(
-                f"\r{last:,} of {options.cases:,} cases, {len(state['wrong'])} "
-                "disagreements",
-                end="",
-                flush=True,
-            )
-    print()
-    write(state, options.page)
+    if options.merge:
+        state = merge([json.loads(file.read_text()) for file in options.merge])
+    else:
+        state = empty(options.first)
+        if options.out.exists():
+            old = json.loads(options.out.read_text())
+            if old["net"] == state["net"] and old["ranges"][0][0] == options.first:
+                state = old
+        options.out.parent.mkdir(exist_ok=True)
+        run(state, options.first + options.cases, options.jobs, options.out)
+    if options.times:
+        counts = Counter(state["counts"])
+        for name, seconds in _falling(state["seconds"]):
+            n = sum(counts[f"{name}|{outcome}"] for outcome in OUTCOMES)
+            print(f"{name:42} {n:6,} {seconds:8.1f} s {n / seconds:8.1f} per second")
+    if options.merge or options.first == 0:
+        write(state, options.page)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,20 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import importlib
+import inspect
+import json
+import pkgutil
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
-from tests.robustness import cases
+import fewlabels
+from tests.robustness import cases, fuzz
+from tests.robustness.methods import EXCEPTIONS, METHODS, Method, agree, fit
+from tests.robustness.problems import WAYS, strange_problem
 
 N_CASES, N_BLOCKS = 1000, 20
 
@@ -13,18 +23,125 @@ N_CASES, N_BLOCKS = 1000, 20
 @pytest.mark.parametrize("block", range(N_BLOCKS))
 def test_all_ways_agree(block):
     size = N_CASES // N_BLOCKS
-    reports = [cases.run_case(seed) for seed in range(block * size, (block + 1) * size)]
-    assert [r.detail for r in reports if r.outcome == "disagree"] == []
+    seeds = range(block * size, (block + 1) * size)
+    reports = {seed: cases.run_case(seed) for seed in seeds}
+    wrong = {s: r.detail for s, r in reports.items() if r.outcome == "disagree"}
+    assert wrong == {}
     # A refusal is a sentence with a remedy, and the exception.
-    refused = [r.detail for r in reports if r.outcome == "refused"]
+    refused = [r.detail for r in reports.values() if r.outcome == "refused"]
     assert all(": " in detail for detail in refused)
     assert len(refused) <= 0.1 * size
 
 
-def test_a_wrong_answer_is_noticed():
-    method = cases.METHODS["RLSClassifier"]
-    base = np.array([[1.0, -1.0], [-1.0, 1.0], [1e-9, 0.0]])
-    assert cases.agree(method, base, base * (1 + 1e-9), single=False)
-    assert cases.agree(method, base, base * [[1], [1], [-1]], single=False)  # no lead
-    assert not cases.agree(method, base, -base, single=False)
-    assert not cases.agree(method, base, base * np.nan, single=False)
+def test_every_public_estimator_is_asked_or_excused():
+    public = set()
+    for module in pkgutil.iter_modules(fewlabels.__path__):
+        if not module.name.startswith("_"):
+            package = importlib.import_module(f"fewlabels.{module.name}")
+            public |= {
+                found
+                for name in getattr(package, "__all__", ())
+                if inspect.isclass(found := getattr(package, name, None))
+                and issubclass(found, BaseEstimator)
+                and found.__module__.startswith("fewlabels.")
+            }
+    asked = {method.make.func for method in METHODS.values()}
+    excused = {found for found in public if found.__name__ in EXCEPTIONS}
+    assert public == asked | excused
+    assert not asked & excused
+    assert len(excused) == len(EXCEPTIONS)
+
+
+def test_all_turn_up_in_a_thousand_cases():
+    seen = {cases.ROUNDS[(s - s // 5) % len(cases.ROUNDS)] for s in range(N_CASES)}
+    assert seen == set(METHODS)
+
+
+@pytest.mark.parametrize("kind", ["decisions", "outputs", "gram", "groups"])
+def test_a_wrong_answer_is_noticed(kind):
+    method = Method(make=None, kind=kind)
+    base = np.array([[1.0, -1.0], [-1.0, 1.0], [0.0, 0.0]])
+    assert agree(method, base, base * (1 + 1e-9), single=False)
+    assert not agree(method, base, -base, single=False)
+    assert not agree(method, base, base * np.nan, single=False)
+
+
+def test_decisions_without_a_lead_may_differ():
+    base = np.array([[1.0, -1.0], [1e-9, 0.0]])
+    method = METHODS["RLSClassifier"]
+    assert agree(method, base, base * [[1], [-1]], single=False)
+
+
+def test_intervals_that_do_not_meet_disagree():
+    method = METHODS["RLSClustering"]
+    base = np.array([1.0, 2.0])
+    assert agree(method, base, np.array([1.9, 3.0]), single=False)
+    assert not agree(method, base, np.array([2.1, 3.0]), single=False)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("way", WAYS)
+def test_ways_lead_back(way, seed):
+    """Another problem holds the same rows."""
+    rng = np.random.default_rng(seed)
+    problem = strange_problem(rng)
+    other = WAYS[way](problem, rng)
+    rows, asked = (
+        [A.toarray() if hasattr(A, "toarray") else A for A in p.questions]
+        for p in (problem, other)
+    )
+    rows, asked = np.vstack(rows), np.vstack(asked)
+    if other.back is not None:
+        asked = asked[other.back]
+    moved = asked[0, 0] - rows[0, 0] if way == "shifted" else 0.0
+    np.testing.assert_array_equal(asked, rows * other.scale + moved)
+
+
+def test_a_false_proof_is_noticed():
+    problem = strange_problem(np.random.default_rng(30))
+    result = fit(METHODS["RLSClustering linear"], problem).result_
+    assert cases.is_honest(problem, result)
+    for wrong in (
+        {"lower_bound": result.objective * 1.01},
+        {"objective": result.objective * 1.01, "lower_bound": result.objective * 1.01},
+        {"y": 1 - result.y[::-1]},
+    ):
+        assert not cases.is_honest(problem, replace(result, **wrong))
+
+
+class TestDriver:
+    def run(self, monkeypatch, *arguments):
+        monkeypatch.setattr("sys.argv", ["fuzz", "--jobs", "1", *map(str, arguments)])
+        fuzz.main()
+
+    def test_shards_add_up(self, monkeypatch, tmp_path):
+        page = tmp_path / "page.md"
+        page.write_text(f"a {fuzz.MARKS[0]} old {fuzz.MARKS[1]} z")
+        files = [tmp_path / name for name in ("all.json", "first.json", "second.json")]
+        for file, first, size in zip(files, (0, 0, 6), (10, 6, 4), strict=True):
+            where = ("--out", file, "--page", page)
+            self.run(monkeypatch, "--first", first, "--cases", size, *where)
+        whole = json.loads(files[0].read_text())
+        self.run(monkeypatch, "--merge", *files[:0:-1], "--page", page)
+        assert page.read_text().startswith("a ")
+        assert "Cases 0 to 9:" in page.read_text()
+        merged = fuzz.merge([json.loads(file.read_text()) for file in files[1:]])
+        for name in ("counts", "heard", "refused", "ranges"):
+            assert merged[name] == whole[name]
+        with pytest.raises(SystemExit, match="twice"):
+            fuzz.merge([whole, json.loads(files[2].read_text())])
+        with pytest.raises(SystemExit, match="different versions"):
+            fuzz.merge([whole, whole | {"net": "another"}])
+
+    def test_goes_on_where_it_stopped(self, monkeypatch, tmp_path):
+        out, page = tmp_path / "fuzz.json", tmp_path / "page.md"
+        page.write_text("".join(fuzz.MARKS))
+        where = ("--out", out, "--page", page)
+        self.run(monkeypatch, "--cases", 5, *where)
+        state = json.loads(out.read_text())
+        out.write_text(json.dumps(state | {"counts": {"remembered|agree": 5}}))
+        self.run(monkeypatch, "--cases", 10, *where)
+        assert "| remembered | 5 |" in page.read_text()
+        out.write_text(json.dumps(state | {"net": "another"}))  # of older code
+        self.run(monkeypatch, "--cases", 5, *where)
+        assert json.loads(out.read_text())["counts"] == state["counts"]

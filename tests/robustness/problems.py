@@ -1,0 +1,148 @@
+"""A seeded generator of strange but legal problems, and other clothes for them."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.spatial.distance import cdist
+
+N_NEIGHBORS = 4
+
+# What regressors learn of every class.
+TARGETS = np.array([-1.0, 1.0, 0.5, -0.25, 0.0, 0.75])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows, labels and domains to learn from, and rows to ask about."""
+
+    X: Any
+    y: Any
+    domain: Any
+    X_new: Any
+    asked: tuple[Any, ...] = ()  # where they differ from X and X_new
+    back: Any = None  # positions of the answers, where rows changed places
+    scale: float = 1.0
+    kinds: set[str] = field(default_factory=set)
+
+    @property
+    def questions(self):
+        return self.asked or (self.X, self.X_new)
+
+    @property
+    def single(self):
+        return self.X.dtype == np.float32
+
+
+def strange_problem(rng):
+    """Rows on a dyadic grid, so that powers of two move and scale them exactly."""
+    n, p = int(rng.integers(8, 19)), int(rng.integers(1, 21))
+    n_classes = int(rng.choice([2, 2, 3, 3, 4, 6]))
+    y = np.arange(n) % n_classes
+    X = rng.normal(size=(n, p)) + 2.0 * rng.integers(0, 2) * y[:, None]
+    kinds = set()
+    if rng.random() < 0.2:
+        X[rng.integers(n)] *= 2.0 ** rng.integers(10, 31)
+        kinds.add("far row")
+    X = np.round(X * 2.0**10) / 2.0**10
+    if rng.random() < 0.2:
+        X[rng.permutation(n)[: n // 4]] = X[0]
+        kinds.add("copies")
+    if rng.random() < 0.2:
+        X[rng.permutation(n)[: n // 4]] = 0.0
+        kinds.add("zero rows")
+    if rng.random() < 0.2:
+        X[:, rng.integers(p)] = 1.0
+        kinds.add("constant column")
+    if rng.random() < 0.1:
+        X[:] = X[0]
+        kinds.add("equal rows")
+    if rng.random() < 0.15:  # too far apart for any neighbour across
+        X[: n // 2] += 2.0**12
+        kinds.add("islands")
+    if rng.random() < 0.3:
+        X[rng.random(X.shape) < 0.6] = 0.0
+        kinds.add("mostly zeros")
+    labels = np.full(n, -1)
+    n_labeled = int(rng.integers(n_classes, n))
+    labels[rng.permutation(n)[:n_labeled]] = 0
+    labels = np.where(labels == 0, y, -1)
+    for c in range(n_classes):  # every class has a label
+        if not (labels == c).any():
+            labels[np.flatnonzero(y == c)[0]] = c
+    X_new = X[rng.permutation(n)[:4]] + np.round(rng.normal(size=(4, p)) * 8) / 8
+    if rng.random() < 0.2:
+        X, X_new = X.astype(np.float32), X_new.astype(np.float32)
+        kinds.add("float32")
+    domain = np.where(np.arange(n) < n // 2, 1, -1)
+    return Problem(X, labels, domain, X_new, kinds=kinds)
+
+
+def ties(X, X_new):
+    """Whether the order of rows decides who is whose neighbour."""
+    X, X_new = X.astype(np.float64), X_new.astype(np.float64)
+    for A, skip in ((X, 1), (X_new, 0)):
+        d = np.sort(cdist(A, X), axis=1)[:, skip:]
+        for k in (1, N_NEIGHBORS):
+            if d.shape[1] > k and np.any(d[:, k] <= d[:, k - 1] * (1 + 1e-9)):
+                return True
+    return False
+
+
+def other_kind(A):
+    """Sparse rows of dense ones, dense ones of sparse."""
+    return A.toarray() if issparse(A) else csr_array(A)
+
+
+def asked_otherwise(problem, rng):
+    """What was learnt, asked about rows of the other kind."""
+    asked = tuple(other_kind(A) for A in (problem.X, problem.X_new))
+    return replace(problem, asked=asked)
+
+
+def made_sparse(problem, rng):
+    """Rows of the other kind throughout, or only for learning, or only for asking."""
+    choice = rng.integers(3)
+    if choice == 2:
+        return asked_otherwise(problem, rng)
+    X, X_new = other_kind(problem.X), other_kind(problem.X_new)
+    if choice == 0:
+        return replace(problem, X=X, X_new=X_new)
+    return replace(problem, X=X, asked=(problem.X, problem.X_new))
+
+
+def shifted(problem, rng):
+    """All rows moved by the same amount."""
+    shift = problem.X.dtype.type(2.0 ** int(rng.integers(4, 21)))
+    return replace(problem, X=problem.X + shift, X_new=problem.X_new + shift)
+
+
+def scaled(problem, rng, power=480):
+    """Rows in another unit."""
+    if problem.single:
+        power = min(power, 60)
+    scale = problem.X.dtype.type(2.0 ** int(rng.integers(-power, power + 1)))
+    return replace(
+        problem, X=problem.X * scale, X_new=problem.X_new * scale, scale=float(scale)
+    )
+
+
+def permuted(problem, rng):
+    """Rows in another order."""
+    n = problem.X.shape[0]
+    order = rng.permutation(n)
+    back = np.append(np.argsort(order), n + np.arange(problem.X_new.shape[0]))
+    X, y, domain = (A[order] for A in (problem.X, problem.y, problem.domain))
+    return replace(problem, X=X, y=y, domain=domain, back=back)
+
+
+WAYS = {
+    "asked": asked_otherwise,
+    "sparse": made_sparse,
+    "shifted": shifted,
+    "scaled": scaled,
+    "permuted": permuted,
+}
