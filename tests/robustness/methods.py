@@ -610,11 +610,14 @@ METHODS = {
 # Public estimators that no case asks, and why.
 NO_ROWS = "learns from an environment, not from rows"
 AT_RANDOM = "chooses at random"
+LAZY = "takes Dask collections, and hands samples of them to the estimator asked here"
 EXCEPTIONS = {
     "ActiveMLSampling": "hands everything over to scikit-activeml",
     "Agent": NO_ROWS,
     "ConnectionistQAgent": NO_ROWS,
     "DQNAgent": NO_ROWS,
+    "DaskFewLabelsClassifier": LAZY,
+    "DaskFewLabelsRegressor": LAZY,
     "DoubleQLearningAgent": NO_ROWS,
     "EGExploration": AT_RANDOM,
     "QLearningAgent": NO_ROWS,
