@@ -77,11 +77,11 @@ class TestSelfTraining:
 
 
 class TestClusterThenLabel:
-    @pytest.mark.parametrize("seed", range(20))
+    @pytest.mark.parametrize("seed", [50, 82])
     def test_dense_and_sparse_rows(self, seed):
-        """k-means ends in the same minimum."""
+        """Left to itself, k-means ends in another minimum with these sparse rows."""
         rng = np.random.default_rng(seed)
-        X = rng.normal(size=(18, 8)) * (rng.random((18, 8)) < 0.4)
+        X = rng.normal(size=(18, 8)).round(1) * (rng.random((18, 8)) < 0.4)
         y = np.arange(18) % 6
         dense, sparse = (
             ClusterThenLabelClassifier(random_state=0).fit(A, y)
@@ -93,9 +93,9 @@ class TestClusterThenLabel:
     def test_single_precision_far_from_the_origin(self):
         rng = np.random.default_rng(0)
         y = np.arange(30) % 3
-        X = (rng.normal(size=(30, 3)) + 9 * y[:, None] + 4096).astype(np.float32)
+        X = (rng.normal(size=(30, 3)) + 3 * y[:, None] + 2**14).astype(np.float32)
         model = ClusterThenLabelClassifier(random_state=0).fit(X, y)
-        assert_array_equal(model.predict(csr_array(X)), y)
+        assert_array_equal(model.predict(csr_array(X)), model.predict(X))
 
     @pytest.fixture
     def blobs(self):
