@@ -59,6 +59,19 @@ def neighbors():
         assert all(len(set(row.tolist())) == 9 for row in found)
 
 
+def vectors():
+    """Stored matrices whose sides are no multiples of anything."""
+    generator = torch.Generator().manual_seed(0)
+    for shape in ((37, 1100), (3, 5000), (16, 512)):
+        A = torch.randn(shape, generator=generator)
+        v = torch.randn((shape[1], 1), generator=generator)
+        wanted = A.double() @ v.double()
+        assert relative_error(_triton.matvec(A, v), wanted) < 1e-6
+        wide = torch.randn((shape[0], shape[1] + 3), generator=generator)[:, 2:-1]
+        wanted = wide.double() @ v.double()
+        assert relative_error(_triton.matvec(wide, v), wanted) < 1e-6
+
+
 def paths():
     """Rounds in place end where rounds in plain torch do."""
     generator = torch.Generator().manual_seed(0)
@@ -74,5 +87,5 @@ def paths():
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("products", "neighbors", "paths"):
+    for name in sys.argv[1:] or ("products", "neighbors", "vectors", "paths"):
         globals()[name]()

@@ -68,6 +68,7 @@ def test_dense_algebra():
     X[:, 1] = X[:, 0]
     Q = to_host(HERE.orthonormal(torch.tensor(X)))
     np.testing.assert_allclose(Q.T @ Q, np.eye(5), atol=1e-12)
+    check([HERE.product(*tensors(X, Y.T[:, :3]))], [NUMPY.product(X, Y.T[:, :3])])
     check(
         [HERE.squared_distances(*tensors(X, Y))],
         [NUMPY.squared_distances(X, Y)],
@@ -146,7 +147,25 @@ def test_fused_kernels_are_for_gpus():
     assert not _triton.fits_nearest(X, X, 5)
 
 
-@pytest.mark.parametrize("name", ["products", "neighbors", "paths"])
+@pytest.mark.parametrize("room", [95 * 2**10, 223 * 2**10], ids=["laptop", "server"])
+@pytest.mark.parametrize("d", [3, 64, 128, 784])
+@pytest.mark.parametrize("strict", [False, True])
+def test_tiles_fit_into_shared_memory(room, d, strict):
+    from fewlabels._backend import _triton
+
+    tiles = [
+        (_triton._fitting(size, d, block, strict, room), block)
+        for size in (_triton.STRICT_TILES, _triton.FAST_TILES, _triton.CHUNKED_TILES)
+        for block in (0, 16, _triton.MAX_BLOCK)
+    ]
+    search = _triton._fitting(_triton.NEAREST_TILES, d, 0, strict, room, 64)
+    assert search.columns > _triton.MAX_NEIGHBORS
+    for size, block in [*tiles, (search, 0)]:
+        assert _triton._tile_bytes(size, d, block, strict) <= room
+        assert _triton.PADDING % size.rows == _triton.PADDING % size.columns == 0
+
+
+@pytest.mark.parametrize("name", ["products", "neighbors", "vectors", "paths"])
 def test_fused_kernels_in_the_interpreter(name):
     pytest.importorskip("triton")
     # Triton must know that it interprets before it is loaded.

@@ -155,7 +155,6 @@ def product(
 def laplacian(
     X,
     Y,
-    zeros,
     V,
     out,
     n_rows,
@@ -164,34 +163,26 @@ def laplacian(
     d,
     top,
     unit,
-    UNROLL: tl.constexpr,
     STRICT: tl.constexpr,
     M: tl.constexpr,
     BM: tl.constexpr,
     BN: tl.constexpr,
 ):
-    """Product of a Laplace kernel matrix with a block; features lie in rows.
-
-    Sums begin with a product of zeros, since what tensor cores give lies with the
-    threads in squares, and squares need the fewest loads.
-    """
+    """Product of a Laplace kernel matrix with a block; features lie in rows."""
     first = tl.program_id(0).to(tl.int64) * BM
     part = tl.program_id(1)
     r = tl.arange(0, BM)
     c = tl.arange(0, BN)
-    k = tl.arange(0, 16)
-    a = tl.load(zeros + (r[:, None] * 16 + k[None, :]))
-    b = tl.load(zeros + (c[:, None] * 16 + k[None, :]))
     if M == 1:
         total = tl.zeros([BM], dtype=tl.float32)
     else:
         total = tl.zeros([BM, M], dtype=tl.float32)
     begin = part.to(tl.int64) * span
     for _ in range(part * span, min(part * span + span, n_columns), BN):
-        acc = tl.dot(a, tl.trans(b))
+        acc = tl.zeros([BM, BN], dtype=tl.float32)
         x_at = X + first
         y_at = Y + begin
-        for _ in tl.range(0, d, loop_unroll_factor=UNROLL):
+        for _ in range(d):
             acc += tl.abs(tl.load(x_at + r)[:, None] - tl.load(y_at + c)[None, :])
             x_at += n_rows
             y_at += n_columns
@@ -300,6 +291,37 @@ def collect(
                 most = tl.max(near, axis=1)
                 many = many & (most > limit) & (count <= ROOM)
     tl.store(counts + first + r, count)
+
+
+@triton.jit
+def matvec(
+    A,
+    v,
+    out,
+    n_rows,
+    n_columns,
+    stride,
+    span,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+):
+    """Product of some rows of a stored matrix with part of a vector."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    part = tl.program_id(1)
+    # Rows beyond the last are the last again, so that nothing but columns is masked.
+    at = A + tl.minimum(rows, n_rows - 1)[:, None].to(tl.int64) * stride
+    total = tl.zeros([BM, BN], dtype=tl.float32)
+    for start in range(part * span, min(part * span + span, n_columns), BN):
+        c = start + tl.arange(0, BN)
+        inside = c < n_columns
+        a = tl.load(
+            at + c[None, :],
+            mask=inside[None, :],
+            other=0.0,
+            eviction_policy="evict_first",
+        )
+        total += a * tl.load(v + c, mask=inside, other=0.0)[None, :]
+    tl.store(out + part * n_rows + rows, tl.sum(total, axis=1), mask=rows < n_rows)
 
 
 @triton.jit

@@ -251,7 +251,9 @@ class TorchBackend:
         self, A: Any, B: Any, minus: Any = None, *, overwrite: bool = False
     ) -> Any:
         """See :meth:`Backend.product`."""
-        out = A @ B
+        from fewlabels._backend import _triton
+
+        out = _triton.matvec(A, B) if _triton.fits_vector(A, B) else A @ B
         if minus is not None:
             out -= minus
         return out

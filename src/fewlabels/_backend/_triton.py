@@ -2,14 +2,17 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import importlib.util
 import math
 import os
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 import torch
+from sklearn.utils.fixes import parse_version
 
+# The first with all that the kernels use.
+OLDEST_TRITON = "3.3"
 # Smaller problems are as fast in plain torch.
 MIN_ENTRIES = 2**24
 # Degrees of polynomials that are computed by multiplication.
@@ -33,8 +36,6 @@ EXPECTED = 96
 UNITS = (2.0**15, 2.0**4, 2.0**-7)
 # Bytes that a row needs in the search for neighbours: keys, and how they are sorted.
 NEAREST_BYTES = 4 * 8 * ROOM
-# Features whose differences are loaded together.
-UNROLL = 2
 # Rounds of shorter paths between two looks at whether there were any.
 ROUNDS = 4
 LOG2_E = math.log2(math.e)
@@ -45,15 +46,12 @@ NUMBER = 0xFFFFFFFF
 
 
 @cache
-def _is_there() -> bool:
-    """Whether Triton can be imported, and not only pretend to run."""
-    return importlib.util.find_spec("triton") is not None
-
-
-@cache
 def _can_run(place: torch.device) -> bool:
     """Whether kernels can run on a device: tensor cores, or Triton's interpreter."""
-    if not _is_there():
+    try:
+        if parse_version(version("triton")) < parse_version(OLDEST_TRITON):
+            return False
+    except PackageNotFoundError:
         return False
     if place.type != "cuda":
         return os.environ.get("TRITON_INTERPRET") == "1"
@@ -81,6 +79,20 @@ def fits_nearest(Q: Any, X: Any, k: int) -> bool:
     )
 
 
+def fits_vector(A: Any, V: Any) -> bool:
+    """Whether the product with one vector reads a stored matrix by a kernel."""
+    return (
+        isinstance(A, torch.Tensor)
+        and A.layout == torch.strided
+        and A.dtype == V.dtype == torch.float32
+        and V.ndim == 2
+        and V.shape[1] == 1
+        and A.stride(1) == 1
+        and A.shape[0] * A.shape[1] >= MIN_ENTRIES
+        and _can_run(A.device)
+    )
+
+
 def fits_paths(lengths: Any, costs: Any) -> bool:
     """Whether path lengths are shortened by a fused kernel."""
     return min(*lengths.shape, *costs.shape) > 0 and _can_run(costs.device)
@@ -100,8 +112,9 @@ class Tiles(NamedTuple):
 STRICT_TILES = Tiles(256, 64, 8, 2)
 FAST_TILES = Tiles(128, 64, 4, 3)
 BLOCK_TILES = Tiles(128, 128, 8, 2)
-LAPLACE_TILES = Tiles(128, 64, 4, 2)
+LAPLACE_TILES = Tiles(32, 128, 4, 2)
 NEAREST_TILES = Tiles(128, 64, 4, 3)
+VECTOR_TILES = Tiles(8, 512, 4, 2)
 # Rows that do not fit into a tile whole, for which three stages compile slowly.
 CHUNKED_TILES = Tiles(128, 128, 8, 2)
 
@@ -266,21 +279,18 @@ def _laplacian(X: Any, Y: Any, gamma: float, strict: bool, tiles: Tiles | None) 
         turned = A.new_zeros((d, _padded(A.shape[0])))
         turned[:, : A.shape[0]] = A.T * (gamma * LOG2_E)
         sides.append(turned)
-    zeros = torch.zeros((PADDING, 16), dtype=torch.float16, device=X.device)
 
     def multiply(parts: Any) -> Any:
-        size = tiles or LAPLACE_TILES._replace(warps=4 if parts.ndim == 1 else 8)
+        size = tiles or LAPLACE_TILES
         to = _Launch(X.shape[0], sides[1].shape[1], parts, strict, size)
         _kernels.laplacian[to.grid](
             *sides,
-            zeros,
             parts,
             to.out,
             *to.sizes,
             d,
             float(to.bits),
             2.0**-to.bits,
-            UNROLL=UNROLL,
             **to.options,
         )
         return to.out.sum(0)
@@ -378,28 +388,32 @@ def _product_tiles(d: int, parts: Any, strict: bool) -> Tiles:
         size = BLOCK_TILES
     else:
         size = STRICT_TILES if strict else FAST_TILES
-    return _fitting(size, d, parts, strict)
-
-
-def _fitting(size: Tiles, d: int, parts: Any, strict: bool) -> Tiles:
-    """Tiles that fit into the memory that the threads of a program share."""
-    _, chunk = _width(d)
     block = 0 if parts.ndim == 1 else parts.shape[-1]
-    room = _shared_bytes(parts.device)
-    while True:
-        whole = 1 if d <= MAX_WHOLE else size.stages
-        numbers = size.rows * chunk * whole
-        numbers += size.columns * (chunk + block) * size.stages
-        if (4 if strict else 2) * numbers <= room:
-            return size
+    return _fitting(size, d, block, strict, _shared_bytes(parts.device))
+
+
+def _fitting(
+    size: Tiles, d: int, block: int, strict: bool, room: int, least_columns: int = 32
+) -> Tiles:
+    """Tiles that fit into the memory that the threads of a program share."""
+    while _tile_bytes(size, d, block, strict) > room and size.stages > 1:
         if size.stages > 2:
             size = size._replace(stages=size.stages - 1)
-        elif size.columns > 32:
+        elif size.columns > least_columns:
             size = size._replace(columns=size.columns // 2)
         elif size.rows > 64:
             size = size._replace(rows=size.rows // 2)
         else:
-            return size._replace(stages=1)
+            size = size._replace(stages=1)
+    return size
+
+
+def _tile_bytes(size: Tiles, d: int, block: int, strict: bool) -> int:
+    """Memory for tiles of rows, and for all stages of what is loaded in a loop."""
+    _, chunk = _width(d)
+    numbers = size.rows * chunk * (1 if d <= MAX_WHOLE else size.stages)
+    numbers += size.columns * (chunk + block) * size.stages
+    return (4 if strict else 2) * numbers
 
 
 @cache
@@ -408,7 +422,25 @@ def _shared_bytes(place: torch.device) -> int:
     if place.type != "cuda":
         return 2**17
     properties = torch.cuda.get_device_properties(place)
-    return int(properties.shared_memory_per_block_optin) - 2**12
+    # Every card since 2020 has so much; older versions of torch do not tell.
+    least = 99 * 2**10
+    return int(getattr(properties, "shared_memory_per_block_optin", least)) - 2**12
+
+
+def matvec(A: Any, V: Any) -> Any:
+    """Multiply a stored matrix with one vector, as fast as it can be read."""
+    from fewlabels._backend import _kernels
+
+    n, n_columns = A.shape
+    size = VECTOR_TILES
+    # Several programs share a row, so that the last ones to finish have little to do.
+    span = -(-n_columns // (4 * size.columns)) * size.columns
+    grid = (-(-n // size.rows), -(-n_columns // span))
+    out = A.new_empty((grid[1], n))
+    _kernels.matvec[grid](
+        A, V.contiguous(), out, n, n_columns, A.stride(0), span, **_options(size)
+    )
+    return out.sum(0)[:, None]
 
 
 def _sample(n: int, k: int, slots: int) -> int:
@@ -450,7 +482,8 @@ def nearest(
     n_columns = B.parts.shape[0]
     y_squares = B.squares.float()
     size = tiles or (CHUNKED_TILES if d > MAX_WHOLE else NEAREST_TILES)
-    size = _fitting(size, d, y_squares, True)
+    # Every column of a tile is a slot, of which there must be more than neighbours.
+    size = _fitting(size, d, 0, True, _shared_bytes(X.device), least_columns=64)
     width, chunk = _width(d)
     options = {"FOLD": fold, "D": width, "CHUNK": chunk, **_options(size)}
 

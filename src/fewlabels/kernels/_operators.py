@@ -187,7 +187,7 @@ class DenseGram(GramOperator):
         b = self._backend
         if b.is_numpy:
             return self.K @ V
-        product = b.to_numpy(self.K @ b.asarray(V, self.dtype))
+        product = b.to_numpy(b.product(self.K, b.asarray(V, self.dtype)))
         return product.astype(np.result_type(self.dtype, V), copy=False)
 
     def diagonal(self) -> NDArray[Any]:
