@@ -12,6 +12,8 @@ import torch
 
 from fewlabels._backend import _triton
 from fewlabels._backend._torch import _kernel, torch_backend
+from fewlabels.partition import _together, local_search
+from tests.partition.problems import random_problem
 
 TILES = _triton.Tiles(32, 64, 4, 2)
 
@@ -86,6 +88,36 @@ def paths():
     assert torch.equal(fused, plain)
 
 
+def searches():
+    """Moves in one call are those of the compiled loop, with bounds and limits."""
+    _together.LONG_BURST, _triton.POINTS = 8, 16
+    backend = torch_backend("cpu")
+    for seed, n_classes in ((0, 2), (1, 3)):
+        for balanced in (False, True):
+            problem = random_problem(
+                seed,
+                n=14 + 4 * seed,
+                n_classes=n_classes,
+                balanced=balanced,
+                ties=seed == 0,
+            )
+            for limit in (None, 17):
+                options = {"random_state": seed, "max_trials": limit}
+                alone, fused = (
+                    local_search(problem, "random", 3, **options, **where)
+                    for where in ({"representation": "dense"}, {"device": backend})
+                )
+                for name, value in vars(alone).items():
+                    if name != "seconds":
+                        np.testing.assert_array_equal(getattr(fused, name), value)
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ("products", "neighbors", "vectors", "paths"):
+    for name in sys.argv[1:] or (
+        "products",
+        "neighbors",
+        "vectors",
+        "paths",
+        "searches",
+    ):
         globals()[name]()

@@ -165,7 +165,9 @@ def test_tiles_fit_into_shared_memory(room, d, strict):
         assert _triton.PADDING % size.rows == _triton.PADDING % size.columns == 0
 
 
-@pytest.mark.parametrize("name", ["products", "neighbors", "vectors", "paths"])
+@pytest.mark.parametrize(
+    "name", ["products", "neighbors", "vectors", "paths", "searches"]
+)
 def test_fused_kernels_in_the_interpreter(name):
     pytest.importorskip("triton")
     # Triton must know that it interprets before it is loaded.

@@ -116,6 +116,22 @@ class Backend(Protocol):
         both ways; infinite where there is no path.
         """
 
+    def climb(
+        self,
+        state: dict[str, Any],
+        Q: Any,
+        q: Any,
+        lower: Any,
+        upper: Any,
+        tol: float,
+        max_trials: int,
+        n_moves: int,
+    ) -> Any:
+        """Make the next moves of local searches, in place; return what they gain.
+
+        The gain is NaN where there is no move. None where no fused kernel does it.
+        """
+
     def room(self) -> float:
         """Bytes that temporary arrays may take together at present."""
 

@@ -358,3 +358,119 @@ def relax(
     if tl.max(tl.max(shorter.to(tl.int32), axis=1), axis=0) > 0:
         tl.store(at, cost, mask=own & shorter)
         tl.store(changed, 1)
+
+
+@triton.jit
+def climb(
+    H,
+    codes,
+    sizes,
+    turns,
+    trials,
+    busy,
+    spent,
+    gains,
+    Q,
+    q,
+    lower,
+    upper,
+    tolerance,
+    most,
+    u,
+    STEPS: tl.constexpr,
+    K: tl.constexpr,
+    CLASSES: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Make the next moves of one local search, in place."""
+    run = tl.program_id(0).to(tl.int64)
+    tol = tl.load(tolerance)
+    limit = tl.load(most)
+    turn = tl.load(turns + run)
+    trial = tl.load(trials + run)
+    works = tl.load(busy + run).to(tl.int32)
+    out = tl.load(spent + run).to(tl.int32)
+    H += run * (K - 1) * u
+    codes += run * u
+    classes = tl.arange(0, CLASSES)
+    real = classes < K
+    size = tl.load(sizes + run * K + classes, mask=real, other=0)
+    low = tl.load(lower + classes, mask=real, other=0)
+    high = tl.load(upper + classes, mask=real, other=0)
+    for step in range(STEPS):
+        if works > 0:
+            # Classes that may be left, and entered, as bits.
+            leave = tl.sum(tl.where(real & (size > low), 1 << classes, 0), axis=0)
+            enter = tl.sum(tl.where(real & (size < high), 1 << classes, 0), axis=0)
+            waits = tl.zeros((BLOCK,), tl.int64) + u
+            for start in range(0, u, BLOCK):
+                j = start + tl.arange(0, BLOCK)
+                inside = j < u
+                code = tl.load(codes + j, mask=inside, other=0)
+                own = tl.zeros((BLOCK,), tl.float64)
+                for c in tl.static_range(1, K):
+                    h = tl.load(H + (c - 1) * u + j, mask=inside, other=0.0)
+                    own = tl.where(code == c, h, own)
+                base = tl.load(q + j, mask=inside, other=0.0)
+                improves = tl.zeros((BLOCK,), tl.int32)
+                for c in tl.static_range(K):
+                    h = tl.zeros((BLOCK,), tl.float64)
+                    if c > 0:
+                        h = tl.load(H + (c - 1) * u + j, mask=inside, other=0.0)
+                    gain = 4.0 * (h - own + base)
+                    better = (gain > tol) & (code != c) & (((enter >> c) & 1) > 0)
+                    improves |= better.to(tl.int32)
+                may = ((leave >> code.to(tl.int32)) & 1) > 0
+                away = (j - turn + u) % u
+                waits = tl.minimum(
+                    waits, tl.where(inside & may & (improves > 0), away, u)
+                )
+            wait = tl.min(waits, axis=0)
+            found = (wait < u).to(tl.int32)
+            needed = trial + wait + found
+            if needed > limit:
+                out = 1
+                works = 0
+                trial = limit
+            else:
+                trial = needed
+                works = found
+            if works > 0:
+                i = (turn + wait) % u
+                a = tl.load(codes + i)
+                own_i = 0.0 * tol
+                for c in tl.static_range(1, K):
+                    own_i = tl.where(a == c, tl.load(H + (c - 1) * u + i), own_i)
+                base_i = tl.load(q + i)
+                best = 0.0 * tol
+                b = a
+                for c in tl.static_range(K):
+                    h_i = 0.0 * tol
+                    if c > 0:
+                        h_i = tl.load(H + (c - 1) * u + i)
+                    gain_i = 4.0 * (h_i - own_i + base_i)
+                    wins = (gain_i > best + tol) & (a != c) & (((enter >> c) & 1) > 0)
+                    best = tl.where(wins, gain_i, best)
+                    b = tl.where(wins, c, b)
+                # Nobody writes before all have read, and nobody reads before all wrote.
+                tl.debug_barrier()
+                first = (b == 0).to(tl.float64) - (a == 0).to(tl.float64)
+                for start in range(0, u, BLOCK):
+                    j = start + tl.arange(0, BLOCK)
+                    inside = j < u
+                    row = tl.load(Q + i * u + j, mask=inside, other=0.0)
+                    for c in tl.static_range(1, K):
+                        went = (b == c).to(tl.float64) - (a == c).to(tl.float64)
+                        at = H + (c - 1) * u + j
+                        h = tl.load(at, mask=inside, other=0.0)
+                        tl.store(at, h + (went - first) * row, mask=inside)
+                tl.store(codes + i, b)
+                tl.store(gains + run * STEPS + step, best)
+                tl.debug_barrier()
+                size += (classes == b).to(tl.int64) - (classes == a).to(tl.int64)
+                turn = (i + 1) % u
+    tl.store(sizes + run * K + classes, size, mask=real)
+    tl.store(turns + run, turn)
+    tl.store(trials + run, trial)
+    tl.store(busy + run, works.to(tl.uint8))
+    tl.store(spent + run, out.to(tl.uint8))

@@ -189,6 +189,20 @@ class NumpyBackend:
         in_threads(search, range(len(sources)))
         return self.over_rows(lambda rows: np.ascontiguousarray(costs[:, rows].T), n)
 
+    def climb(
+        self,
+        state: dict[str, Any],
+        Q: Any,
+        q: Any,
+        lower: Any,
+        upper: Any,
+        tol: float,
+        max_trials: int,
+        n_moves: int,
+    ) -> Any:
+        """See :meth:`Backend.climb`."""
+        return None
+
     def room(self) -> float:
         """See :meth:`Backend.room`; scikit-learn's `working_memory`."""
         return budget_bytes(None)

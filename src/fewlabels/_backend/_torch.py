@@ -149,6 +149,24 @@ class TorchBackend:
             X = X @ inverse.to(X.dtype)
         return X
 
+    def climb(
+        self,
+        state: dict[str, Any],
+        Q: Any,
+        q: Any,
+        lower: Any,
+        upper: Any,
+        tol: float,
+        max_trials: int,
+        n_moves: int,
+    ) -> Any:
+        """See :meth:`Backend.climb`."""
+        from fewlabels._backend import _triton
+
+        if not _triton.fits_climb(state["H"]):
+            return None
+        return _triton.climb(state, Q, q, lower, upper, tol, max_trials, n_moves)
+
     def room(self) -> float:
         """See :meth:`Backend.room`; a share of the memory of a GPU that is free."""
         if self._place.type != "cuda":

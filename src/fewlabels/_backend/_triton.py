@@ -38,6 +38,9 @@ UNITS = (2.0**15, 2.0**4, 2.0**-7)
 NEAREST_BYTES = 4 * 8 * ROOM
 # Rounds of shorter paths between two looks at whether there were any.
 ROUNDS = 4
+# Classes of a local search, and points that it looks at together.
+MAX_CLASSES = 31
+POINTS = 1024
 LOG2_E = math.log2(math.e)
 # The largest number of float16, a key that is farther than any, the number in a key.
 HALF_MAX = 65504.0
@@ -96,6 +99,11 @@ def fits_vector(A: Any, V: Any) -> bool:
 def fits_paths(lengths: Any, costs: Any) -> bool:
     """Whether path lengths are shortened by a fused kernel."""
     return min(*lengths.shape, *costs.shape) > 0 and _can_run(costs.device)
+
+
+def fits_climb(H: Any) -> bool:
+    """Whether local searches move by a fused kernel; bits stand for their classes."""
+    return H.shape[1] < MAX_CLASSES and H.shape[2] > 0 and _can_run(H.device)
 
 
 class Tiles(NamedTuple):
@@ -577,3 +585,38 @@ def relax(indptr: Any, indices: Any, lengths: Any, costs: Any) -> Any:
         indptr, indices, lengths, costs, changed, n, m, R=rows, M=width, num_warps=4
     )
     return changed
+
+
+def climb(
+    state: dict[str, Any],
+    Q: Any,
+    q: Any,
+    lower: Any,
+    upper: Any,
+    tol: float,
+    max_trials: int,
+    n_moves: int,
+) -> Any:
+    """Make moves of local searches, in place; return what they gain, or NaN."""
+    from fewlabels._backend import _kernels
+
+    runs, others, u = state["H"].shape
+    gains = q.new_full((runs, n_moves), torch.nan)
+    _kernels.climb[(runs,)](
+        *(state[name] for name in ("H", "codes", "sizes", "turn", "trials")),
+        *(state[name].view(torch.uint8) for name in ("busy", "spent")),
+        gains,
+        Q,
+        q,
+        lower,
+        upper,
+        q.new_tensor([tol]),  # a plain number would be rounded to single precision
+        lower.new_tensor([max_trials]),
+        u,
+        STEPS=n_moves,
+        K=others + 1,
+        CLASSES=1 << others.bit_length(),
+        BLOCK=min(POINTS, 1 << (u - 1).bit_length()),
+        num_warps=4,
+    )
+    return gains

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from fewlabels._backend import Backend
@@ -20,8 +20,9 @@ from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._runs import Gains, Run
 from fewlabels.partition._systems import Array
 
-# Moves that runs make before the host looks who is done.
+# Moves that runs make before the host looks who is done; more where they are fused.
 BURST = 16
+LONG_BURST = 128
 # Arrays of the size of a run's products that are alive beside them.
 _ALIVE = 8
 # Share of runs at work below which the others are put aside.
@@ -60,8 +61,7 @@ class _Climbers:
             "spent": b.asarray(np.zeros(len(starts), dtype=np.bool_)),
         }
         # Relative to the first class, as everywhere: it needs no products.
-        for c in range(1, self.n_classes):
-            self.state[f"H{c}"] = b.asarray(products[:, c])
+        self.state["H"] = b.asarray(products[:, 1:])
 
     def keep(self, runs: NDArray[np.intp]) -> None:
         """Put the other runs aside."""
@@ -71,8 +71,14 @@ class _Climbers:
     def host(self, name: str) -> NDArray[Any]:
         return self.backend.to_numpy(self.state[name])
 
+    def at_bounds(self) -> NDArray[np.bool_]:
+        """Whether the size of a class is at a bound, so that moves may be blocked."""
+        sizes = self.state["sizes"]
+        inside = (sizes > self.lower) & (sizes < self.upper)
+        return ~self.backend.to_numpy(self.backend.xp.all(inside, axis=1))
+
     def _product(self, c: int) -> Any:
-        return self.state[f"H{c}"] if c else self.q * 0.0
+        return self.state["H"][:, c - 1] if c else self.q * 0.0
 
     def _of_class(self, values: Any) -> Any:
         """Per run and point, the value of the class that the point is in."""
@@ -81,6 +87,23 @@ class _Climbers:
         for c in range(1, self.n_classes):
             found = where(codes == c, values(c), found)
         return found
+
+    def burst(self) -> NDArray[Any]:
+        """Make some moves of every run at work; return what they gain, or NaN."""
+        found = self.backend.climb(
+            self.state,
+            self.Q,
+            self.q,
+            self.lower,
+            self.upper,
+            self.tol,
+            self.max_trials,
+            LONG_BURST,
+        )
+        if found is None:
+            steps = [self.step() for _ in range(BURST)]
+            found = self.backend.xp.stack(steps, axis=1)
+        return self.backend.to_numpy(found)
 
     def step(self) -> Any:
         """Make the next move of every run at work; return what they gain, or NaN."""
@@ -109,7 +132,7 @@ class _Climbers:
         row = self.Q[i]
         went = [self._went(c, a, b) for c in range(self.n_classes)]
         for c in range(1, self.n_classes):
-            state[f"H{c}"] += (went[c] - went[0])[:, None] * row
+            state["H"][:, c - 1] += (went[c] - went[0])[:, None] * row
         codes[runs, i] = b
         astype, name = self.backend.astype, np.int64
         state["sizes"] = (
@@ -157,21 +180,22 @@ class _Climbers:
         from fewlabels._loops.partition import exchange  # compiled on first use
 
         b, index = self.backend, self.backend.asarray(waiting)
-        names = [f"H{c}" for c in range(1, self.n_classes)]
-        codes, sizes, *H = (
+        codes, sizes, H = (
             np.array(b.to_numpy(self.state[name][index]))
-            for name in ("codes", "sizes", *names)
+            for name in ("codes", "sizes", "H")
         )
-        products = np.stack([np.zeros(codes.shape), *H], axis=1)
-        answers = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(exchange)(problem, *state)
-            for state in zip(codes, sizes, products, strict=True)
-        )
+        products = np.concatenate([np.zeros_like(H[:, :1]), H], axis=1)
+        states = zip(codes, sizes, products, strict=True)
+        if effective_n_jobs(n_jobs) == 1:  # no need to set up any threads
+            answers = [exchange(problem, *state) for state in states]
+        else:
+            answers = Parallel(n_jobs=n_jobs, prefer="threads")(
+                delayed(exchange)(problem, *state) for state in states
+            )
         gains, found, covered = (np.array(part) for part in zip(*answers, strict=True))
         self.state["codes"][index] = b.asarray(codes)
         self.state["sizes"][index] = b.asarray(sizes)
-        for c, name in enumerate(names, start=1):
-            self.state[name][index] = b.asarray(np.ascontiguousarray(products[:, c]))
+        self.state["H"][index] = b.asarray(products[:, 1:])
         self.state["busy"][index] = b.asarray(found)
         return np.where(found, gains, np.nan), covered
 
@@ -233,53 +257,51 @@ def _finished(
 ) -> Iterator[tuple[int, Run]]:
     """Yield the number and the result of every run, in the order in which they end."""
     numbers = np.arange(climbers.state["codes"].shape[0])
-    raises: list[list[Array]] = [[] for _ in numbers]
+    tables: list[Array] = []  # gains, one line per run
     n_swaps = np.zeros(numbers.size, dtype=np.intp)
     done = np.zeros(numbers.size, dtype=np.bool_)
     covered = np.ones(numbers.size, dtype=np.bool_)
-    xp = climbers.backend.xp
     while True:
-        steps = [climbers.step() for _ in range(BURST)]
-        table = climbers.backend.to_numpy(xp.stack(steps, axis=1))
-        for number, line in zip(numbers[~done], table[~done], strict=True):
-            raises[number].append(line[~np.isnan(line)])
+        tables.append(climbers.burst())
         spent = climbers.host("spent")
-        waiting = np.flatnonzero(~climbers.host("busy") & ~spent & ~done)
-        ended = spent & ~done
-        if swaps and waiting.size:
-            gained, covered[waiting] = climbers.exchange(waiting, record, n_jobs)
+        waiting = ~climbers.host("busy") & ~spent & ~done
+        ended = spent & ~done | waiting
+        blocked = np.flatnonzero(waiting & climbers.at_bounds())
+        if swaps and blocked.size:
+            gained, covered[blocked] = climbers.exchange(blocked, record, n_jobs)
             helped = ~np.isnan(gained)
-            for place, gain in zip(waiting[helped], gained[helped], strict=True):
-                raises[numbers[place]].append(np.array([gain]))
-            n_swaps[waiting[helped]] += 1
-            waiting = waiting[~helped]
-        ended[waiting] = True
-        if ended.any():
-            codes, trials = climbers.host("codes"), climbers.host("trials")
-            for place in np.flatnonzero(ended):
-                steps_up = np.concatenate(raises[numbers[place]])
-                count = int(n_swaps[place])
-                reason = "local optimum"
-                if spent[place]:
-                    reason = "max_trials reached"
-                elif not covered[place]:
-                    reason += ", but not all pairs were tried for an exchange"
-                yield (
-                    int(numbers[place]),
-                    Run(
-                        codes[place].copy(),
-                        steps_up,
-                        int(trials[place]),
-                        steps_up.size + count,
-                        count,
-                        reason,
-                    ),
-                )
-            done |= ended
-            if done.all():
-                return
-            if np.count_nonzero(~done) < _FEW * done.size:
-                left = np.flatnonzero(~done)
-                climbers.keep(left)
-                numbers, n_swaps, covered = numbers[left], n_swaps[left], covered[left]
-                done = np.zeros(left.size, dtype=np.bool_)
+            tables.append(np.full((numbers.size, 1), np.nan))
+            tables[-1][blocked, 0] = gained
+            n_swaps[blocked[helped]] += 1
+            ended[blocked[helped]] = False
+        if not ended.any():
+            continue
+        codes, trials = climbers.host("codes"), climbers.host("trials")
+        lines = np.hstack([table[ended] for table in tables])
+        for place, line in zip(np.flatnonzero(ended), lines, strict=True):
+            raises, count = line[~np.isnan(line)], int(n_swaps[place])
+            reason = "local optimum"
+            if spent[place]:
+                reason = "max_trials reached"
+            elif not covered[place]:
+                reason += ", but not all pairs were tried for an exchange"
+            yield (
+                int(numbers[place]),
+                Run(
+                    codes[place].copy(),
+                    raises,
+                    int(trials[place]),
+                    raises.size + count,
+                    count,
+                    reason,
+                ),
+            )
+        done |= ended
+        left = np.flatnonzero(~done)
+        if left.size == 0:
+            return
+        if left.size < _FEW * done.size:
+            climbers.keep(left)
+            numbers, n_swaps, covered = numbers[left], n_swaps[left], covered[left]
+            tables = [np.hstack([table[left] for table in tables])]
+            done = np.zeros(left.size, dtype=np.bool_)
