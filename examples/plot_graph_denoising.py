@@ -67,7 +67,7 @@ import matplotlib.pyplot as plt
 figure = plt.figure(figsize=(12, 8), layout="constrained")
 above, below = figure.subfigures(2, 1)
 maps = above.subplots(1, 3, subplot_kw={"aspect": "equal"})
-left, right = below.subplots(1, 2)
+left, right = below.subplots(1, 2, gridspec_kw={"wspace": 0.1})
 for ax, f, title in [
     (maps[0], signal, "the signal"),
     (maps[1], noisy, f"measured, error {error(noisy):.0%}"),

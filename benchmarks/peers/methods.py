@@ -37,6 +37,8 @@ MODULES = {
     ),
     "graphlearning": ("graphlearning",),
     "dwave-samplers": ("dimod", "dwave.samplers"),
+    "sslearn": ("sslearn.wrapper",),
+    "cleanlab": ("sklearn.svm", "cleanlab.classification"),
 }
 
 
@@ -130,6 +132,50 @@ def graphlearning_ssl(name):
         return model.fit_predict(rows, case["labels"][rows]), None
 
     return run
+
+
+def with_true_sizes(name):
+    """Fit a method of graphlearning that is told the true shares of the classes."""
+
+    def run(case, params):
+        import graphlearning
+
+        params = dict(params)
+        W = graphlearning_graph(case["X"], params.pop("k", 10))
+        rows = np.flatnonzero(case["labels"] >= 0)
+        shares = np.bincount(case["y"]) / case["y"].size
+        model = getattr(graphlearning.ssl, name)(W, class_priors=shares, **params)
+        return model.fit_predict(rows, case["labels"][rows]), None
+
+    return run
+
+
+def sslearn_wrapper(name):
+    """Fit a wrapper of sslearn, which takes dense rows, with its own classifiers."""
+
+    def run(case, params):
+        import sslearn.wrapper
+
+        form = (lambda X: X.toarray()) if _is_sparse(case["X"]) else _as_is
+        model = getattr(sslearn.wrapper, name)(random_state=0, **params)
+        model.fit(form(case["X"]), case["labels"])
+        return model.predict(form(case["X"])), lambda new: model.predict(form(new))
+
+    return run
+
+
+def clean_learning(case, params):
+    """Fit cleanlab around an SVC to the labelled rows; it leaves out doubtful ones."""
+    from cleanlab.classification import CleanLearning
+    from sklearn.svm import SVC
+
+    params = dict(params)
+    scale = params.pop("C", 1.0)
+    rows = case["labels"] >= 0
+    base = SVC(C=scale, probability=True, random_state=0)
+    model = CleanLearning(base, seed=0, **params)
+    model.fit(case["X"][rows], case["labels"][rows])
+    return model.predict(case["X"]), model.predict
 
 
 def graphlearning_graph(X, k):
@@ -261,6 +307,23 @@ LABELS = {
         "graphlearning",
         graphlearning_ssl("poisson"),
         points(k=NEIGHBORS, rows=ROWS),
+    ),
+    "poisson (true sizes)": Method(
+        "graphlearning",
+        with_true_sizes("poisson"),
+        points(k=NEIGHBORS, rows=ROWS),
+    ),
+    "PoissonMBO (true sizes)": Method(
+        "graphlearning",
+        with_true_sizes("poisson_mbo"),
+        points(k=NEIGHBORS, rows=ROWS),
+    ),
+    "TriTraining": Method("sslearn", sslearn_wrapper("TriTraining"), points(rows=ROWS)),
+    "DemocraticCoLearning": Method(
+        "sslearn", sslearn_wrapper("DemocraticCoLearning"), points(rows=ROWS)
+    ),
+    "CleanLearning(SVC)": Method(
+        "cleanlab", clean_learning, points(C=(1.0, 10.0, 100.0), rows=ROWS)
     ),
 }
 
