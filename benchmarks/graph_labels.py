@@ -3,6 +3,8 @@
     python benchmarks/graph_labels.py           # all, and benchmarks/results/*.csv
     python benchmarks/graph_labels.py 20000     # fewer rows, nothing is written
     python benchmarks/graph_labels.py few       # MNIST with one to five labels a class
+    python benchmarks/graph_labels.py few FILE  # the same on an embedding
+    python benchmarks/graph_labels.py book      # the sets of the book, five methods
 
 Both build the graph of the ten nearest neighbours of n rows in ten clusters, 1,000 of
 them labelled, and label the rest, in the same process and one after the other. Absolute
@@ -15,12 +17,17 @@ import csv
 import os
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
 from sklearn.semi_supervised import LabelSpreading
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from benchmarks.sets import BOOK as BOOK_SETS
+from benchmarks.sets import data_of, holes
 
 from fewlabels.datasets import hide_labels, load_mnist
 from fewlabels.graphs import graph_laplacian, similarity_graph
@@ -33,6 +40,8 @@ from fewlabels.semi_supervised import (
 RESULTS = Path(__file__).parent / "results" / "graph_labels.csv"
 EXACT = Path(__file__).parent / "results" / "graph_labels_exact.csv"
 FEW = Path(__file__).parent / "results" / "graph_labels_few.csv"
+FEW_VAE = Path(__file__).parent / "results" / "graph_labels_few_vae.csv"
+BOOK = Path(__file__).parent / "results" / "graph_labels_book.csv"
 N, N_LABELED = 100_000, 1_000
 # Features, spread of a cluster, repetitions.
 CASES = [(2, 1.0, 3), (5, 2.5, 2), (10, 4.0, 1)]
@@ -120,13 +129,38 @@ def table(rows, path=None):
 
 # Our names of what the published table has.
 CURES = {"Laplace": None, "WNLL": "non_local", "Poisson": "poisson", "proper": "proper"}
+SPREADING = {**CURES, "consistency": "consistency"}
 
 
-def few_labels(draws=2, sizes=(10, 20, 50)):
+def spreading(method, **params):
+    """Harmonic functions for None, else a method of regularisation on graphs."""
+    if method is None:
+        return HarmonicFunctionClassifier(**params)
+    return GraphRegularizationClassifier(method=method, **params)
+
+
+def accuracy(W, y, labeled, method):
+    """Share of the unlabelled digits that are right, in percent."""
+    labels = holes(y, labeled)
+    model = spreading(method, affinity="precomputed", solver="cg", tol=1e-4)
+    right = model.fit(W, labels).transduction_ == y
+    return 100 * right[labels < 0].mean()
+
+
+def embedded(path=None):
+    """Return rows for the graph of all digits, and their classes."""
+    bunch = load_mnist()
+    if path is not None:
+        return np.load(path)["Z"], bunch.target
+    pca = PCA(50, svd_solver="randomized", random_state=0)
+    return pca.fit_transform(bunch.data.astype(np.float32) / 255), bunch.target
+
+
+def few_labels(path=None, draws=10, sizes=(10, 20, 50)):
     """Accuracies on all digits from the published draws of labels.
 
-    The published graphs are on an embedding that is not at hand; these are on 50
-    principal components, with ten neighbours.
+    The published graphs are on the embedding of a variational autoencoder that is not
+    at hand; these are on one of our own, or on 50 principal components.
     """
     folder = Path(os.environ["FEWLABELS_PUBLISHED"])
     with (folder / "poisson.csv").open() as handle:
@@ -134,36 +168,43 @@ def few_labels(draws=2, sizes=(10, 20, 50)):
         table = [r for r in csv.DictReader(lines) if r["dataset"] == "MNIST"]
         published = {r["method"]: r for r in table}
     drawn = np.load(folder / "poisson_mnist_draws.npz")
-    bunch = load_mnist()
-    Z = PCA(50, svd_solver="randomized", random_state=0).fit_transform(
-        bunch.data.astype(np.float32) / 255
-    )
-    W = similarity_graph(Z, n_neighbors=10)
-    params = {"graph": "precomputed", "solver": "cg", "tol": 1e-4}
-    for name, method in {**CURES, "consistency": "consistency"}.items():
-        row = {"method": name}
-        for n_labeled in sizes:
-            model = (
-                HarmonicFunctionClassifier(**params)
-                if method is None
-                else GraphRegularizationClassifier(method=method, **params)
-            )
-            right = []
-            for rows in drawn[f"labels_{n_labeled}"][:draws]:
-                y = np.full(len(Z), -1)
-                y[rows] = bunch.target[rows]
-                hit = model.fit(W, y).transduction_ == bunch.target
-                right.append(100 * hit[y < 0].mean())
-            theirs = published.get(name, {}).get(str(n_labeled), "")
-            row[f"{n_labeled} labels, published"] = theirs
-            row[f"{n_labeled} labels"] = f"{np.mean(right):.1f}"
-        row["draws"] = draws
+    Z, y = embedded(path)
+    W = similarity_graph(Z, n_neighbors=10).astype(np.float64)
+    for name, method in SPREADING.items():
+        row = {"method": name, "graph on": "components" if path is None else "VAE"}
+        for size in sizes:
+            right = [accuracy(W, y, d, method) for d in drawn[f"labels_{size}"][:draws]]
+            row[f"{size} labels, published"] = published.get(name, {}).get(str(size))
+            row[f"{size} labels"] = f"{np.mean(right):.1f} ± {np.std(right):.1f}"
         yield row
 
 
-def main(n=None):
-    if n == "few":
-        table(few_labels(), FEW)
+def book(splits=6):
+    """Errors on the sets of the book, with 10 and with 100 labels."""
+    for name in BOOK_SETS:
+        row = {"set": name}
+        for method in SPREADING.values():
+            means = []
+            for n_labels in (10, 100):
+                X, y, drawn = data_of(name, n_labels)
+                errors = []
+                for labeled in drawn[:splits]:
+                    labels = holes(y, labeled)
+                    found = spreading(method).fit(X, labels).transduction_
+                    errors.append(100 * np.mean((found != y)[labels < 0]))
+                means.append(f"{np.mean(errors):.1f}")
+            row["harmonic" if method is None else method] = " / ".join(means)
+        yield row
+
+
+def main(n=None, path=None):
+    if n in ("few", "book"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about rows that no label reaches
+            if n == "few":
+                table(few_labels(path), FEW if path is None else FEW_VAE)
+            else:
+                table(book(), BOOK)
         return
     table(deviations(), EXACT if n is None else None)
     rows = (row for case in CASES for row in compare(int(n or N), *case))

@@ -27,7 +27,7 @@ noisy = signal + rng.normal(scale=signal.std(), size=signal.size)
 # ---------
 from fewlabels.graphs import connectivity, graph_fourier, similarity_graph
 
-W = similarity_graph(X, n_neighbors=8)
+W = similarity_graph(X, n_neighbors=8, bandwidth="mean")
 print(connectivity(W))
 
 # %%

@@ -337,6 +337,25 @@ def test_harmonic_functions_beside_label_spreading():
         assert row["different labels"] == 0
 
 
+def test_weights_of_graphs_run_and_resume(monkeypatch, tmp_path):
+    if not SCRIPT.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    pytest.importorskip("tqdm")
+    from benchmarks import graph_weights
+
+    chosen = {n: graph_weights.GRAPHS[n] for n in ("binary, union", "local, 4")}
+    monkeypatch.setattr(graph_weights, "GRAPHS", chosen)
+    call = ["--sets", "moons", "--splits", "2", "--out", str(tmp_path)]
+    graph_weights.main(call)
+    runs = lines_of(tmp_path / "graph_weights_runs.csv")
+    assert len(runs) == 2 * len(graph_weights.METHODS)
+    assert all(float(row["error"]) < 20 for row in runs)
+    graph_weights.main(call)
+    assert lines_of(tmp_path / "graph_weights_runs.csv") == runs
+    table = lines_of(tmp_path / "graph_weights.csv")
+    assert [row["ten neighbours"] for row in table] == list(chosen)
+
+
 def test_sparse_recovery_beside_coordinate_descent():
     path = SCRIPT.parents[1] / "regression.py"
     if not path.exists():

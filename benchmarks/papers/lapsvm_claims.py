@@ -17,6 +17,7 @@ from benchmarks.papers.lapsvm_experiment import (
     PCG,
     Split,
     data_sets,
+    paper_graph,
     parameters_of,
     solve,
 )
@@ -24,7 +25,7 @@ from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 
 from fewlabels.datasets import hide_labels
-from fewlabels.graphs import graph_laplacian, laplacian_power, similarity_graph
+from fewlabels.graphs import graph_laplacian, laplacian_power
 from fewlabels.kernels import DenseGram, TiledGram, gamma_from_width
 from fewlabels.semi_supervised import (
     LaplacianProblem,
@@ -69,7 +70,7 @@ def claims(out):
 def random_problem(seed, loss, bias, kind, power, n=60):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
-    L = laplacian_power(graph_laplacian(similarity_graph(X), kind), power)
+    L = laplacian_power(graph_laplacian(paper_graph(X), kind), power)
     labeled = rng.permutation(n)[: n // 4]
     Y = np.where(X[labeled, :1] + 0.5 * rng.normal(size=(n // 4, 2)) > 0, 1.0, -1.0)
     return LaplacianProblem(
@@ -393,7 +394,7 @@ def grid_cost(n=4000):
     Y = (2.0 * y[labeled] - 1)[:, None]
 
     def prepared():
-        L = laplacian_power(graph_laplacian(similarity_graph(X)), 1)
+        L = laplacian_power(graph_laplacian(paper_graph(X)), 1)
         gram = TiledGram(X, "rbf", gamma=gamma_from_width(0.18))
         problem = LaplacianProblem(gram, L, labeled, Y)
         return problem, laplacian_factor(problem)

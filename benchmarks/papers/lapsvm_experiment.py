@@ -67,6 +67,13 @@ def load(dataset):
     raise FileNotFoundError(dataset)
 
 
+def paper_graph(X, n_neighbors=10):
+    """Neighbours of either end, and heat weights as wide as edges are long."""
+    return similarity_graph(
+        X, n_neighbors=n_neighbors, symmetrize="union", bandwidth="mean"
+    ).astype(np.float64)
+
+
 class Split:
     """One split of a data set into labelled, unlabelled, validation and test rows."""
 
@@ -91,9 +98,9 @@ class Split:
         self.unlabeled = np.arange(n_labelled, len(self.rows))
         self.y, self.n_classes = y, y.max() + 1
         self.kernels(X, dataset, parameters["sigma"])
-        graph = similarity_graph(X[self.rows], n_neighbors=parameters["nn"])
         self.laplacian = laplacian_power(
-            graph_laplacian(graph.astype(np.float64), "symmetric"), parameters["p"]
+            graph_laplacian(paper_graph(X[self.rows], parameters["nn"]), "symmetric"),
+            parameters["p"],
         )
 
     @staticmethod

@@ -10,6 +10,7 @@ from benchmarks.papers.lapsvm_experiment import (
     PCG,
     Split,
     data_sets,
+    paper_graph,
     parameters_of,
 )
 from sklearn.datasets import make_moons
@@ -18,7 +19,7 @@ from sklearn.svm import SVC
 
 from fewlabels._line_search import line_search
 from fewlabels.datasets import hide_labels, make_clock
-from fewlabels.graphs import graph_laplacian, laplacian_power, similarity_graph
+from fewlabels.graphs import graph_laplacian, laplacian_power
 from fewlabels.kernels import DenseGram, TiledGram, gamma_from_width
 from fewlabels.semi_supervised import (
     LaplacianProblem,
@@ -99,7 +100,7 @@ def step_length():
     labeled = np.flatnonzero(hide_labels(y, per_class=3, random_state=3) >= 0)
     signs = np.where(y[labeled] == 1, 1.0, -1.0)
     K = rbf_kernel(X, gamma=2.0)
-    L = graph_laplacian(similarity_graph(X, n_neighbors=6), "symmetric")
+    L = graph_laplacian(paper_graph(X, 6), "symmetric")
     direction = np.zeros(60)
     direction[labeled] = signs  # the preconditioned gradient at zero
     outputs = K @ direction
@@ -130,7 +131,7 @@ def moons_problem(n=200):
     """Two moons with one label each, and the weights used for figures 3 and 4."""
     X, y = make_moons(n, noise=0.08, random_state=3)
     holes = hide_labels(y, per_class=1, random_state=1)
-    W = similarity_graph(X, n_neighbors=6)
+    W = paper_graph(X, 6)
     gram = TiledGram(X, "rbf", gamma=gamma_from_width(0.35))
     labeled = np.flatnonzero(holes >= 0)
     problem = LaplacianProblem(

@@ -139,7 +139,7 @@ def test_gaussian_density(rng):
 def test_mutual_is_part_of_union(rng, weight):
     X = rng.random((60, 3))
     options = {"n_neighbors": 5, "weight": weight, **scale_of(weight, 0.4)}
-    union = similarity_graph(X, **options).toarray()
+    union = similarity_graph(X, symmetrize="union", **options).toarray()
     mutual = similarity_graph(X, symmetrize="mutual", **options).toarray()
     mean = similarity_graph(X, symmetrize="mean", **options).toarray()
     assert (mutual <= union).all()
@@ -191,11 +191,21 @@ class TestHeat:
         assert auto_bandwidth([0.0, 0.0]) == 1.0
         assert auto_bandwidth([]) == 1.0
 
-    def test_auto_is_the_mean_neighbor_distance(self, rng):
+    @pytest.mark.parametrize(("k", "share"), [(1, 1), (2, 1), (10, 0.5), (40, 0.25)])
+    def test_auto_is_sharper_for_more_neighbors(self, rng, k, share):
         X = rng.random((50, 2))
-        distances, _ = nearest_neighbors(X, 10)
-        W = similarity_graph(X, bandwidth=distances.mean())
-        assert_close(similarity_graph(X).toarray(), W.toarray())
+        distances, _ = nearest_neighbors(X, k)
+        for bandwidth, part in (("auto", share), ("mean", 1)):
+            W = similarity_graph(X, n_neighbors=k, bandwidth=bandwidth)
+            t = part * distances.mean()
+            same = similarity_graph(X, n_neighbors=k, bandwidth=t)
+            assert_close(W.toarray(), same.toarray())
+
+    def test_auto_of_other_graphs_is_the_mean(self, rng):
+        X = rng.random((30, 2))
+        W = similarity_graph(X, kind="complete")
+        mean = similarity_graph(X, kind="complete", bandwidth="mean")
+        assert_close(W.toarray(), mean.toarray())
 
 
 class TestDot:
@@ -242,16 +252,16 @@ class TestLocalLinear:
         dense = local_linear_weights(X, 3)
         assert_close(local_linear_weights(csr_array(X), 3).toarray(), dense.toarray())
 
-    def test_graph_takes_the_larger_clipped_share(self, rng):
+    def test_graph_joins_the_clipped_shares_of_both_ends(self, rng):
         X = rng.standard_normal((30, 3))
         B = np.maximum(local_linear_weights(X, 5).toarray(), 0)
         B /= B.sum(axis=1, keepdims=True)
-        W = similarity_graph(X, n_neighbors=5, weight="local_linear")
-        assert_close(W.toarray(), np.maximum(B, B.T))
-        mutual = similarity_graph(
-            X, n_neighbors=5, weight="local_linear", symmetrize="mutual"
-        )
-        assert_close(mutual.toarray(), np.minimum(B, B.T))
+        of_two = {"union": np.maximum(B, B.T), "mutual": np.minimum(B, B.T)}
+        for symmetrize, expected in {**of_two, "mean": (B + B.T) / 2}.items():
+            W = similarity_graph(
+                X, n_neighbors=5, weight="local_linear", symmetrize=symmetrize
+            )
+            assert_close(W.toarray(), expected)
 
 
 def test_one_search_serves_several_graphs(rng):
@@ -294,8 +304,9 @@ def test_transformers_as_search(rng):
 def test_approximate_graph(rng):
     pytest.importorskip("faiss")
     X = rng.standard_normal((1500, 8))
-    exact = similarity_graph(X, weight="binary")
-    found = similarity_graph(X, weight="binary", neighbors="approximate")
+    union = {"weight": "binary", "symmetrize": "union"}
+    exact = similarity_graph(X, **union)
+    found = similarity_graph(X, neighbors="approximate", **union)
     assert_graph(found, 1500, np.float64)
     assert exact.multiply(found).sum() > 0.97 * exact.sum()
 
@@ -425,7 +436,7 @@ class TestTransformer:
 
     def test_bandwidth_is_that_of_the_training_rows(self, rng):
         X = rng.random((20, 3))
-        transformer = SimilarityGraphTransformer(n_neighbors=3).fit(X)
+        transformer = SimilarityGraphTransformer(n_neighbors=3, bandwidth="mean").fit(X)
         assert transformer.bandwidth_ == auto_bandwidth(nearest_neighbors(X, 3)[0])
         W = transformer.transform(X)  # each row next to its copy
         assert_array_equal(W.diagonal(), 1)

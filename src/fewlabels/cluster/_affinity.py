@@ -87,7 +87,9 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
                 n_neighbors=self.n_neighbors,
                 n_jobs=self.n_jobs,
                 device=self.device,
-                **{"weight": "binary", **params},
+                # Weights that fall with the length cut off pairs of outliers, which are
+                # many where rows are many.
+                **{"weight": "binary", "symmetrize": "union", **params},
             )
             follow(self._transformer, self)
             return self._transformer.fit_transform(X)

@@ -315,8 +315,9 @@ class NormalizedSpectralClustering(TensorMixin, GraphClusterer):
         Neighbours of "knn".
     graph_params : dict, default=None
         Further parameters of the graph "knn", those of
-        :func:`fewlabels.graphs.similarity_graph`; `weight` is "binary" unless given.
-        With "heat", long edges are so weak that a few outliers may become a cluster.
+        :func:`fewlabels.graphs.similarity_graph`; `weight` is "binary" and `symmetrize`
+        "union" unless given. With "heat", long edges are so weak that a few outliers
+        may become a cluster.
     gamma : float, {"scale", "median", "range"} or None, default="scale"
         Width of a kernel.
     kernel_params : dict, default=None

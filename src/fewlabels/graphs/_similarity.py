@@ -41,7 +41,7 @@ from fewlabels.graphs._weights import (
     SCALED_WEIGHTS,
     WEIGHT_CONSTRAINTS,
     Edges,
-    auto_bandwidth,
+    resolve_bandwidth,
     weighted,
 )
 
@@ -192,7 +192,9 @@ def _build(
     lengths = KINDS[kind](search, X.shape[0], None, n_neighbors, radius)
     _check_finite(lengths.data)
     rows = None if metric == "precomputed" else X
-    scale = auto_bandwidth(lengths.data) if bandwidth == "auto" else float(bandwidth)
+    scale = resolve_bandwidth(
+        bandwidth, lengths.data, n_neighbors if kind == "knn" else None
+    )
     graph = _undirected(
         Edges(lengths, rows, rows),
         symmetrize if kind == "knn" else "union",
@@ -224,7 +226,7 @@ def similarity_graph(
     *,
     kind: str = "knn",
     n_neighbors: int = 10,
-    symmetrize: str = "union",
+    symmetrize: str = "mean",
     radius: float | None = None,
     weight: str | Callable[[Any], Any] = "heat",
     bandwidth: float | str = "auto",
@@ -267,7 +269,7 @@ def similarity_graph(
         refused beyond 10,000 rows.
     n_neighbors : int, default=10
         Neighbours per row of ``kind="knn"``, fewer than rows.
-    symmetrize : {"union", "mutual", "mean"}, default="union"
+    symmetrize : {"mean", "union", "mutual"}, default="mean"
         For ``kind="knn"``: keep an edge if one of its ends ("union") or if both
         ("mutual") count the other among the neighbours. The mutual graph is often
         disconnected, see :func:`connectivity`. "mean" has the edges of the union; those
@@ -277,8 +279,10 @@ def similarity_graph(
     weight : str or callable, default="heat"
         Weight of an edge, by a name of the table above; a callable turns an array of
         distances into one of weights. A weight of zero is no edge.
-    bandwidth : float or "auto", default="auto"
-        The length t; "auto" is the mean edge length, see :func:`auto_bandwidth`.
+    bandwidth : float, "auto" or "mean", default="auto"
+        The length t; "mean" is the mean edge length, see :func:`auto_bandwidth`, and
+        "auto" the same, but for ``kind="knn"`` times :math:`\sqrt{2.5 / k}` where that
+        is below 1: half of it with 10 neighbours.
     threshold : float, default=None
         Longest edge of "gaussian_threshold".
     metric : str or callable, default="euclidean"
@@ -332,10 +336,10 @@ def similarity_graph(
     >>> X = [[0.0], [1.0], [2.0], [4.0]]
     >>> W = similarity_graph(X, n_neighbors=1, weight="inverse_distance")
     >>> W.toarray()
-    array([[0. , 1. , 0. , 0. ],
-           [1. , 0. , 1. , 0. ],
-           [0. , 1. , 0. , 0.5],
-           [0. , 0. , 0.5, 0. ]])
+    array([[0.  , 1.  , 0.  , 0.  ],
+           [1.  , 0.  , 0.5 , 0.  ],
+           [0.  , 0.5 , 0.  , 0.25],
+           [0.  , 0.  , 0.25, 0.  ]])
     """
     return _build(
         check_rows(X) if check_input else X,
@@ -406,7 +410,7 @@ def graph_from_neighbors(
     indices: ArrayLike,
     *,
     n_neighbors: int | None = None,
-    symmetrize: str = "union",
+    symmetrize: str = "mean",
     weight: str | Callable[[Any], Any] = "heat",
     bandwidth: float | str = "auto",
     threshold: float | None = None,
@@ -425,12 +429,12 @@ def graph_from_neighbors(
         Which rows these are.
     n_neighbors : int, default=None
         Use only that many of the k; None uses all.
-    symmetrize : {"union", "mutual", "mean"}, default="union"
+    symmetrize : {"mean", "union", "mutual"}, default="mean"
         As in :func:`similarity_graph`.
     weight : str or callable, default="heat"
         As in :func:`similarity_graph`.
-    bandwidth : float or "auto", default="auto"
-        As in :func:`similarity_graph`; "auto" is the mean over the neighbours used.
+    bandwidth : float, "auto" or "mean", default="auto"
+        As in :func:`similarity_graph`, for the neighbours used.
     threshold : float, default=None
         As in :func:`similarity_graph`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
@@ -464,7 +468,7 @@ def graph_from_neighbors(
                 f"X has {X.shape[0]} rows but distances has {n}: pass the rows that "
                 "were searched."
             )
-    scale = auto_bandwidth(distances) if bandwidth == "auto" else float(bandwidth)
+    scale = resolve_bandwidth(bandwidth, distances, distances.shape[1])
     edges = Edges(neighbor_graph(distances, indices, n), X, X)
     return _undirected(edges, symmetrize, weight, scale, threshold)
 
@@ -486,14 +490,14 @@ class SimilarityGraphTransformer(
         Which rows are joined.
     n_neighbors : int, default=10
         Neighbours per row of ``kind="knn"``, fewer than training rows.
-    symmetrize : {"union", "mutual", "mean"}, default="union"
+    symmetrize : {"mean", "union", "mutual"}, default="mean"
         When an edge between neighbours is kept; of no effect on `transform`.
     radius : float, default=None
         Largest distance of ``kind="ball"``, included.
     weight : {"binary", "heat", "gaussian_threshold", "gaussian_density", \
             "inverse_distance", "dot", "local_linear"} or callable, default="heat"
         Weight of an edge, see :func:`similarity_graph`.
-    bandwidth : float or "auto", default="auto"
+    bandwidth : float, "auto" or "mean", default="auto"
         Length scale t of the weights.
     threshold : float, default=None
         Longest edge of "gaussian_threshold".
@@ -531,10 +535,10 @@ class SimilarityGraphTransformer(
     >>> X = [[0.0], [1.0], [2.0], [4.0]]
     >>> transformer = SimilarityGraphTransformer(n_neighbors=1, weight="binary")
     >>> transformer.fit_transform(X).toarray()
-    array([[0., 1., 0., 0.],
-           [1., 0., 1., 0.],
-           [0., 1., 0., 1.],
-           [0., 0., 1., 0.]])
+    array([[0. , 1. , 0. , 0. ],
+           [1. , 0. , 0.5, 0. ],
+           [0. , 0.5, 0. , 0.5],
+           [0. , 0. , 0.5, 0. ]])
     >>> transformer.transform([[3.5]]).toarray()
     array([[0., 0., 0., 1.]])
     """
@@ -546,7 +550,7 @@ class SimilarityGraphTransformer(
         *,
         kind: str = "knn",
         n_neighbors: int = 10,
-        symmetrize: str = "union",
+        symmetrize: str = "mean",
         radius: float | None = None,
         weight: str | Callable[[Any], Any] = "heat",
         bandwidth: float | str = "auto",

@@ -27,6 +27,10 @@ from fewlabels.graphs._neighbors import (
 
 # Keeps an edge an edge where the exponential underflows; representable in float32.
 WEIGHT_FLOOR = 1e-8
+# Beyond so many neighbours, bandwidth="auto" is less than the mean length of the edges:
+# half of it at 10, as on the graphs of the automatic classifier. With more neighbours
+# more of them are far ones; see benchmarks/graph_weights.py.
+AUTO_NEIGHBORS = 2.5
 # Shorter edges count as this share of the bandwidth in 1/d, so that copies of a row
 # get a large but finite weight.
 DISTANCE_FLOOR = 1e-3
@@ -95,6 +99,18 @@ def auto_bandwidth(distances: ArrayLike) -> float:
             if scale > 0:
                 return scale
     return 1.0
+
+
+def resolve_bandwidth(
+    bandwidth: float | str, lengths: ArrayLike, n_neighbors: int | None = None
+) -> float:
+    """Turn "mean" and "auto" into the length that they stand for."""
+    if not isinstance(bandwidth, str):
+        return float(bandwidth)
+    share = 1.0
+    if bandwidth == "auto" and n_neighbors is not None:
+        share = min(1.0, (AUTO_NEIGHBORS / n_neighbors) ** 0.5)
+    return share * auto_bandwidth(lengths)
 
 
 def _binary(edges: Edges, bandwidth: float, threshold: float | None) -> NDArray[Any]:
@@ -245,7 +261,10 @@ SCALED_WEIGHTS = ("heat", "gaussian_threshold", "gaussian_density", "inverse_dis
 
 WEIGHT_CONSTRAINTS: dict[str, list[Any]] = {
     "weight": [StrOptions(set(WEIGHTS)), callable],
-    "bandwidth": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+    "bandwidth": [
+        StrOptions({"auto", "mean"}),
+        Interval(Real, 0, None, closed="neither"),
+    ],
     "threshold": [Interval(Real, 0, None, closed="left"), None],
 }
 

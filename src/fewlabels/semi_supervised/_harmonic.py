@@ -474,10 +474,12 @@ class HarmonicFunctionRegressor(TensorMixin, RegressorMixin, GraphEstimator):
     Examples
     --------
     >>> import numpy as np
+    >>> from fewlabels.graphs import SimilarityGraphTransformer
     >>> from fewlabels.semi_supervised import HarmonicFunctionRegressor
     >>> X = np.arange(5.0)[:, None]
     >>> y = [0.0, np.nan, np.nan, np.nan, 4.0]  # NaN = no target
-    >>> model = HarmonicFunctionRegressor(n_neighbors=1, weight="binary").fit(X, y)
+    >>> path = SimilarityGraphTransformer(kind="ball", radius=1.0)
+    >>> model = HarmonicFunctionRegressor(affinity=path).fit(X, y)
     >>> model.transduction_
     array([0., 1., 2., 3., 4.])
     """

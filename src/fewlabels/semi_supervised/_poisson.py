@@ -133,8 +133,9 @@ def reweighted_graph(W: Any, labeled: ArrayLike, method: str = "proper") -> csr_
         The labelled vertices.
     method : {"proper", "non_local"}, default="proper"
         "proper" gives :math:`\gamma_i \gamma_j w_{ij}`. Here :math:`\gamma`, shifted to
-        be positive, solves the Poisson equation with sources at the labels: it grows
-        towards them as fast as a label among many vertices needs [1]_ [2]_. "non_local"
+        be positive, solves the Poisson equation with sources at the labels and sinks at
+        all vertices, in proportion to their degrees (evenly in [2]_): it grows towards
+        the labels as fast as a label among many vertices needs [1]_ [2]_. "non_local"
         gives :math:`\frac12 (a_i + a_j) w_{ij}` with a = n / l at labels and a = 1 at
         other vertices [3]_.
 
@@ -180,11 +181,16 @@ def reweighted_graph(W: Any, labeled: ArrayLike, method: str = "proper") -> csr_
         return csr_array((data, W.indices, W.indptr), shape=W.shape)
     if method != "proper":
         raise ValueError(f"method={method!r} is unknown; use 'proper' or 'non_local'.")
-    # Sources at the labels, and a sink spread evenly over all vertices.
+    # Sources at the labels, and sinks everywhere: by degree, since evenly spread ones
+    # pull vertices on weak edges far below all others, which then look alike.
+    _, part = connected_components(W, directed=False)
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    volumes = np.bincount(part, weights=degrees)
     sources = np.zeros(n)
     sources[rows] = 1.0
-    everywhere = np.arange(n)
-    gamma = poisson_functions(W, everywhere, sources).values[:, 0]
+    share = np.bincount(part, weights=sources) / np.where(volumes > 0, volumes, 1.0)
+    sources -= share[part] * degrees
+    gamma = poisson_functions(W, np.arange(n), sources).values[:, 0]
     gamma = gamma - gamma.min()
     gamma = gamma / (gamma.max() or 1.0) + LEAST_WEIGHT
     return scaled(W, gamma)
