@@ -3,7 +3,7 @@
     python benchmarks/graph_labels.py           # all, and benchmarks/results/*.csv
     python benchmarks/graph_labels.py 20000     # fewer rows, nothing is written
     python benchmarks/graph_labels.py few       # MNIST with one to five labels a class
-    python benchmarks/graph_labels.py few FILE  # the same on an embedding
+    python benchmarks/graph_labels.py few FILE  # and on an embedding
     python benchmarks/graph_labels.py book      # the sets of the book, five methods
 
 Both build the graph of the ten nearest neighbours of n rows in ten clusters, 1,000 of
@@ -40,7 +40,6 @@ from fewlabels.semi_supervised import (
 RESULTS = Path(__file__).parent / "results" / "graph_labels.csv"
 EXACT = Path(__file__).parent / "results" / "graph_labels_exact.csv"
 FEW = Path(__file__).parent / "results" / "graph_labels_few.csv"
-FEW_VAE = Path(__file__).parent / "results" / "graph_labels_few_vae.csv"
 BOOK = Path(__file__).parent / "results" / "graph_labels_book.csv"
 N, N_LABELED = 100_000, 1_000
 # Features, spread of a cluster, repetitions.
@@ -156,7 +155,7 @@ def embedded(path=None):
     return pca.fit_transform(bunch.data.astype(np.float32) / 255), bunch.target
 
 
-def few_labels(path=None, draws=10, sizes=(10, 20, 50)):
+def few_labels(path=None, draws=2, sizes=(10, 20, 50)):
     """Accuracies on all digits from the published draws of labels.
 
     The published graphs are on the embedding of a variational autoencoder that is not
@@ -171,12 +170,13 @@ def few_labels(path=None, draws=10, sizes=(10, 20, 50)):
     Z, y = embedded(path)
     W = similarity_graph(Z, n_neighbors=10).astype(np.float64)
     for name, method in SPREADING.items():
-        row = {"method": name, "graph on": "components" if path is None else "VAE"}
+        where = "components" if path is None else "autoencoder"
+        row = {"method": name, "graph on": where}
         for size in sizes:
             right = [accuracy(W, y, d, method) for d in drawn[f"labels_{size}"][:draws]]
             row[f"{size} labels, published"] = published.get(name, {}).get(str(size))
-            row[f"{size} labels"] = f"{np.mean(right):.1f} ± {np.std(right):.1f}"
-        yield row
+            row[f"{size} labels"] = f"{np.mean(right):.1f}"
+        yield {**row, "draws": draws}
 
 
 def book(splits=6):
@@ -202,7 +202,8 @@ def main(n=None, path=None):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about rows that no label reaches
             if n == "few":
-                table(few_labels(path), FEW if path is None else FEW_VAE)
+                both = (None,) if path is None else (path, None)
+                table((r for p in both for r in few_labels(p)), FEW)
             else:
                 table(book(), BOOK)
         return

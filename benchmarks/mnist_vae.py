@@ -1,4 +1,4 @@
-"""Embed MNIST by a variational autoencoder, as the authors of Poisson learning did.
+"""Embed MNIST by a variational autoencoder, for graphs like those of Poisson learning.
 
     python benchmarks/mnist_vae.py FILE     # writes an npz file with the means, Z
 

@@ -69,7 +69,7 @@ def test_landmarks_are_the_harmonic_functions_of_a_graph_of_two_kinds():
     landmarks = landmarks_of(X, 0, seed, draw.threshold)
     distances, places = make_search(landmarks).kneighbors(4, X)
     Z = np.zeros((200, 30))
-    t = auto_bandwidth(distances)
+    t = auto_bandwidth(distances, n_neighbors=4)
     np.put_along_axis(Z, places, heat_weights(distances, t), axis=1)
     W = block_array([[None, Z], [Z.T, None]]).toarray()
     labeled = np.flatnonzero(y >= 0)

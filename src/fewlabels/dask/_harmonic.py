@@ -69,7 +69,10 @@ class DaskHarmonicSolution(NamedTuple):
     {
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "weight": [StrOptions({"heat", "binary"}), callable],
-        "bandwidth": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "bandwidth": [
+            StrOptions({"auto", "mean"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
         "n_landmarks": [Interval(Integral, 1, None, closed="left"), None],
         "neighbors": [StrOptions({"exact", "approximate", "auto"})],
         "tol": [Interval(Real, 0, 1, closed="neither")],
@@ -119,9 +122,9 @@ def dask_harmonic_functions(
         Neighbours (or landmarks) that every row is joined to.
     weight : {"heat", "binary"} or callable, default="heat"
         Weight of an edge by its length, see :func:`fewlabels.graphs.similarity_graph`.
-    bandwidth : float or "auto", default="auto"
-        Scale of the heat weights. "auto" is the mean length of edges, see
-        :func:`fewlabels.graphs.auto_bandwidth`; of up to a million of them.
+    bandwidth : float, "auto" or "mean", default="auto"
+        Scale of the heat weights, as in :func:`fewlabels.graphs.similarity_graph`; by
+        the lengths of up to a million edges.
     n_landmarks : int, default=None
         Rows that stand for all; None for the graph of all rows.
     neighbors : {"exact", "approximate", "auto"}, default="exact"
@@ -317,14 +320,14 @@ def returned(graph: csr_array, begin: NDArray[np.int64]) -> list[csr_array]:
 
 def undirected(graph: csr_array, pieces: list[csr_array]) -> csr_array:
     """Join the edges that leave a block with those that come to it."""
-    return csr_array(graph.maximum(csr_array(hstack(pieces, format="csr"))))
+    return csr_array((graph + csr_array(hstack(pieces, format="csr"))) * 0.5)
 
 
 def _bandwidth(
     rows: Rows, found: list[Any], n_edges: int, given: float | str, seed: int
 ) -> float:
     """Scale of all edges, from as many of them as fit."""
-    if given != "auto":
+    if not isinstance(given, str):
         return float(given)
     dask = need_dask()
     nothing = np.empty(0, dtype=np.int64)
@@ -333,7 +336,9 @@ def _bandwidth(
         dask.delayed(some_lengths)(one, int(first), draw.seed, draw.threshold)
         for one, first in zip(found, rows.begin, strict=False)
     ]
-    return auto_bandwidth(np.concatenate(rows.numbers(*lengths)))
+    return auto_bandwidth(
+        np.concatenate(rows.numbers(*lengths)), n_edges if given == "auto" else None
+    )
 
 
 def some_lengths(

@@ -63,7 +63,7 @@ class Edges:
         return self.X, self.Y
 
 
-def auto_bandwidth(distances: ArrayLike) -> float:
+def auto_bandwidth(distances: ArrayLike, n_neighbors: int | None = None) -> float:
     r"""Length scale of a graph: the mean length of its edges, made robust.
 
     .. math:: t = \mathrm{mean}_e \min(d_e, 5 \, \mathrm{median}(d))
@@ -76,6 +76,10 @@ def auto_bandwidth(distances: ArrayLike) -> float:
     ----------
     distances : array-like
         Lengths of the edges, of any shape.
+    n_neighbors : int, default=None
+        Neighbours k per row of the graph that the scale is for, which makes it
+        :math:`\min(1, \sqrt{2.5 / k}) \, t`: the more neighbours, the more of them are
+        far. None for t itself.
 
     Returns
     -------
@@ -89,7 +93,10 @@ def auto_bandwidth(distances: ArrayLike) -> float:
     2.0
     >>> auto_bandwidth([0.0, 0.0, 0.0, 2.0])
     2.0
+    >>> auto_bandwidth([1.0, 2.0, 3.0], n_neighbors=10)
+    1.0
     """
+    share = 1.0 if n_neighbors is None else (AUTO_NEIGHBORS / n_neighbors) ** 0.5
     lengths = np.asarray(distances, dtype=np.float64).ravel()
     if not np.isfinite(lengths).all():
         raise ValueError("distances holds infinite values or NaN.")
@@ -97,7 +104,7 @@ def auto_bandwidth(distances: ArrayLike) -> float:
         if kept.size:
             scale = float(np.minimum(kept, 5 * np.median(kept)).mean())
             if scale > 0:
-                return scale
+                return min(1.0, share) * scale
     return 1.0
 
 
@@ -107,10 +114,7 @@ def resolve_bandwidth(
     """Turn "mean" and "auto" into the length that they stand for."""
     if not isinstance(bandwidth, str):
         return float(bandwidth)
-    share = 1.0
-    if bandwidth == "auto" and n_neighbors is not None:
-        share = min(1.0, (AUTO_NEIGHBORS / n_neighbors) ** 0.5)
-    return share * auto_bandwidth(lengths)
+    return auto_bandwidth(lengths, n_neighbors if bandwidth == "auto" else None)
 
 
 def _binary(edges: Edges, bandwidth: float, threshold: float | None) -> NDArray[Any]:
