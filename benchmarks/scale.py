@@ -100,7 +100,7 @@ def workers(lines, n_rows=2_000_000, sample_size=5000, repeats=3, counts=(1, 2))
                 continue
             with (
                 LocalCluster(
-                    n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+                    n_workers=n_workers, threads_per_worker=1, dashboard_address=":0"
                 ) as cluster,
                 Client(cluster) as client,
             ):

@@ -39,7 +39,7 @@ def cluster():
         n_workers=2,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address=":0",
         silence_logs=50,
     ) as running:
         yield running
@@ -165,7 +165,7 @@ def test_a_lost_scheduler_is_told(tmp_path):
             n_workers=1,
             threads_per_worker=1,
             processes=False,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=50,
         ) as running,
         Client(running, timeout=5) as connected,

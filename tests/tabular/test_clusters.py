@@ -124,7 +124,7 @@ def test_the_commands_on_a_cluster(plants, tmp_path):
             threads_per_worker=1,
             processes=False,
             protocol="tcp://",
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=50,
         ) as cluster,
     ):

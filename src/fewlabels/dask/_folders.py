@@ -299,7 +299,7 @@ def _as_computed(client: Any, tasks: list[Any]) -> Iterable[Any]:
 
     futures = client.compute(tasks)
     try:
-        for future in as_completed(futures):
+        for future in as_completed(futures, loop=client.loop):
             yield future.result()
     except BaseException as error:
         if lost_cluster(client, error):

@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import sys
-from asyncio import CancelledError
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -84,8 +83,10 @@ def lost_cluster(client: Any, error: BaseException) -> bool:
     """Whether an error says that the cluster went away, and not that a task failed."""
     from distributed.comm import CommClosedError
 
-    gone = CancelledError | ConnectionError | CommClosedError
-    return isinstance(error, gone) or client.status not in ("running", "connecting")
+    # Futures are cancelled for many reasons.
+    cut = "connection-lost" in str(getattr(error, "reason", ""))
+    gone = isinstance(error, ConnectionError | CommClosedError)
+    return cut or gone or client.status not in ("running", "connecting")
 
 
 def is_frame(X: Any) -> bool:
