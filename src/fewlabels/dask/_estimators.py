@@ -220,7 +220,7 @@ class DaskFewLabelsClassifier(ClassifierMixin, DaskEstimator):
     sampling : {"uniform", "cover"}, default="uniform"
         "cover" thins dense regions, so that sparse ones are seen; shares of classes are
         then not those of all rows.
-    bank, scale, class_weight, class_prior, feature_groups, neighbors, n_jobs, \
+    bank, scale, class_weight, class_prior, feature_groups, neighbors, n_jobs, device, \
 memory_budget
         As those of :class:`~fewlabels.automatic.FewLabelsClassifier`.
     random_state : int, RandomState instance or None, default=None
@@ -298,6 +298,7 @@ memory_budget
         feature_groups: ArrayLike | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
+        device: str | None = None,
         memory_budget: float | None = None,
         random_state: Any = None,
     ) -> None:
@@ -312,6 +313,7 @@ memory_budget
         self.feature_groups = feature_groups
         self.neighbors = neighbors
         self.n_jobs = n_jobs
+        self.device = device
         self.memory_budget = memory_budget
         self.random_state = random_state
 
@@ -380,7 +382,7 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
         Models to learn, from as many samples; their answers are averaged.
     sampling : {"uniform", "cover"}, default="uniform"
         "cover" thins dense regions, so that sparse ones are seen.
-    bank, scale, feature_groups, neighbors, n_jobs, memory_budget
+    bank, scale, feature_groups, neighbors, n_jobs, device, memory_budget
         As those of :class:`~fewlabels.automatic.FewLabelsRegressor`.
     random_state : int, RandomState instance or None, default=None
         Seed of the sample and of the model.
@@ -443,6 +445,7 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
         feature_groups: ArrayLike | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
+        device: str | None = None,
         memory_budget: float | None = None,
         random_state: Any = None,
     ) -> None:
@@ -455,6 +458,7 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
         self.feature_groups = feature_groups
         self.neighbors = neighbors
         self.n_jobs = n_jobs
+        self.device = device
         self.memory_budget = memory_budget
         self.random_state = random_state
 

@@ -240,7 +240,7 @@ def learn(
             y = y.astype(np.float64)
         rows = TableSample(take_rows(drawn.rows, places), summary)
         model = clone(estimator).fit(rows, with_holes(y, hidden))
-        return model.pruned()
+        return model.compact(transduction=False)  # all rows are asked like new ones
 
     places = chosen(sample_size)
     model = fitted(places)

@@ -315,7 +315,7 @@ class TiledGram(GramOperator):
         # Strips arrive in order, so the sums do not depend on the number of threads.
         with serial_blas(self.n_jobs), config_context(assume_finite=True):
             strips = Parallel(
-                n_jobs=self.n_jobs, prefer="threads", return_as="generator"
+                n_jobs=self.n_jobs, require="sharedmem", return_as="generator"
             )(delayed(self._strip)(start, V) for start in range(0, n, edge))
             for start, strip in zip(range(0, n, edge), strips, strict=True):
                 out[start:] += strip

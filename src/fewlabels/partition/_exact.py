@@ -393,7 +393,7 @@ class _Search:
 
         with (
             ProgressLine(self.progress, "exact partition") as line,
-            Parallel(n_jobs=self.n_jobs, prefer="threads") as parallel,
+            Parallel(n_jobs=self.n_jobs, require="sharedmem") as parallel,
         ):
             try:
                 for at in range(0, len(tasks), self.n_jobs):
