@@ -421,7 +421,8 @@ def climb(
                     better = (gain > tol) & (code != c) & (((enter >> c) & 1) > 0)
                     improves |= better.to(tl.int32)
                 may = ((leave >> code.to(tl.int32)) & 1) > 0
-                away = (j - turn + u) % u
+                away = j - turn
+                away = tl.where(away < 0, away + u, away)
                 waits = tl.minimum(
                     waits, tl.where(inside & may & (improves > 0), away, u)
                 )
@@ -436,7 +437,8 @@ def climb(
                 trial = needed
                 works = found
             if works > 0:
-                i = (turn + wait) % u
+                i = turn + wait
+                i = tl.where(i < u, i, i - u)
                 a = tl.load(codes + i)
                 own_i = 0.0 * tol
                 for c in tl.static_range(1, K):
@@ -468,7 +470,7 @@ def climb(
                 tl.store(gains + run * STEPS + step, best)
                 tl.debug_barrier()
                 size += (classes == b).to(tl.int64) - (classes == a).to(tl.int64)
-                turn = (i + 1) % u
+                turn = tl.where(i + 1 < u, i + 1, 0)
     tl.store(sizes + run * K + classes, size, mask=real)
     tl.store(turns + run, turn)
     tl.store(trials + run, trial)
