@@ -111,10 +111,9 @@ def main(path, *jobs):
             text=True,
         )
         result = json.loads(run.stdout)
-        single = single or result["seconds"]
-        workers = n_jobs if n_jobs > 0 else None
-        if workers:
-            result["efficiency"] = round(single / result["seconds"] / workers, 3)
+        single = result["seconds"] if n_jobs == 1 else single
+        if single and n_jobs > 0:
+            result["efficiency"] = round(single / result["seconds"] / n_jobs, 3)
         print(json.dumps(result), flush=True)
 
 

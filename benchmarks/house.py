@@ -1,4 +1,4 @@
-"""Measure what the house promises: import time, tiled products, pivoted Cholesky.
+"""Measure what the house promises: import, tiled products, pivoted Cholesky, cores.
 
 Every case runs in a fresh process, so that its peak memory is its own, and beside a
 named alternative in the same run: ratios count, absolute times depend on the machine.
@@ -11,6 +11,7 @@ named alternative in the same run: ratios count, absolute times depend on the ma
 
 import csv
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -129,6 +130,19 @@ def nystroem_of_moons(rank):
     return measured(run)
 
 
+def automatic_fit(n_jobs):
+    import numpy as np
+    from cores import fit_phases
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    copies = rng.integers(0, len(X), N)  # blurred, or they would count once
+    X = (X[copies] + rng.normal(size=(N, X.shape[1]))).astype(np.float32)
+    result = fit_phases(X, y[copies], n_jobs)
+    return {"seconds": result["seconds"], "processor": result["processor seconds"]}
+
+
 # group -> {case: (function, its arguments)}; the first case is the named alternative.
 CASES = {
     "import": {
@@ -155,6 +169,11 @@ CASES = {
         "scikit-learn's Nystroem, rank 500": (nystroem_of_moons, [500]),
         "pivoted_cholesky, tol 1e-6": (cholesky_of_moons, [1e-6]),
         "pivoted_cholesky, tol 1e-10": (cholesky_of_moons, [1e-10]),
+    },
+    "cores": {
+        f"FewLabelsClassifier, n_jobs={n_jobs}": (automatic_fit, [n_jobs])
+        for n_jobs in (1, 2, 4, 8, 16)
+        if n_jobs <= (os.cpu_count() or 1)
     },
 }
 
@@ -184,6 +203,11 @@ def main(pattern=""):
                 "time ratio": round(result["seconds"] / base["seconds"], 3),
                 "memory ratio": (
                     round(result["MiB"] / base["MiB"], 3) if base.get("MiB") else ""
+                ),
+                "processor time ratio": (
+                    round(result["processor"] / base["processor"], 3)
+                    if "processor" in result
+                    else ""
                 ),
                 "MiB": round(result["MiB"], 1) if "MiB" in result else "",
                 "rank": result.get("rank", ""),

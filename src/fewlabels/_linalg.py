@@ -143,7 +143,7 @@ def csr_product(
 
     Parameters
     ----------
-    W : csr_array of shape (n, m)
+    W : sparse array of shape (n, m)
         In float32 or float64.
     V : ndarray of shape (m, k) or (m,)
         Of the same type.
@@ -161,7 +161,7 @@ def csr_product(
         return W @ V if minus is None else W @ V - minus
     from fewlabels._loops.sparse import rows_times_block
 
-    V = np.ascontiguousarray(V)
+    W, V = W.tocsr(), np.ascontiguousarray(V)
     minus = V[:0] if minus is None else np.ascontiguousarray(minus)
     if overwrite and minus.size and minus.dtype == V.dtype:
         out = minus

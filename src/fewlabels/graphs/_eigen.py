@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from fewlabels._backend import Backend, backend_of, get_backend, to_host
-from fewlabels._linalg import all_copies, signed
+from fewlabels._linalg import all_copies, csr_product, signed
 from fewlabels.graphs._chebyshev import chebyshev, smoothest
 from fewlabels.graphs._connectivity import ConnectivityReport, connectivity
 from fewlabels.graphs._eigen_parts import deflated, shifted_factor
@@ -299,7 +299,8 @@ def _components(
 
 def _quotients(A: Any, vectors: NDArray[Any]) -> NDArray[Any]:
     """Rayleigh quotients of unit vectors."""
-    return np.einsum("ij,ij->j", vectors, A @ vectors, dtype=np.float64)
+    products = csr_product(A, vectors) if issparse(A) else A @ vectors
+    return np.einsum("ij,ij->j", vectors, products, dtype=np.float64)
 
 
 def _solved(
