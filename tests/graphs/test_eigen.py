@@ -131,13 +131,15 @@ def test_choice_of_the_solver(rng):
     graphs = {"shift_invert": few, "lanczos": many}
     for solver, W in graphs.items():
         L = spectral(W, "symmetric").L
-        assert _chosen("auto", L, 5, False) == solver
-        assert _chosen("auto", L, 5, True) == "lanczos"
-        assert _chosen("auto", L, 400, False) == "dense"  # above a quarter
-        assert _chosen("auto", L[:500, :500], 5, False) == "dense"
+        assert _chosen("auto", L, 5, False, on_device=False) == solver
+        assert _chosen("auto", L, 5, True, on_device=False) == "lanczos"
+        assert (
+            _chosen("auto", L, 400, False, on_device=False) == "dense"
+        )  # above a quarter
+        assert _chosen("auto", L[:500, :500], 5, False, on_device=False) == "dense"
         dense = L.toarray()
-        assert _chosen("auto", dense, 5, False) == "lanczos"
-        assert _chosen("shift_invert", dense, 5, False) == "dense"
+        assert _chosen("auto", dense, 5, False, on_device=False) == "lanczos"
+        assert _chosen("shift_invert", dense, 5, False, on_device=False) == "dense"
 
 
 def test_kind_without_orthogonal_eigenvectors():

@@ -141,12 +141,12 @@ class LabelCurve:
         lines = [
             f"{self.metric}, {self.scores.shape[3]} repetitions, {self.n_test} rows "
             "tested",
-            f"{'estimator':{width}}  labels  unlabelled    mean     std  seconds",
+            f"{'estimator':{width}}  labels  unlabelled    mean     std   seconds",
         ]
         lines += [
             f"{row['estimator']:{width}}  {row['n_labels']:6d}  "
             f"{row['n_unlabeled']:10d}  {row['mean']:6.3f}  {row['std']:6.3f}  "
-            f"{row['fit_seconds']:7.3g}"
+            f"{row['fit_seconds']:8.3g}"
             for row in self.to_rows()
         ]
         return "\n".join(lines)
