@@ -366,8 +366,8 @@ def main():
     print(
         f"{device.halves / 1e12:.0f} Tflop/s of halves, {device.bytes / 1e12:.2f} TB/s"
     )
-    table = []
     for name in options.groups:
+        table = []
         for row in GROUPS[name](device, options.rows):
             entries, limit = row.get("entries"), row.get("limit")
             rate = f"{entries / row['seconds'] / 1e9:.0f}" if entries else ""
@@ -391,19 +391,23 @@ def main():
                 flush=True,
             )
             torch.cuda.empty_cache()
-    if options.rows != N_ROWS:
-        return
+        if options.rows == N_ROWS:
+            renew(name, table)
+
+
+def renew(name, rows):
+    """Write the rows of a group into the file, in place of those that it has."""
+    table = {group: [] for group in GROUPS}
     if RESULTS.exists():
         with RESULTS.open(newline="") as file:
-            table += [
-                r for r in csv.DictReader(file) if r["group"] not in options.groups
-            ]
-    order = list(GROUPS)
-    table.sort(key=lambda row: order.index(row["group"]))
+            for row in csv.DictReader(file):
+                table[row["group"]].append(row)
+    table[name] = rows
     with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()
-        writer.writerows(table)
+        for group in table.values():
+            writer.writerows(group)
 
 
 if __name__ == "__main__":
