@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
-from fewlabels._kmeans import lloyd_runs
+from fewlabels._kmeans import _lloyd, _plus_plus, lloyd_runs
 from fewlabels._threads import threads
 from tests.helpers import assert_close
 from tests.reference import kmeans as reference
@@ -48,19 +48,13 @@ def test_more_centres_than_distinct_rows():
 
 
 @pytest.mark.parametrize("sampled", [True, False])
-def test_runs_at_once_are_those_one_by_one(rng, monkeypatch, sampled):
+def test_runs_at_once_are_those_one_by_one(rng, sampled):
     X = rng.normal(size=(200, 4))
     samples = rng.integers(0, 200, (12, 80)) if sampled else None
     starts = rng.uniform(size=(12, 6))
-    expected = lloyd_runs(X, samples, 6, starts)
-    import fewlabels._kmeans as kmeans
-
-    calls = []
-    monkeypatch.setattr(
-        kmeans, "in_threads", lambda run, _: [calls.append(1), run(slice(0, 12))][1:]
-    )
-    assert_close(lloyd_runs(X, samples, 6, starts), expected, factor=10)
-    assert calls
+    Z = X[samples] if sampled else X[None]
+    at_once = _lloyd(Z, _plus_plus(Z, 6, starts, np), 50, 1e-4, np)
+    assert_close(at_once, lloyd_runs(X, samples, 6, starts), factor=10)
 
 
 def test_as_good_as_scikit_learn(rng):

@@ -5,6 +5,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fewlabels._threads import in_threads
 
@@ -24,8 +25,9 @@ def lloyd_runs(
     As in scikit-learn, k-means++ tries several rows for every centre and takes the one
     that lowers the sum of squares most. Here they are rows at evenly spaced places of
     the cumulated squared distances, all from one random number: whatever has the same
-    numbers finds the same centres. A cluster without rows keeps its centre, and a row
-    as near to several centres counts for each.
+    numbers finds the same centres. A cluster without rows keeps its centre. A row that
+    is as near to several centres counts for the first, or for each where all runs are
+    done at once.
 
     Parameters
     ----------
@@ -60,17 +62,27 @@ def lloyd_runs(
     array([[0.5, 9.5],
            [9.5, 0.5]])
     """
+    if isinstance(X, np.ndarray):
+        X = np.ascontiguousarray(X)
 
-    def runs(chosen: slice) -> Any:
-        Z = X[None, ...] if samples is None else _rows(X, samples[chosen, :], xp)
-        u = starts[chosen, :]
-        return _lloyd(Z, _plus_plus(Z, k, u, xp), max_iter, tol, xp)
+        def run(number: int) -> Any:
+            Z = X if samples is None else X[samples[number]]
+            return _alone(Z, k, starts[number], max_iter, tol)
 
-    n_runs = starts.shape[0]
-    if not isinstance(X, np.ndarray):
-        return runs(slice(0, n_runs))
-    alone = [slice(run, run + 1) for run in range(n_runs)]
-    return np.concatenate(in_threads(runs, alone))
+        return np.stack(in_threads(run, range(starts.shape[0])))
+    Z = X[None, ...] if samples is None else _rows(X, samples, xp)
+    return _lloyd(Z, _plus_plus(Z, k, starts, xp), max_iter, tol, xp)
+
+
+def _alone(
+    Z: NDArray[Any], k: int, u: NDArray[Any], max_iter: int, tol: float
+) -> NDArray[Any]:
+    """One run, nearly all of it in a loop that lets other threads work."""
+    from fewlabels._loops.means import lloyd
+
+    centers = np.ascontiguousarray(_plus_plus(Z[None], k, u[None], np)[0])
+    lloyd(Z, centers, tol * float(np.mean(np.var(Z, axis=0))), max_iter)
+    return centers
 
 
 def _rows(X: Any, numbers: Any, xp: Any) -> Any:
