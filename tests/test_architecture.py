@@ -66,6 +66,7 @@ OPTIONAL = (
     "dask",
     "distributed",
     "faiss",
+    "fsspec",
     "gymnasium",
     "matplotlib",
     "pandas",

@@ -36,7 +36,7 @@ class Examples:
 
 
 class FileArgument(click.Argument):
-    """A file that must be there, or - for the standard input."""
+    """A file that must be there, - for the standard input, or an address."""
 
     def check(self, value: str) -> None:
         """Miss it before anything is loaded that could read it.
@@ -46,7 +46,7 @@ class FileArgument(click.Argument):
         value : str
             What was given.
         """
-        if value != "-":
+        if value != "-" and "://" not in value:
             try:
                 os.stat(value)  # not opened: it may be a pipe
             except (OSError, ValueError) as error:

@@ -105,6 +105,21 @@ reading = (
         help="A .npy file with a vector for every row, such as embeddings.",
     ),
 )
+batch_rows = click.option(
+    "--batch-rows",
+    type=click.IntRange(0),
+    metavar="NUMBER",
+    help="Rows to hold at a time, 0 for all; by default 50,000 of files beyond 128 MB, "
+    "folders and addresses.",
+)
+sample_rows = click.option(
+    "--sample-rows",
+    type=click.IntRange(100),
+    default=50_000,
+    show_default=True,
+    metavar="NUMBER",
+    help="Rows without a label to learn from, where not all are held.",
+)
 target = (
     click.option(
         "-t", "--target", required=True, metavar="COLUMN", help="The label column."

@@ -14,7 +14,8 @@ import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from itertools import islice
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +24,25 @@ from fewlabels._words import listed, plural
 from fewlabels.preprocessing import Table, TableError
 from fewlabels.preprocessing.cells import arrow_values, object_array, unique_names
 from fewlabels.tabular._headers import find_header, header_notes
-from fewlabels.tabular._text import DelimitedText, decode, parse
+from fewlabels.tabular._text import (
+    DelimitedText,
+    binary_file,
+    chained,
+    decode,
+    guess_delimiter,
+    looks_binary,
+    mark_of,
+    parse,
+    parse_lines,
+    text_lines,
+)
 
 EXTRA = 'Install it with: pip install "fewlabels[cli]".'
 # What a spreadsheet takes for the beginning of a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+# Bytes by which the delimiter and the encoding of a large file are found.
+_HEAD = 2**18
 
 Values = Mapping[str, Sequence[Any]]
 Cells = Mapping[int, Any]
@@ -71,6 +86,19 @@ class FileFormat(ABC):
     def read(cls, data: bytes, how: Reading) -> Table:
         """Read a table whose `origin` is a file of this class."""
 
+    @classmethod
+    def batches(cls, file: BinaryIO, how: Reading, n_rows: int) -> Iterator[Table]:
+        """Read a table some rows at a time, or at once where the format wants that.
+
+        Tables of all parts, written one behind the other, are the file.
+        """
+        yield cls.read(file.read(), how)
+
+    @classmethod
+    def appender(cls, file: BinaryIO, suffix: str) -> "Appender":
+        """Write a file of this class part by part."""
+        return Appender(cls, file, suffix)
+
     @abstractmethod
     def with_columns(self, added: Values) -> Iterator[bytes]:
         """Write the file with columns added."""
@@ -85,8 +113,47 @@ class FileFormat(ABC):
 
     @classmethod
     @abstractmethod
-    def write(cls, table: Table, added: Values, suffix: str) -> Iterator[bytes]:
-        """Write any table, with columns added, as a new file of this class."""
+    def write(
+        cls, table: Table, added: Values, suffix: str, *, continued: bool = False
+    ) -> Iterator[bytes]:
+        """Write any table, with columns added, as a new file of this class.
+
+        What is continued has parts before it, and no names of its own.
+        """
+
+
+class Appender:
+    """Writes tables of one file, one behind the other.
+
+    Parameters
+    ----------
+    kind : type
+        The format.
+    file : binary file
+        Where to write.
+    suffix : str
+        Of its name.
+    """
+
+    def __init__(self, kind: type[FileFormat], file: BinaryIO, suffix: str) -> None:
+        self._kind = kind
+        self._file = file
+        self._suffix = suffix
+        self._n_parts = 0
+
+    def add(self, table: Table, added: Values) -> None:
+        """Write the next rows."""
+        if isinstance(table.origin, self._kind):
+            chunks = table.origin.with_columns(added)
+        else:
+            continued = self._n_parts > 0
+            chunks = self._kind.write(table, added, self._suffix, continued=continued)
+        for chunk in chunks:
+            self._file.write(chunk)
+        self._n_parts += 1
+
+    def close(self) -> None:
+        """Write what stands at the end."""
 
 
 class DelimitedFile(FileFormat):
@@ -113,11 +180,41 @@ class DelimitedFile(FileFormat):
             header_row=how.header_row,
             progress=how.progress,
         )
+        return cls._table(parsed, how)
+
+    @classmethod
+    def batches(cls, file: BinaryIO, how: Reading, n_rows: int) -> Iterator[Table]:
+        """Read some records at a time."""
+        head = file.read(_HEAD)
+        codec, bom = mark_of(head, how.encoding)
+        if not bom and how.encoding is None and looks_binary(head):
+            raise binary_file(how.name)
+        # Lines that are cut at the end of the head do not matter for a guess.
+        begin = head[len(bom) :].decode(codec, errors="ignore")
+        delimiter = how.delimiter
+        if delimiter is None:
+            tabs = how.suffix in (".tsv", ".tab")
+            delimiter = "\t" if tabs else guess_delimiter(begin)
+        parts = parse_lines(
+            text_lines(chained(head[len(bom) :], file), codec, how.name),
+            delimiter=delimiter,
+            encoding=codec,
+            bom=bom,
+            name=how.name,
+            header_row=how.header_row,
+            n_rows=n_rows,
+        )
+        for parsed in parts:
+            yield cls._table(parsed, how)
+
+    @classmethod
+    def _table(cls, parsed: DelimitedText, how: Reading) -> Table:
         columns = [object_array(values) for values in zip(*parsed.rows, strict=True)]
         parsed.rows = []  # the columns hold the same strings
         names = unique_names(parsed.header)
         table = Table(names, columns, how.name, cls(parsed))
-        table.notes += header_notes(parsed.place, names)
+        if not parsed.continued:
+            table.notes += header_notes(parsed.place, names)
         if parsed.short:
             first = min(parsed.short)
             n_short = plural(len(parsed.short), "row")
@@ -142,11 +239,14 @@ class DelimitedFile(FileFormat):
         return DelimitedFile(self.text.take(rows))
 
     @classmethod
-    def write(cls, table: Table, added: Values, suffix: str) -> Iterator[bytes]:
+    def write(
+        cls, table: Table, added: Values, suffix: str, *, continued: bool = False
+    ) -> Iterator[bytes]:
         """Write commas, or tabs where the suffix asks for them."""
         sign = "\t" if suffix in (".tsv", ".tab") else ","
         texts = {name: [neutral(v) for v in values] for name, values in added.items()}
-        yield frame_of(table, texts).to_csv(index=False, sep=sign).encode()
+        frame = frame_of(table, texts)
+        yield frame.to_csv(index=False, sep=sign, header=not continued).encode()
 
 
 class JsonFile(FileFormat):
@@ -166,17 +266,49 @@ class JsonFile(FileFormat):
     def read(cls, data: bytes, how: Reading) -> Table:
         """Read objects; members of objects within them become columns of their own."""
         text, encoding, bom = decode(data, how.encoding, how.name)
-        rows, spans, notes = _json_rows(text, how.name)
-        flat = [_flat(row) for row in rows]
-        names = list(dict.fromkeys(key for row in flat for key in row))
-        if not rows or not names:
+        table = cls._table(text, encoding, bom, {}, how.name)
+        if not table.n_rows:
             raise TableError(f"{how.name} has no rows.")
+        return table
+
+    @classmethod
+    def batches(cls, file: BinaryIO, how: Reading, n_rows: int) -> Iterator[Table]:
+        """Read some lines at a time, with an object on each; a list is read at once."""
+        head = file.read(_HEAD)
+        encoding, bom = mark_of(head, how.encoding)
+        begin = head[len(bom) :].decode(encoding, errors="ignore").lstrip()
+        first = begin.split("\n", 1)[0].strip()
+        if begin.startswith("[") or not first.endswith("}"):
+            yield cls.read(chained(head, file).read(), how)
+            return
+        lines = text_lines(chained(head[len(bom) :], file), encoding, how.name)
+        # Members that a later object lacks are missing there.
+        names: dict[str, None] = {}
+        line = 0
+        while text := list(islice(lines, n_rows)):
+            where = how.name if line == 0 else f"{how.name} (from line {line + 1:,})"
+            table = cls._table("".join(text), encoding, bom, names, where)
+            names |= dict.fromkeys(table.names)
+            line += len(text)
+            bom = b""
+            if table.n_rows:
+                yield table
+        if not names:
+            raise TableError(f"{how.name} has no rows.")
+
+    @classmethod
+    def _table(
+        cls, text: str, encoding: str, bom: bytes, known: dict[str, None], name: str
+    ) -> Table:
+        rows, spans, notes = _json_rows(text, name)
+        flat = [_flat(row) for row in rows]
+        names = list(dict.fromkeys([*known, *(key for row in flat for key in row)]))
         columns = [_json_column([row.get(key) for row in flat]) for key in names]
         file = cls(text, spans, encoding, bom)
         nested = [n for n in names if not any(n in row for row in rows)]
-        if nested:
+        if nested and not known:
             notes.append(f"Nested values became columns: {listed(nested, 5)}.")
-        return Table(unique_names(names), columns, how.name, file, notes)
+        return Table(unique_names(names), columns, name, file, notes)
 
     def with_columns(self, added: Values) -> Iterator[bytes]:
         """Put new members behind those of every object."""
@@ -222,7 +354,14 @@ class JsonFile(FileFormat):
         return JsonFile("".join(pieces), spans, self.encoding, self.bom)
 
     @classmethod
-    def write(cls, table: Table, added: Values, suffix: str) -> Iterator[bytes]:
+    def appender(cls, file: BinaryIO, suffix: str) -> Appender:
+        """Write lines; a list is written at once or not at all."""
+        return Appender(cls, file, ".jsonl")
+
+    @classmethod
+    def write(
+        cls, table: Table, added: Values, suffix: str, *, continued: bool = False
+    ) -> Iterator[bytes]:
         """Write one object per line; an array where the suffix is .json."""
         frame = frame_of(table, {})
         names = [json.dumps(n, ensure_ascii=False) for n in [*frame.columns, *added]]
@@ -387,17 +526,51 @@ class ParquetFile(FileFormat):
             raise TableError(f"{how.name} has no rows or no columns.")
         return Table(unique_names(arrow.column_names), columns, how.name, cls(arrow))
 
-    def with_columns(self, added: Values) -> Iterator[bytes]:
+    @classmethod
+    def batches(cls, file: BinaryIO, how: Reading, n_rows: int) -> Iterator[Table]:
+        """Read some rows at a time."""
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise TableError(f"Reading Parquet needs pyarrow. {EXTRA}") from None
+        try:
+            whole = pq.ParquetFile(file, pre_buffer=False)
+            n_found = 0
+            for batch in whole.iter_batches(batch_size=n_rows):
+                arrow = pa.Table.from_batches([batch])
+                columns = [arrow_values(column) for column in arrow.columns]
+                n_found += arrow.num_rows
+                names = unique_names(arrow.column_names)
+                yield Table(names, columns, how.name, cls(arrow))
+        except pa.ArrowException as error:
+            raise TableError(
+                f"{how.name} is not a Parquet file, or it is damaged: {error}."
+            ) from None
+        if not n_found:
+            raise TableError(f"{how.name} has no rows or no columns.")
+
+    @classmethod
+    def appender(cls, file: BinaryIO, suffix: str) -> "Appender":
+        """Write a group of rows for every part."""
+        return ParquetAppender(cls, file, suffix)
+
+    def with_arrays(self, added: Values) -> Any:
         """Append columns."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         arrow = self.arrow
         for name, values in added.items():
             cells = [neutral(v) if isinstance(v, str) else plain(v) for v in values]
             arrow = arrow.append_column(name, arrow_array(pa, cells))
+        return arrow
+
+    def with_columns(self, added: Values) -> Iterator[bytes]:
+        """Write all columns."""
+        import pyarrow.parquet as pq
+
         buffer = io.BytesIO()
-        pq.write_table(arrow, buffer)
+        pq.write_table(self.with_arrays(added), buffer)
         yield buffer.getvalue()
 
     def with_cells(self, place: int, name: str, cells: Cells) -> "ParquetFile":
@@ -416,15 +589,52 @@ class ParquetFile(FileFormat):
         return ParquetFile(self.arrow.take(list(map(int, rows))))
 
     @classmethod
-    def write(cls, table: Table, added: Values, suffix: str) -> Iterator[bytes]:
+    def write(
+        cls, table: Table, added: Values, suffix: str, *, continued: bool = False
+    ) -> Iterator[bytes]:
         """Write columns of one type each; what is mixed becomes text."""
+        return cls.of(table).with_columns(added)
+
+    @classmethod
+    def of(cls, table: Table) -> "ParquetFile":
+        """Take any table."""
         import pyarrow as pa
 
+        if isinstance(table.origin, cls):
+            return table.origin
         frame = frame_of(table, {})
         columns = {}
         for name in frame.columns:
             columns[name] = arrow_array(pa, [plain(v) for v in frame[name].tolist()])
-        return cls(pa.table(columns)).with_columns(added)
+        return cls(pa.table(columns))
+
+
+class ParquetAppender(Appender):
+    """Writes Parquet; the first part decides on the types."""
+
+    _writer: Any = None
+
+    def add(self, table: Table, added: Values) -> None:
+        """Write the next rows."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        arrow = ParquetFile.of(table).with_arrays(added)
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._file, arrow.schema)
+        try:
+            arrow = arrow.cast(self._writer.schema)
+        except (pa.ArrowException, ValueError) as error:
+            raise TableError(
+                f"{table.source}: rows further down do not have the types that the "
+                f"first ones have ({error}): write a .csv file instead."
+            ) from None
+        self._writer.write_table(arrow)
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        if self._writer is not None:
+            self._writer.close()
 
 
 def arrow_array(pa: Any, cells: list[Any]) -> Any:
@@ -547,7 +757,9 @@ class Workbook(FileFormat):
         return None
 
     @classmethod
-    def write(cls, table: Table, added: Values, suffix: str) -> Iterator[bytes]:
+    def write(
+        cls, table: Table, added: Values, suffix: str, *, continued: bool = False
+    ) -> Iterator[bytes]:
         """Write a workbook of one sheet."""
         from openpyxl import Workbook as Book
 

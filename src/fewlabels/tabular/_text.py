@@ -12,8 +12,10 @@ import csv
 import io
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Any, BinaryIO
 
 from fewlabels._words import plural
 from fewlabels.preprocessing import TableError
@@ -60,6 +62,8 @@ class DelimitedText:
         Records with fewer fields than the header, and how many these have.
     place : Header
         Where the names stand. Without names, the first record is empty.
+    continued : bool
+        Whether this is a later part of a file, which does not repeat the names.
     """
 
     header: list[str]
@@ -72,6 +76,7 @@ class DelimitedText:
     bom: bytes
     short: dict[int, int]
     place: Header = field(default_factory=Header)
+    continued: bool = False
 
     def with_columns(
         self, names: Sequence[str], columns: Sequence[Sequence[str]]
@@ -90,13 +95,14 @@ class DelimitedText:
         chunk : bytes
             The next bytes of the file.
         """
-        yield self.bom + self.lead.encode(self.encoding)
+        mark = b"" if self.continued else self.bom
+        yield mark + self.lead.encode(self.encoding)
         chunk: list[str] = []
         n_rows = len(self.records) - 1
         rows = zip(*columns, strict=True) if columns else [()] * n_rows
         added: list[Sequence[str]] = [names, *rows]
         for k, fields in enumerate(added):
-            if k == 0 and not self.place.has_names:
+            if k == 0 and (self.continued or not self.place.has_names):
                 continue
             chunk.append(self.records[k])
             missing = len(self.header) - self.short.get(k, len(self.header))
@@ -237,21 +243,9 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str, byte
     bom : bytes
         The mark.
     """
-    bom = b""
-    guess = _family(encoding or "utf-8")
-    for mark, codec in _BOMS:
-        # UTF-8 and UTF-16 by name say nothing about the mark, and it stays.
-        if data.startswith(mark) and (encoding is None or codec.startswith(guess)):
-            bom, guess = mark, codec
-            break
-    if guess in ("utf-16", "utf-32"):
-        guess += "-le"  # without a mark, as Windows writes it
+    guess, bom = mark_of(data, encoding)
     try:
         text = data[len(bom) :].decode(guess)
-    except LookupError:
-        raise TableError(
-            f"There is no encoding {guess!r}: try utf-8, cp1252 or latin-1."
-        ) from None
     except UnicodeDecodeError as error:
         if encoding is None and looks_binary(data):
             raise binary_file(name) from None
@@ -262,6 +256,106 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str, byte
     if "\0" in text:
         raise binary_file(name)
     return text, guess, bom
+
+
+def mark_of(data: bytes, encoding: str | None) -> tuple[str, bytes]:
+    """Find the encoding of text, and its byte-order mark, by its beginning.
+
+    Parameters
+    ----------
+    data : bytes
+        The file, or its beginning.
+    encoding : str or None
+        As given.
+
+    Returns
+    -------
+    encoding : str
+        As Python spells it.
+    bom : bytes
+        The mark, or nothing.
+    """
+    guess = _family(encoding or "utf-8")
+    for mark, codec in _BOMS:
+        # UTF-8 and UTF-16 by name say nothing about the mark, and it stays.
+        if data.startswith(mark) and (encoding is None or codec.startswith(guess)):
+            return codec, mark
+    if guess in ("utf-16", "utf-32"):
+        guess += "-le"  # without a mark, as Windows writes it
+    try:
+        codecs.lookup(guess)
+    except LookupError:
+        raise TableError(
+            f"There is no encoding {guess!r}: try utf-8, cp1252 or latin-1."
+        ) from None
+    return guess, b""
+
+
+class _Chained(io.RawIOBase):
+    """Bytes that were read already, and the rest of their file."""
+
+    def __init__(self, head: bytes, file: BinaryIO) -> None:
+        self._head, self._file = memoryview(head), file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._head[: len(buffer)]
+        if not part:
+            part = memoryview(self._file.read(len(buffer)))
+        else:
+            self._head = self._head[len(part) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def chained(head: bytes, file: BinaryIO) -> BinaryIO:
+    """Put bytes that were read already before the rest of their file.
+
+    Parameters
+    ----------
+    head : bytes
+        The beginning.
+    file : binary file
+        The rest.
+
+    Returns
+    -------
+    file : binary file
+        Both.
+    """
+    return io.BufferedReader(_Chained(head, file), 2**20)
+
+
+def text_lines(file: BinaryIO, encoding: str, name: str) -> Iterator[str]:
+    """Read lines with their ends.
+
+    Parameters
+    ----------
+    file : binary file
+        Text without a byte-order mark.
+    encoding : str
+        Its encoding.
+    name : str
+        What to call it in messages.
+
+    Yields
+    ------
+    line : str
+        The next line.
+    """
+    try:
+        with io.TextIOWrapper(file, encoding=encoding, newline="") as text:
+            for line in text:
+                if "\0" in line:
+                    raise binary_file(name)
+                yield line
+    except UnicodeDecodeError:
+        raise TableError(
+            f"{name} is not {encoding.upper()} text: name its encoding, such as cp1252 "
+            "for files from Windows."
+        ) from None
 
 
 def _family(encoding: str) -> str:
@@ -384,16 +478,65 @@ def parse(
     parsed : DelimitedText
         Fields and texts.
     """
-    if delimiter is None:
-        delimiter = guess_delimiter(text)
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     lines = list(io.StringIO(text, newline=""))
-    place = find_header(_first_lines(lines, delimiter, header_row), header_row)
-    parsed = DelimitedText([], [], [], [], "", delimiter, encoding, bom, {}, place)
+
+    def tell(line: int) -> None:
+        if progress is not None:
+            progress(line / len(lines))
+
+    (parsed,) = parse_lines(
+        lines,
+        delimiter=guess_delimiter(text) if delimiter is None else delimiter,
+        encoding=encoding,
+        bom=bom,
+        name=name,
+        header_row=header_row,
+        progress=tell,
+    )
+    return parsed
+
+
+def parse_lines(
+    lines: Iterable[str],
+    *,
+    delimiter: str,
+    encoding: str,
+    bom: bytes,
+    name: str,
+    header_row: int | None = None,
+    n_rows: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[DelimitedText]:
+    """Parse lines of delimited text, some rows at a time.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The file, with the ends of its lines.
+    delimiter : str
+        What separates fields.
+    encoding, bom, name, header_row : object
+        See :func:`parse`.
+    n_rows : int, default=None
+        Rows of a part; None for one part.
+    progress : callable, default=None
+        Told the number of lines that are read.
+
+    Yields
+    ------
+    parsed : DelimitedText
+        Written one behind the other, the parts are the file.
+    """
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    lines = iter(lines)
+    first = list(islice(lines, 4 * max(_SAMPLE_RECORDS, header_row or 0)))
+    place = find_header(_first_lines(first, delimiter, header_row), header_row)
     start = place.line - 1  # what stands above the names is no row
-    parsed.lead = "".join(lines[:start])
-    above = start
-    reader = csv.reader(iter(lines[start:]), delimiter=delimiter)
+    parsed = DelimitedText([], [], [], [], "", delimiter, encoding, bom, {}, place)
+    parsed.lead = "".join(first[:start])
+    above, any_rows = start, False
+    taken: list[str] = []
+    reader = csv.reader(_noted(chain(first[start:], lines), taken), delimiter=delimiter)
     while True:
         try:
             fields = next(reader, None)
@@ -403,7 +546,8 @@ def parse(
         if fields is None:
             break
         stop = above + reader.line_num
-        raw = lines[start] if stop == start + 1 else "".join(lines[start:stop])
+        raw = taken[0] if len(taken) == 1 else "".join(taken)
+        taken.clear()
         if is_blank(fields, parsed.header):  # it belongs to what stands above it
             if parsed.records:
                 parsed.ends[-1] += raw
@@ -411,23 +555,41 @@ def parse(
                 parsed.lead += raw
             start = stop
             continue
+        if len(parsed.rows) == n_rows:
+            yield parsed
+            parsed = _next_part(parsed)
         if not parsed.records and not place.has_names:
             parsed.header = [""] * len(fields)
             parsed.records.append("")
             parsed.ends.append("")
         _append(parsed, fields, raw, start, stop, name)
+        any_rows = any_rows or bool(parsed.rows)
         start = stop
         if progress is not None and len(parsed.records) % _STRIDE == 0:
-            progress(stop / len(lines))
+            progress(stop)
     if parsed.records and _is_open(parsed.records[-1], delimiter):
         raise TableError(f"{name}: the last quote is opened and not closed.")
     if not parsed.records:
         raise TableError(f"{name} is empty: a table has a line of names and rows.")
-    if not parsed.rows:
+    if not any_rows:
         raise TableError(
             f"{name} has {plural(len(parsed.header), 'column')} but no row."
         )
-    return parsed
+    yield parsed
+
+
+def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    """Pass lines on, and note them."""
+    for line in lines:
+        taken.append(line)
+        yield line
+
+
+def _next_part(parsed: DelimitedText) -> DelimitedText:
+    """Begin another part of the same file, with an empty record for the names."""
+    return replace(
+        parsed, rows=[], records=[""], ends=[""], lead="", short={}, continued=True
+    )
 
 
 def _first_lines(

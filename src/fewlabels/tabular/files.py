@@ -116,7 +116,7 @@ def read_table(
     if not data.strip(b" \r\n"):
         raise TableError(f"{name} is empty: a table has a line of names and rows.")
     suffix = suffixes[-1] if suffixes else ""
-    kind = _format_of(data, suffix)
+    kind = format_of(data, suffix)
     if not kind.is_binary and encoding is None and looks_binary(data):
         if not data.startswith(_TEXT_MARKS):
             raise binary_file(str(name))
@@ -229,7 +229,7 @@ def _is_workbook(data: bytes) -> bool:
         return False
 
 
-def _format_of(data: bytes, suffix: str) -> type[FileFormat]:
+def format_of(data: bytes, suffix: str) -> type[FileFormat]:
     """Tell the format by what a file begins with, then by its name."""
     if data.startswith(b"PAR1"):
         return ParquetFile

@@ -22,6 +22,8 @@ from fewlabels.preprocessing import (
     ColumnDescription,
     Table,
     TableError,
+    TableSample,
+    TableSummary,
     TableTransformer,
 )
 from fewlabels.preprocessing.cells import object_array
@@ -290,10 +292,13 @@ def noting(notes: list[str]) -> Iterator[None]:
 
 
 def _encode(
-    table: Table, encoding: Mapping[str, Any], random_state: Any
+    table: Table,
+    encoding: Mapping[str, Any],
+    random_state: Any,
+    summary: TableSummary | None = None,
 ) -> tuple[TableTransformer, Any]:
     transformer = TableTransformer(**encoding, random_state=random_state)
-    features = transformer.fit_transform(table)
+    features = transformer.fit_transform(TableSample(table, summary))
     if not issparse(features) and table.n_rows > FAST_ROWS:
         features = features.astype(np.float32)
     return transformer, features
@@ -312,6 +317,7 @@ def label_table(
     device: str | None = None,
     random_state: Any = 0,
     progress: Report | None = None,
+    summary: TableSummary | None = None,
     **encoding: Any,
 ) -> Any:
     """Label every row of a table from the rows that have a label.
@@ -350,6 +356,9 @@ def label_table(
         Seed.
     progress : callable, default=None
         Told the share of the work that is done, and what is going on.
+    summary : TableSummary, default=None
+        What all rows of a larger table say of its columns, but for the target, where
+        `X` is a sample of it.
     **encoding : dict
         Parameters of :class:`TableTransformer`: columns whose kind is known (`ignore`,
         `text`, `categorical`, `numeric`, `date`), `scale`, `text_weight`, `embed`.
@@ -383,7 +392,8 @@ def label_table(
     encoding = _without_secrets(table, labels, encoding, notes)
     tell(0.0, "reading columns")
     with noting(notes):
-        transformer, features = _encode(table.without([target]), encoding, random_state)
+        rest = table.without([target])
+        transformer, features = _encode(rest, encoding, random_state, summary)
         _name_left_out(transformer.columns_, notes)
         tell(0.15, "learning")
         if bank == "auto":
@@ -550,21 +560,49 @@ class ClusteredTable:
     ----------
     table : Table
         The table.
-    columns : list of ColumnDescription
-        What its columns hold.
+    transformer : TableTransformer
+        From columns to features.
     features : {ndarray, csr_array} of shape (n_rows, n_features)
         The rows as they were compared.
     clusters : ndarray of int of shape (n_rows,)
         The group of every row, 1 being the largest.
+    model : NormalizedSpectralClustering or None
+        What found the groups; None where every row is one.
+    rank : ndarray of int
+        The numbers that its groups have here.
     notes : list of str
         What the owner of the table should know.
     """
 
     table: Table
-    columns: list[ColumnDescription]
+    transformer: TableTransformer
     features: Any
     clusters: NDArray[np.intp]
+    model: Any
+    rank: NDArray[np.intp]
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def columns(self) -> list[ColumnDescription]:
+        """What the columns of the table hold."""
+        return self.transformer.columns_
+
+    def assign(self, X: Any) -> NDArray[np.intp]:
+        """Find the groups of further rows.
+
+        Parameters
+        ----------
+        X : Table, DataFrame of pandas or polars, dict or array-like
+            A table with the same columns.
+
+        Returns
+        -------
+        clusters : ndarray of int of shape (n_rows,)
+            The group of every row.
+        """
+        if self.model is None:
+            raise TableError("Every row is a group of its own: ask for fewer groups.")
+        return self.rank[self.model.predict(self.transformer.transform(X))]
 
     @property
     def sizes(self) -> dict[int, int]:
@@ -591,6 +629,7 @@ def cluster_table(
     device: str | None = None,
     random_state: Any = 0,
     progress: Report | None = None,
+    summary: TableSummary | None = None,
     **encoding: Any,
 ) -> ClusteredTable:
     """Group the rows of a table that has no labels.
@@ -611,6 +650,8 @@ def cluster_table(
         Seed.
     progress : callable, default=None
         Told the share of the work that is done, and what is going on.
+    summary : TableSummary, default=None
+        What all rows of a larger table say, where `X` is a sample of it.
     **encoding : dict
         Parameters of :class:`TableTransformer`, as for :func:`label_table`.
 
@@ -632,16 +673,18 @@ def cluster_table(
     rng = check_random_state(random_state)
     tell(0.0, "reading columns")
     with noting(notes):
-        transformer, features = _encode(table, encoding, random_state)
+        transformer, features = _encode(table, encoding, random_state, summary)
         _name_left_out(transformer.columns_, notes)
         tell(0.3, "grouping rows")
         where = None if issparse(features) else device
-        labels = _spectral_clusters(features, n_clusters, where, rng, notes)
-    _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+        labels, model = _spectral_clusters(features, n_clusters, where, rng, notes)
+    sizes = np.bincount(labels)
     rank = np.empty(sizes.size, dtype=np.intp)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(1, sizes.size + 1)
     tell(1.0, "done")
-    return ClusteredTable(table, transformer.columns_, features, rank[codes], notes)
+    return ClusteredTable(
+        table, transformer, features, rank[labels], model, rank, notes
+    )
 
 
 def _spectral_clusters(
@@ -650,8 +693,11 @@ def _spectral_clusters(
     device: str | None,
     rng: Any,
     notes: list[str],
-) -> NDArray[Any]:
-    """Cluster the different rows, a sample of them if there are many."""
+) -> tuple[NDArray[Any], Any]:
+    """Cluster the different rows, a sample of them if there are many.
+
+    There is no model where every row is a group of its own.
+    """
     from fewlabels.cluster import NormalizedSpectralClustering
 
     first, copy_of = _distinct_rows(features)
@@ -674,7 +720,7 @@ def _spectral_clusters(
             "apart best (silhouette); -k asks for another."
         )
     if n_clusters == sample.size:
-        return copy_of
+        return copy_of, None
     model = NormalizedSpectralClustering(
         n_clusters,
         n_neighbors=n_neighbors,
@@ -682,7 +728,7 @@ def _spectral_clusters(
         device=device,
     ).fit(features[sample])
     labels = model.labels_ if n <= CLUSTER_ROWS else model.predict(features[first])
-    return labels[copy_of]
+    return labels[copy_of], model
 
 
 def _number_of_clusters(rows: Any, n_neighbors: int, rng: Any) -> int:

@@ -1,0 +1,163 @@
+"""Say which rows to label next."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any
+
+import click
+
+from fewlabels.cli import _options as options
+from fewlabels.cli._console import Console, UseError
+from fewlabels.cli._group import commands
+from fewlabels.cli._help import CommandWithExamples
+from fewlabels.cli._job import LABELS, Job, jsonable
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels ask flowers.csv --target species -n 10",
+        "fewlabels ask flowers.csv -t species -n 20 -o to_label.csv",
+    ),
+)
+@options.with_options(
+    options.table,
+    options.target,
+    click.option(
+        "-n",
+        "--number",
+        type=click.IntRange(1),
+        default=10,
+        show_default=True,
+        help="How many rows.",
+    ),
+    click.option(
+        "-o", "--output", type=click.Path(), metavar="FILE", help="Write these rows."
+    ),
+    options.report,
+    options.columns,
+    options.reading,
+    options.bank,
+    options.device,
+    options.running,
+)
+def ask(table: str, number: int, **settings: Any) -> None:
+    """Say which rows of TABLE to label next, the most useful first.
+
+    Row 1 is the first below the names. If there are no labels yet, the rows named are
+    those that stand for many others.
+    """
+    console = Console(settings["quiet"])
+    job = Job(console, settings)
+
+    def work() -> Any:
+        from fewlabels.tabular import (
+            label_report,
+            read_target,
+            suggest_rows,
+            write_table,
+        )
+
+        job.check_files()
+        read = job.read(table)
+        seed = settings["seed"]
+        target = read_target(
+            read,
+            settings["target"],
+            settings["markers"],
+            merge=settings["merge_labels"],
+            task=settings["task"],
+        )
+        classes = len(target.values) > 1 and target.numbers is None
+        labeled = job.label(read) if classes else None
+        if labeled is not None:
+            found = suggest_rows(labeled, target.name, number, random_state=seed)
+        else:
+            found = suggest_rows(
+                read,
+                target.name,
+                number,
+                random_state=seed,
+                **{key: settings[key] for key in LABELS},
+                progress=job.tell,
+                **job.encoding(read),
+            )
+        if job.report and labeled is None:
+            raise UseError("A report needs labels of two classes: leave --report out.")
+        if job.report and labeled is not None:
+            job.write_page(
+                label_report(labeled, **job.page, suggestion=found), job.report
+            )
+        rows = [
+            {
+                "rank": rank,
+                "row": int(row) + 1,
+                "guess": guess,
+                "confidence": round(float(sure), 4),
+                "values": {
+                    name: jsonable(column[row])
+                    for name, column in zip(read.names, read.columns, strict=True)
+                },
+            }
+            for rank, (row, guess, sure) in enumerate(
+                zip(found.rows, found.guesses, found.confidence, strict=True), start=1
+            )
+        ]
+        if job.output:
+            part = read.take(found.rows)
+            names = part.free_names(["rank", "row", "guess", "confidence"])
+            added = {
+                name: [_cell(row[key]) for row in rows]
+                for name, key in zip(
+                    names, ("rank", "row", "guess", "confidence"), strict=True
+                )
+            }
+            write_table(part, job.output, added, force=settings["force"])
+        summary = {
+            "table": read.source,
+            "target": target.name,
+            "reason": found.reason,
+            "rows": rows,
+            "notes": target.notes if labeled is None else labeled.notes,
+            "output": job.output,
+            "report": job.report,
+        }
+        return summary, rows, read.names
+
+    summary, rows, names = console.work(work)
+    if not settings["as_json"] and not job.output:
+        click.echo(_listing(rows, [n for n in names if n != settings["target"]]))
+    if not rows:
+        console.say("Every row has a label already.")
+    job.finish(summary, [f"Chosen: {summary['reason']}."] if rows else [])
+
+
+def _cell(value: Any) -> Any:
+    return "" if value is None or value != value else value
+
+
+def _listing(rows: list[dict[str, Any]], names: list[str]) -> str:
+    """Rows as an aligned list that fits a terminal."""
+    shown = names[:4]
+    lines = [["rank", "row", "guess", "confidence", *shown]]
+    for row in rows:
+        sure = row["confidence"]
+        lines.append(
+            [
+                str(row["rank"]),
+                str(row["row"]),
+                _short(row["guess"]),
+                "" if sure != sure else f"{sure:.2f}",
+                *(_short(row["values"][name]) for name in shown),
+            ]
+        )
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def _short(value: Any) -> str:
+    text = "" if value is None else " ".join(str(value).split())
+    return text if len(text) <= 24 else text[:23] + "…"

@@ -1,0 +1,129 @@
+"""Group the rows of a table."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any
+
+import click
+
+from fewlabels.cli import _options as options
+from fewlabels.cli._console import Console, UseError
+from fewlabels.cli._group import commands
+from fewlabels.cli._help import CommandWithExamples
+from fewlabels.cli._job import Job, written_words
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels cluster flowers.csv --clusters 3 -o grouped.csv",
+        "fewlabels cluster flowers.csv --ignore species --report groups.html > g.csv",
+    ),
+)
+@options.with_options(
+    options.table,
+    click.option(
+        "-k",
+        "--clusters",
+        type=click.IntRange(2),
+        help="How many; guessed by default.",
+    ),
+    options.output,
+    options.report,
+    options.columns,
+    options.reading,
+    options.device,
+    options.batch_rows,
+    options.sample_rows,
+    options.running,
+)
+def cluster(table: str, clusters: int | None, **settings: Any) -> None:
+    """Group the rows of TABLE, which has no labels.
+
+    The column 'cluster' is added: 1 is the largest group.
+    """
+    console = Console(settings["quiet"])
+    job = Job(console, settings)
+
+    def work() -> tuple[dict[str, Any], list[str]]:
+        from fewlabels._words import plural
+        from fewlabels.tabular import cluster_report, cluster_table
+
+        large = job.large(table)
+        if large is not None:
+            return _in_batches(job, large, clusters)
+        read = job.read(table, rewritten=True)
+        grouped = cluster_table(
+            read,
+            clusters,
+            device=settings["device"],
+            random_state=settings["seed"],
+            progress=job.tell,
+            **job.encoding(read),
+        )
+        if job.report:
+            job.write_page(cluster_report(grouped, **job.page), job.report)
+        added = grouped.new_columns()
+        job.write(read, added)
+        sizes = ", ".join(f"{size:,}" for size in grouped.sizes.values())
+        summary = {
+            "table": read.source,
+            "rows": read.n_rows,
+            "clusters": grouped.sizes,
+            "columns": [column.as_dict() for column in grouped.columns],
+            "new_columns": list(added),
+            "notes": grouped.notes,
+            "output": job.output,
+            "report": job.report,
+        }
+        return summary, [
+            f"{read.source}: {plural(read.n_rows, 'row')} in "
+            f"{plural(len(grouped.sizes), 'cluster')} of {sizes}."
+        ]
+
+    job.finish(*console.work(work))
+
+
+def _in_batches(
+    job: Job, large: Any, clusters: int | None
+) -> tuple[dict[str, Any], list[str]]:
+    from fewlabels._words import plural
+    from fewlabels.tabular import cluster_report
+    from fewlabels.tabular.large import cluster_large
+
+    if large.source == "-":
+        raise UseError(
+            "Grouping in batches reads the table twice: name a file, or pass "
+            "--batch-rows 0."
+        )
+    grouped, written = cluster_large(
+        large,
+        clusters,
+        str(job.output),
+        sample_rows=job.settings["sample_rows"],
+        device=job.settings["device"],
+        random_state=job.settings["seed"],
+        force=job.settings["force"],
+        progress=job.console.tell,
+        encoding=job.encoding,
+    )
+    if job.report:
+        job.write_page(cluster_report(grouped, **job.page), job.report)
+    counts = {int(name): n for name, n in written.counts.items()}
+    counts = dict(sorted(counts.items()))
+    summary = {
+        "table": large.source,
+        "rows": large.n_rows,
+        "clusters": counts,
+        "columns": [column.as_dict() for column in grouped.columns],
+        "new_columns": written.names,
+        "notes": grouped.notes,
+        "output": job.output,
+        "report": job.report,
+    }
+    sizes = ", ".join(f"{size:,}" for size in counts.values())
+    return summary, [
+        f"{large.source}: {plural(large.n_rows, 'row')} in "
+        f"{plural(len(counts), 'cluster')} of {sizes}.",
+        *written_words(written),
+    ]

@@ -1,0 +1,53 @@
+"""The group of commands, and how it is run."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import shlex
+import signal
+import sys
+
+import click
+
+from fewlabels import __version__
+from fewlabels.cli._console import INTERRUPTED
+from fewlabels.cli._help import GroupWithExamples
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(
+    cls=GroupWithExamples,
+    context_settings=_SETTINGS,
+    examples=(
+        "fewlabels label flowers.csv --target species -o labelled.csv",
+        "fewlabels ask flowers.csv --target species -n 10",
+        "fewlabels studio flowers.csv --target species",
+        "fewlabels report flowers.csv --target species -o report.html",
+        "fewlabels demo",
+    ),
+)
+@click.version_option(__version__, prog_name="fewlabels")
+def commands() -> None:
+    """Label all rows of a table from the few that have a label.
+
+    TABLE is a CSV, TSV, JSON lines, Parquet or Excel file, perhaps compressed, or - for
+    the standard input. Its first line names the columns.
+
+    Exit codes: 0 done, 1 the data does not allow it, 2 wrong use, 130 interrupted.
+    """
+
+
+def run() -> None:
+    """Run the command line, and leave with its exit code."""
+    # Who is asked to leave does so as on Ctrl-C: without half-written files.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        commands(prog_name="fewlabels")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def typed() -> str:
+    """Repeat the command line, so that it can be typed again."""
+    arguments = click.get_current_context().find_root().obj or sys.argv[1:]
+    return shlex.join(["fewlabels", *arguments])

@@ -1,0 +1,320 @@
+"""Label a table, or learn a model from it."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any
+
+import click
+
+from fewlabels.cli import _options as options
+from fewlabels.cli._console import Console, UseError
+from fewlabels.cli._group import commands
+from fewlabels.cli._help import CommandWithExamples
+from fewlabels.cli._job import Job, counted, written_words
+
+
+def _number_summary(estimated: Any) -> tuple[dict[str, Any], list[str]]:
+    from fewlabels._words import plural
+
+    model, table, target = estimated.model.classifier, estimated.table, estimated.target
+    n_labels = int(estimated.given.sum())
+    given = estimated.numbers[estimated.given]
+    used = sum(column.is_used for column in estimated.columns)
+    estimates = {
+        name: {"value": e.value, "low": e.low, "high": e.high, "note": e.note}
+        for name, e in (
+            ("expected_error", model.expected_error_),
+            ("baseline_error", model.baseline_error_),
+        )
+    }
+    summary = {
+        "table": table.source,
+        "rows": table.n_rows,
+        "target": target.name,
+        "labels": n_labels,
+        "numbers": {"low": float(given.min()), "high": float(given.max())},
+        **estimates,
+        "baseline": model.baseline_.name,
+        "columns": [column.as_dict() for column in estimated.columns],
+        "notes": estimated.notes,
+    }
+    lines = [
+        f"{table.source}: {plural(table.n_rows, 'row')}, {plural(n_labels, 'number')} "
+        f"given between {given.min():.4g} and {given.max():.4g}; {used} of "
+        f"{plural(len(estimated.columns), 'column')} used.",
+        f"Expected error (root of the mean square): {model.expected_error_}.",
+        f"From the labels alone: {model.baseline_error_} ({model.baseline_.name}).",
+    ]
+    return summary, lines
+
+
+def _shares_said(shares: dict[str, float], counts: dict[str, int]) -> list[str]:
+    """Say which shares of the classes were assumed where they are not the labels'."""
+    n_labels = sum(counts.values())
+    if all(abs(shares[name] - n / n_labels) < 0.005 for name, n in counts.items()):
+        return []
+    largest = sorted(shares.items(), key=lambda item: -item[1])
+    shown = [f"{name} {100 * share:.3g} %" for name, share in largest[:8]]
+    named = ", ".join([*shown, "..."] if len(shares) > 8 else shown)
+    return [f"Class shares assumed among the rows without a label: {named}."]
+
+
+def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
+    from fewlabels._words import plural
+
+    if labeled.model.predicts_numbers:
+        return _number_summary(labeled)
+    model, target = labeled.model.classifier, labeled.target
+    classes, table = target.class_counts, labeled.table
+    shares = dict(
+        zip(model.classes_.tolist(), model.class_shares_.tolist(), strict=True)
+    )
+    n_labels = int(labeled.given.sum())
+    used = sum(column.is_used for column in labeled.columns)
+    estimates = {
+        name: {"value": e.value, "low": e.low, "high": e.high, "note": e.note}
+        for name, e in (
+            ("expected_error", model.expected_error_),
+            ("baseline_error", model.baseline_error_),
+        )
+    }
+    summary = {
+        "table": table.source,
+        "rows": table.n_rows,
+        "target": target.name,
+        "labels": n_labels,
+        "classes": classes,
+        "class_shares": shares,
+        **estimates,
+        "baseline": model.baseline_.name,
+        "verdict": model.verdict(),
+        "labels_to_halve_error": model.learning_curve().halving()[0]
+        if model.expected_error_.is_known
+        else None,
+        "errors_above_confidence": [
+            {
+                "confidence": accepted.confidence,
+                "rows": accepted.n_rows,
+                "expected_error": accepted.error.value,
+            }
+            for accepted in model.errors_above()
+        ],
+        "suspicious_labels": [
+            {"row": s.row + 1, "label": s.label, "likely": s.likely, "odds": s.odds}
+            for s in model.suspicious_labels()
+        ],
+        "columns": [column.as_dict() for column in labeled.columns],
+        "notes": labeled.notes,
+    }
+    lines = [
+        f"{table.source}: {plural(table.n_rows, 'row')}, "
+        f"{plural(n_labels, 'label')} of {plural(len(classes), 'class', 'classes')} "
+        f"({counted(classes)}); {used} of "
+        f"{plural(len(labeled.columns), 'column')} used.",
+        *_shares_said(shares, classes),
+        f"Expected error: {model.expected_error_}.",
+        f"From the labels alone: {model.baseline_error_} ({model.baseline_.name}).",
+        *model.advice(first_row=1),
+    ]
+    return summary, lines
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels label flowers.csv --target species -o labelled.csv",
+        "fewlabels label orders.xlsx -t status --ignore notes -o labelled.xlsx",
+        "cat t.tsv | fewlabels label - -t kind --marker '?' > labelled.tsv",
+        "fewlabels label measured/ -t state -o labelled/",
+    ),
+)
+@options.with_options(
+    options.table,
+    options.target,
+    options.class_shares,
+    options.output,
+    options.report,
+    options.columns,
+    options.reading,
+    options.bank,
+    options.scheduler,
+    options.device,
+    options.batch_rows,
+    options.sample_rows,
+    options.running,
+)
+def label(table: str, **settings: Any) -> None:
+    """Label every row of TABLE.
+
+    Rows keep their order and all their columns, and get three more: the label (given or
+    predicted), its confidence, and whether it was given or predicted.
+    """
+    console = Console(settings["quiet"])
+    job = Job(console, settings)
+
+    def work() -> tuple[dict[str, Any], list[str]]:
+        if settings["scheduler"]:
+            return job.label_on_cluster(table, label_summary)
+        large = job.large(table)
+        if large is not None:
+            return _in_batches(job, large)
+        read = job.read(table, rewritten=True)
+        labeled = job.label(read)
+        added = labeled.new_columns()
+        summary, lines = label_summary(labeled)
+        if job.report:
+            from fewlabels.tabular import label_report
+
+            console.tell(0.95, "drawing the report")
+            job.write_page(label_report(labeled, **job.page), job.report)
+        job.write(read, added)
+        summary |= {
+            "new_columns": list(added),
+            "output": job.output,
+            "report": job.report,
+        }
+        return summary, lines
+
+    job.finish(*console.work(work))
+
+
+def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
+    from fewlabels.tabular import label_report
+    from fewlabels.tabular.large import label_large
+
+    if large.source == "-":
+        raise UseError(
+            "Labelling in batches reads the table twice: name a file, or pass "
+            "--batch-rows 0."
+        )
+    labeled, written = label_large(
+        large,
+        job.settings["target"],
+        str(job.output),
+        sample_rows=job.settings["sample_rows"],
+        force=job.settings["force"],
+        progress=job.console.tell,
+        encoding=job.encoding,
+        **job.learning,
+    )
+    if job.report:
+        job.write_page(label_report(labeled, **job.page), job.report)
+    summary, lines = label_summary(labeled)
+    suspicious = summary.get("suspicious_labels", [])
+    if suspicious:  # rows are those of the sample
+        for label in suspicious:
+            label["row"] = int(large.sampled[label["row"] - 1]) + 1
+        named = ", ".join(
+            f"row {label['row']:,} ({label['label']}, rather {label['likely']})"
+            for label in suspicious[:5]
+        )
+        lines[-1] = f"Labels that the others contradict: {named}."
+    summary |= {
+        "rows": large.n_rows,
+        "sampled_rows": labeled.table.n_rows,
+        "new_columns": written.names,
+        "output": job.output,
+        "report": job.report,
+    }
+    return summary, [
+        f"{large.source}: {large.n_rows:,} rows, of which these were learned from:",
+        *lines,
+        *written_words(written),
+    ]
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels fit flowers.csv --target species -o species.fewlabels",
+        "fewlabels predict species.fewlabels new.csv -o labelled.csv",
+    ),
+)
+@options.with_options(
+    options.table,
+    options.target,
+    options.class_shares,
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(),
+        required=True,
+        metavar="MODEL",
+        help="Where to write the model.",
+    ),
+    options.report,
+    options.columns,
+    options.reading,
+    options.bank,
+    options.device,
+    options.running,
+)
+def fit(table: str, **settings: Any) -> None:
+    """Learn from TABLE and save a model for new rows.
+
+    The file holds data and no code: it can be loaded without trusting whoever made it.
+    It holds the features of all rows of TABLE.
+    """
+    console = Console(settings["quiet"])
+    job = Job(console, settings)
+
+    def work() -> tuple[dict[str, Any], list[str]]:
+        from fewlabels.tabular import label_report, save_model
+
+        job.check_files()
+        labeled = job.label(job.read(table))
+        if job.report:
+            job.write_page(label_report(labeled, **job.page), job.report)
+        console.tell(0.97, "saving the model")
+        save_model(labeled.model, str(job.output), force=settings["force"])
+        summary, lines = label_summary(labeled)
+        return summary | {"model": job.output, "report": job.report}, lines
+
+    job.finish(*console.work(work))
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=("fewlabels report flowers.csv --target species -o report.html",),
+)
+@options.with_options(
+    options.table,
+    options.target,
+    options.class_shares,
+    click.option(
+        "-o",
+        "--output",
+        type=click.Path(),
+        default="report.html",
+        show_default=True,
+        metavar="FILE",
+        help="Where to write the page.",
+    ),
+    options.columns,
+    options.reading,
+    options.bank,
+    options.device,
+    options.running,
+)
+def report(table: str, **settings: Any) -> None:
+    """Write one HTML page about TABLE and its labels.
+
+    It shows what was read, label counts, a map of the rows, the method next to the
+    supervised baseline and other candidates with held-out errors, the least certain
+    rows, what to label next, and how to reproduce it. The page is self-contained.
+    """
+    console = Console(settings["quiet"])
+    job = Job(console, settings)
+
+    def work() -> tuple[dict[str, Any], list[str]]:
+        from fewlabels.tabular import label_report
+
+        job.check_files()
+        labeled = job.label(job.read(table))
+        console.tell(0.95, "drawing the report")
+        page = label_report(labeled, **job.page)
+        job.write_page(page, job.output)
+        summary, lines = label_summary(labeled)
+        return summary | {"report": job.output}, lines
+
+    job.finish(*console.work(work))

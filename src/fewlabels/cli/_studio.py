@@ -1,0 +1,192 @@
+"""The labelling page, and labels that were given elsewhere."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any
+
+import click
+
+from fewlabels.cli import _options as options
+from fewlabels.cli._console import Console, UseError
+from fewlabels.cli._group import commands, typed
+from fewlabels.cli._help import CommandWithExamples
+from fewlabels.cli._job import Job, names_in
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels studio flowers.csv --target species",
+        "fewlabels studio digits.csv -t digit --image 28x28 --class 0,1,2,3",
+    ),
+)
+@options.with_options(
+    options.table,
+    options.target,
+    click.option(
+        "--class",
+        "classes",
+        multiple=True,
+        metavar="NAME",
+        help="A class that is known beforehand (repeat, or a,b,c).",
+    ),
+    click.option(
+        "--image",
+        metavar="28x28",
+        help="Draw columns of pixels as a picture of this height and width.",
+    ),
+    click.option(
+        "--labels",
+        "store",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Where labels are kept; TABLE.labels.jsonl beside the table by default.",
+    ),
+    click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port."),
+    click.option(
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        help="Address to listen on; others can reach any but this one.",
+    ),
+    click.option("--no-browser", is_flag=True, help="Print the address only."),
+    options.columns,
+    options.reading,
+    options.bank,
+    click.option("--seed", type=click.IntRange(0), default=0, help="Seed."),
+    click.option("-q", "--quiet", is_flag=True, help="Say nothing but the address."),
+)
+def studio(table: str, **settings: Any) -> None:
+    """Label TABLE in the browser, the most useful rows first.
+
+    The label column may be empty, or new. Each label is saved at once beside the table,
+    which itself is never touched; start again to go on, Ctrl-C to end.
+    """
+    import webbrowser
+
+    console = Console(settings["quiet"])
+    if table == "-":
+        raise UseError("The studio needs a file: labels are kept beside it.")
+    unused: dict[str, Any] = {"features": None, "date": (), "merge_labels": False}
+    unused["embed"] = False
+    unused |= dict.fromkeys(("scale", "text_weight", "task"), "auto")
+    for name, default in unused.items():
+        if settings[name] != default:
+            option = "--" + name.replace("_", "-")
+            raise UseError(f"The studio does not know {option}: leave it out.")
+    kinds = ("ignore", "text", "categorical", "numeric")
+    with console.messages():
+        from fewlabels.studio import Studio
+
+        page = Studio(
+            table,
+            settings["target"],
+            store=settings["store"],
+            classes=[n for given in settings["classes"] for n in names_in(given, [])],
+            image=settings["image"],
+            markers=settings["markers"],
+            kinds={
+                key: [n for given in settings[key] for n in names_in(given, [])]
+                for key in kinds
+            },
+            bank=settings["bank"],
+            seed=settings["seed"],
+            reading={
+                key: settings[key]
+                for key in ("delimiter", "encoding", "sheet", "header_row")
+            },
+            host=settings["host"],
+            port=settings["port"],
+            command=typed(),
+        )
+    if page.is_new:
+        console.say(f"There is no column {settings['target']!r} yet: it is a new one.")
+    if not page.store.writes:
+        console.say(
+            f"Process {page.store.holder.get('pid', '?')} is labelling this table: "
+            "you may watch."
+        )
+    if settings["host"] not in ("127.0.0.1", "localhost", "::1"):
+        console.say("Whoever can reach this computer and knows the address can label.")
+    click.echo(page.address)
+    console.say(f"Labels are kept in {page.store.path}. Ctrl-C ends it.")
+    page.run(lambda: settings["no_browser"] or webbrowser.open(page.address))
+    labels = len(page.session.labels)
+    console.say(f"{labels:,} labels in {page.store.path}.")
+
+
+@commands.command(
+    cls=CommandWithExamples,
+    examples=(
+        "fewlabels merge flowers.csv to_label.csv -t species -o merged.csv",
+        "fewlabels merge flowers.csv export.json -t species --on id -o merged.csv",
+    ),
+)
+@options.with_options(
+    options.table,
+    options.file("labels"),
+    options.target,
+    click.option(
+        "--labels-in",
+        metavar="COLUMN",
+        help="The column of LABELS that holds them; the target by default.",
+    ),
+    click.option(
+        "--on",
+        metavar="COLUMN",
+        help="A column that names the rows; number and content by default.",
+    ),
+    click.option(
+        "--overwrite", is_flag=True, help="Replace labels that TABLE has already."
+    ),
+    options.output,
+    options.reading,
+    options.running,
+)
+def merge(table: str, labels: str, **settings: Any) -> None:
+    """Bring LABELS that were given elsewhere back to the rows of TABLE.
+
+    LABELS is what 'fewlabels ask -o' has written, with labels filled in, an export of
+    Label Studio (JSON, JSON_MIN or CSV), or a journal of 'fewlabels studio'. All other
+    cells of TABLE come back as they were.
+    """
+    console = Console(settings["quiet"])
+    settings["report_path"] = None
+    job = Job(console, settings)
+
+    def work() -> tuple[dict[str, Any], list[str]]:
+        from fewlabels.studio import merge_labels
+
+        job.check_files()
+        read = job.read(table, rewritten=True)
+        target = settings["target"]
+        merged = merge_labels(
+            read,
+            labels,
+            target,
+            labels_in=settings["labels_in"],
+            on=settings["on"],
+            markers=settings["markers"],
+            overwrite=settings["overwrite"],
+        )
+        added = {}
+        if target not in read.names:
+            rows = range(read.n_rows)
+            added = {target: [merged.labels.get(row, "") for row in rows]}
+        job.write(merged.table, added)
+        summary = {
+            "table": read.source,
+            "merged": len(merged.labels),
+            "same": merged.same,
+            "problems": merged.problems,
+            "output": job.output,
+        }
+        lines = [
+            f"{len(merged.labels):,} labels merged, {merged.same:,} known already.",
+            *merged.problems[:20],
+        ]
+        if len(merged.problems) > 20:
+            lines.append(f"... and {len(merged.problems) - 20:,} more problems.")
+        return summary, lines
+
+    job.finish(*console.work(work))
