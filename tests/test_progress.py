@@ -102,3 +102,11 @@ def test_compilation_is_announced(monkeypatch, capsys):
     with ProgressLine(False, "work"):
         assert double(3.0) == 6.0  # compiled again, for floats
     assert capsys.readouterr().err == ""
+
+
+def test_the_time_that_is_left():
+    line = ProgressLine(False, None)
+    assert line._text(0.5, 4.0, "reading").endswith(" 50%  4 s  reading")
+    assert line._text(0.25, 20.0, "x").endswith(" 25%  20 s, 60 s left  x")
+    assert line._text(0.1, 60.0, "x").endswith(" 10%  60 s, 9 min left  x")
+    assert line._text(1.0, 60.0, "x").endswith("100%  60 s  x")

@@ -11,6 +11,8 @@ Progress = bool | str | Callable[[float], None]
 # Seconds before a line appears by itself, and between two updates of it.
 PATIENCE = 2.0
 INTERVAL = 0.2
+# Seconds after which the rest can be told.
+MIN_TOLD = 10.0
 # Characters of the line, and of a bar on it.
 WIDTH = 78
 BAR = 30
@@ -121,4 +123,14 @@ class ProgressLine:
             return f"{self._name}: {share:6.1%}, {elapsed:.0f} s {note}"
         filled = int(BAR * min(max(share, 0.0), 1.0))
         bar = "#" * filled + "-" * (BAR - filled)
-        return f"[{bar}] {share:4.0%}  {elapsed:.0f} s  {note}"
+        return f"[{bar}] {share:4.0%}  {elapsed:.0f} s{_left(share, elapsed)}  {note}"
+
+
+def _left(share: float, elapsed: float) -> str:
+    """Say how long the rest takes, where that can be told and is worth it."""
+    if not 0.05 <= share < 1 or elapsed < MIN_TOLD:
+        return ""
+    seconds = elapsed * (1 - share) / share
+    if seconds < 100:
+        return f", {seconds:.0f} s left"
+    return f", {seconds / 60:.0f} min left"
