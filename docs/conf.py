@@ -54,6 +54,8 @@ warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
 html_theme = "pydata_sphinx_theme"
 html_title = "fewlabels"
+# Pages at the top have no pages below them to navigate; tables get the room instead.
+html_sidebars: dict[str, list[str]] = {"*": []}
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
