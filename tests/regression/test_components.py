@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
@@ -147,3 +147,14 @@ class TestNipals:
         model = PLSRegression(1, scale=False, tol=1e-14, max_iter=10_000).fit(X, Y)
         pair = nipals_pair(X, Y, tol=1e-14)
         assert_allclose(np.abs(model.x_weights_[:, 0] @ pair.x_weights), 1)
+
+
+def test_rows_with_targets_that_do_not_differ():
+    """There is nothing to learn from, whatever rounding says."""
+    X, y = np.zeros((17, 1)), np.full(17, np.nan)
+    X[[0, 5, 8, 16], 0] = np.array([664, 2070, 1345, -374]) / 1024
+    y[[1, 7, 9, 10, 12, 13]] = [1, 1, 1, -1, -1, 1]
+    for shift in (0.0, 16.0, 1024.0):
+        model = PrincipalComponentRegression(1).fit(X + shift, y)
+        assert_array_equal(model.coef_, 0.0)
+        assert_allclose(model.predict(X + shift), 1 / 3)

@@ -331,7 +331,8 @@ CLUSTERS = {
         ways=IN_ORDER,
     ),
     "NystromSpectralClustering": _rows(
-        partial(cluster.NystromSpectralClustering, n_init=1, **SEED), ways=IN_ORDER
+        partial(cluster.NystromSpectralClustering, n_init=1, **SEED),
+        kind="value:eigenvalues_",
     ),
     "RecursiveNormalizedCut": _rows(
         partial(cluster.RecursiveNormalizedCut, **NEAR, **SEED), graph=True
@@ -551,7 +552,8 @@ TRANSFER = {
     ),
     "LpMKLClassifier": _domains(partial(transfer.LpMKLClassifier)),
     "SelfTaughtClassifier": _domains(
-        partial(transfer.SelfTaughtClassifier, 3, max_iter=2, **SEED), ways=DENSE
+        partial(transfer.SelfTaughtClassifier, 3, max_iter=2, **SEED),
+        ways=(SHIFTED, SCALED),
     ),
     "TrAdaBoostClassifier": _domains(
         partial(transfer.TrAdaBoostClassifier, n_estimators=5, **SEED), ways=(SPARSE,)

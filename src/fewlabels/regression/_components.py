@@ -169,7 +169,7 @@ class PrincipalComponentRegression(LinearRegressor):
         scores = (X[known] - self.mean_) @ V
         center, y_mean = scores.mean(axis=0), float(targets[known].mean())
         self.gamma_ = (
-            linalg.lstsq(scores - center, targets[known] - y_mean)[0]
+            linalg.lstsq(deviations(scores, center), targets[known] - y_mean)[0]
             if self.n_components_
             else np.zeros(0)
         )
