@@ -16,7 +16,8 @@ from email.parser import Parser
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-LARGEST_WHEEL = 1_000_000  # bytes
+LARGEST_WHEEL = 1_500_000  # bytes
+LARGEST_FILE = 150_000  # in the wheel: no data
 LARGEST_SDIST = 3_000_000
 STRAY = re.compile(
     r"__pycache__|\.py[co]$|\.nb[ci]$|(^|/)\.(venv|git|mypy_cache)/|\.npz$"
@@ -47,6 +48,11 @@ def wheel_faults(path: Path) -> list[str]:
         faults.append(f"it has {path.stat().st_size} bytes")
     with zipfile.ZipFile(path) as archive:
         names = set(archive.namelist())
+        faults += [
+            f"{entry.filename} has {entry.file_size} bytes"
+            for entry in archive.infolist()
+            if entry.file_size > LARGEST_FILE
+        ]
         info = f"fewlabels-{version()}.dist-info"
         metadata = Parser().parsestr(archive.read(f"{info}/METADATA").decode())
         entries = archive.read(f"{info}/entry_points.txt").decode()
