@@ -207,6 +207,11 @@ class KernelBank:
         columns = to_host(kernel.outputs(ends, np.eye(ends.size))(view))
         return np.asarray(columns, dtype=np.float64)
 
+    @property
+    def is_on_host(self) -> bool:
+        """Whether arrays are NumPy's."""
+        return self._backend.is_numpy
+
     def room_for(self, size: int) -> int:
         """Rows of a batch where the host has room for so many: a device has more."""
         b = self._backend

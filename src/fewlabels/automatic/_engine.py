@@ -154,8 +154,9 @@ class BankModel:
         outputs = np.tile(self._constant, (n_rows, 1))
         if self._functions:
             parts, rest = [], iter(views)
-            # Some at a time: views of new rows hold these.
-            while some := list(islice(rest, 4 * n_threads())):
+            # Some at a time: views of new rows hold these. A device takes one.
+            size = 4 * n_threads() if self._bank.is_on_host else 1
+            while some := list(islice(rest, size)):
                 parts += in_threads(
                     lambda view: total_outputs(self._functions, view), some
                 )
