@@ -167,3 +167,12 @@ class TestEstimator:
         model = GPSR(0.001, tol=1e-10).fit(A, holes)
         only = GPSR(0.001, tol=1e-10).fit(A[:40], y[:40])
         assert_allclose(model.coef_, only.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [1e-10, 1e10])
+def test_rows_without_a_slope_leave_the_gap_in_range(alpha):
+    """No division overflows where rounding errors are all there is to follow."""
+    X = np.full((9, 2), 0.1)
+    model = GPSR(alpha=alpha).fit(X, np.arange(9.0))
+    assert_allclose(model.predict(X), 4.0)
+    assert model.gap_ <= 1e-6

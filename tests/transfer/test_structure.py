@@ -5,12 +5,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.linalg import subspace_angles
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels.transfer import (
     ASOClassifier,
+    _structure,
     alternating_structure,
     modified_huber_loss,
     stack_domains,
@@ -84,11 +85,46 @@ def test_no_component_means_independent_rules(rng, fit_intercept):
             assert_allclose(b, 0)
 
 
-def test_a_failed_search_is_told(rng):
+def test_a_failed_search_is_told(rng, monkeypatch):
     """Numbers so large that L-BFGS finds no step; two rounds are no excuse."""
+    monkeypatch.setattr(_structure, "NEWTON_COST", 0)
     X, y = 1e12 * rng.normal(size=(60, 4)), np.arange(60) % 2
     with pytest.warns(ConvergenceWarning, match="scale the features"):
         ASOClassifier().fit(X, y, sample_domain=np.repeat([1, -2], 30))
+
+
+@pytest.mark.parametrize("far", [1.0, 2.0**15])
+@pytest.mark.parametrize("shared", [0, 2])
+def test_rules_have_all_digits(rng, far, shared):
+    """Sparse rows, another order and one far row change no digit that is looked at."""
+    X, Y = rng.normal(size=(40, 6)), np.sign(rng.normal(size=(40, 3)))
+    X[0] *= far
+    theta = linalg.qr(rng.normal(size=(6, shared)), mode="economic")[0].T
+    U, b = _structure.fit_huber(X, Y, 0.01, theta=theta)
+    margin = Y * (X @ U + b)
+    slope = np.where(margin >= -1, -2 * np.maximum(0, 1 - margin), -4) * Y / len(X)
+    gradient = X.T @ slope + 2 * 0.01 * (U - theta.T @ (theta @ U))
+    # Along the far row, the outputs themselves have no more digits.
+    away = np.eye(6) - np.outer(X[0], X[0]) / (X[0] @ X[0]) if far > 1 else np.eye(6)
+    assert_allclose(away @ gradient, 0, atol=1e-10)
+    order = rng.permutation(40)
+    for A, B in ((sparse.csr_array(X), Y), (X[order], Y[order])):
+        assert_allclose(
+            _structure.fit_huber(A, B, 0.01, theta=theta)[0], U, rtol=1e-7, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize(("n_rows", "n_features"), [(30, 4), (5, 8)])
+def test_both_searches_find_the_same_rules(rng, monkeypatch, n_rows, n_features):
+    X = rng.normal(size=(n_rows, n_features))
+    Y = np.sign(rng.normal(size=(n_rows, 2)))
+    Y[:2] = [[1], [-1]]  # of one class alone, any large bias will do
+    exact = _structure.fit_huber(X, Y, 0.1)
+    monkeypatch.setattr(_structure, "NEWTON_COST", 0)
+    for found, known in zip(
+        _structure.fit_huber(X, Y, 0.1, tol=1e-9), exact, strict=True
+    ):
+        assert_allclose(found, known, atol=1e-6)
 
 
 def test_the_source_helps(rng):

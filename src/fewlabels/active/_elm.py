@@ -23,7 +23,7 @@ from fewlabels._labels import (
     signed_targets,
     validate_partially_labeled,
 )
-from fewlabels._linalg import FLOATS
+from fewlabels._linalg import FLOATS, ROUNDING
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 
 ACTIVATIONS: dict[str, Any] = {
@@ -65,6 +65,19 @@ class HiddenLayer(NamedTuple):
         return ACTIVATIONS[self.activation](np.asarray(Z, dtype=np.float64))
 
 
+def _spread(X: Any) -> float:
+    """Deviation of all values; their size, where there is none, and 0 for zeros."""
+    values = X.data if issparse(X) else X.ravel()
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    values = values.astype(np.float64) / largest
+    n = X.shape[0] * X.shape[1]  # a sparse matrix does not hold its zeros
+    mean = values.sum() / n
+    variance = (np.sum((values - mean) ** 2) + (n - values.size) * mean**2) / n
+    return largest * (np.sqrt(variance) if variance > ROUNDING**2 else 1.0)
+
+
 def random_layer(
     X: Any,
     n_hidden: int,
@@ -76,11 +89,8 @@ def random_layer(
     rng = check_random_state(random_state)
     d = X.shape[1]
     if weight_scale is None:
-        if issparse(X):
-            variance = X.multiply(X).mean() - X.mean() ** 2
-        else:
-            variance = X.var(dtype=np.float64)
-        weight_scale = 2 / np.sqrt(d * variance) if variance > 0 else 1.0
+        spread = _spread(X)
+        weight_scale = 2 / (np.sqrt(d) * spread) if spread > 0 else 1.0
     weights = rng.normal(scale=weight_scale, size=(d, n_hidden))
     return HiddenLayer(weights, rng.uniform(-1, 1, size=n_hidden), activation)
 

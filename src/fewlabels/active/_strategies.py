@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 
+from fewlabels._distances import safe_unit
 from fewlabels._labels import encode_labels
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import equal_rows
@@ -116,6 +117,7 @@ class ClusterCoverage(QueryStrategy):
 
     def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
         X = check_array(pool.X, accept_sparse="csr", dtype=FLOATS)
+        X = X / safe_unit(X)
         n = X.shape[0]
         rng = check_random_state(self.random_state)
         wanted = pool.labeled.size + 10 if self.n_clusters is None else self.n_clusters

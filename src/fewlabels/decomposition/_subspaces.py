@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._linalg import FLOATS
+from fewlabels._linalg import FLOATS, deviations
 from fewlabels._sklearn import Interval, check_array, fit_context, validate_data
 
 
@@ -190,16 +190,21 @@ class MinorComponentAnalysis(
                 f"n_components={self.n_components} must be at most the number of "
                 f"features, n_features={d}."
             )
-        self.mean_ = X.mean(axis=0)
+        # In double precision: the least directions are lost in the digits of others.
+        rows = X.astype(np.float64, copy=False)
+        mean = rows.mean(axis=0)
         # All directions are needed, those without any variance too.
-        _, s, Vt = linalg.svd(X - self.mean_, full_matrices=n < d, check_finite=False)
+        _, s, Vt = linalg.svd(
+            deviations(rows, mean), full_matrices=n < d, check_finite=False
+        )
         _, Vt = svd_flip(None, Vt, u_based_decision=False)
-        variance = np.zeros(d, dtype=X.dtype)
-        variance[: s.size] = s**2 / (n - 1)
-        self.components_ = Vt[-self.n_components :]
-        self.explained_variance_ = variance[-self.n_components :]
-        total = float(variance.sum())
-        self.contribution_ = np.sqrt(self.explained_variance_ / (total or 1.0))
+        deviation = np.zeros(d)
+        deviation[: s.size] = s / np.sqrt(n - 1)
+        least = deviation[-self.n_components :]
+        self.mean_ = mean.astype(X.dtype, copy=False)
+        self.components_ = Vt[-self.n_components :].astype(X.dtype, copy=False)
+        self.explained_variance_ = least**2
+        self.contribution_ = least / (float(linalg.norm(deviation)) or 1.0)
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:

@@ -103,8 +103,9 @@ def range_width(X: Any) -> float:
 def feature_range(X: Any) -> float:
     """Length of the ranges of all features, of validated rows."""
     ranges = X.max(axis=0) - X.min(axis=0)
-    width = float(np.linalg.norm(ranges.toarray() if sparse.issparse(X) else ranges))
-    return width if width > 0 else 1.0
+    ranges = ranges.toarray() if sparse.issparse(X) else ranges
+    largest = float(ranges.max())
+    return largest * float(np.linalg.norm(ranges / largest)) if largest > 0 else 1.0
 
 
 def median_width(X: Any, *, max_samples: int = 2000, random_state: Any = 0) -> float:

@@ -305,8 +305,8 @@ def duality_gap(
     objective = 0.5 * residual @ residual + tau * norm
     if objective == 0.0:
         return 0.0, 0.0
-    shrink = min(1.0, tau / max(np.abs(gradient).max(), np.finfo(np.float64).tiny))
-    theta = -shrink * residual
+    steepest = float(np.abs(gradient).max())
+    theta = residual * (-tau / steepest if steepest > tau else -1.0)
     dual = theta @ y - 0.5 * theta @ theta
     return float(objective), float(max(objective - dual, 0.0) / objective)
 
@@ -370,7 +370,7 @@ def _bb_step(monotone: bool) -> Step:
         A_d = state.A.times(du - dv)
         slope, curvature = state.slope(du, dv), float(A_d @ A_d)
         # The objective is a parabola along d, which knows its own least value.
-        share = min(-slope / curvature, 1.0) if curvature > 0 else 1.0
+        share = -slope / curvature if curvature > -slope else 1.0
         if not monotone:
             bound = max(state.values[-MEMORY:]) - state.values[-1]
             if slope + 0.5 * curvature <= bound + MARGIN * slope:

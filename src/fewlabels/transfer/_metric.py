@@ -113,7 +113,8 @@ def itml(
            [0.  , 1.  ]])
     """
     Z = np.asarray(differences, dtype=np.float64)
-    W = np.eye(Z.shape[1]) if prior is None else np.array(prior, dtype=np.float64)
+    # W = L L', so that no rounding error makes a squared distance negative.
+    L = np.eye(Z.shape[1]) if prior is None else linalg.cholesky(prior, lower=True)
     xi = np.array(bounds, dtype=np.float64)
     if not gamma > 0 or not np.all(xi > 0):
         raise ValueError("gamma and all bounds must be positive.")
@@ -125,20 +126,22 @@ def itml(
     while n_iter < max_iter and not converged:
         before = multipliers.copy()
         for c in pairs:
-            Wz = W @ Z[c]
-            p = Z[c] @ Wz
+            v = Z[c] @ L
+            p = float(v @ v)
+            if p == 0:  # beyond the smallest number
+                continue
             alpha = min(multipliers[c], delta[c] * share * (1 / p - 1 / xi[c]))
             if alpha == 0:
                 continue
             step = delta[c] * alpha
-            W += (step / (1 - step * p)) * np.outer(Wz, Wz)
+            L += ((1 / np.sqrt(1 - step * p) - 1) / p) * np.outer(L @ v, v)
             if np.isfinite(gamma):
                 xi[c] = gamma * xi[c] / (gamma + step * xi[c])
             multipliers[c] -= alpha
         n_iter += 1
         change = np.abs(multipliers - before).sum()
         converged = bool(change <= tol * np.abs(multipliers).sum())
-    return ITMLSolution((W + W.T) / 2, multipliers, xi, n_iter, converged)
+    return ITMLSolution(L @ L.T, multipliers, xi, n_iter, converged)
 
 
 class Pairs(NamedTuple):
@@ -374,13 +377,16 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ) -> NDArray[Any]:
         """Squared distances of which the bounds are percentiles."""
         first, second = self.pairs_.first, self.pairs_.second
+        squares = row_norms(X[first] - X[second], squared=True)
         if y is not None and domains is not None and np.any(domains > 0):
             # Within the source, where no shift between the domains distorts them.
             rows = np.flatnonzero((domains > 0) & ~unlabeled_mask(y))
             if rows.size > 1:
                 rng = check_random_state(self.random_state)
                 first, second = rng.choice(rows, (2, 2 * self.n_pairs))
-        return row_norms(X[first] - X[second], squared=True)
+                usual = row_norms(X[first] - X[second], squared=True)
+                return usual if usual.any() else squares
+        return squares
 
     def _checked_bounds(self, squares: NDArray[Any]) -> tuple[float, float]:
         if self.bounds is None:

@@ -9,18 +9,22 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
+from scipy import linalg, sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import UNLABELED, decide, signed_targets
+from fewlabels._linalg import thin_svd
 from fewlabels._sklearn import Interval, fit_context, validate_data
 from fewlabels.transfer._domains import DomainClassifier
 
 # Steps for the rules in a round, before the subspace is changed.
 INNER_STEPS = 50
+
+# Up to so many operations, decompositions find the rules to all digits.
+NEWTON_COST = 10_000_000
 
 
 def modified_huber_loss(margin: ArrayLike) -> NDArray[np.float64]:
@@ -78,7 +82,8 @@ def fit_huber(
     r"""Learn a linear rule for every column of Y.
 
     It minimises the mean of :func:`modified_huber_loss` plus
-    :math:`\alpha \|u - \Theta^\top \Theta u\|^2` over the rule u and its bias.
+    :math:`\alpha \|u - \Theta^\top \Theta u\|^2` over the rule u and its bias: in small
+    problems by Newton's method, to all digits, and in large ones by L-BFGS.
 
     Parameters
     ----------
@@ -95,9 +100,9 @@ def fit_huber(
     fit_intercept : bool, default=True
         Whether every task has a bias without regularisation.
     tol : float, default=1e-6
-        Largest entry of the gradient at which to stop.
+        Largest entry of the gradient at which to stop L-BFGS.
     max_iter : int, default=1000
-        Largest number of steps of L-BFGS.
+        Largest number of steps.
     warn : bool, default=True
         Whether to warn if these did not suffice. If L-BFGS failed, it warns anyway.
 
@@ -110,6 +115,17 @@ def fit_huber(
     """
     n, k, p = X.shape[0], Y.shape[1], X.shape[1]
     U, b = (np.zeros((p, k)), np.zeros(k)) if start is None else start
+    if (n + p) * (p + 1) ** 2 <= NEWTON_COST:
+        return _newton_rules(
+            X.toarray() if sparse.issparse(X) else X,
+            Y,
+            alpha,
+            _unshared(np.eye(p), theta),
+            np.vstack([U, b]),
+            fit_intercept,
+            max_iter,
+            warn,
+        )
 
     def value_and_gradient(z: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         U, b = z[: p * k].reshape(p, k), z[p * k :]
@@ -140,6 +156,99 @@ def fit_huber(
         )
     b = result.x[p * k :] if fit_intercept else np.zeros(k)
     return result.x[: p * k].reshape(p, k), b
+
+
+def _newton_rules(
+    X: NDArray[Any],
+    Y: NDArray[Any],
+    alpha: float,
+    own: NDArray[Any],
+    start: NDArray[Any],
+    fit_intercept: bool,
+    max_iter: int,
+    warn: bool,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Learn the rules one by one; `own` projects on what costs something."""
+    n, p = X.shape
+    rows = np.column_stack([X, np.ones(n)]) if fit_intercept else X
+    penalty = np.zeros((p, rows.shape[1]))
+    penalty[:, :p] = np.sqrt(alpha) * own
+    rules = start[: rows.shape[1]].copy()
+    finished = True
+    for task in range(Y.shape[1]):
+        rules[:, task], done = _newton_rule(
+            rows * Y[:, [task]], penalty, rules[:, task], max_iter
+        )
+        finished &= done
+    if warn and not finished:
+        warnings.warn(
+            f"The linear rules did not converge in {max_iter} steps of Newton's "
+            "method: scale the features, or raise alpha.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return rules[:p], rules[p] if fit_intercept else np.zeros(Y.shape[1])
+
+
+def _newton_rule(
+    A: NDArray[Any], penalty: NDArray[Any], z: NDArray[Any], max_iter: int
+) -> tuple[NDArray[Any], bool]:
+    """Minimise the mean loss of the margins A z plus the squared norm of penalty z.
+
+    Piece by piece this is a quadratic, whose curvature is decomposed as a product
+    M'M, so that far rows cost digits once and not squared. Along directions without
+    curvature, steps follow the gradient.
+    """
+    n = A.shape[0]
+    eps = float(np.finfo(np.float64).eps)
+    for _ in range(max_iter):
+        margin, cost = A @ z, penalty @ z
+        slope = _slope(margin) / n
+        gradient = A.T @ slope + 2 * penalty.T @ cost
+        curved = (margin >= -1) & (margin < 1)
+        _, s, Vt = thin_svd(np.vstack([A[curved] / np.sqrt(n), penalty]))
+        along = Vt @ gradient
+        flat = gradient - Vt.T @ along
+        noise = 1e-12 * np.linalg.norm(np.abs(slope) @ np.abs(A))
+        if s.size < z.size and np.linalg.norm(flat) > noise:
+            step = -flat
+        else:
+            step = -Vt.T @ (along / (2 * s**2))
+        length = _line_search(margin, A @ step, cost, penalty @ step)
+        if length == 0 or np.abs(length * step).max() <= 4 * eps * np.abs(z).max():
+            return z, True
+        z = z + length * step
+    return z, False
+
+
+def _line_search(
+    margin: NDArray[Any], turn: NDArray[Any], cost: NDArray[Any], pull: NDArray[Any]
+) -> float:
+    """Find how far along a step the objective is least; 0 where it rises at once."""
+
+    def rise(t: float) -> float:
+        return float(
+            _slope(margin + t * turn) @ turn / margin.size
+            + 2 * (cost + t * pull) @ pull
+        )
+
+    first, last = rise(0.0), rise(1.0)
+    if first >= 0:
+        return 0.0
+    if abs(last) <= 1e-9 * -first:  # a full step within one piece
+        return 1.0
+    # The slope is linear between the places where a margin leaves its piece.
+    moving = turn != 0
+    ends = np.concatenate([(e - margin[moving]) / turn[moving] for e in (-1.0, 1.0)])
+    ends = np.unique(ends[ends > 0])
+    low, high = -1, ends.size  # before the first, behind the last
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if rise(ends[middle]) < 0 else (low, middle)
+    left = 0.0 if low < 0 else float(ends[low])
+    right = float(ends[high]) if high < ends.size else 2 * left + 1.0
+    before, after = rise(left), rise(right)
+    return left + (right - left) * before / (before - after) if after > before else left
 
 
 class ASOSolution(NamedTuple):
