@@ -48,6 +48,12 @@ def thin_svd(
     return U[:, :rank], s[:rank], Vt[:rank]
 
 
+def least_squares(X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+    """Shortest coefficients of least squares, without directions of rounding errors."""
+    U, s, Vt = thin_svd(X)
+    return Vt.T @ ((U.T @ y) / s)
+
+
 def inverse_square_root(
     A: NDArray[Any],
     *,

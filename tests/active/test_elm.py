@@ -134,3 +134,14 @@ class TestActiveELM:
         assert_array_equal(model.classes_, [0, 1, 2])
         batch = ELMClassifier(40, random_state=0).fit(X, y_true)
         assert_allclose(model.coef_, batch.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+@pytest.mark.parametrize("unit", [2.0**-300, 2.0**300])
+def test_values_without_a_spread_have_a_size(make, unit):
+    """Rounding errors of a constant are no spread, and no unit changes the answers."""
+    X, y = np.full((9, 1), 0.1), np.arange(9) % 2
+    asked = np.array([[0.0], [0.1], [0.2]])
+    known = ELMClassifier(20, random_state=0).fit(X, y).decision_function(asked)
+    model = ELMClassifier(20, random_state=0).fit(make(X * unit), y)
+    assert_allclose(model.decision_function(asked * unit), known)

@@ -414,3 +414,11 @@ class TestOtherExploration:
         assert tried[1] > 45
         with pytest.raises(ValueError, match="strategies is empty"):
             ThompsonExploration([]).query(X, y)
+
+
+@pytest.mark.parametrize("unit", [2.0**-80, 2.0**80])
+def test_coverage_has_no_unit_in_single_precision(rng, unit):
+    X, y = rng.normal(size=(20, 3)).astype(np.float32), np.full(20, -1)
+    strategy = ClusterCoverage(3, random_state=0)
+    found = strategy.query(X * np.float32(unit), y).utilities
+    assert_allclose(found, strategy.query(X, y).utilities, rtol=1e-4)

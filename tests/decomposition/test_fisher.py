@@ -132,3 +132,17 @@ class TestDiscriminants:
     def test_too_many_components(self, iris):
         with pytest.raises(ValueError, match="at most 2"):
             FisherDiscriminantAnalysis(3).fit(*iris)
+
+
+def test_a_far_row_hides_no_other(rng):
+    """Directions come from rows, not from squares, and follow their order no more."""
+    X, y = rng.normal(size=(20, 5)), np.arange(20) % 3
+    X[0] *= 2.0**28
+    order = rng.permutation(20)
+    one = FisherDiscriminantAnalysis().fit(X, y)
+    two = FisherDiscriminantAnalysis().fit(X[order], y[order])
+    assert_allclose(one.eigenvalues_, two.eigenvalues_, rtol=1e-6)
+    # The far row is the only one along its direction: without it, the rest is seen.
+    near = X[1:] - np.outer(X[1:] @ X[0], X[0]) / (X[0] @ X[0])
+    rest = FisherDiscriminantAnalysis().fit(near, y[1:])
+    assert one.eigenvalues_[0] > 0.1 * rest.eigenvalues_[0]

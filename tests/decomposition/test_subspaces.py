@@ -113,3 +113,12 @@ class TestDistance:
         assert subspace_distance(np.zeros((3, 1)), np.zeros((3, 2))) == 0
         with pytest.raises(ValueError, match="same number of rows"):
             subspace_distance(np.eye(2), np.eye(3))
+
+
+def test_single_precision_overflows_nowhere(rng):
+    X = rng.normal(size=(10, 3))
+    large = MinorComponentAnalysis().fit((X * 2.0**70).astype(np.float32))
+    assert_allclose(
+        large.contribution_, MinorComponentAnalysis().fit(X).contribution_, rtol=1e-5
+    )
+    assert large.components_.dtype == np.float32

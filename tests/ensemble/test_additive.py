@@ -258,3 +258,16 @@ def test_probabilities_survive_large_outputs():
     assert_allclose(expit2(400.0), 1)
     assert_allclose(expit2(-400.0), 0, atol=1e-300)
     assert_allclose(expit2(0.3), expit(0.6))
+
+
+def test_outputs_beyond_the_exponential_are_no_error():
+    """A far row that is held wrong has a criterion, though its exponential has none."""
+    X = np.array([[-1.0], [-1.1], [1.0], [1.1], [1e6]])
+    model = gentle_adaboost(
+        X,
+        np.array([0, 0, 1, 1, 0]),
+        estimator=LinearRegression(fit_intercept=False),
+        n_estimators=1,
+        sample_weight=[1.0, 1.0, 1.0, 1.0, 1e-13],
+    )
+    assert np.isfinite(model.criterion).all()

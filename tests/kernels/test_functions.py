@@ -377,3 +377,15 @@ def test_kernels_that_are_no_kernels(rng):
         assert Kernel(metric).is_semidefinite == expected
     assert not Kernel("poly", {"coef0": -1.0}).is_semidefinite
     assert Kernel("poly", {"degree": 2}).is_semidefinite
+
+
+@pytest.mark.parametrize("unit", [2.0**-65, 2.0**65])
+def test_single_precision_at_extreme_scales(rng, unit):
+    """Neither squares nor gamma are numbers of single precision there."""
+    X = rng.normal(size=(6, 3)).astype(np.float32)
+    width = range_width(X)
+    assert range_width(X * np.float32(unit)) == pytest.approx(width * unit)
+    K = Kernel("rbf", {"gamma": gamma_from_width(width * unit)})(X * np.float32(unit))
+    known = Kernel("rbf", {"gamma": gamma_from_width(width)})(X)
+    assert K.dtype == np.float32
+    np.testing.assert_allclose(K, known, rtol=1e-5)

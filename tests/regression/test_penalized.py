@@ -343,3 +343,13 @@ class TestExposed:
             q = x @ (y - X @ b + x * b[j])
             step = np.sign(q) * max(abs(q) - lam1, 0) / (x @ x + lam2)
             assert_allclose(step, b[j], atol=1e-6)
+
+
+def test_the_garrote_starts_without_rounding_errors(rng):
+    """Centred rows have one direction less than rows, whatever their order."""
+    X, y = rng.normal(size=(6, 14)), rng.normal(size=6)
+    known = NonNegativeGarrote(alpha=0.1).fit(X, y)
+    for _ in range(20):
+        order = rng.permutation(6)
+        other = NonNegativeGarrote(alpha=0.1).fit(X[order], y[order])
+        assert_allclose(other.initial_coef_, known.initial_coef_, rtol=1e-8)

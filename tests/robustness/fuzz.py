@@ -18,7 +18,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import fewlabels
-from tests.robustness.cases import METHODS, run_case
+from tests.robustness.cases import METHODS, method_of, run_case
 from tests.robustness.methods import EXCEPTIONS
 
 ROOT = Path(__file__).parents[2]
@@ -63,9 +63,10 @@ def run_block(seeds):
     return found
 
 
-def empty(first):
+def empty(first, methods=None):
     """What is known before the first case."""
-    state = {"net": fingerprint(), "ranges": [[first, first]], "wrong": []}
+    net = " ".join([fingerprint(), *(methods or ())])
+    state = {"net": net, "ranges": [[first, first]], "wrong": []}
     return state | {name: {} for name in COUNTERS}
 
 
@@ -145,13 +146,18 @@ def write(state, path):
     path.write_text(f"{before}{MARKS[0]}\n\n{page(state)}\n\n{MARKS[1]}{after}")
 
 
-def run(state, last, jobs, out):
+def run(state, last, jobs, out, methods=None):
     """Run what is missing up to a case, and keep what is done after every block."""
     (span,) = state["ranges"]
-    blocks = [range(a, min(a + BLOCK, last)) for a in range(span[1], last, BLOCK)]
+    size = BLOCK if methods is None else BLOCK * len(METHODS) // len(methods)
+    blocks = [range(a, min(a + size, last)) for a in range(span[1], last, size)]
+    seeds = [
+        block if methods is None else [s for s in block if method_of(s) in methods]
+        for block in blocks
+    ]
     pool = ProcessPoolExecutor(jobs) if jobs > 1 else None
     with pool or nullcontext():
-        results = pool.map(run_block, blocks) if pool else map(run_block, blocks)
+        results = pool.map(run_block, seeds) if pool else map(run_block, seeds)
         for block, found in zip(blocks, results, strict=True):
             add(state, found)
             span[1] = block.stop
@@ -169,6 +175,9 @@ def main():
     parser.add_argument("--cases", type=int, default=100_000, help="how many")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--out", type=Path, default=ROOT / "build/fuzz.json")
+    parser.add_argument(
+        "--methods", nargs="+", choices=METHODS, help="only these; writes no page"
+    )
     parser.add_argument("--merge", type=Path, nargs="+", help="files to add up")
     parser.add_argument("--page", type=Path, default=ROOT / "docs/reliability.md")
     parser.add_argument("--times", action="store_true", help="print time by estimator")
@@ -176,19 +185,22 @@ def main():
     if options.merge:
         state = merge([json.loads(file.read_text()) for file in options.merge])
     else:
-        state = empty(options.first)
+        state = empty(options.first, options.methods)
         if options.out.exists():
             old = json.loads(options.out.read_text())
             if old["net"] == state["net"] and old["ranges"][0][0] == options.first:
                 state = old
         options.out.parent.mkdir(exist_ok=True)
-        run(state, options.first + options.cases, options.jobs, options.out)
+        last = options.first + options.cases
+        run(state, last, options.jobs, options.out, options.methods)
     if options.times:
         counts = Counter(state["counts"])
         for name, seconds in _falling(state["seconds"]):
             n = sum(counts[f"{name}|{outcome}"] for outcome in OUTCOMES)
             print(f"{name:42} {n:6,} {seconds:8.1f} s {n / seconds:8.1f} per second")
-    if options.merge or options.first == 0:
+    if options.methods:
+        print(*state["wrong"], sep="\n")
+    elif options.merge or options.first == 0:
         write(state, options.page)
 
 

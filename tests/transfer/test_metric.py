@@ -186,3 +186,23 @@ class TestCrossDomain:
         similarity = model.similarity(X[:150], X[150:])
         same = y_source[:, None] == y_target
         assert similarity[same].mean() > similarity[~same].mean()
+
+
+def test_a_far_row_leaves_squared_distances_positive(rng):
+    X, y = rng.normal(size=(12, 4)), np.arange(12) % 2
+    X[0] *= 2.0**28
+    model = ITML(random_state=0, max_iter=200).fit(X, y)
+    assert np.linalg.eigvalsh(model.metric_)[0] > -1e-12
+    assert (np.asarray(model.multipliers_) >= 0).all()
+
+
+@pytest.mark.parametrize("unit", [2.0**-300, 2.0**300])
+def test_a_source_of_copies_has_no_unit(rng, unit):
+    """Bounds come from the pairs then, in whatever unit the rows are."""
+    X = np.vstack([np.ones((6, 3)), rng.normal(size=(6, 3))])
+    y, domains = np.arange(12) % 2, np.repeat([1, -1], 6)
+    models = [
+        CrossDomainMetric(random_state=0).fit(A, y, sample_domain=domains)
+        for A in (X, X * unit)
+    ]
+    assert_allclose(models[1].metric_, models[0].metric_)

@@ -19,7 +19,7 @@ from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._labels import Labels, encode_labels, validate_partially_labeled
-from fewlabels._linalg import FLOATS, ROUNDING, inverse_square_root
+from fewlabels._linalg import FLOATS, ROUNDING, thin_svd
 from fewlabels._sklearn import Interval, check_array, fit_context, validate_data
 
 
@@ -84,10 +84,14 @@ def class_scatter(X: Any, y: ArrayLike) -> Scatter:
     X = check_array(X, dtype=FLOATS, input_name="X")
     labels = encode_labels(y)
     _check_labels(labels, X.shape[0])
-    return _scatter(X, labels)
+    inside, apart, means = _scatter_roots(X, labels)
+    return Scatter(inside.T @ inside, apart.T @ apart, means)
 
 
-def _scatter(X: NDArray[Any], labels: Labels) -> Scatter:
+def _scatter_roots(
+    X: NDArray[Any], labels: Labels
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Rows whose products are the scatter within and between classes; the means."""
     X = X.astype(np.float64, copy=False)
     c = labels.classes.size
     means = np.array([X[labels.codes == k].mean(axis=0) for k in range(c)])
@@ -101,7 +105,7 @@ def _scatter(X: NDArray[Any], labels: Labels) -> Scatter:
         part[:, np.abs(part).max(axis=0) <= noise] = 0.0
     inside /= np.sqrt(c * counts[codes])[:, None]
     apart /= np.sqrt(c)
-    return Scatter(inside.T @ inside, apart.T @ apart, means)
+    return inside, apart, means
 
 
 class FisherDiscriminantAnalysis(
@@ -200,14 +204,12 @@ class FisherDiscriminantAnalysis(
                 f"n_features={X.shape[1]} and {labels.classes.size} classes there are "
                 "no more directions."
             )
-        scatter = _scatter(X, labels)
-        within, d = scatter.within, X.shape[1]
+        inside, apart, means = _scatter_roots(X, labels)
         if self.shrinkage > 0:
-            within = (1 - self.shrinkage) * within
-            within.flat[:: d + 1] += self.shrinkage * np.trace(scatter.within) / d
-        U, eigenvalues = _discriminant_directions(
-            within, scatter.between, n_components, X.dtype
-        )
+            ball = linalg.norm(inside) * np.eye(X.shape[1]) / np.sqrt(X.shape[1])
+            shares = np.sqrt([1 - self.shrinkage, self.shrinkage])
+            inside = np.vstack([shares[0] * inside, shares[1] * ball])
+        U, eigenvalues = _discriminant_directions(inside, apart, n_components, X.dtype)
         if np.isinf(eigenvalues).any():
             warnings.warn(
                 f"{np.isinf(eigenvalues).sum()} of {n_components} directions separate "
@@ -217,7 +219,7 @@ class FisherDiscriminantAnalysis(
                 stacklevel=2,
             )
         self.classes_ = labels.classes
-        self.means_ = scatter.means.astype(X.dtype, copy=False)
+        self.means_ = means.astype(X.dtype, copy=False)
         self.xbar_ = self.means_.mean(axis=0)
         self.scalings_ = U.astype(X.dtype, copy=False)
         self.eigenvalues_ = eigenvalues
@@ -252,23 +254,27 @@ class FisherDiscriminantAnalysis(
 
 
 def _discriminant_directions(
-    within: NDArray[np.float64],
-    between: NDArray[np.float64],
+    inside: NDArray[np.float64],
+    apart: NDArray[np.float64],
     n_components: int,
     dtype: Any,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Solve S_b u = l S_w u, also where S_w is singular.
+    """Solve S_b u = l S_w u, also where S_w is singular, from the roots of both.
 
     S_b u = m (S_w + S_b) u has the same vectors, and m = l / (1 + l) is at most 1. It
-    is solved where S_w + S_b is not zero: elsewhere there is nothing to separate.
+    is solved where S_w + S_b is not zero: elsewhere there is nothing to separate. The
+    products themselves would lose half of the digits, and all rows beside a far one.
     """
-    total = (within + between).astype(dtype)
-    M = inverse_square_root(total, balance=True).astype(np.float64)
-    m, Q = linalg.eigh(M.T @ between @ M)
-    m, U = m[::-1][:n_components], M @ Q[:, ::-1][:, :n_components]
+    roots = np.vstack([inside, apart])
+    scale = linalg.norm(roots, axis=0)
+    scale = np.where(scale > 0, scale, np.inf)
+    _, s, Vt = thin_svd(roots / scale)
+    M = Vt.T / s / scale[:, None]
+    _, root, Qt = linalg.svd(apart @ M, full_matrices=False)
+    m, U = root[:n_components] ** 2, M @ Qt[:n_components].T
     U, _ = svd_flip(U, None)
-    left = np.einsum("ij,ij->j", U, within @ U)  # u' S_w u = 1 - m
-    finite = left > 10 * within.shape[0] * float(np.finfo(dtype).eps)
+    left = np.sum((inside @ U) ** 2, axis=0)  # u' S_w u = 1 - m
+    finite = left > 10 * U.shape[0] * float(np.finfo(dtype).eps)
     eigenvalues = np.full(m.size, np.inf)
     eigenvalues[finite] = m[finite] / left[finite]
     U[:, finite] /= np.sqrt(left[finite])

@@ -27,6 +27,8 @@ from fewlabels._sklearn import (
 
 # Below this, p (1 - p) is rounding; the working response would blow up.
 MIN_WEIGHT = 2 * np.finfo(np.float64).eps
+# The exponential of more is no number.
+LARGEST = 700.0
 
 
 def half_logit(p: ArrayLike) -> NDArray[np.float64]:
@@ -317,7 +319,7 @@ def gentle_adaboost(
         stage, values = _fitted_stage(estimator, X, Y, w, rng)
         F += learning_rate * values
         stages.append(stage)
-        criterion.append(float(np.mean(s @ np.exp(-Y * F))))
+        criterion.append(float(np.mean(s @ np.exp(np.minimum(-Y * F, LARGEST)))))
     return AdditiveModel(stages, F, np.array(criterion))
 
 

@@ -246,11 +246,14 @@ class Kernel:
             rows if rows is None or rows.dtype in FLOATS else rows.astype(np.float64)
             for rows in (X, Y)
         )
-        gamma = self.params.get("gamma")
+        gamma, dtype = self.params.get("gamma"), X.dtype
+        if dtype == np.float32 and safe_unit(X, X if Y is None else Y) != 1.0:
+            # Squares, or their factor, leave the range of single precision.
+            X, Y = X.astype(np.float64), None if Y is None else Y.astype(np.float64)
         K = squared_distances(X, Y)
         with np.errstate(over="ignore", under="ignore"):
             K *= -(1.0 / X.shape[1] if gamma is None else gamma)
-            return np.exp(K, out=K)
+            return np.exp(K, out=K).astype(dtype, copy=False)
 
     def diagonal(self, X: Any) -> NDArray[Any]:
         """Evaluate k(x, x) for every row, without the rest of the matrix.

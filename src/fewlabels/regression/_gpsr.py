@@ -302,13 +302,14 @@ def duality_gap(
     to :math:`\|A^\top \theta\|_\infty \le \tau`; the residual, shrunk until it fits, is
     a point of it.
     """
-    objective = 0.5 * residual @ residual + tau * norm
+    objective = float(0.5 * residual @ residual + tau * norm)
     if objective == 0.0:
         return 0.0, 0.0
     steepest = float(np.abs(gradient).max())
-    theta = residual * (-tau / steepest if steepest > tau else -1.0)
-    dual = theta @ y - 0.5 * theta @ theta
-    return float(objective), float(max(objective - dual, 0.0) / objective)
+    shrink = tau / steepest if steepest > tau else 1.0
+    theta = -shrink * residual
+    dual = float(theta @ y - 0.5 * theta @ theta)
+    return objective, max(objective - dual, 0.0) / objective
 
 
 @dataclass

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
 from scipy.optimize import nnls
 from sklearn.linear_model import Lasso
 
+from fewlabels._linalg import least_squares
 from fewlabels._sklearn import Interval, fit_context
 from fewlabels.regression._base import (
     LinearRegressor,
@@ -287,7 +287,7 @@ def nonnegative_garrote(
     X, y = check_problem(X, y)
     check_penalty("alpha", alpha, 0, strict=False)
     if initial is None:
-        initial = linalg.lstsq(X, y, check_finite=False)[0]
+        initial = least_squares(X, y)
     b = np.asarray(initial, dtype=np.float64)
     if b.shape != (X.shape[1],):
         raise ValueError(
@@ -582,7 +582,7 @@ class NonNegativeGarrote(LinearRegressor):
             The fitted regressor.
         """
         data = self._center(X, y)
-        self.initial_coef_ = linalg.lstsq(data.X, data.y, check_finite=False)[0]
+        self.initial_coef_ = least_squares(data.X, data.y)
         self.factors_, coef, self.n_iter_ = nonnegative_garrote(
             data.X,
             data.y,
