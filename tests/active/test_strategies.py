@@ -422,3 +422,11 @@ def test_coverage_has_no_unit_in_single_precision(rng, unit):
     strategy = ClusterCoverage(3, random_state=0)
     found = strategy.query(X * np.float32(unit), y).utilities
     assert_allclose(found, strategy.query(X, y).utilities, rtol=1e-4)
+
+
+def test_variances_of_single_precision_have_a_ridge(rng):
+    """Products of large rows have no digit left for it there."""
+    X = np.round(rng.normal(size=(10, 8)) + 4096).astype(np.float32)
+    y = np.where(np.arange(10) < 5, np.arange(10) % 2, -1)
+    found = VarianceReduction().query(X, y).utilities
+    assert_allclose(found, VarianceReduction().query(X.astype(float), y).utilities)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse import vstack as sp_vstack
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.tree import DecisionTreeClassifier
 
 from fewlabels import (
     active,
@@ -180,6 +180,8 @@ SEED = {"random_state": 0}
 
 # L-BFGS stops somewhere where columns differ in size.
 PRECISE = LogisticRegression(solver="newton-cholesky", tol=1e-8)
+# Trees and nearest neighbours choose among equally good splits and rows by rounding.
+SIMILAR = [clone(PRECISE).set_params(C=C) for C in (0.01, 0.1, 1.0)]
 
 
 class DirectRidge(Ridge):
@@ -306,7 +308,10 @@ SEMI_SUPERVISED = {
         partial(semi.CoTrainingClassifier, **SEED), ways=(SPARSE,)
     ),
     "DemocraticCoLearningClassifier": Method(
-        partial(semi.DemocraticCoLearningClassifier, **SEED), ways=(SPARSE,), every=2
+        partial(semi.DemocraticCoLearningClassifier, SIMILAR, **SEED),
+        wraps=True,
+        ways=(SPARSE,),
+        every=2,
     ),
     "TriTrainingClassifier": Method(
         partial(semi.TriTrainingClassifier, **SEED), ways=(SPARSE,)
@@ -461,10 +466,7 @@ CLASSIFIERS = {
     "RejectVotingClassifier": Method(
         partial(
             ensemble.RejectVotingClassifier,
-            [
-                ("logistic", PRECISE),
-                ("tree", DecisionTreeClassifier(**SEED)),
-            ],
+            [(str(model.C), model) for model in SIMILAR],
         ),
         wraps=True,
         ways=(SPARSE,),
@@ -597,7 +599,9 @@ TRANSFER = {
         ways=(SHIFTED, SCALED),
     ),
     "TrAdaBoostClassifier": _domains(
-        partial(transfer.TrAdaBoostClassifier, n_estimators=5, **SEED), ways=(SPARSE,)
+        partial(transfer.TrAdaBoostClassifier, PRECISE, n_estimators=5, **SEED),
+        wraps=True,
+        ways=(SPARSE,),
     ),
     "CrossDomainMetric": _domains(
         partial(transfer.CrossDomainMetric, n_pairs=20, **SEED), "gram", ways=(SCALED,)

@@ -83,11 +83,12 @@ def strange_problem(rng):
 
 def ties(X, X_new):
     """Whether the order of rows decides who is whose neighbour."""
+    alike = 1 + (1e-6 if X.dtype == np.float32 else 1e-9)  # to the digits of rows
     X, X_new = X.astype(np.float64), X_new.astype(np.float64)
     for A, skip in ((X, 1), (X_new, 0)):
         d = np.sort(cdist(A, X), axis=1)[:, skip:]
         for k in (1, N_NEIGHBORS):
-            if d.shape[1] > k and np.any(d[:, k] <= d[:, k - 1] * (1 + 1e-9)):
+            if d.shape[1] > k and np.any(d[:, k] <= d[:, k - 1] * alike):
                 return True
     return False
 

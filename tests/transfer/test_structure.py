@@ -114,6 +114,18 @@ def test_rules_have_all_digits(rng, far, shared):
         )
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_far_row_does_not_end_the_search(seed):
+    """It ends pieces after the smallest step, on whichever side rounding puts it."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(12, 10)), np.sign(rng.normal(size=(12, 4)))
+    X[0] *= 2.0**28
+    order = rng.permutation(12)
+    one = _structure.fit_huber(X, Y, 0.01)[0]
+    two = _structure.fit_huber(X[order], Y[order], 0.01)[0]
+    assert_allclose(one, two, atol=1e-6)
+
+
 @pytest.mark.parametrize(("n_rows", "n_features"), [(30, 4), (5, 8)])
 def test_both_searches_find_the_same_rules(rng, monkeypatch, n_rows, n_features):
     X = rng.normal(size=(n_rows, n_features))

@@ -407,7 +407,8 @@ class VarianceReduction(QueryStrategy):
     def _covariances(self, pool: Pool) -> NDArray[np.float64]:
         if self.alpha <= 0:
             raise ValueError(f"alpha must be positive, got {self.alpha}.")
-        X = check_array(pool.X, accept_sparse="csr", dtype=FLOATS)
+        # In double precision: products of large rows leave no digit for the ridge.
+        X = check_array(pool.X, accept_sparse="csr", dtype=np.float64)
         gamma = "scale" if self.gamma is None else self.gamma
         k = resolve_kernel(X, self.kernel, gamma=gamma)
         constant = float(self.fit_intercept)

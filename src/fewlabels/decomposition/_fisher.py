@@ -92,14 +92,14 @@ def _scatter_roots(
     X: NDArray[Any], labels: Labels
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Rows whose products are the scatter within and between classes; the means."""
-    X = X.astype(np.float64, copy=False)
-    c = labels.classes.size
-    means = np.array([X[labels.codes == k].mean(axis=0) for k in range(c)])
-    rows = labels.labeled
+    c, rows = labels.classes.size, labels.labeled
     codes = labels.codes[rows]
     counts = np.bincount(codes, minlength=c)
-    inside = X[rows] - means[codes]
-    apart = means - means.mean(axis=0)
+    X = X[rows].astype(np.float64, copy=False)
+    centre = X.mean(axis=0)
+    Z = X - centre  # far from zero, means of classes would be rounded too much
+    own = np.array([Z[codes == k].mean(axis=0) for k in range(c)])
+    inside, apart, means = Z - own[codes], own - own.mean(axis=0), centre + own
     noise = ROUNDING * np.abs(means).max(axis=0)
     for part in (inside, apart):  # rounding errors are no scatter
         part[:, np.abs(part).max(axis=0) <= noise] = 0.0

@@ -195,30 +195,58 @@ def _newton_rule(
 ) -> tuple[NDArray[Any], bool]:
     """Minimise the mean loss of the margins A z plus the squared norm of penalty z.
 
-    Piece by piece this is a quadratic, whose curvature is decomposed as a product
-    M'M, so that far rows cost digits once and not squared. Along directions without
-    curvature, steps follow the gradient.
+    Piece by piece this is a quadratic: each step goes towards the least point of the
+    piece at hand, and ends where that point lies in its own piece.
     """
     n = A.shape[0]
     eps = float(np.finfo(np.float64).eps)
     for _ in range(max_iter):
-        margin, cost = A @ z, penalty @ z
-        slope = _slope(margin) / n
-        gradient = A.T @ slope + 2 * penalty.T @ cost
-        curved = (margin >= -1) & (margin < 1)
-        _, s, Vt = thin_svd(np.vstack([A[curved] / np.sqrt(n), penalty]))
-        along = Vt @ gradient
-        flat = gradient - Vt.T @ along
-        noise = 1e-12 * np.linalg.norm(np.abs(slope) @ np.abs(A))
-        if s.size < z.size and np.linalg.norm(flat) > noise:
-            step = -flat
+        margin = A @ z
+        # Rows at the end of a piece may belong to the next: far ones take no step else.
+        rounding = 64 * eps * (np.abs(A) @ np.abs(z) + 1)
+        for slack in (0.0, rounding, -rounding):
+            linear = margin < -1 - slack
+            curved = (margin < 1 + slack) & ~linear
+            target, flat = _least_point(
+                np.vstack([A[curved], np.sqrt(n) * penalty]),
+                int(np.count_nonzero(curved)),
+                2 * A[linear].sum(axis=0),
+                z,
+            )
+            step = target - z if flat is None else flat
+            length = _line_search(margin, A @ step, penalty @ z, penalty @ step)
+            if np.abs(length * step).max() > 4 * eps * np.abs(z).max():
+                break
         else:
-            step = -Vt.T @ (along / (2 * s**2))
-        length = _line_search(margin, A @ step, cost, penalty @ step)
-        if length == 0 or np.abs(length * step).max() <= 4 * eps * np.abs(z).max():
             return z, True
-        z = z + length * step
+        z = target if length == 1 and flat is None else z + length * step
     return z, False
+
+
+def _least_point(
+    M: NDArray[Any], n_ones: int, pull: NDArray[Any], z: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Least point of |r - M z|^2 - 2 pull z, where r begins with ones and has zeros.
+
+    Where M does not settle it, the nearest such point to z; where there is none, also
+    a direction in which the value falls for ever.
+    """
+    # Far rows first, with pivoting: the digits of the others are not lost beside them.
+    order = np.argsort(-linalg.norm(M, axis=1), kind="stable")
+    r = (order < n_ones).astype(np.float64)
+    Q, R, columns = linalg.qr(M[order], mode="economic", pivoting=True)
+    size = np.abs(R.diagonal())
+    target = np.empty_like(z)
+    if size.size == z.size and size[-1] > max(M.shape) * np.finfo(float).eps * size[0]:
+        half = linalg.solve_triangular(R, pull[columns], trans="T")
+        target[columns] = linalg.solve_triangular(R, Q.T @ r + half)
+        return target, None
+    U, s, Vt = thin_svd(M[order])
+    flat = pull - Vt.T @ (Vt @ pull)
+    if linalg.norm(flat) > 1e-12 * linalg.norm(pull):
+        return z, flat
+    target = Vt.T @ ((U.T @ r + (Vt @ pull) / s) / s)
+    return target + z - Vt.T @ (Vt @ z), None
 
 
 def _line_search(
