@@ -10,9 +10,10 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import time
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -119,8 +120,11 @@ def page(state):
     lines += ["", "Warnings, by the beginning of the message and by cases:", ""]
     lines += [f"- {n:,}: {text}" for text, n in _falling(state["heard"])]
     if state["wrong"]:
-        lines += ["", "Disagreements:", ""]
-        lines += [f"- {text[:200]}" for text in sorted(state["wrong"])[:50]]
+        lines += ["", "Disagreements, with the first case of every kind:", ""]
+        lines += [
+            f"- {len(found):,}: {text[:160]} (case {min(found):,})"
+            for text, found in _kinds(state["wrong"])
+        ]
     lines += ["", "What is compared, in which ways:", ""]
     lines += [
         f"- {name}: {', '.join(method.ways) or 'only that an answer comes'}"
@@ -129,6 +133,15 @@ def page(state):
     lines += ["", "Not among the cases:", ""]
     lines += [f"- {name}: {why}" for name, why in sorted(EXCEPTIONS.items())]
     return "\n".join(lines)
+
+
+def _kinds(wrong):
+    """Cases that disagree, by estimator and way, the most frequent first."""
+    kinds = defaultdict(list)
+    for line in wrong:
+        case, text = re.fullmatch(r"case (\d+): (.*)", line, re.DOTALL).groups()
+        kinds[re.sub(r" \([^()]*\):", ":", text, count=1)].append(int(case))
+    return sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
 def _falling(counts):

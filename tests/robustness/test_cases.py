@@ -14,7 +14,14 @@ from sklearn.base import BaseEstimator
 
 import fewlabels
 from tests.robustness import cases, fuzz
-from tests.robustness.methods import EXCEPTIONS, METHODS, Method, agree, fit
+from tests.robustness.methods import (
+    EXCEPTIONS,
+    METHODS,
+    Method,
+    agree,
+    equally_good,
+    fit,
+)
 from tests.robustness.problems import WAYS, strange_problem
 
 N_CASES, N_BLOCKS = 1000, 20
@@ -70,6 +77,16 @@ def test_decisions_without_a_lead_may_differ():
     base = np.array([[1.0, -1.0], [1e-9, 0.0]])
     method = METHODS["RLSClassifier"]
     assert agree(method, base, base * [[1], [-1]], single=False)
+
+
+def test_equally_good_answers_are_told_by_their_value():
+    method = METHODS["MahalanobisKMeans"]
+    problem = strange_problem(np.random.default_rng(1))
+    assert equally_good(
+        method, problem, WAYS["scaled"](problem, np.random.default_rng(0))
+    )
+    assert not equally_good(method, problem, replace(problem, X=problem.X[::2]))
+    assert not equally_good(METHODS["TensorKMeans"], problem, problem)
 
 
 def test_intervals_that_do_not_meet_disagree():
@@ -156,3 +173,12 @@ class TestDriver:
         assert page.read_text() == "".join(fuzz.MARKS)
         with pytest.raises(SystemExit):
             self.run(monkeypatch, "--methods", "Unknown")
+
+    def test_disagreements_are_counted_by_kind(self):
+        wrong = [
+            "case 12: A (far row, copies): scaled",
+            "case 3: A (plain): scaled",
+            "case 7: ValueError: no (sic): number",
+        ]
+        state = fuzz.empty(0) | {"wrong": wrong}
+        assert "- 2: A: scaled (case 3)\n- 1: ValueError: no:" in fuzz.page(state)
