@@ -30,7 +30,7 @@ def tensors(*arrays):
     return [torch.tensor(A) for A in arrays]
 
 
-def check(answer, wanted, **tolerance):
+def assert_same(answer, wanted, **tolerance):
     for own, other in zip(answer, wanted, strict=True):
         np.testing.assert_allclose(to_host(own), other, **tolerance)
 
@@ -62,14 +62,15 @@ def test_dense_algebra():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(40, 5)), rng.normal(size=(30, 5))
     values, vectors = HERE.eigh(torch.tensor(X.T @ X))
-    check([values, abs(vectors)], [NUMPY.eigh(X.T @ X)[0], abs(NUMPY.eigh(X.T @ X)[1])])
+    wanted, own = NUMPY.eigh(X.T @ X)
+    assert_same([values, abs(vectors)], [wanted, abs(own)])
     Q = to_host(HERE.orthonormal(torch.tensor(X)))
     np.testing.assert_allclose(Q, NUMPY.orthonormal(X), atol=1e-12)
     X[:, 1] = X[:, 0]
     Q = to_host(HERE.orthonormal(torch.tensor(X)))
     np.testing.assert_allclose(Q.T @ Q, np.eye(5), atol=1e-12)
-    check([HERE.product(*tensors(X, Y.T[:, :3]))], [NUMPY.product(X, Y.T[:, :3])])
-    check(
+    assert_same([HERE.product(*tensors(X, Y.T[:, :3]))], [NUMPY.product(X, Y.T[:, :3])])
+    assert_same(
         [HERE.squared_distances(*tensors(X, Y))],
         [NUMPY.squared_distances(X, Y)],
         atol=1e-12,
@@ -112,14 +113,14 @@ def test_graphs(seed, n, k):
     V = rng.normal(size=(n, 3))
     W = HERE.symmetrized(*tensors(values, indices))
     wanted = NUMPY.symmetrized(values, indices)
-    check([W.to_dense(), W @ torch.tensor(V)], [wanted.toarray(), wanted @ V])
+    assert_same([W.to_dense(), W @ torch.tensor(V)], [wanted.toarray(), wanted @ V])
     sources = rng.choice(n, min(n, 3), replace=False)
-    check(
+    assert_same(
         [HERE.shortest_paths(*tensors(values, indices), sources)],
         [NUMPY.shortest_paths(values, indices, sources)],
     )
     segments = rng.integers(0, 4, size=n)
-    check(
+    assert_same(
         [HERE.segment_sum(*tensors(V, segments), 4)],
         [NUMPY.segment_sum(V, segments, 4)],
         atol=1e-12,
@@ -132,7 +133,7 @@ def test_kernel_product(kernel, m):
     rng = np.random.default_rng(0)
     X, Y, V = (rng.normal(size=size) for size in ((50, 4), (33, 4), (33, m)))
     params = {"gamma": 0.2, "degree": 3.0, "coef0": 0.5}
-    check(
+    assert_same(
         [HERE.kernel_product(*tensors(X, Y, V), kernel, **params)],
         [NUMPY.kernel_product(X, Y, V, kernel, **params)],
         atol=1e-12,
