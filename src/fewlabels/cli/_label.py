@@ -13,6 +13,17 @@ from fewlabels.cli._help import CommandWithExamples
 from fewlabels.cli._job import Job, counted, written_words
 
 
+def _estimates(model: Any) -> dict[str, dict[str, Any]]:
+    """Both errors of a model, for the summary."""
+    return {
+        name: {"value": e.value, "low": e.low, "high": e.high, "note": e.note}
+        for name, e in (
+            ("expected_error", model.expected_error_),
+            ("baseline_error", model.baseline_error_),
+        )
+    }
+
+
 def _number_summary(estimated: Any) -> tuple[dict[str, Any], list[str]]:
     from fewlabels._words import plural
 
@@ -20,20 +31,13 @@ def _number_summary(estimated: Any) -> tuple[dict[str, Any], list[str]]:
     n_labels = int(estimated.given.sum())
     given = estimated.numbers[estimated.given]
     used = sum(column.is_used for column in estimated.columns)
-    estimates = {
-        name: {"value": e.value, "low": e.low, "high": e.high, "note": e.note}
-        for name, e in (
-            ("expected_error", model.expected_error_),
-            ("baseline_error", model.baseline_error_),
-        )
-    }
     summary = {
         "table": table.source,
         "rows": table.n_rows,
         "target": target.name,
         "labels": n_labels,
         "numbers": {"low": float(given.min()), "high": float(given.max())},
-        **estimates,
+        **_estimates(model),
         "baseline": model.baseline_.name,
         "columns": [column.as_dict() for column in estimated.columns],
         "notes": estimated.notes,
@@ -71,13 +75,6 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
     )
     n_labels = int(labeled.given.sum())
     used = sum(column.is_used for column in labeled.columns)
-    estimates = {
-        name: {"value": e.value, "low": e.low, "high": e.high, "note": e.note}
-        for name, e in (
-            ("expected_error", model.expected_error_),
-            ("baseline_error", model.baseline_error_),
-        )
-    }
     summary = {
         "table": table.source,
         "rows": table.n_rows,
@@ -85,7 +82,7 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         "labels": n_labels,
         "classes": classes,
         "class_shares": shares,
-        **estimates,
+        **_estimates(model),
         "baseline": model.baseline_.name,
         "verdict": model.verdict(),
         "labels_to_halve_error": model.learning_curve().halving()[0]
