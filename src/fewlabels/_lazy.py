@@ -11,7 +11,7 @@ def is_lazy(values: Any) -> bool:
 
 
 def refuse_lazy(values: Any, name: str = "X") -> None:
-    """Refuse Dask collections, which would be pulled into memory without a word."""
+    """Refuse Dask collections, which would otherwise be loaded whole, in silence."""
     if is_lazy(values):
         raise TypeError(
             f"{name} is a Dask {type(values).__name__}, and this would pull all of it "

@@ -154,14 +154,14 @@ def csr_product(
     V : ndarray of shape (m, k) or (m,)
         Of the same type.
     minus : ndarray of shape (n, k) or (n,), default=None
-        To be subtracted.
+        Subtracted from the product.
     overwrite : bool, default=False
-        Whether the product may be written there: fresh memory costs time.
+        Whether to write the result into `minus`, which saves allocating memory.
 
     Returns
     -------
     product : ndarray of shape (n, k) or (n,)
-        In rows, one after the other.
+        In C order.
     """
     if V.ndim == 1 or V.shape[1] == 1 or W.dtype != V.dtype:
         return W @ V if minus is None else W @ V - minus

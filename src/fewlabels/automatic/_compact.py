@@ -324,7 +324,7 @@ class PathMeans(Outputs):
 
     def __call__(self, view: View) -> NDArray[Any]:
         d, near = (part[:, : self.n_neighbors] for part in view[self.index])
-        # Of rows far from all others, the nearest counts.
+        # A row far from all others takes after its nearest neighbour.
         w = heat_weights(d - d[:, :1], self.bandwidth).astype(d.dtype, copy=False)
         return _averages(_shares(w), near, self.means.astype(w.dtype))
 
@@ -337,12 +337,12 @@ class KeptPaths(Source):
     index : Source
         The neighbours.
     paths : Geodesics
-        Of the training rows.
+        Paths between the training rows and the landmarks.
     lengths : Rounded or Plain
         Lengths from the landmarks to the training rows.
     """
 
-    # In widths of the kernel, which is zero at longer ones.
+    # Lengths are cut at this many kernel widths, beyond which the kernel is zero.
     LONGEST = 8.0
 
     def __init__(self, index: Source, paths: Geodesics, lengths: Any) -> None:

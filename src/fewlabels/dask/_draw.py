@@ -13,9 +13,9 @@ from fewlabels._sampling import SmallestKeys, row_keys
 from fewlabels.dask._parts import take_rows
 from fewlabels.preprocessing import TableSummary, TableTransformer
 
-# Of so many times as many rows as are asked for, those that cover are chosen.
+# Candidates drawn for every row asked for; those that cover the data best are kept.
 COVER = 4
-# Cells that rows are counted in, and rows that these are spread over.
+# Cells in which rows are counted, and the number of rows that the cells are made from.
 N_CELLS = 256
 CELL_ROWS = 10_000
 _BATCH = 2**20
@@ -31,7 +31,7 @@ class Draw(NamedTuple):
     threshold : int
         The largest key.
     size : int
-        How many rows that are.
+        Number of rows in the sample.
     """
 
     seed: int

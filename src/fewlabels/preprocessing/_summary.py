@@ -57,7 +57,7 @@ class Moments(NamedTuple):
         Returns
         -------
         moments : Moments
-            Theirs.
+            Count, mean, spread and ends of every column.
         """
         known = np.abs(values) <= LARGEST
         n = known.sum(axis=0).astype(np.float64)
@@ -69,17 +69,17 @@ class Moments(NamedTuple):
         return cls(n, mean, squares, low, high)
 
     def merge(self, other: "Moments") -> "Moments":
-        """Join with those of other rows.
+        """Combine with the moments of other rows.
 
         Parameters
         ----------
         other : Moments
-            Of the same columns.
+            Moments of the same columns.
 
         Returns
         -------
         moments : Moments
-            Of all rows.
+            Moments of all the rows together.
         """
         n = self.n + other.n
         share = other.n / np.maximum(n, 1)
