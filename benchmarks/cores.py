@@ -1,70 +1,142 @@
 """Measure what more cores give the automatic classifier, phase by phase.
 
 Every number of threads runs in a fresh process, after a small fit that compiles. The
-file holds rows `X`, such as MNIST's, and labels `y`; 30 of them are kept.
+file holds rows `X`, such as MNIST's, and labels `y`; 30 of them are kept. What a phase
+does outside of the pool of threads, one thing after the other, is counted too: with
+ever more cores, nothing else would be left.
 
-    python benchmarks/cores.py mnist.npz 1 16        # a line of JSON for each
+    python benchmarks/cores.py mnist.npz 1 16        # lines of JSON, then a table
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import inspect
 import json
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 
+# Phase: module and function. What a phase inside of another takes counts for itself.
 PHASES = {
-    "digests": ("_bank", "distinct_rows"),
-    "scaling, fit": ("_sources", "RowScaling.fit"),
-    "scaling, transform": ("_sources", "RowScaling.transform"),
-    "components": ("_sources", "Components.__init__"),
-    "neighbours": ("_sources", "Neighbors.__init__"),
-    "k-means": ("_sources", "Clusters.__init__"),
-    "eigenvectors of graphs": ("_sources", "GraphVectors.__init__"),
-    "Gaussian features": ("_sources", "Nystrom.__init__"),
-    "linear features": ("_sources", "LinearFeatures.__init__"),
-    "path lengths": ("_sources", "Geodesics.__init__"),
-    "products of features": ("_recipe", "Workshop.moments"),
-    "features' moments": ("_kernels", "FeatureKernel.prepare"),
-    "anchors": ("_kernels", "ColumnKernel.prepare"),
-    "scores and expected error": ("_classifier", "score_candidates"),
-    "outputs": ("_classifier", "fit_models"),
+    "digests": ("automatic._bank", "distinct_rows"),
+    "scaling, fit": ("automatic._sources", "RowScaling.fit"),
+    "scaling, transform": ("automatic._sources", "RowScaling.transform"),
+    "components": ("automatic._sources", "Components.__init__"),
+    "median distances": ("automatic._recipe", "Workshop.median_square"),
+    "neighbours": ("automatic._sources", "Neighbors.__init__"),
+    "k-means, runs": ("automatic._sources", "lloyd_runs"),
+    "k-means, rows": ("automatic._sources", "Clusters._one_hot"),
+    "graphs": ("automatic._sources", "GraphVectors.__init__"),
+    "graphs, Laplacian": ("automatic._sources", "graph_laplacian"),
+    "graphs, components": ("automatic._sources", "connected_components"),
+    "graphs, eigenvectors": ("automatic._sources", "laplacian_eigenvectors"),
+    "graphs, eigenvectors' order": ("graphs._chebyshev", "reverse_cuthill_mckee"),
+    "graphs, filter": ("graphs._chebyshev", "_filtered"),
+    "graphs, density": ("graphs._chebyshev", "_quantile_of_spectrum"),
+    "graphs, orthonormal": ("_backend._numpy", "NumpyBackend.orthonormal"),
+    "small eigenproblems": ("_backend._numpy", "NumpyBackend.eigh"),
+    "normal numbers": ("_backend._numpy", "NumpyBackend.standard_normal"),
+    "inverse roots": ("automatic._sources", "inverse_square_root"),
+    "Gaussian features": ("automatic._sources", "Nystrom.__init__"),
+    "linear features": ("automatic._sources", "LinearFeatures.__init__"),
+    "path features": ("automatic._sources", "Geodesics.__init__"),
+    "path lengths": ("_backend._numpy", "NumpyBackend.shortest_paths"),
+    "products of features": ("automatic._recipe", "Workshop.moments"),
+    "deformed kernels": ("automatic._recipe", "Deformed.on_graph"),
+    "features' moments": ("automatic._kernels", "FeatureKernel.prepare"),
+    "anchors": ("automatic._kernels", "ColumnKernel.prepare"),
+    "scores and expected error": ("automatic._classifier", "score_candidates"),
+    "outputs": ("automatic._classifier", "fit_models"),
 }
+COUNTS = ("seconds", "processor", "outside")
 
 
 class Clock:
-    """Seconds and processor seconds of phases, without those of phases inside."""
+    """Seconds of phases, without those of phases inside.
+
+    Counted are seconds on the wall, those of all processors, and those of this thread
+    outside of the pool.
+    """
 
     def __init__(self):
         self.phases = {}
-        self._inside = [[0.0, 0.0]]
+        self._inside = [[0.0] * len(COUNTS)]
+        self._pooled = self._depth = 0
+
+    def _now(self):
+        outside = time.thread_time() - self._pooled
+        return time.perf_counter(), time.process_time(), outside
 
     @contextmanager
     def phase(self, name):
         """Count what happens inside for a phase."""
-        start = time.perf_counter(), time.process_time()
-        self._inside.append([0.0, 0.0])
+        start = self._now()
+        self._inside.append([0.0] * len(COUNTS))
         yield
-        spent = time.perf_counter() - start[0], time.process_time() - start[1]
+        spent = [b - a for a, b in zip(start, self._now(), strict=True)]
         inner = self._inside.pop()
-        for i in range(2):
-            self.phases.setdefault(name, [0.0, 0.0])[i] += spent[i] - inner[i]
-            self._inside[-1][i] += spent[i]
+        own = self.phases.setdefault(name, [0.0] * len(COUNTS))
+        for i, seconds in enumerate(spent):
+            own[i] += seconds - inner[i]
+            self._inside[-1][i] += seconds
+
+    @contextmanager
+    def pool(self):
+        """Count what happens inside as work of the pool."""
+        start = time.thread_time()
+        self._depth += 1
+        yield
+        self._depth -= 1
+        if not self._depth:
+            self._pooled += time.thread_time() - start
+
+    def watched(self, function, around):
+        """Wrap a function; what threads call is within something counted already."""
+
+        @wraps(function)
+        def timed(*args, **kwargs):
+            if threading.current_thread() is not threading.main_thread():
+                return function(*args, **kwargs)
+            with around():
+                return function(*args, **kwargs)
+
+        @wraps(function)
+        def timed_steps(*args, **kwargs):
+            steps = function(*args, **kwargs)
+            while True:
+                with around():
+                    step = next(steps, None)
+                if step is None:
+                    return
+                yield step
+
+        return timed_steps if inspect.isgeneratorfunction(function) else timed
 
     def watch(self, module, path, name):
         """Count a function of a module for a phase, from now on."""
         *outer, attribute = path.split(".")
         owner = getattr(module, outer[0]) if outer else module
         original = getattr(owner, attribute)
+        setattr(owner, attribute, self.watched(original, partial(self.phase, name)))
 
-        @wraps(original)
-        def timed(*args, **kwargs):
-            with self.phase(name):
-                return original(*args, **kwargs)
+    def watch_pool(self):
+        """Count what the pool, or that of faiss, does, from now on."""
+        from fewlabels.graphs import _neighbors
 
-        setattr(owner, attribute, timed)
+        for name, module in list(sys.modules.items()):
+            if name.startswith("fewlabels.") and hasattr(module, "in_threads"):
+                module.in_threads = self.watched(module.in_threads, self.pool)
+        limit = _neighbors._threads_of_faiss
+
+        @contextmanager
+        def counted():
+            with self.pool(), limit():
+                yield
+
+        _neighbors._threads_of_faiss = counted
 
 
 def fit_phases(X, y, n_jobs):
@@ -81,28 +153,27 @@ def fit_phases(X, y, n_jobs):
     FewLabelsClassifier(n_jobs=n_jobs, random_state=0).fit(X[some], given[some])
     clock = Clock()
     for name, (module, path) in PHASES.items():
-        clock.watch(
-            importlib.import_module(f"fewlabels.automatic.{module}"), path, name
-        )
+        clock.watch(importlib.import_module(f"fewlabels.{module}"), path, name)
+    clock.watch_pool()
     with clock.phase("everything else"):
         model = FewLabelsClassifier(n_jobs=n_jobs, random_state=0).fit(X, given)
-    seconds, processor = (sum(p[i] for p in clock.phases.values()) for i in range(2))
+    total = [sum(phase) for phase in zip(*clock.phases.values(), strict=True)]
     hidden = given < 0
     return {
         "n_jobs": n_jobs,
         "rows": len(X),
-        "seconds": round(seconds, 2),
-        "processor seconds": round(processor, 2),
+        **{name: round(part, 2) for name, part in zip(COUNTS, total, strict=True)},
         "error": round(float(np.mean(model.transduction_[hidden] != y[hidden])), 4),
         "checksum": float(np.abs(model.decision_function(X[:1000])).sum()),
         "phases": {
-            name: [round(s, 2), round(p, 2)] for name, (s, p) in clock.phases.items()
+            name: [round(part, 3) for part in phase]
+            for name, phase in clock.phases.items()
         },
     }
 
 
 def main(path, *jobs):
-    single = None
+    results = []
     for n_jobs in map(int, jobs or ("1", "-1")):
         run = subprocess.run(
             [sys.executable, __file__, "--one", path, str(n_jobs)],
@@ -111,10 +182,23 @@ def main(path, *jobs):
             text=True,
         )
         result = json.loads(run.stdout)
-        single = result["seconds"] if n_jobs == 1 else single
-        if single and n_jobs > 0:
-            result["efficiency"] = round(single / result["seconds"] / n_jobs, 3)
+        if n_jobs > 0 and (first := [*results, result][0])["n_jobs"] == 1:
+            ratio = first["seconds"] / result["seconds"]
+            result["efficiency"] = round(ratio / n_jobs, 3)
+        results.append(result)
         print(json.dumps(result), flush=True)
+    print_table(results)
+
+
+def print_table(results):
+    """Seconds of every phase for every number of threads, and those not in the pool."""
+    last = results[-1]
+    print("threads".ljust(28), *(f"{r['n_jobs']:8d}" for r in results), "  outside")
+    for name, (*_, outside) in last["phases"].items():
+        seconds = (r["phases"].get(name, [0.0])[0] for r in results)
+        print(name.ljust(28), *(f"{s:8.2f}" for s in seconds), f"{outside:9.2f}")
+    totals = (f"{r['seconds']:8.2f}" for r in results)
+    print("all".ljust(28), *totals, f"{last['outside']:9.2f}")
 
 
 def one(path, n_jobs):
