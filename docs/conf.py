@@ -29,7 +29,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "auto_examples/*.ipynb"]
 templates_path = ["_templates"]
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
@@ -54,8 +54,19 @@ warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
 html_theme = "pydata_sphinx_theme"
 html_title = "fewlabels"
-# Pages at the top have no pages below them to navigate; tables get the room instead.
-html_sidebars: dict[str, list[str]] = {"*": []}
+# Pages with wide tables give them the room of the contents on the left.
+html_sidebars: dict[str, list[str]] = {
+    page: []
+    for page in [
+        "index",
+        "automatic_measured",
+        "benchmarks",
+        "evidence",
+        "peers",
+        "reliability",
+        "textbook",
+    ]
+}
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
