@@ -180,7 +180,100 @@ def two_views():
     return figure
 
 
+def scatter_classes(ax, place, classes, labels, **style):
+    """Draw rows in the colour of their class, grey where they have none."""
+    for color, name in zip((BLUE, ORANGE, GREEN), classes, strict=True):
+        ax.scatter(*place[labels == name].T, color=color, **style)
+
+
+def five_minutes():
+    """Draw the wines of the first example: labels that are given, and all answers."""
+    from sklearn.datasets import load_wine
+    from sklearn.decomposition import PCA
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from fewlabels import FewLabelsClassifier
+    from fewlabels.datasets import hide_labels
+
+    X, y_true = load_wine(return_X_y=True)
+    y = hide_labels(y_true, per_class=3, random_state=0)
+    place = make_pipeline(StandardScaler(), PCA(2)).fit_transform(X)
+    model = FewLabelsClassifier(random_state=0).fit(X, y)
+    hidden = y == -1
+    wrong = hidden & (model.transduction_ != y_true)
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+    axes[0].scatter(*place[hidden].T, color="#d0d0d0", s=16)
+    axes[0].set(title="what you have: 178 wines, nine labels")
+    scatter_classes(axes[1], place, range(3), model.transduction_, s=16)
+    axes[1].scatter(*place[wrong].T, color=INK, marker="x", s=40, label="wrong")
+    axes[1].set(title=f"what you get: {wrong.sum()} of {hidden.sum()} answers wrong")
+    axes[1].legend(frameon=False)
+    for ax in axes:
+        style = {"s": 90, "edgecolor": INK, "linewidth": 1.5}
+        scatter_classes(ax, place, range(3), y, **style)
+        ax.set(xticks=[], yticks=[])
+    return figure
+
+
+def certainty():
+    """Draw, of each digit, the rows whose label is most and least certain."""
+    from sklearn.datasets import load_digits
+
+    from fewlabels import FewLabelsClassifier
+    from fewlabels.datasets import hide_labels
+
+    X, y_true = load_digits(return_X_y=True)
+    y = hide_labels(y_true, per_class=2, random_state=0)
+    model = FewLabelsClassifier(random_state=0).fit(X, y)
+    sure = model.predict_proba(X).max(axis=1)
+    order = np.flatnonzero(y == -1)[np.argsort(sure[y == -1], kind="stable")]
+    figure, axes = plt.subplots(2, 10, figsize=(9, 2.7), layout="constrained")
+    first = [order[model.transduction_[order] == digit] for digit in range(10)]
+    rows = [
+        ("most certain", [rows[-1] for rows in first]),
+        ("least certain", [rows[0] for rows in first]),
+    ]
+    for line, (name, chosen) in zip(axes, rows, strict=True):
+        for ax, row in zip(line, chosen, strict=True):
+            ax.imshow(X[row].reshape(8, 8), cmap="gray_r")
+            answer, truth = model.transduction_[row], y_true[row]
+            color = INK if answer == truth else "#c02020"
+            ax.set_title(f"{answer}  ({sure[row]:.0%})", fontsize=9, color=color)
+            ax.set(xticks=[], yticks=[])
+        line[0].set_ylabel(name)
+    return figure
+
+
+def baseline():
+    """Draw the leave-one-out error along the path of ridges, and the true error."""
+    from fewlabels.datasets import hide_labels, make_gaussian2c
+    from fewlabels.semi_supervised import RLSClassifier
+
+    X, y_true = make_gaussian2c(400, 20, random_state=0)
+    y = hide_labels(y_true, n_labeled=20, random_state=0)
+    alphas = 2.0 ** np.arange(-10, 11)
+    left_out, true = [], []
+    for alpha in alphas:
+        model = RLSClassifier(kernel="linear", alpha=alpha).fit(X, y)
+        codes = np.where(y[y >= 0] == model.classes_[1], 1, -1)
+        left_out.append(np.mean((codes - np.ravel(model.loo_outputs_)) ** 2))
+        true.append(np.mean(model.predict(X[y == -1]) != y_true[y == -1]))
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
+    for ax, values, name, color in [
+        (axes[0], left_out, "squared leave-one-out error of 20 labels", BLUE),
+        (axes[1], 100 * np.array(true), "error on the 380 other rows (%)", ORANGE),
+    ]:
+        ax.semilogx(alphas, values, color=color, marker="o", markersize=4)
+        ax.axvline(alphas[np.argmin(left_out)], color=GREY, linestyle="--")
+        ax.set(xlabel="alpha (dashed: the one that is chosen)", title=name)
+    return figure
+
+
 PICTURES = {
+    "baseline": baseline,
+    "certainty": certainty,
+    "five_minutes": five_minutes,
     "commands": commands,
     "labels": labels,
     "kernels": kernels,

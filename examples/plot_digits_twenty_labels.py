@@ -3,7 +3,7 @@ Twenty labels for 1,797 digits
 ==============================
 
 Two of each of scikit-learn's handwritten digits have a label, 20 of 1,797 rows. A
-supervised classifier learns from those twenty alone. `FewLabelsClassifier` also looks
+supervised classifier learns from those twenty only. `FewLabelsClassifier` also looks
 at where the other 1,777 rows lie: which are neighbours, and which form clusters.
 """
 
@@ -35,7 +35,7 @@ from fewlabels import FewLabelsClassifier
 
 model = FewLabelsClassifier(random_state=0).fit(X, y)
 answers = {
-    "the 20 labels alone": model.baseline_.predict(X),
+    "supervised, 20 labels": model.baseline_.predict(X),
     "FewLabelsClassifier": model.transduction_,
 }
 print(model.explain())
@@ -46,7 +46,7 @@ print(model.explain())
 # One draw of twenty labels may be lucky, so here are ten. What was learned about the
 # rows stays; only the labels change, which `refit_labels` does in a moment.
 print("\nError on the rows without a label")
-print("draw   20 labels alone   FewLabelsClassifier")
+print("draw        supervised   FewLabelsClassifier")
 errors = []
 for draw in range(10):
     y_draw = hide_labels(y_true, per_class=2, random_state=draw)
