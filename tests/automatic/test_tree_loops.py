@@ -17,7 +17,8 @@ def forest_outputs(X, Y, w, max_features, seeds, Z):
     values = np.empty((n_trees, n, Y.shape[1]))
     grow_forest(X, Y, w, max_features, seeds, feature, threshold, right, values)
     outputs = np.zeros((len(Z), Y.shape[1]))
-    add_forest_outputs(Z, feature, threshold, right, values, outputs)
+    columns = np.ascontiguousarray(Z.T)
+    add_forest_outputs(columns, feature, threshold, right, values, outputs)
     return outputs
 
 

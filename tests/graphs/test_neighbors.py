@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.sparse import coo_array, csr_array, csr_matrix
@@ -288,3 +288,65 @@ def test_threads_find_the_same_neighbors(rng, neighbors):
         assert_array_equal(found[0][0], expected)
     own = found[0][1] == np.arange(5000)[:, None]
     assert not own.any()
+
+
+@pytest.fixture
+def scan(monkeypatch):
+    """Compare all rows, however few there are."""
+    monkeypatch.setattr(module, "SCAN_ROWS", 1)
+    monkeypatch.setattr(module, "SCAN_FEATURES", 0)
+    monkeypatch.setattr(module, "_TILE", 70)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(X=rows(), data=st.data())
+def test_scanned_neighbors_equal_the_twin(scan, X, data):
+    k = data.draw(st.integers(1, len(X) - 1))
+    distances, indices = nearest_neighbors(X, k)
+    found = reference.neighbors(X, k)
+    assert distances.dtype == X.dtype
+    assert_close(distances, [[d for d, _ in row] for row in found])
+    # Of rows that are equally near, the first.
+    exact = cdist(X.astype(float), X.astype(float), "sqeuclidean")
+    np.fill_diagonal(exact, np.inf)
+    expected = np.argsort(exact, axis=1, kind="stable")[:, :k]
+    assert_array_equal(
+        np.take_along_axis(exact, indices, 1), np.take_along_axis(exact, expected, 1)
+    )
+
+
+@pytest.mark.parametrize("kind", ["plain", "copies", "one far row", "shifted", "tiny"])
+def test_scanned_neighbors_of_many_rows(scan, kind, rng, global_dtype):
+    X = rng.standard_normal((700, 9))
+    if kind == "copies":
+        X[::2] = X[0]
+    elif kind == "one far row":
+        X[3] = 1e9
+    elif kind == "shifted":
+        X += 1e4
+    elif kind == "tiny":
+        X *= 1e-30
+    X = X.astype(global_dtype)
+    queries = np.vstack([X[:90], X[:90] * global_dtype(1.25)])
+    distances, indices = make_search(X).kneighbors(6, queries)
+    exact = cdist(queries.astype(float), X.astype(float))
+    assert_close(distances, np.sort(exact, axis=1)[:, :6])
+    assert_close(np.take_along_axis(exact, indices, axis=1), distances)
+    assert all(len(set(row)) == 6 for row in indices)
+
+
+def test_scanned_neighbors_of_queries_beyond_all_squares(scan, rng):
+    X = rng.standard_normal((200, 9)).astype(np.float32)
+    far = np.full((2, 9), [[1e30], [1e38]], dtype=np.float32)
+    distances, indices = make_search(X).kneighbors(200, far)
+    assert_array_equal(np.sort(indices, axis=1), np.tile(np.arange(200), (2, 1)))
+    assert_close(distances[0], np.full(200, 3e30))
+
+
+def test_threads_scan_for_the_same_neighbors(scan, rng):
+    X = rng.standard_normal((500, 8))
+    with threads(1):
+        expected = nearest_neighbors(X, 5)
+    with threads(2):
+        for one, two in zip(expected, nearest_neighbors(X, 5), strict=True):
+            assert_array_equal(one, two)

@@ -229,13 +229,12 @@ class NumpyBackend:
         """See :meth:`Backend.forest_outputs`."""
         from fewlabels._loops.trees import add_forest_outputs
 
-        Z = np.ascontiguousarray(Z, dtype=np.float64)
         outputs = np.zeros((Z.shape[0], values.shape[2]))
 
         def add(batch: slice) -> None:
-            add_forest_outputs(
-                Z[batch], feature, threshold, right, values, outputs[batch]
-            )
+            columns = np.ascontiguousarray(Z[batch].T, dtype=np.float64)
+            trees = feature, threshold, right, values
+            add_forest_outputs(columns, *trees, outputs[batch])
 
         in_threads(add, gen_batches(Z.shape[0], _BATCH))
         return outputs

@@ -197,18 +197,61 @@ def grow_forest(X, Y, weights, max_features, seeds, feature, threshold, right, v
         )
 
 
+@_called
+def _children(tree, feature, right, children):
+    """Write both children of every node, and return the depth of the tree.
+
+    Leaves are their own children: a row that has arrived at one stays there.
+    """
+    depth = np.zeros(feature.shape[1], np.intp)
+    node, n_open, deepest = 0, 1, 0
+    while n_open > 0:
+        n_open -= 1
+        low = high = node
+        if feature[tree, node] >= 0:
+            n_open += 2
+            low, high = node + 1, right[tree, node]
+            depth[low] = depth[high] = depth[node] + 1
+            deepest = max(deepest, depth[low])
+        children[2 * node], children[2 * node + 1] = low, high
+        node += 1
+    return deepest
+
+
 @_compiled
-def add_forest_outputs(X, feature, threshold, right, values, outputs):
-    """Add the mean over the trees of what their leaves say of every row."""
-    n_trees = feature.shape[0]
-    for row in range(X.shape[0]):
-        for tree in range(n_trees):
-            node = 0
-            while feature[tree, node] >= 0:
-                if X[row, feature[tree, node]] <= threshold[tree, node]:
-                    node += 1
-                else:
-                    node = right[tree, node]
-            leaf = right[tree, node]
-            for t in range(outputs.shape[1]):
+def add_forest_outputs(columns, feature, threshold, right, values, outputs):
+    """Add the mean over the trees of what their leaves say of every row.
+
+    All rows go down a tree side by side, with no branch that a processor could not
+    foresee, until the last has arrived.
+
+    Parameters
+    ----------
+    columns : ndarray of float64 of shape (n_columns, n_rows)
+        The rows, transposed.
+    feature, threshold, right, values : ndarray
+        The trees, see :func:`grow_forest`.
+    outputs : ndarray of float64 of shape (n_rows, n_targets)
+        What is added to.
+    """
+    n_trees, n_nodes = feature.shape
+    n_rows, n_targets = outputs.shape
+    # Unsigned, so that nothing is counted from the end.
+    children, column = np.empty(2 * n_nodes, np.uint32), np.empty(n_nodes, np.uint32)
+    place = np.empty(n_rows, np.uint32)
+    for tree in range(n_trees):
+        depth = _children(tree, feature, right, children)
+        for node in range(n_nodes):
+            column[node] = max(feature[tree, node], 0)
+        limit = threshold[tree]
+        for row in range(n_rows):
+            place[row] = 0
+        for _ in range(depth):
+            for row in range(n_rows):
+                node = place[row]
+                above = not columns[column[node], row] <= limit[node]
+                place[row] = children[2 * node + above]
+        for row in range(n_rows):
+            leaf = right[tree, place[row]]
+            for t in range(n_targets):
                 outputs[row, t] += values[tree, leaf, t] / n_trees
