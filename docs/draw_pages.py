@@ -2,7 +2,9 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import matplotlib
@@ -270,12 +272,34 @@ def baseline():
     return figure
 
 
+def report():
+    """Photograph the report of ``fewlabels demo``; needs Chromium."""
+    from fewlabels.cli import commands
+
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = ["demo", "--output", folder, "--force", "--quiet"]
+        commands(arguments, standalone_mode=False)
+        shot = Path(folder) / "report.png"
+        subprocess.run(
+            ["chromium", "--headless", "--no-sandbox", "--hide-scrollbars"]
+            + ["--window-size=1000,1060", f"--screenshot={shot}"]
+            + [(Path(folder) / "report.html").as_uri()],
+            check=True,
+            capture_output=True,
+        )
+        pixels = plt.imread(shot)
+    figure = plt.figure(figsize=(pixels.shape[1] / 110, pixels.shape[0] / 110))
+    figure.figimage(pixels)
+    return figure
+
+
 PICTURES = {
     "baseline": baseline,
     "certainty": certainty,
     "five_minutes": five_minutes,
     "commands": commands,
     "labels": labels,
+    "report": report,
     "kernels": kernels,
     "graphs": graphs,
     "graph_labels": graph_labels,

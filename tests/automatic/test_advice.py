@@ -181,7 +181,7 @@ class TestSuspiciousLabels:
         y[row] = 2
         model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
         text = model.explain()
-        assert f"row {row} (2, rather 0)" in text
+        assert f"row {row} (2; 0 is more likely)" in text
         assert "counts them as mistakes" in text
 
 

@@ -208,7 +208,7 @@ def test_labels_to_check_are_named_by_the_rows_of_the_table():
     labeled = label_table({**data, "kind": labels}, "kind", bank="fast")
     page = label_report(labeled)
     assert "<h2>Given labels to check</h2>" in page
-    assert f"row 4 ({labels[3]}, rather c{TRUTH[3]})" in page
+    assert f"row 4 ({labels[3]}; c{TRUTH[3]} is more likely)" in page
 
 
 def test_maps_are_sampled():

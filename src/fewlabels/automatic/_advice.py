@@ -666,7 +666,7 @@ def suspicion_words(
     if not suspicious:
         return ""
     named = [
-        f"row {s.row + first_row} ({s.label}, rather {s.likely})"
+        f"row {s.row + first_row} ({s.label}; {s.likely} is more likely)"
         for s in suspicious[:limit]
     ]
     more = len(suspicious) - len(named)

@@ -32,7 +32,11 @@ from fewlabels.cli._job import LABELS, Job, jsonable
         help="How many rows.",
     ),
     click.option(
-        "-o", "--output", type=click.Path(), metavar="FILE", help="Write these rows."
+        "-o",
+        "--output",
+        type=click.Path(),
+        metavar="FILE",
+        help="File to write these rows to.",
     ),
     options.report,
     options.columns,
@@ -44,8 +48,8 @@ from fewlabels.cli._job import LABELS, Job, jsonable
 def ask(table: str, number: int, **settings: Any) -> None:
     """Say which rows of TABLE to label next, the most useful first.
 
-    Row 1 is the first below the names. If there are no labels yet, the rows named are
-    those that stand for many others.
+    Row 1 is the first below the column names. Without any labels, it chooses rows that
+    are typical of many others.
     """
     console = Console(settings["quiet"])
     job = Job(console, settings)

@@ -26,7 +26,7 @@ from fewlabels.cli._job import Job, written_words
         "-k",
         "--clusters",
         type=click.IntRange(2),
-        help="How many; guessed by default.",
+        help="How many groups; guessed by default.",
     ),
     options.output,
     options.report,
@@ -38,9 +38,9 @@ from fewlabels.cli._job import Job, written_words
     options.running,
 )
 def cluster(table: str, clusters: int | None, **settings: Any) -> None:
-    """Group the rows of TABLE, which has no labels.
+    """Group the rows of a TABLE that has no labels.
 
-    The column 'cluster' is added: 1 is the largest group.
+    It adds the column 'cluster', in which 1 is the largest group.
     """
     console = Console(settings["quiet"])
     job = Job(console, settings)

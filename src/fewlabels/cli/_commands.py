@@ -28,9 +28,9 @@ __all__ = ["commands", "run"]
     default="fewlabels-demo",
     show_default=True,
     metavar="FOLDER",
-    help="Where to write the files.",
+    help="Folder to write the files to.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.option("-f", "--force", is_flag=True, help="Replace files that exist.")
 def demo(output: str, quiet: bool, force: bool) -> None:
     """Show all commands on a table that comes with fewlabels.

@@ -80,7 +80,7 @@ def tell_the_story(commands: Any, folder: Path, console: Console, force: bool) -
         console.say("")
 
     step(
-        "Label the others, and draw a report:",
+        "Label the others, and write a report:",
         *("label", path("wines.csv"), "--target", "cultivar"),
         *("-o", path("labelled.csv"), "--report", path("report.html")),
     )

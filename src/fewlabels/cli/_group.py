@@ -20,9 +20,9 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
     context_settings=_SETTINGS,
     examples=(
         "fewlabels label flowers.csv --target species -o labelled.csv",
+        "fewlabels report flowers.csv --target species -o report.html",
         "fewlabels ask flowers.csv --target species -n 10",
         "fewlabels studio flowers.csv --target species",
-        "fewlabels report flowers.csv --target species -o report.html",
         "fewlabels demo",
     ),
 )
@@ -31,7 +31,7 @@ def commands() -> None:
     """Label all rows of a table from the few that have a label.
 
     TABLE is a CSV, TSV, JSON lines, Parquet or Excel file, perhaps compressed, or - for
-    the standard input. Its first line names the columns.
+    the standard input. Its first line names the columns. New here? Try fewlabels demo.
 
     Exit codes: 0 done, 1 the data does not allow it, 2 wrong use, 130 interrupted.
     """

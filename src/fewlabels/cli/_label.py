@@ -47,7 +47,7 @@ def _number_summary(estimated: Any) -> tuple[dict[str, Any], list[str]]:
         f"given between {given.min():.4g} and {given.max():.4g}; {used} of "
         f"{plural(len(estimated.columns), 'column')} used.",
         f"Expected error (root of the mean square): {model.expected_error_}.",
-        f"From the labels alone: {model.baseline_error_} ({model.baseline_.name}).",
+        f"Supervised, from the same labels: {model.baseline_error_} ({model.baseline_.name}).",
     ]
     return summary, lines
 
@@ -110,7 +110,7 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         f"{plural(len(labeled.columns), 'column')} used.",
         *_shares_said(shares, classes),
         f"Expected error: {model.expected_error_}.",
-        f"From the labels alone: {model.baseline_error_} ({model.baseline_.name}).",
+        f"Supervised, from the same labels: {model.baseline_error_} ({model.baseline_.name}).",
         *model.advice(first_row=1),
     ]
     return summary, lines
@@ -143,8 +143,8 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
 def label(table: str, **settings: Any) -> None:
     """Label every row of TABLE.
 
-    Rows keep their order and all their columns, and get three more: the label (given or
-    predicted), its confidence, and whether it was given or predicted.
+    Rows keep their order and all their columns, and get three new ones: the label, its
+    confidence, and whether it was given or predicted.
     """
     console = Console(settings["quiet"])
     job = Job(console, settings)
@@ -202,7 +202,7 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
         for label in suspicious:
             label["row"] = int(large.sampled[label["row"] - 1]) + 1
         named = ", ".join(
-            f"row {label['row']:,} ({label['label']}, rather {label['likely']})"
+            f"row {label['row']:,} ({label['label']}; {label['likely']} is more likely)"
             for label in suspicious[:5]
         )
         lines[-1] = f"Labels that the others contradict: {named}."
@@ -237,7 +237,7 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
         type=click.Path(),
         required=True,
         metavar="MODEL",
-        help="Where to write the model.",
+        help="File to write the model to.",
     ),
     options.report,
     options.columns,
@@ -249,8 +249,8 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
 def fit(table: str, **settings: Any) -> None:
     """Learn from TABLE and save a model for new rows.
 
-    The file holds data and no code: it can be loaded without trusting whoever made it.
-    It holds the features of all rows of TABLE.
+    Loading the file runs no code of its maker. It contains much of what is in TABLE, so
+    keep it as confidential.
     """
     console = Console(settings["quiet"])
     job = Job(console, settings)
@@ -285,7 +285,7 @@ def fit(table: str, **settings: Any) -> None:
         default="report.html",
         show_default=True,
         metavar="FILE",
-        help="Where to write the page.",
+        help="File to write the page to.",
     ),
     options.columns,
     options.reading,
@@ -296,9 +296,9 @@ def fit(table: str, **settings: Any) -> None:
 def report(table: str, **settings: Any) -> None:
     """Write one HTML page about TABLE and its labels.
 
-    It shows what was read, label counts, a map of the rows, the method next to the
-    supervised baseline and other candidates with held-out errors, the least certain
-    rows, what to label next, and how to reproduce it. The page is self-contained.
+    It begins with a verdict and shows what was read, a map of the rows, which labels to
+    accept, the errors to expect, the least certain rows, what to label next, and how to
+    reproduce it. The page is a single file.
     """
     console = Console(settings["quiet"])
     job = Job(console, settings)

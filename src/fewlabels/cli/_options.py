@@ -89,15 +89,15 @@ reading = (
         "--delimiter",
         callback=_delimiter,
         metavar="CHAR",
-        help="What separates fields; guessed by default.",
+        help="Character between fields; guessed by default.",
     ),
-    click.option("--encoding", help="Encoding of text; UTF-8 by default."),
-    click.option("--sheet", help="Sheet of a workbook; the first by default."),
+    click.option("--encoding", help="Encoding of the text; UTF-8 by default."),
+    click.option("--sheet", help="Sheet of the workbook; the first by default."),
     click.option(
         "--header-row",
         type=click.IntRange(0),
         metavar="LINE",
-        help="Line with the names of the columns, 0 for none; found by default.",
+        help="Line with the column names, 0 if there is none; guessed by default.",
     ),
     click.option(
         "--features",
@@ -109,8 +109,8 @@ batch_rows = click.option(
     "--batch-rows",
     type=click.IntRange(0),
     metavar="NUMBER",
-    help="Rows to hold at a time, 0 for all; by default 50,000 of files beyond 128 MB, "
-    "folders and addresses.",
+    help="Rows to hold in memory at a time, 0 for all; by default 50,000 for files "
+    "beyond 128 MB, folders and addresses, and all otherwise.",
 )
 sample_rows = click.option(
     "--sample-rows",
@@ -118,46 +118,51 @@ sample_rows = click.option(
     default=50_000,
     show_default=True,
     metavar="NUMBER",
-    help="Rows without a label to learn from, where not all are held.",
+    help="Unlabelled rows to learn from, where not all rows are held in memory.",
 )
 target = (
     click.option(
-        "-t", "--target", required=True, metavar="COLUMN", help="The label column."
+        "-t",
+        "--target",
+        required=True,
+        metavar="COLUMN",
+        help="Column with the labels.",
     ),
     click.option(
         "--marker",
         "markers",
         multiple=True,
         metavar="TEXT",
-        help="A text that means 'no label', besides empty cells and NA.",
+        help="Text that means 'no label', besides empty cells and NA.",
     ),
     click.option(
         "--merge-labels",
         is_flag=True,
-        help="Take labels that differ only in case and blanks as one class.",
+        help="Treat labels that differ only in case or blanks as one class.",
     ),
     click.option(
         "--task",
         type=click.Choice(["auto", "classes", "numbers"]),
         default="auto",
         show_default=True,
-        help="Predict classes or numbers; auto looks at the labels.",
+        help="Predict classes or numbers; auto decides by the labels.",
     ),
 )
 columns = (
-    _several("--ignore", help="Leave a column out (repeat, or give a,b,c)."),
-    _several("--text", help="Take a column as free text."),
-    _several("--categorical", help="Take a column as categories."),
-    _several("--numeric", help="Take a column as numbers."),
+    _several("--ignore", help="Leave a column out (repeat, or write a,b,c)."),
+    _several("--text", help="Treat a column as free text."),
+    _several("--categorical", help="Treat a column as categories."),
+    _several("--numeric", help="Treat a column as numbers."),
     _several(
-        "--date", help="Take a column as dates; --date 'born=%d.%m.%y' with a format."
+        "--date", help="Treat a column as dates; 'born=%d.%m.%y' also names the format."
     ),
     click.option(
         "--scale",
         type=click.Choice(["auto", "standard", "none"]),
         default="auto",
         show_default=True,
-        help="Numbers: one scale for all, each column its own, or as they are.",
+        help="Scaling of numbers: standard scales each column, none keeps their "
+        "proportions.",
     ),
     click.option(
         "--text-weight",
@@ -165,12 +170,12 @@ columns = (
         default="auto",
         show_default=True,
         metavar="NUMBER",
-        help="What a column of text counts, where any other column counts 1.",
+        help="Weight of a text column, where any other column has weight 1.",
     ),
     click.option(
         "--embed",
         is_flag=True,
-        help="Take text also by its meaning, in English above all; needs "
+        help="Compare texts by meaning as well as by words (best in English); needs "
         "fewlabels[embeddings].",
     ),
 )
@@ -180,15 +185,15 @@ class_shares = click.option(
     default="auto",
     show_default=True,
     metavar="SHARES",
-    help="Shares of classes, or their numbers, among the rows without a label: labels, "
-    "uniform, or spam=0.1,ham=0.9.",
+    help="Shares or row counts of the classes among the unlabelled rows, such as "
+    "spam=0.1,ham=0.9; labels: as among the labels; uniform: all the same.",
 )
 bank = click.option(
     "--bank",
     type=click.Choice(["auto", "fast", "default", "thorough"]),
     default="auto",
     show_default=True,
-    help="How much to try; auto is fast beyond 20,000 rows.",
+    help="How many kernels to try; auto takes fast beyond 20,000 rows.",
 )
 device = click.option(
     "--device",
@@ -200,12 +205,14 @@ device = click.option(
 )
 running = (
     click.option(
-        "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed."
+        "--seed",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="Random seed.",
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
-    click.option(
-        "--json", "as_json", is_flag=True, help="Write a summary as JSON to stdout."
-    ),
+    click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON."),
     click.option("-f", "--force", is_flag=True, help="Replace files that exist."),
 )
 report = click.option(
@@ -221,16 +228,16 @@ output = click.option(
     type=click.Path(allow_dash=True),
     default="-",
     metavar="FILE",
-    help="Where to write; standard output by default. The suffix sets the format.",
+    help="File to write; standard output by default. The suffix sets the format.",
 )
 
 
 scheduler = click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="A Dask cluster, such as tcp://host:8786: the table is read in parts there, "
-    "and -o names a folder of Parquet parts. Started again, it goes on with those that "
-    "are missing.",
+    help="Compute on a Dask cluster, such as tcp://host:8786, which reads the table in "
+    "parts; -o names a folder of Parquet parts. Started again, it continues with those "
+    "that are missing.",
 )
 
 

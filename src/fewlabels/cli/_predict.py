@@ -33,7 +33,7 @@ def predict(model: str, table: str, **settings: Any) -> None:
     """Label the rows of a new TABLE with a saved MODEL.
 
     The table needs the columns that the model uses, in any order; others are passed
-    through. A file that is not a model, or asks for more than data, is refused.
+    through. A file that is not a model, or that would run code, is refused.
     """
     console = Console(settings["quiet"])
     job = Job(console, settings)

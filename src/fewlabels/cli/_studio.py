@@ -28,7 +28,7 @@ from fewlabels.cli._job import Job, names_in
         "classes",
         multiple=True,
         metavar="NAME",
-        help="A class that is known beforehand (repeat, or a,b,c).",
+        help="Name of a class, in the order of the keys (repeat, or write a,b,c).",
     ),
     click.option(
         "--image",
@@ -40,27 +40,36 @@ from fewlabels.cli._job import Job, names_in
         "store",
         type=click.Path(dir_okay=False),
         metavar="FILE",
-        help="Where labels are kept; TABLE.labels.jsonl beside the table by default.",
+        help="File for the labels; TABLE.labels.jsonl beside the table by default.",
     ),
-    click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port."),
+    click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=0,
+        help="Port; a free one by default.",
+    ),
     click.option(
         "--host",
         default="127.0.0.1",
         show_default=True,
-        help="Address to listen on; others can reach any but this one.",
+        help="Address to listen on; any but this one lets other computers connect.",
     ),
-    click.option("--no-browser", is_flag=True, help="Print the address only."),
+    click.option(
+        "--no-browser",
+        is_flag=True,
+        help="Print the address instead of opening a browser.",
+    ),
     options.columns,
     options.reading,
     options.bank,
-    click.option("--seed", type=click.IntRange(0), default=0, help="Seed."),
-    click.option("-q", "--quiet", is_flag=True, help="Say nothing but the address."),
+    click.option("--seed", type=click.IntRange(0), default=0, help="Random seed."),
+    click.option("-q", "--quiet", is_flag=True, help="Print only the address."),
 )
 def studio(table: str, **settings: Any) -> None:
     """Label TABLE in the browser, the most useful rows first.
 
-    The label column may be empty, or new. Each label is saved at once beside the table,
-    which itself is never touched; start again to go on, Ctrl-C to end.
+    The label column may be empty, or new. Each label is saved at once in a file beside
+    the table, which itself is never touched. Ctrl-C ends; start again to continue.
     """
     import webbrowser
 
@@ -129,15 +138,15 @@ def studio(table: str, **settings: Any) -> None:
     click.option(
         "--labels-in",
         metavar="COLUMN",
-        help="The column of LABELS that holds them; the target by default.",
+        help="Column of LABELS with the labels; the target by default.",
     ),
     click.option(
         "--on",
         metavar="COLUMN",
-        help="A column that names the rows; number and content by default.",
+        help="Column that identifies a row; by default, its number and content do.",
     ),
     click.option(
-        "--overwrite", is_flag=True, help="Replace labels that TABLE has already."
+        "--overwrite", is_flag=True, help="Replace labels that TABLE already has."
     ),
     options.output,
     options.reading,
@@ -146,9 +155,9 @@ def studio(table: str, **settings: Any) -> None:
 def merge(table: str, labels: str, **settings: Any) -> None:
     """Bring LABELS that were given elsewhere back to the rows of TABLE.
 
-    LABELS is what 'fewlabels ask -o' has written, with labels filled in, an export of
-    Label Studio (JSON, JSON_MIN or CSV), or a journal of 'fewlabels studio'. All other
-    cells of TABLE come back as they were.
+    LABELS is a file written by 'fewlabels ask -o', with the labels filled in, an export
+    of Label Studio (JSON, JSON_MIN or CSV), or the labels file of 'fewlabels studio'.
+    All other cells of TABLE come back as they were.
     """
     console = Console(settings["quiet"])
     settings["report_path"] = None

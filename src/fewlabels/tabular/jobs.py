@@ -867,7 +867,7 @@ def _suggest_uncertain(
         rows,
         labeled.labels[rows].tolist(),
         labeled.confidence[rows],
-        "rows that tell most about those that are not sure",
+        "rows whose labels tell most about the uncertain ones",
     )
 
 

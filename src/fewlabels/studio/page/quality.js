@@ -81,7 +81,7 @@ function compared(judgement) {
   const { baseline, gain } = judgement;
   const known = baseline.value !== null && baseline.value !== undefined;
   const helped = gain.value === null || gain.value === undefined ? "" : gain.low > 0 ? "The rows without a label probably helped." : gain.high < 0 ? "The rows without a label probably hurt." : "Whether the rows without a label helped, these labels cannot tell for certain.";
-  return el("section", { class: "panel", "aria-labelledby": "q-base" }, el("h2", { id: "q-base" }, "From the labels alone"),
+  return el("section", { class: "panel", "aria-labelledby": "q-base" }, el("h2", { id: "q-base" }, "Supervised, from the same labels"),
     el("div", { class: "headline" }, el("b", { class: "lesser" }, known ? percent(baseline.value) : "–")),
     el("p", { class: "quiet small" }, "is the expected error of the best supervised model from the same labels. ", helped));
 }
