@@ -7,6 +7,8 @@ import sys
 import warnings
 from pathlib import Path
 
+from docutils import nodes
+
 from fewlabels import __version__
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -54,6 +56,8 @@ warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
 html_theme = "pydata_sphinx_theme"
 html_title = "fewlabels"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 # Pages with wide tables give them the room of the contents on the left.
 html_sidebars: dict[str, list[str]] = {
     page: []
@@ -82,3 +86,15 @@ if "GITHUB_REF_NAME" in os.environ:  # part of a site with other versions beside
         "check_switcher": False,
         "show_version_warning_banner": True,
     }
+
+
+def strip_code(app, doctree):
+    """Remove the blank line that ends an example in the source of a page."""
+    for block in doctree.findall(nodes.literal_block):
+        if len(block.children) == 1:
+            block.children = [nodes.Text(block.astext().rstrip("\n"))]
+
+
+def setup(app):
+    """Connect what this configuration adds to Sphinx."""
+    app.connect("doctree-read", strip_code)
