@@ -47,9 +47,15 @@ def _number_summary(estimated: Any) -> tuple[dict[str, Any], list[str]]:
         f"given between {given.min():.4g} and {given.max():.4g}; {used} of "
         f"{plural(len(estimated.columns), 'column')} used.",
         f"Expected error (root of the mean square): {model.expected_error_}.",
-        f"Supervised, from the same labels: {model.baseline_error_} ({model.baseline_.name}).",
+        _supervised_said(model),
     ]
     return summary, lines
+
+
+def _supervised_said(model: Any) -> str:
+    """Say what error a supervised model would have with the same labels."""
+    name = model.baseline_.name
+    return f"Supervised, from the same labels: {model.baseline_error_} ({name})."
 
 
 def _shares_said(shares: dict[str, float], counts: dict[str, int]) -> list[str]:
@@ -110,7 +116,7 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         f"{plural(len(labeled.columns), 'column')} used.",
         *_shares_said(shares, classes),
         f"Expected error: {model.expected_error_}.",
-        f"Supervised, from the same labels: {model.baseline_error_} ({model.baseline_.name}).",
+        _supervised_said(model),
         *model.advice(first_row=1),
     ]
     return summary, lines
