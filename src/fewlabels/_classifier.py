@@ -16,6 +16,10 @@ from fewlabels._labels import UNLABELED, Labels, label_array, unlabeled_mask
 # Of libsvm, which turns for hours over unscaled rows without getting anywhere.
 MAX_SVM_ITER = 10_000_000
 
+# Probabilities no further apart are equal: models trained by iteration have no more
+# digits, and rounding would decide what is learnt.
+SURENESS_TOL = 1e-6
+
 
 def as_decision(outputs: NDArray[Any]) -> NDArray[Any]:
     """One column per class, or a plain vector for up to two classes."""
@@ -86,6 +90,37 @@ def fitted(estimator: Any, X: Any, codes: NDArray[np.intp]) -> Any:
     if np.unique(codes).size == 1:  # which many classifiers refuse
         return DummyClassifier(strategy="prior").fit(X, codes)
     return clone(estimator).fit(X, codes)
+
+
+def _about_best(proba: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which classes are as probable as any, to six digits."""
+    return proba >= proba.max(axis=1, keepdims=True) - SURENESS_TOL
+
+
+def most_probable(proba: NDArray[Any]) -> NDArray[np.intp]:
+    """Index of the most probable class; of those equal to six digits, the first."""
+    return _about_best(proba).argmax(axis=1)
+
+
+def vote_of(model: Any, X: Any) -> NDArray[Any]:
+    """Class indices that a classifier predicts, the first of equally probable ones."""
+    codes = model.predict(X)
+    if not hasattr(model, "predict_proba"):
+        return codes
+    about_best = _about_best(model.predict_proba(X))
+    # Some predict by another rule than their probabilities: that is their vote.
+    by_proba = (about_best & np.equal.outer(codes, model.classes_)).any(axis=1)
+    return np.where(by_proba, model.classes_[about_best.argmax(axis=1)], codes)
+
+
+def exact_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round weights to multiples of a power of two, so that all sums are exact.
+
+    Trees choose among splits by such sums: those that are equally good must not be
+    told apart by the order in which rows are added up.
+    """
+    unit = 2.0 ** (np.frexp(weights.sum())[1] - np.finfo(np.float64).nmant)
+    return np.round(weights / unit) * unit
 
 
 def outputs_of(model: Any, X: Any, n_classes: int) -> NDArray[np.float64]:

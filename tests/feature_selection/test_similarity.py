@@ -2,6 +2,8 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -92,6 +94,20 @@ class TestMeasures:
                 correlation_dissimilarity(scale * X), correlation_dissimilarity(X)
             )
             assert_allclose(mici(scale * X) / scale**2, mici(X))
+
+    def test_digits_beside_a_far_row(self):
+        X = np.array([[2.0, 1.0], [-1.0, 1.5], [0.5, -3.0], [1.0, 0.5], [3.0, 5.0]])
+        X[4] *= 2.0**28
+        rows = [[Fraction(x) for x in row] for row in X.tolist()]
+        means = [sum(column) / 5 for column in zip(*rows, strict=True)]
+        xx, xy, yy = (
+            sum((row[i] - means[i]) * (row[j] - means[j]) for row in rows) / 5
+            for i, j in ((0, 0), (0, 1), (1, 1))
+        )
+        rest = float(1 - xy**2 / (xx * yy))
+        assert rest < 1e-15  # 1 - rho^2 in double precision has no digit
+        assert_allclose(regression_error(X)[0, 1], float(yy) * rest, rtol=1e-6)
+        assert_allclose(correlation_dissimilarity(X)[0, 1], rest / 2, rtol=1e-6)
 
 
 class TestClusters:

@@ -57,10 +57,9 @@ def problem_for(method, rng):
     return problem, ()
 
 
-def run_estimator(seed):
+def run_estimator(seed, name):
     """One problem, one estimator, up to five answers."""
     rng = np.random.default_rng(seed)
-    name = ROUNDS[seed % len(ROUNDS)]
     method = METHODS[name]
     problem, ways = problem_for(method, rng)
     if method.wraps:
@@ -195,13 +194,14 @@ def run_certificate(seed):
     return Report("certificates", "agree")
 
 
-def run_case(seed):
-    """One case of any kind; every fifth is about certificates."""
-    if seed % 5 == 4:
-        return run_certificate(seed)
-    return run_estimator(seed - seed // 5)
-
-
 def method_of(seed):
-    """What a case is about."""
+    """What a case is about; every fifth is about certificates."""
     return "certificates" if seed % 5 == 4 else ROUNDS[(seed - seed // 5) % len(ROUNDS)]
+
+
+def run_case(seed):
+    """One case of any kind."""
+    name = method_of(seed)
+    if name == "certificates":
+        return run_certificate(seed)
+    return run_estimator(seed - seed // 5, name)

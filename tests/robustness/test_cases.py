@@ -40,6 +40,26 @@ def test_all_ways_agree(block):
     assert len(refused) <= 0.1 * size
 
 
+# What `make fuzz` found, and rounding errors had decided.
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        ("TrAdaBoostClassifier", 50781),
+        ("TrAdaBoostClassifier", 52605),
+        ("TrAdaBoostClassifier", 59904),
+        ("RejectVotingClassifier", 7557),
+        ("RejectVotingClassifier", 19620),
+        ("DemocraticCoLearningClassifier", 29826),
+        ("DemocraticCoLearningClassifier", 41788),
+        ("FeatureSimilaritySelector", 14157),
+        ("FeatureSimilaritySelector", 21659),
+    ],
+)
+def test_what_once_disagreed(name, seed):
+    report = cases.run_estimator(seed, name)
+    assert (report.outcome, report.detail) == ("agree", "")
+
+
 def test_every_public_estimator_is_asked_or_excused():
     public = set()
     for module in pkgutil.iter_modules(fewlabels.__path__):

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._classifier import SupervisedClassifier
+from fewlabels._classifier import SupervisedClassifier, vote_of
 from fewlabels._labels import validate_partially_labeled
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import HasMethods, Interval, fit_context, validate_data
@@ -149,7 +149,7 @@ def three_stage_boost(
     N = n if n_samples is None else n_samples
     first = np.arange(n) if N >= n else np.sort(rng.choice(n, N, replace=False))
     one = _fitted(estimator, X[first], codes[first], rng)
-    by_one = one.predict(X)
+    by_one = vote_of(one, X)
     wrong = by_one != codes
     if not wrong.any():
         return ThreeStageModel([one], [first])
@@ -165,7 +165,7 @@ def three_stage_boost(
         return ThreeStageModel([one], [first])
     second = half_wrong_sample(wrong, N, rng)
     two = _fitted(estimator, X[second], codes[second], rng)
-    disputed = np.flatnonzero(by_one != two.predict(X))
+    disputed = np.flatnonzero(by_one != vote_of(two, X))
     if not disputed.size:
         return ThreeStageModel([one], [first])
     third = rng.choice(disputed, N)
@@ -293,7 +293,7 @@ class ThreeStageBoostClassifier(SupervisedClassifier):
         return self
 
     def _predict_codes(self, X: Any) -> NDArray[np.intp]:
-        votes = np.array([model.predict(X) for model in self.estimators_])
+        votes = np.array([vote_of(model, X) for model in self.estimators_])
         return settle(votes).astype(np.intp)
 
     def predict(self, X: Any) -> NDArray[Any]:

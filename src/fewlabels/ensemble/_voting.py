@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from sklearn.ensemble import VotingClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._classifier import vote_of
 from fewlabels._labels import (
     UNLABELED,
     check_length,
@@ -239,7 +240,7 @@ class RejectVotingClassifier(VotingClassifier):
         return self
 
     def _vote(self, X: Any, alpha: float) -> Vote:
-        votes = np.asarray([model.predict(X) for model in self.estimators_]).T
+        votes = np.asarray([vote_of(model, X) for model in self.estimators_]).T
         return majority_vote(
             votes.astype(np.intp),
             n_classes=self.classes_.size,

@@ -21,26 +21,43 @@ from fewlabels._sklearn import (
     validate_data,
 )
 
+# A share of variance below this has lost digits where it is a difference from one.
+_CANCELLED = 1e-3
 
-def _correlations(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Correlations of the features, and their standard deviations (divided by n).
 
-    A constant feature has no correlation with itself either.
+class _Pairs(NamedTuple):
+    """Correlations, shares of variance that lines leave, and standard deviations."""
+
+    rho: NDArray[np.float64]
+    unexplained: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+
+def _compare(X: Any) -> _Pairs:
+    """Compare all pairs of features; constants do not even correlate with themselves.
+
+    Where a line leaves little, as beside a far row, 1 - rho^2 has no digits: the
+    difference of the two features does.
     """
     X = check_array(X, dtype=np.float64)
-    Z = deviations(X, X.mean(axis=0))
+    mean = X.mean(axis=0)
+    Z = deviations(X, mean)
     # Squares of what has been divided by the largest neither overflow nor vanish.
     largest = np.abs(Z).max(axis=0)
     Z /= np.where(largest > 0, largest, 1)
     spread = np.sqrt(np.mean(Z**2, axis=0))
     Z /= np.where(spread > 0, spread, 1)
-    return Z.T @ Z / X.shape[0], largest * spread
-
-
-def _unexplained(rho: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of variance that a line leaves, 1 - rho^2; zero for rounding errors."""
+    rho = Z.T @ Z / X.shape[0]
     share = 1 - rho**2
-    return np.where(share <= ROUNDING, 0.0, share)
+    spread *= largest
+    noise = ROUNDING * (1 + np.abs(mean) / np.where(spread > 0, spread, np.inf))
+    for i in range(X.shape[1]):
+        near = np.flatnonzero(share[i] < _CANCELLED)
+        gap = Z[:, near] - np.sign(rho[i, near]) * Z[:, [i]]
+        rest = np.mean(gap**2, axis=0) / 2  # one minus the absolute correlation
+        rest[np.sqrt(rest) <= noise[i] + noise[near]] = 0.0
+        share[i, near] = rest * (2 - rest)
+    return _Pairs(rho, share, spread)
 
 
 def correlation_dissimilarity(X: ArrayLike) -> NDArray[np.float64]:
@@ -71,10 +88,9 @@ def correlation_dissimilarity(X: ArrayLike) -> NDArray[np.float64]:
            [0., 0., 1.],
            [1., 1., 0.]])
     """
-    rho, spread = _correlations(X)
-    D = 1 - np.abs(rho)
+    rho, unexplained, spread = _compare(X)
+    D = unexplained / (1 + np.abs(rho))
     D[np.logical_and.outer(spread == 0, spread == 0)] = 0.0
-    D[D <= ROUNDING] = 0.0
     return D
 
 
@@ -104,8 +120,8 @@ def regression_error(X: ArrayLike) -> NDArray[np.float64]:
            [0.  , 0.  , 0.22],
            [0.67, 2.67, 0.  ]])
     """
-    rho, spread = _correlations(X)
-    return spread**2 * _unexplained(rho)
+    _, unexplained, spread = _compare(X)
+    return spread**2 * unexplained
 
 
 def mici(X: ArrayLike) -> NDArray[np.float64]:
@@ -147,13 +163,13 @@ def mici(X: ArrayLike) -> NDArray[np.float64]:
            [0.  , 0.  , 0.22],
            [0.22, 0.22, 0.  ]])
     """
-    rho, spread = _correlations(X)
+    rho, unexplained, spread = _compare(X)
     small, large = np.minimum.outer(spread, spread), np.maximum.outer(spread, spread)
     # The product of the eigenvalues, v_x v_y (1 - rho^2), over the larger one, both in
     # units of the larger variance: a difference would lose the digits of a small one.
     ratio = (small / np.where(large > 0, large, 1)) ** 2
     larger = (1 + ratio + np.sqrt((1 - ratio) ** 2 + 4 * ratio * rho**2)) / 2
-    return small**2 * _unexplained(rho) / larger
+    return small**2 * unexplained / larger
 
 
 class FeatureClusters(NamedTuple):

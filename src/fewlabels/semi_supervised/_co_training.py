@@ -17,7 +17,14 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Tags, check_random_state, resample
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._classifier import PartialLabelClassifier, accepts_sparse, fitted
+from fewlabels._classifier import (
+    SURENESS_TOL,
+    PartialLabelClassifier,
+    accepts_sparse,
+    fitted,
+    most_probable,
+    vote_of,
+)
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
 from fewlabels._rows import view_columns
 from fewlabels._sklearn import (
@@ -29,10 +36,6 @@ from fewlabels._sklearn import (
 )
 
 MAX_SEED = np.iinfo(np.int32).max
-
-# Probabilities no further apart are equal: models trained by iteration have no more
-# digits, and rounding would decide what is learnt.
-SURENESS_TOL = 1e-6
 
 
 def _logistic() -> Pipeline:
@@ -281,7 +284,7 @@ class CoTrainingClassifier(_Committee):
         sureness = np.full(X.shape[0], -np.inf)
         for P in self._both_probabilities(X):
             best = P.max(axis=1)
-            favourite = (P >= best[:, None] - SURENESS_TOL).argmax(axis=1)
+            favourite = most_probable(P)
             for c, count in enumerate(self.n_per_class_):
                 rows = np.flatnonzero(favourite == c)
                 rows = rows[_by_sureness(best[rows])[:count]]
@@ -340,7 +343,7 @@ class CoTrainingClassifier(_Committee):
         )
 
     def _codes(self, X: Any) -> NDArray[np.intp]:
-        return self._proba(X).argmax(axis=1)
+        return most_probable(self._proba(X))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -489,7 +492,7 @@ class DemocraticCoLearningClassifier(_Committee):
         )
         self.n_iter_ = 0
         while unlabeled.size and self.n_iter_ < self.max_iter:
-            votes = np.array([m.predict(X[unlabeled]) for m in self.estimators_])
+            votes = np.array([vote_of(m, X[unlabeled]) for m in self.estimators_])
             winner = _weighted_majority(
                 votes, intervals.mean(axis=1), labels.classes.size
             )
@@ -560,7 +563,7 @@ class DemocraticCoLearningClassifier(_Committee):
             if folds is not None:
                 learnt[judged] = UNLABELED
             model = _fit_known(kind, X, learnt)
-            right = model.predict(X[judged]) == labels.codes[judged]
+            right = vote_of(model, X[judged]) == labels.codes[judged]
             n_right += int(np.count_nonzero(right))
         ci = binomtest(n_right, labels.labeled.size).proportion_ci(method="wilson")
         return ci.low, ci.high
@@ -573,7 +576,7 @@ class DemocraticCoLearningClassifier(_Committee):
         sizes = np.zeros_like(scores)
         rows = np.arange(X.shape[0])
         for i in heard:
-            codes = self.estimators_[i].predict(X)
+            codes = vote_of(self.estimators_[i], X)
             scores[rows, codes] += self.weights_[i]
             sizes[rows, codes] += 1
         means = scores / np.maximum(sizes, 1)
@@ -726,8 +729,10 @@ class TriTrainingClassifier(_Committee):
         last_error, last_size = np.full(3, 0.5), np.zeros(3)
         self.n_iter_ = 0
         while unlabeled.size and self.n_iter_ < self.max_iter:
-            on_labeled = np.array([m.predict(X[rows]) for m in self.estimators_])
-            on_unlabeled = np.array([m.predict(X[unlabeled]) for m in self.estimators_])
+            on_labeled = np.array([vote_of(m, X[rows]) for m in self.estimators_])
+            on_unlabeled = np.array(
+                [vote_of(m, X[unlabeled]) for m in self.estimators_]
+            )
             lessons = {}
             for i in range(3):
                 j, k = (i + 1) % 3, (i + 2) % 3
@@ -768,7 +773,7 @@ class TriTrainingClassifier(_Committee):
         return list(self.estimator)
 
     def _codes(self, X: Any) -> NDArray[np.intp]:
-        votes = np.array([model.predict(X) for model in self.estimators_])
+        votes = np.array([vote_of(model, X) for model in self.estimators_])
         # Of three different votes, the first.
         return np.where(votes[1] == votes[2], votes[1], votes[0])
 

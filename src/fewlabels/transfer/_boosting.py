@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
+from fewlabels._classifier import exact_weights, vote_of
 from fewlabels._sklearn import HasMethods, Interval, fit_context
 from fewlabels.transfer._domains import DomainClassifier
 
@@ -117,8 +118,8 @@ def tradaboost(
     for t in range(n_estimators):
         weights = np.exp(log_w[t] - log_w[t].max())
         model = _seeded(clone(estimator), rng)
-        model.fit(X, y, sample_weight=weights * (y.size / weights.sum()))
-        wrong = model.predict(X) != y
+        model.fit(X, y, sample_weight=exact_weights(weights * (y.size / weights.sum())))
+        wrong = vote_of(model, X) != y
         # Rows of the target may have underflowed beside each other, never all of them.
         on_target = np.exp(log_w[t] - log_w[t][~is_source].max())[~is_source]
         error = float(np.average(wrong[~is_source], weights=on_target))
@@ -287,6 +288,6 @@ class TrAdaBoostClassifier(DomainClassifier):
         votes = np.zeros((X.shape[0], self.classes_.size))
         for model, vote in zip(self.estimators_, self.estimator_weights_, strict=True):
             if vote > 0:
-                votes[np.arange(X.shape[0]), model.predict(X)] += vote
+                votes[np.arange(X.shape[0]), vote_of(model, X)] += vote
         votes /= max(self.estimator_weights_.sum(), MARGIN)
         return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
