@@ -21,7 +21,7 @@ from fewlabels.active import (
     variance_reduction,
     vote_entropy,
 )
-from fewlabels.active._utilities import conditioned, downdated
+from fewlabels.active._utilities import conditioned, conditioned_features, downdated
 
 
 def dirichlet(rng, n, k):
@@ -159,6 +159,18 @@ class TestVarianceReduction:
         A = np.linalg.inv(X[J].T @ X[J] + alpha * np.eye(4))
         closed = [alpha * np.mean((X @ A @ z) ** 2) / (1 + z @ A @ z) for z in X[C]]
         assert_allclose(closed, slow)
+
+    def test_features_are_the_linear_kernel(self, rng):
+        F, J, C = rng.normal(size=(20, 3)), np.array([0, 3]), np.arange(5, 20)
+        expected = conditioned(F @ F[J].T, F @ F[C].T, J, 0.5)
+        assert_allclose(conditioned_features(F, C, J, 0.5), expected, atol=1e-12)
+        assert_allclose(conditioned_features(F, C, J[:0], 0.5), F @ F[C].T)
+
+    def test_copies_of_a_large_row(self):
+        """Ten labels for one point leave a tenth of the noise, whatever its size."""
+        F, rows = np.full((12, 1), 1e9), np.arange(12)
+        P = conditioned_features(F, rows[10:], rows[:10], 1.0)
+        assert_allclose(P, 0.1)
 
     def test_downdating_is_conditioning(self, rng):
         X = rng.normal(size=(20, 3))

@@ -53,6 +53,14 @@ def test_all_ways_agree(block):
         ("DemocraticCoLearningClassifier", 41788),
         ("FeatureSimilaritySelector", 14157),
         ("FeatureSimilaritySelector", 21659),
+        ("VarianceReduction", 6082),
+        ("RLSClassifier linear", 15208),
+        ("RLSClassifier linear", 79479),
+        ("LaplacianRLSClassifierCV", 21095),
+        ("LaplacianRLSRegressor", 53032),
+        ("HeterogeneousFeatureAugmentation", 39829),
+        ("OneLabelTwoView", 50874),
+        ("EigenTransferClassifier", 71962),
     ],
 )
 def test_what_once_disagreed(name, seed):

@@ -190,6 +190,20 @@ class TestSolvers:
         assert rough.solver_ == "pcg"
         assert rough.solver_reason_.startswith("no low rank: 60 pivots leave 0.6")
 
+    def test_nothing_is_left_out_of_small_kernels(self, rng):
+        """Far outside of the other rows, what a factor leaves out would count."""
+        X = np.sort(rng.uniform(0, 10, size=20))[:, None]
+        y = (X[:, 0] > 5).astype(int)
+        X_new = np.linspace(-2, 12, 30)[:, None]
+        exact, usual = (
+            LaplacianRLSClassifier(gamma=0.5, solver=solver).fit(X, y)
+            for solver in ("dense", "auto")
+        )
+        assert usual.solver_ == "low_rank"
+        assert_allclose(
+            usual.decision_function(X_new), exact.decision_function(X_new), atol=1e-6
+        )
+
     def test_no_large_array(self, monkeypatch):
         """Neither the low-rank solver nor descent on tiles asks for the matrix."""
 
@@ -198,7 +212,7 @@ class TestSolvers:
 
         monkeypatch.setattr("fewlabels.kernels.TiledGram.toarray", refuse)
         monkeypatch.setattr("fewlabels.kernels._operators.DenseGram.__init__", refuse)
-        X, truth = make_moons(400, noise=0.05, random_state=0)
+        X, truth = make_moons(600, noise=0.05, random_state=0)
         y = hide_labels(truth, per_class=1, random_state=0)
         auto = LaplacianSVC().fit(X, y)
         tiled = LaplacianSVC(solver="pcg", solver_params={"memory_budget": 0.5}).fit(

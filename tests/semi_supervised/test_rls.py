@@ -2,6 +2,9 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from fractions import Fraction
+from operator import mul
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from fewlabels.kernels import check_semidefinite
 from fewlabels.semi_supervised import RLSClassifier, rls_path
 from tests.helpers import assert_close
+from tests.reference import rational
 from tests.reference.rls import leave_one_out_by_refitting, rls_by_lstsq
 
 
@@ -409,3 +413,48 @@ def test_products_in_single_precision():
         RLSClassifier(kernel="linear").fit(A, y) for A in (X, X.astype(np.float64))
     )
     assert_allclose(single.decision_function(X), double.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("shape", [(12, 3), (5, 9)])
+def test_features_are_the_linear_kernel(rng, shape, fit_intercept, weighted):
+    F, Y = rng.normal(size=shape) + 1, rng.normal(size=(shape[0], 2))
+    kwargs = {"fit_intercept": fit_intercept}
+    if weighted:
+        kwargs["sample_weight"] = rng.uniform(0.5, 2, size=shape[0])
+    pairs = zip(
+        rls_path(F, Y, [0.01, 1.0], is_factor=True, **kwargs),
+        rls_path(F @ F.T, Y, [0.01, 1.0], **kwargs),
+        strict=True,
+    )
+    for found, expected in pairs:
+        assert_close(found.dual_coef, expected.dual_coef)
+        assert_close(found.intercept, expected.intercept)
+        assert_close(found.loo_outputs, expected.loo_outputs)
+        assert_close(found.log_evidence, expected.log_evidence)
+        assert_close(found.coef, F.T @ expected.dual_coef)
+
+
+def test_linear_kernel_of_equal_rows():
+    """Whatever their size, only the bias is left."""
+    X, y = np.full((5, 3), 1234567.0), np.array([0, 1, 1, 2, 2])
+    model = RLSClassifier(kernel="linear", alpha=1e-3).fit(X, y)
+    assert_allclose(model.decision_function(X), np.tile([-0.6, -0.2, -0.2], (5, 1)))
+
+
+def test_linear_kernel_beside_a_far_row():
+    """By exact arithmetic: it takes one direction, and no digits of the others."""
+    X = np.array([[2.0, 1.0], [-1.0, 1.5], [0.5, -3.0], [1.0, 0.5], [3.0, 5.0]])
+    X[4] *= 2.0**30
+    targets, alpha, n = [1, -1, -1, 1, 1], Fraction(1, 100), 5
+    rows = [[*map(Fraction, row), Fraction(1)] for row in X.tolist()]
+    normal = [[sum(r[i] * r[j] for r in rows) for j in range(3)] for i in range(3)]
+    for i in range(2):
+        normal[i][i] += alpha * n
+    right = [sum(map(mul, column, targets)) for column in zip(*rows, strict=True)]
+    solution = [sum(map(mul, row, right)) for row in rational.inverse(normal)]
+    outputs = [float(sum(map(mul, row, solution))) for row in rows]
+    model = RLSClassifier(kernel="linear", alpha=0.01).fit(X, np.array(targets) > 0)
+    assert_allclose(model.decision_function(X), outputs, atol=1e-6)
+    assert_allclose(model.coef_[0], [float(x) for x in solution[:2]], rtol=1e-6)

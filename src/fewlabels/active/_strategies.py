@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
@@ -27,6 +28,7 @@ from fewlabels.active._base import (
 )
 from fewlabels.active._utilities import (
     conditioned,
+    conditioned_features,
     consensus_kl,
     downdated,
     entropy,
@@ -47,6 +49,8 @@ MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {
 }
 # Rows around a row that say how dense it is there, as in the paper.
 TYPICAL_NEIGHBORS = 20
+# Up to so many features, variances of a linear kernel are computed from these.
+MOST_FEATURES = 500
 
 
 class RandomSampling(QueryStrategy):
@@ -412,6 +416,11 @@ class VarianceReduction(QueryStrategy):
         gamma = "scale" if self.gamma is None else self.gamma
         k = resolve_kernel(X, self.kernel, gamma=gamma)
         constant = float(self.fit_intercept)
+        if k.metric == "linear" and X.shape[1] <= MOST_FEATURES:
+            k.diagonal(X)  # refuses rows whose products overflow or vanish
+            F = X.toarray() if issparse(X) else X
+            F = np.column_stack([F, np.full(F.shape[0], constant)])
+            return conditioned_features(F, pool.candidates, pool.labeled, self.alpha)
         K_labeled = k(X, X[pool.labeled]) + constant if pool.labeled.size else X
         K_candidates = k(X, X[pool.candidates]) + constant
         return conditioned(K_labeled, K_candidates, pool.labeled, self.alpha)

@@ -300,6 +300,29 @@ def conditioned(
     )
 
 
+def conditioned_features(
+    F: NDArray[Any],
+    candidates: NDArray[np.intp],
+    labeled: NDArray[np.intp],
+    ridge: float,
+) -> NDArray[np.float64]:
+    r"""Find the same covariances for the kernel of features.
+
+    .. math:: \rho F (F_J^\top F_J + \rho I)^{-1} F_C^\top
+
+    has no difference of large numbers, and a QR decomposition of labelled rows and
+    ridge no squares of them. Far rows come first, not to swallow the others.
+    """
+    rows = F[labeled]
+    rows = rows[np.argsort(-np.abs(rows).max(axis=1, initial=0.0), kind="stable")]
+    stacked = np.vstack([rows, np.sqrt(ridge) * np.eye(F.shape[1])])
+    R, order = linalg.qr(stacked, mode="r", pivoting=True, check_finite=False)
+    W = linalg.solve_triangular(
+        R[: F.shape[1]], F.T[order], trans="T", check_finite=False
+    )
+    return ridge * W.T @ W[:, candidates]
+
+
 def downdated(
     P: NDArray[Any], candidates: NDArray[np.intp], place: int, ridge: float
 ) -> NDArray[Any]:

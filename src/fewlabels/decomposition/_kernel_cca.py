@@ -13,6 +13,7 @@ from scipy import linalg
 from sklearn.preprocessing import KernelCenterer
 from sklearn.utils import Tags, check_consistent_length
 
+from fewlabels._classifier import by_sureness
 from fewlabels._labels import UNLABELED
 from fewlabels._sklearn import Interval, check_array, fit_context
 from fewlabels.decomposition._cca import (
@@ -348,9 +349,9 @@ class OneLabelTwoView(KernelCCA):
     .. math:: \rho_i = \sum_j \lambda_j \, \mathrm{sim}_{ij}
 
     with the similarity of :func:`two_view_similarity`. The `n_confident` most similar
-    rows become positive, the `n_confident` least similar ones negative. With `labels_`
-    any estimator for few labels can start, such as
-    :class:`fewlabels.semi_supervised.CoTrainingClassifier`.
+    rows become positive, the `n_confident` least similar ones negative; of rows equal
+    to six digits, the first count as more similar. With `labels_` any estimator for few
+    labels can start, such as :class:`fewlabels.semi_supervised.CoTrainingClassifier`.
 
     Parameters
     ----------
@@ -460,7 +461,7 @@ class OneLabelTwoView(KernelCCA):
                 UserWarning,
                 stacklevel=2,
             )
-        order = np.argsort(-self.similarity_, kind="stable")
+        order = by_sureness(self.similarity_)
         order = order[order != labeled % n]
         self.labels_ = np.full(n, UNLABELED)
         self.labels_[order[:n_confident]] = 1

@@ -21,6 +21,7 @@ from fewlabels._classifier import (
     SURENESS_TOL,
     PartialLabelClassifier,
     accepts_sparse,
+    by_sureness,
     fitted,
     most_probable,
     vote_of,
@@ -287,7 +288,7 @@ class CoTrainingClassifier(_Committee):
             favourite = most_probable(P)
             for c, count in enumerate(self.n_per_class_):
                 rows = np.flatnonzero(favourite == c)
-                rows = rows[_by_sureness(best[rows])[:count]]
+                rows = rows[by_sureness(best[rows])[:count]]
                 surer = rows[best[rows] > sureness[rows] + SURENESS_TOL]
                 chosen[surer], sureness[surer] = c, best[surer]
         return chosen
@@ -349,14 +350,6 @@ class CoTrainingClassifier(_Committee):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = accepts_sparse(self.estimator1, self.estimator2)
         return tags
-
-
-def _by_sureness(best: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Places by falling probability, equal ones in the order of the rows."""
-    order = np.argsort(-best, kind="stable")
-    ranks = np.zeros(best.size, dtype=np.intp)
-    ranks[order[1:]] = np.cumsum(-np.diff(best[order]) > SURENESS_TOL)
-    return np.argsort(ranks, kind="stable")
 
 
 class DemocraticCoLearningClassifier(_Committee):

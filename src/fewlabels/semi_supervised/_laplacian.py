@@ -89,8 +89,8 @@ class LaplacianSVC(LaplacianClassifier):
           which it holds the kernel matrix, beyond which products recompute it tile by
           tile (scikit-learn's `working_memory` unless given);
         - "low_rank": `rank_tol`, the share of the trace of the kernel matrix that may
-          be left out (1e-6 unless given); `n_components`, the largest rank (no limit
-          unless given, 500 for "auto").
+          be left out (unless given, 1e-6, and nothing of up to 500 rows);
+          `n_components`, the largest rank (no limit unless given, 500 for "auto").
     max_iter : int, default=1000
         Largest number of iterations.
     fit_intercept : bool, default=True
@@ -290,8 +290,8 @@ class LaplacianRLSClassifier(LaplacianClassifier):
           which it holds the kernel matrix, beyond which products recompute it tile by
           tile (scikit-learn's `working_memory` unless given);
         - "low_rank": `rank_tol`, the share of the trace of the kernel matrix that may
-          be left out (1e-6 unless given); `n_components`, the largest rank (no limit
-          unless given, 500 for "auto").
+          be left out (unless given, 1e-6, and nothing of up to 500 rows);
+          `n_components`, the largest rank (no limit unless given, 500 for "auto").
     max_iter : int, default=1000
         Largest number of iterations.
     fit_intercept : bool, default=True
@@ -497,8 +497,8 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
           it holds the kernel matrix, beyond which products recompute it tile by tile
           (scikit-learn's `working_memory` unless given);
         - "low_rank": `rank_tol`, the share of the trace of the kernel matrix that may
-          be left out (1e-6 unless given); `n_components`, the largest rank (no limit
-          unless given, 500 for "auto").
+          be left out (unless given, 1e-6, and nothing of up to 500 rows);
+          `n_components`, the largest rank (no limit unless given, 500 for "auto").
     max_iter : int, default=1000
         Largest number of iterations.
     fit_intercept : bool, default=True

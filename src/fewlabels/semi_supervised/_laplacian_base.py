@@ -33,7 +33,7 @@ from fewlabels._labels import (
     validate_partially_labeled,
 )
 from fewlabels._linalg import FLOATS
-from fewlabels._params import check_params, default_of, is_default
+from fewlabels._params import check_params, is_default
 from fewlabels._sklearn import Interval, StrOptions, validate_data
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs import (
@@ -56,7 +56,6 @@ from fewlabels.semi_supervised._laplacian_deformed import (
     LowRankFactor,
     factored,
     laplacian_dense,
-    laplacian_factor,
     laplacian_low_rank,
 )
 from fewlabels.semi_supervised._laplacian_pcg import STOPPING, laplacian_pcg
@@ -273,15 +272,13 @@ class LaplacianEstimator(TensorMixin, BaseEstimator):
         """Tell kernels of low rank from others by the decay of the pivots."""
         if self.solver != "auto":
             return self.solver, "as asked for", None
-        rank_tol = options.get("rank_tol", default_of(laplacian_factor, "rank_tol"))
         limit = options.get("n_components") or AUTO_RANK
         problem = task.precise_problem
-        found = factored(problem.gram, rank_tol=rank_tol, n_components=limit)
-        rank = found.pivots.size
-        why = (
-            f"{rank} pivots leave {found.residual:.2g} of the trace of the kernel "
-            f"(rank_tol={rank_tol:g})"
+        found = factored(
+            problem.gram, rank_tol=options.get("rank_tol"), n_components=limit
         )
+        rank = found.pivots.size
+        why = f"{rank} pivots leave {found.residual:.2g} of the trace of the kernel"
         if found.converged or rank < limit:
             return "low_rank", f"low rank: {why}", LowRankFactor(problem, found)
         return "pcg", f"no low rank: {why}", None

@@ -40,6 +40,11 @@ from fewlabels.semi_supervised._rls import _eigh_in_complement, _left_out_residu
 # Progress below this share of the objective is rounding.
 _ROUNDING = 1e-13
 
+# Share of the trace of a kernel matrix that a factor of low rank may leave out, and the
+# number of rows up to which it leaves out nothing.
+RANK_TOL = 1e-6
+WHOLE = 500
+
 _LOST = (
     "The loss is lost in the rounding errors of a kernel of this size: scale X, or "
     "raise alpha."
@@ -407,11 +412,7 @@ def least_squares_in_labels(
     by column, with a free b integrated out (restricted likelihood).
     """
     n_labeled, n_targets = Y.shape
-    if free_bias:
-        e, U = _eigh_in_complement(H, np.ones(n_labeled))
-    else:
-        e, U = linalg.eigh(H, check_finite=False)
-    e = np.maximum(e, 0.0)
+    e, U = _eigh_in_complement(H, np.ones(n_labeled) if free_bias else None)
     T = U.T @ Y
     c = U @ (T / (e + 1.0)[:, None])
     b = (Y - H @ c).mean(axis=0) if free_bias else np.zeros(n_targets)
@@ -629,7 +630,7 @@ def laplacian_low_rank(
     graph_alpha: float,
     *,
     factor: LowRankFactor | None = None,
-    rank_tol: float = 1e-6,
+    rank_tol: float | None = None,
     n_components: int | None = None,
     start: NDArray[Any] | None = None,
     max_iter: int = 1000,
@@ -651,8 +652,10 @@ def laplacian_low_rank(
         Weight of the graph term, not negative.
     factor : LowRankFactor, default=None
         What an earlier call with the same rows and graph has computed.
-    rank_tol : float, default=1e-6
-        Share of the trace of K that the factor may leave out.
+    rank_tol : float, default=None
+        Share of the trace of K that the factor may leave out. None is 1e-6, and for up
+        to 500 rows nothing: where alpha is as small, rows outside of the others would
+        notice.
     n_components : int, default=None
         Largest rank; n_samples when None.
     start : ndarray of shape (n_labeled, n_targets), default=None
@@ -700,9 +703,15 @@ def laplacian_low_rank(
 
 
 def factored(
-    gram: GramOperator, *, rank_tol: float, n_components: int | None
+    gram: GramOperator, *, rank_tol: float | None, n_components: int | None
 ) -> PivotedCholesky:
     """Pivoted Cholesky factor, to a tolerance that the kernel's precision allows."""
+    n = gram.shape[0]
+    if rank_tol is None and n <= min(
+        WHOLE, n if n_components is None else n_components
+    ):
+        return _whole_factor(gram)
+    rank_tol = RANK_TOL if rank_tol is None else rank_tol
     # Pivots that are rounding errors would be divided by their square roots.
     tol = max(rank_tol, 100 * float(np.finfo(gram.dtype).eps))
     return pivoted_cholesky(gram, n_components=n_components, tol=tol)
@@ -711,7 +720,7 @@ def factored(
 def laplacian_factor(
     problem: LaplacianProblem,
     *,
-    rank_tol: float = 1e-6,
+    rank_tol: float | None = None,
     n_components: int | None = None,
 ) -> LowRankFactor:
     """Factor the kernel of a problem, once for many weights.
@@ -720,8 +729,9 @@ def laplacian_factor(
     ----------
     problem : LaplacianProblem
         The problem; targets do not matter.
-    rank_tol : float, default=1e-6
-        Share of the trace of the kernel matrix that may be left out.
+    rank_tol : float, default=None
+        Share of the trace of the kernel matrix that may be left out; None as in
+        :func:`laplacian_low_rank`.
     n_components : int, default=None
         Largest rank; n_samples when None.
 
@@ -761,7 +771,7 @@ def laplacian_factor(
         )
         warnings.warn(
             f"The kernel of rank {result.pivots.size} leaves out a share of "
-            f"{result.residual:.2g} of the trace (rank_tol={rank_tol:g}): {remedy}.",
+            f"{result.residual:.2g} of the trace: {remedy}.",
             ConvergenceWarning,
             stacklevel=3,
         )

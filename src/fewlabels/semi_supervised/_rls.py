@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -32,9 +33,13 @@ from fewlabels.kernels import (
     resolve_kernel,
 )
 from fewlabels.semi_supervised._base import KernelClassifier
+from fewlabels.semi_supervised._laplacian_rows import dense_rows
 
 # The grid of the papers.
 ALPHA_GRID = 2.0 ** np.arange(-10, 11)
+
+# Labelled rows with more values than this are not made dense for a linear kernel.
+MOST_ENTRIES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,8 @@ class RLSSolution:
     log_evidence : ndarray of shape (n_targets,)
         Logarithm of the evidence of every column of targets, see :func:`rls_path`;
         NaN if the targets leave nothing to explain besides the bias.
+    coef : ndarray of shape (n_features, n_targets) or None
+        Coefficients W of f(x) = x W + b, where features were given.
     """
 
     alpha: float
@@ -62,6 +69,7 @@ class RLSSolution:
     intercept: NDArray[Any]
     loo_outputs: NDArray[Any]
     log_evidence: NDArray[Any]
+    coef: NDArray[Any] | None = None
 
 
 def rls_path(
@@ -71,6 +79,7 @@ def rls_path(
     *,
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
+    is_factor: bool = False,
 ) -> list[RLSSolution]:
     r"""Solve kernel regularised least squares for a whole path of regularisations.
 
@@ -98,9 +107,9 @@ def rls_path(
 
     Parameters
     ----------
-    K : array-like of shape (n_samples, n_samples)
+    K : array-like of shape (n_samples, n_samples) or (n_samples, n_features)
         Symmetric positive semidefinite kernel matrix; others are refused, see
-        :func:`fewlabels.kernels.check_semidefinite`.
+        :func:`fewlabels.kernels.check_semidefinite`. With `is_factor`, the features.
     Y : array-like of shape (n_samples, n_targets)
         Targets, one column per problem.
     alphas : sequence of float
@@ -109,6 +118,10 @@ def rls_path(
         Whether to add a bias that is not penalised.
     sample_weight : array-like of shape (n_samples,), default=None
         Positive weights; all one when None.
+    is_factor : bool, default=False
+        Whether K holds features, of which the kernel is the linear one. Their singular
+        values have twice the digits of the eigenvalues of the kernel matrix, which
+        large rows that differ little, or by one far row only, need.
 
     Returns
     -------
@@ -136,7 +149,8 @@ def rls_path(
     Y = np.asarray(Y, dtype=np.float64)
     alphas = np.asarray(alphas, dtype=np.float64)
     n = K.shape[0]
-    if K.shape != (n, n) or Y.ndim != 2 or Y.shape[0] != n:
+    square = K.shape == (n, n) or (is_factor and K.ndim == 2)
+    if not square or Y.ndim != 2 or Y.shape[0] != n:
         raise ValueError(
             f"K must be square and Y have one row per row of K; got shapes {K.shape} "
             f"and {Y.shape}."
@@ -154,34 +168,39 @@ def rls_path(
             "The kernel matrix holds infinite values or NaN: scale the rows, or use "
             "another kernel (a fractional degree needs non-negative products)."
         )
-    check_semidefinite(given.astype(np.float64) if given.dtype.kind != "f" else given)
-
     # Scaling rows by sqrt(w) turns the weighted problem into a plain one:
-    # (R K R + ridge I) a = R (y - b 1) and c = R a with R = diag(sqrt(w)).
+    # (R K R + ridge I) a = R (y - b 1) and c = R a with R = diag(sqrt(w)). The optimal
+    # bias makes a orthogonal to sqrt(w): work in that complement.
     root = np.sqrt(w)[:, None]
-    A = root * K * root.T
-    if fit_intercept:
-        # The optimal bias makes a orthogonal to sqrt(w): work in that complement.
-        e, U = _eigh_in_complement(A, root[:, 0])
+    direction = root[:, 0] if fit_intercept else None
+    if is_factor:
+        center = w @ K / w.sum() if fit_intercept else np.zeros(K.shape[1])
+        e, U, s, Vt = _svd_in_complement(root * (K - center), direction)
     else:
-        e, U = linalg.eigh(A, check_finite=False)
-    e = np.maximum(e, 0)  # below are rounding errors
+        check_semidefinite(
+            given.astype(np.float64) if given.dtype.kind != "f" else given
+        )
+        e, U = _eigh_in_complement(root * K * root.T, direction)
     T = U.T @ (root * Y)
     others = _sums_of_others(w)[:, None]
     path = []
     for alpha in alphas:
-        dual_coef = root * (U @ (T / (e + alpha * w.sum())[:, None]))
-        residual = Y - K @ dual_coef
-        b = w @ residual / w.sum() if fit_intercept else np.zeros(Y.shape[1])
+        ridge = alpha * w.sum()
+        dual_coef = root * (U @ (T / (e + ridge)[:, None]))
+        coef = None
+        if is_factor:
+            coef = Vt.T @ (T[: s.size] * (s / (s**2 + ridge))[:, None])
+            outputs = K @ coef
+        else:
+            outputs = K @ dual_coef
+        b = w @ (Y - outputs) / w.sum() if fit_intercept else np.zeros(Y.shape[1])
         loo = Y - _left_out_residuals(U, T, e, alpha * others) / root
-        evidence = _log_evidence(
-            T, e + alpha * w.sum(), np.square(root * Y).sum(axis=0)
-        )
+        evidence = _log_evidence(T, e + ridge, np.square(root * Y).sum(axis=0))
         # The density of Y, not of its scaled rows, and of contrasts of unit length.
         evidence += np.log(root).sum()
         if fit_intercept:
             evidence += 0.5 * np.log(n / w.sum())
-        path.append(RLSSolution(float(alpha), dual_coef, b, loo, evidence))
+        path.append(RLSSolution(float(alpha), dual_coef, b, loo, evidence, coef))
     return path
 
 
@@ -197,21 +216,46 @@ def _log_evidence(
     return -0.5 * (m * (1 + np.log(2 * np.pi * scale)) + np.log(variances).sum())
 
 
-def _eigh_in_complement(
-    A: NDArray[Any], direction: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Eigenpairs of A restricted to the vectors orthogonal to a direction."""
-    # The reflection I - 2 v v' maps the direction to the first axis; applied from both
-    # sides it is a change of rank two.
+def _reflector(direction: NDArray[Any]) -> NDArray[Any]:
+    """Return v such that I - 2 v v' reflects a direction to the first axis."""
     v = direction / np.linalg.norm(direction)
     v[0] += np.copysign(1.0, v[0])
-    v /= np.linalg.norm(v)
+    return v / np.linalg.norm(v)
+
+
+def _reflected_back(v: NDArray[Any], V: NDArray[Any]) -> NDArray[Any]:
+    """Undo the reflection of vectors that are orthogonal to the first axis."""
+    U = np.vstack([np.zeros((1, V.shape[1])), V])
+    return U - 2.0 * np.outer(v, v[1:] @ V)
+
+
+def _eigh_in_complement(
+    A: NDArray[Any], direction: NDArray[Any] | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Eigenpairs of a psd matrix among the vectors orthogonal to a direction."""
+    if direction is None:
+        e, U = linalg.eigh(A, check_finite=False)
+        return np.maximum(e, 0), U  # below are rounding errors
+    v = _reflector(direction)
     Av = A @ v
     shift = 2.0 * (Av - (v @ Av) * v)
-    reflected = A - np.outer(v, shift) - np.outer(shift, v)
+    reflected = A - np.outer(v, shift) - np.outer(shift, v)  # from both sides
     e, V = linalg.eigh(reflected[1:, 1:], check_finite=False)
-    U = np.vstack([np.zeros((1, V.shape[1])), V])
-    return e, U - 2.0 * np.outer(v, v[1:] @ V)
+    return np.maximum(e, 0), _reflected_back(v, V)
+
+
+def _svd_in_complement(
+    F: NDArray[Any], direction: NDArray[Any] | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Eigenpairs of F F' in the complement, and singular values and vectors of F."""
+    v = None if direction is None else _reflector(direction)
+    if v is not None:
+        F = (F - 2.0 * np.outer(v, v @ F))[1:]
+    m, p = F.shape
+    U, s, Vt = linalg.svd(F, full_matrices=p < m, check_finite=False)
+    e = np.zeros(m)
+    e[: s.size] = s**2
+    return e, U if v is None else _reflected_back(v, U), s, Vt[: s.size]
 
 
 def _sums_of_others(w: NDArray[Any]) -> NDArray[Any]:
@@ -270,6 +314,9 @@ class RLSClassifier(KernelClassifier):
         The regularisation used.
     dual_coef_ : ndarray of shape (n_labeled, n_targets)
         Coefficients of the labelled rows, n_targets = 1 for up to two classes.
+    coef_ : ndarray of shape (n_targets, n_features)
+        Coefficients of the features, for a linear kernel; None for others, and where
+        the labelled rows have more than ten million values.
     intercept_ : ndarray of shape (n_targets,)
         The bias.
     loo_outputs_ : ndarray of shape (n_labeled,) or (n_labeled, n_classes)
@@ -376,7 +423,10 @@ class RLSClassifier(KernelClassifier):
             gamma=self.gamma,
             kernel_params=self.kernel_params,
         )
-        K = self._labeled_block(X)
+        is_factor = self._has_few_features(self.X_fit_)
+        if is_factor:
+            self.kernel_.diagonal(self.X_fit_)  # refuses rows whose products overflow
+        K = dense_rows(self.X_fit_) if is_factor else self._labeled_block(X)
         Y = signed_targets(labels.codes[rows], labels.classes.size)
         path = rls_path(
             K,
@@ -384,6 +434,7 @@ class RLSClassifier(KernelClassifier):
             self._alphas(),
             fit_intercept=self.fit_intercept,
             sample_weight=weights,
+            is_factor=is_factor,
         )
         self._keep_best(path, Y, weights)
 
@@ -394,6 +445,11 @@ class RLSClassifier(KernelClassifier):
                 self._decision(X[unlabeled]), self.classes_
             )
         return self
+
+    def _has_few_features(self, rows: Any) -> bool:
+        """Whether the kernel is linear, and labelled rows can be held as dense ones."""
+        linear = isinstance(self.kernel, str) and self.kernel == "linear"
+        return linear and math.prod(rows.shape) <= MOST_ENTRIES
 
     def _labeled_block(self, X: Any) -> NDArray[Any]:
         """Kernel matrix of the labelled rows."""
@@ -438,11 +494,14 @@ class RLSClassifier(KernelClassifier):
         self.loo_path_ = np.column_stack([alphas, errors])
         self.alpha_ = best.alpha
         self.dual_coef_ = best.dual_coef
+        self.coef_ = None if best.coef is None else best.coef.T
         self.intercept_ = best.intercept
         self.loo_outputs_ = as_decision(best.loo_outputs)
         self.log_evidence_ = float(best.log_evidence.sum())
 
     def _decision(self, X: Any) -> NDArray[Any]:
+        if self.coef_ is not None:
+            return as_decision(X @ self.coef_.T + self.intercept_)
         if self.kernel_.is_precomputed:
             X = X[:, self.labeled_indices_]
         outputs = self.kernel_.product(X, self.X_fit_, self.dual_coef_)

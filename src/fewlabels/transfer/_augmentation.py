@@ -275,7 +275,8 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
     kernel : str or callable, default="rbf"
         See :func:`fewlabels.kernels.resolve_kernel`; for both domains.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
-        See :func:`fewlabels.kernels.resolve_kernel`; rules look at each domain alone.
+        See :func:`fewlabels.kernels.resolve_kernel`; rules look at each domain
+        alone, at all its rows.
     kernel_params : dict, default=None
         Further parameters of the kernel: `degree` and `coef0` of a named one, keywords
         of a callable.
@@ -412,11 +413,12 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
             "gamma": self.gamma,
             "kernel_params": self.kernel_params,
         }
-        self.kernel_ = resolve_kernel(self.X_fit_, self.kernel, **params)
-        X_source = X_source[source_rows]
+        # Widths follow all rows: the few with a label may not differ at all.
+        self.kernel_ = resolve_kernel(X, self.kernel, **params)
         K_source = np.empty((0, 0))
         if source_rows.size:
-            K_source = resolve_kernel(X_source, self.kernel, **params)(X_source)
+            kernel_source = resolve_kernel(X_source, self.kernel, **params)
+            K_source = kernel_source(X_source[source_rows])
         K_target = self.kernel_(self.X_fit_)
         all_codes = np.concatenate([source[source_rows], labels.codes[rows]])
         solutions = [

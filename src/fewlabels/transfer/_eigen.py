@@ -23,6 +23,8 @@ from fewlabels.transfer._domains import DomainClassifier
 DENSE_NODES = 1000
 # Singular values below this share of the first belong to no eigenvalue below 1.
 MIN_SINGULAR = 1e-8
+# Few features, but beside a far row of sizes at which L-BFGS stops after few digits.
+EXACT_LOGISTIC = LogisticRegression(solver="newton-cholesky", tol=1e-8)
 
 
 def _non_negative(X: Any) -> Any:
@@ -190,7 +192,7 @@ class EigenTransferClassifier(DomainClassifier):
         What the labels of the source mean for the target.
     estimator : classifier, default=None
         Learns on the eigenvectors; None takes
-        :class:`sklearn.linear_model.LogisticRegression`.
+        :class:`sklearn.linear_model.LogisticRegression` with Newton's method.
     label_weight : float, default=1
         Weight of an edge between a row and its class.
     random_state : int, RandomState instance or None, default=0
@@ -339,7 +341,7 @@ class EigenTransferClassifier(DomainClassifier):
         else:  # what the source calls its rows is no class of the target
             present, codes = np.unique(labels.codes[rows], return_inverse=True)
             self.classes_ = labels.classes[present]
-        model = LogisticRegression() if self.estimator is None else self.estimator
+        model = EXACT_LOGISTIC if self.estimator is None else self.estimator
         self.estimator_ = fitted(model, self._placed(X[rows]), codes)
 
     def _placed(self, X: Any) -> NDArray[Any]:
