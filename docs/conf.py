@@ -64,6 +64,8 @@ html_sidebars: dict[str, list[str]] = {
     for page in [
         "index",
         "automatic_measured",
+        "laplacian_paper",
+        "s2rlsc_paper",
         "benchmarks",
         "evidence",
         "peers",
