@@ -77,10 +77,11 @@ def lloyd_runs(
 def _alone(
     Z: NDArray[Any], k: int, u: NDArray[Any], max_iter: int, tol: float
 ) -> NDArray[Any]:
-    """One run, nearly all of it in a loop that lets other threads work."""
-    from fewlabels._loops.means import lloyd
+    """One run, nearly all of it in loops that let other threads work."""
+    from fewlabels._loops.means import lloyd, plus_plus
 
-    centers = np.ascontiguousarray(_plus_plus(Z[None], k, u[None], np)[0])
+    centers = np.empty((k, Z.shape[1]), dtype=Z.dtype)
+    plus_plus(Z, u, _n_trials(k), centers)
     lloyd(Z, centers, tol * float(np.mean(np.var(Z, axis=0))), max_iter)
     return centers
 
@@ -95,10 +96,15 @@ def _square(Z: Any, xp: Any) -> Any:
     return xp.sum(Z * Z, axis=-1)
 
 
+def _n_trials(k: int) -> int:
+    """Rows that are tried for each of some centres."""
+    return 2 + int(np.log(k))
+
+
 def _plus_plus(Z: Any, k: int, u: Any, xp: Any) -> Any:
     """Start every run on the rows of its slice of Z, or all on one, from numbers u."""
     n_runs, (n_sets, n, d) = u.shape[0], Z.shape
-    n_trials = 2 + int(np.log(k))
+    n_trials = _n_trials(k)
     grid = xp.asarray(np.arange(n_trials) / n_trials, device=u.device)
     first = xp.astype(xp.arange(n_runs, device=u.device) * n * (n_sets > 1), xp.int64)
     flat = xp.reshape(Z, (n_sets * n, d))

@@ -48,9 +48,9 @@ class Backend(Protocol):
         """Median of numbers of any shape, at least one."""
 
     def standard_normal(
-        self, rng: np.random.RandomState, shape: tuple[int, ...], dtype: DTypeLike
+        self, seed: int, shape: tuple[int, ...], dtype: DTypeLike
     ) -> Any:
-        """Draw normal random numbers, seeded by `rng`."""
+        """Draw normal random numbers."""
 
     def eigh(self, A: Any) -> tuple[Any, Any]:
         """Eigenvalues, rising, and eigenvectors of a symmetric matrix, in float64."""
@@ -95,8 +95,8 @@ class Backend(Protocol):
     def shifted(self, A: Any, scale: float, shift: float) -> Any:
         """Make ``scale * (A - shift * I)`` of a square sparse array, for products."""
 
-    def scaled(self, A: Any, factors: Any) -> Any:
-        """Scale the rows, and the columns likewise, of a square sparse array."""
+    def divided(self, A: Any, divisors: Any) -> Any:
+        """Divide the rows, and the columns likewise, of a square sparse array."""
 
     def symmetrized(self, values: Any, indices: Any) -> Any:
         """Mean of a graph and its mirror image, as a sparse array.

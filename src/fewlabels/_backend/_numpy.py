@@ -56,12 +56,11 @@ class NumpyBackend:
         return float(np.median(values))
 
     def standard_normal(
-        self, rng: np.random.RandomState, shape: tuple[int, ...], dtype: DTypeLike
+        self, seed: int, shape: tuple[int, ...], dtype: DTypeLike
     ) -> Any:
         """See :meth:`Backend.standard_normal`."""
-        fresh = np.random.default_rng(rng.randint(2**31))
         native: Any = np.dtype(dtype)
-        return fresh.standard_normal(shape, dtype=native)
+        return np.random.default_rng(seed).standard_normal(shape, dtype=native)
 
     def eigh(self, A: Any) -> tuple[Any, Any]:
         """See :meth:`Backend.eigh`."""
@@ -133,10 +132,16 @@ class NumpyBackend:
             if not whole:
                 return csr_product(A, B) - minus
             return csr_product(A, B, minus, overwrite=overwrite)
-        if minus is None:
-            return self.over_rows(lambda rows: A[rows] @ B, A.shape[0])
-        minus = np.broadcast_to(minus, (A.shape[0], *B.shape[1:]))
-        return self.over_rows(lambda rows: A[rows] @ B - minus[rows], A.shape[0])
+        out = np.empty((A.shape[0], *B.shape[1:]), dtype=np.result_type(A, B))
+        minus = None if minus is None else np.broadcast_to(minus, out.shape)
+
+        def multiply(rows: slice) -> None:
+            np.matmul(A[rows], B, out=out[rows])
+            if minus is not None:
+                out[rows] -= minus[rows]
+
+        self.each_batch(multiply, A.shape[0])
+        return out
 
     def gram(self, A: Any, B: Any) -> Any:
         """See :meth:`Backend.gram`."""
@@ -150,14 +155,21 @@ class NumpyBackend:
 
     def shifted(self, A: Any, scale: float, shift: float) -> Any:
         """See :meth:`Backend.shifted`."""
-        unit = eye_array(A.shape[0], dtype=A.dtype)
-        return csr_array(scale * (A - shift * unit)).astype(A.dtype, copy=False)
+        A, n = csr_array(A), A.shape[0]
+        rows = np.repeat(np.arange(n, dtype=A.indices.dtype), np.diff(A.indptr))
+        diagonal = np.flatnonzero(A.indices == rows)
+        if diagonal.size != n:  # where nothing is stored, there is no place
+            return csr_array((A - shift * eye_array(n, dtype=A.dtype)) * scale)
+        data = A.data.copy()
+        data[diagonal] -= shift
+        data *= scale
+        return csr_array((data, A.indices, A.indptr), shape=A.shape)
 
-    def scaled(self, A: Any, factors: Any) -> Any:
-        """See :meth:`Backend.scaled`."""
-        rows = np.repeat(factors, np.diff(A.indptr))
-        parts = A.data * rows * factors[A.indices], A.indices, A.indptr
-        return csr_array(parts, shape=A.shape)
+    def divided(self, A: Any, divisors: Any) -> Any:
+        """See :meth:`Backend.divided`."""
+        data = A.data / np.repeat(divisors, np.diff(A.indptr))
+        data /= divisors[A.indices]
+        return csr_array((data, A.indices, A.indptr), shape=A.shape)
 
     def symmetrized(self, values: Any, indices: Any) -> Any:
         """See :meth:`Backend.symmetrized`."""

@@ -125,10 +125,10 @@ class TorchBackend:
         return float(values.median())
 
     def standard_normal(
-        self, rng: np.random.RandomState, shape: tuple[int, ...], dtype: DTypeLike
+        self, seed: int, shape: tuple[int, ...], dtype: DTypeLike
     ) -> Any:
         """See :meth:`Backend.standard_normal`."""
-        generator = torch.Generator(self._place).manual_seed(int(rng.randint(2**31)))
+        generator = torch.Generator(self._place).manual_seed(int(seed))
         native = _DTYPES[np.dtype(dtype)]
         return torch.randn(shape, generator=generator, dtype=native, device=self._place)
 
@@ -300,11 +300,11 @@ class TorchBackend:
             return Shifted(A.A, scale * A.scale, A.shift + shift / A.scale)
         return Shifted(A, scale, shift)
 
-    def scaled(self, A: Any, factors: Any) -> Any:
-        """See :meth:`Backend.scaled`."""
+    def divided(self, A: Any, divisors: Any) -> Any:
+        """See :meth:`Backend.divided`."""
         indptr, indices = A.crow_indices(), A.col_indices()
-        rows = torch.repeat_interleave(factors, torch.diff(indptr))
-        values = A.values() * rows * factors[indices]
+        rows = torch.repeat_interleave(divisors, torch.diff(indptr))
+        values = A.values() / rows / divisors[indices]
         return self.sparse(values, indices, indptr, A.shape[1])
 
     def symmetrized(self, values: Any, indices: Any) -> Any:

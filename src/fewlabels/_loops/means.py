@@ -1,4 +1,4 @@
-"""Loops of k-means: MacQueen's, one row at a time, and Lloyd's."""
+"""Loops of k-means: MacQueen's, one row at a time, and Lloyd's, with its starts."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -66,3 +66,64 @@ def lloyd(X, centers, limit, max_iter):
                     centers[c, t] = mean
         if shift <= limit:
             break
+
+
+@njit(cache=True, nogil=True)
+def plus_plus(X, u, n_trials, centers):
+    """Write rows to start from: the best of some at even places of the squares."""
+    n, d = X.shape
+    norms, totals = np.empty(n, X.dtype), np.empty(n)
+    nearest = np.full(n, np.inf, X.dtype)
+    for i in range(n):
+        square = X.dtype.type(0)
+        for t in range(d):
+            square += X[i, t] ** 2
+        norms[i] = square
+    rows = np.empty(n_trials, np.intp)
+    for step in range(centers.shape[0]):
+        if step == 0:
+            n_tried = 1
+            rows[0] = min(int(u[0] * n), n - 1)
+        else:
+            n_tried = n_trials
+            total = 0.0
+            for i in range(n):
+                total += nearest[i]
+                totals[i] = total
+            for trial in range(n_trials):
+                share = (u[step] + trial / n_trials) % 1.0
+                row = np.searchsorted(totals, share * total, side="right")
+                rows[trial] = min(row, n - 1)
+        tried = np.empty((d, n_tried), X.dtype)
+        for trial in range(n_tried):
+            tried[:, trial] = X[rows[trial]]
+        squares = np.dot(X, tried)
+        potentials = np.zeros(n_tried)
+        for i in range(n):
+            for trial in range(n_tried):
+                square = norms[i] - 2 * squares[i, trial] + norms[rows[trial]]
+                square = min(nearest[i], max(square, X.dtype.type(0)))
+                squares[i, trial] = square
+                potentials[trial] += square
+        best = np.argmin(potentials)
+        nearest[:] = squares[:, best]
+        centers[step] = X[rows[best]]
+
+
+@njit(cache=True, nogil=True)
+def nearest_in_runs(scores, halves, columns):
+    """Write, for every row and run, the place of the centre of the largest score.
+
+    That is a product less half of the square of the centre.
+    """
+    n_runs, k = halves.shape
+    for i in range(scores.shape[0]):
+        for run in range(n_runs):
+            first = run * k
+            nearest = first
+            best = scores[i, first] - halves[run, 0]
+            for c in range(1, k):
+                score = scores[i, first + c] - halves[run, c]
+                if score > best:
+                    nearest, best = first + c, score
+            columns[i, run] = nearest

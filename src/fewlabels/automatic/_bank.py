@@ -5,6 +5,7 @@
 import math
 from collections.abc import Callable, Iterator
 from copy import copy
+from itertools import compress
 from numbers import Integral, Real
 from typing import Any
 
@@ -24,7 +25,7 @@ from fewlabels._params import budget_bytes
 from fewlabels._progress import ProgressLine
 from fewlabels._rows import distinct_rows, row_digests
 from fewlabels._sklearn import Interval, StrOptions
-from fewlabels._threads import threads
+from fewlabels._threads import in_threads, threads
 from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._kernels import BankKernel
 from fewlabels.automatic._recipe import BANKS, BankSettings, Workshop, recipe
@@ -155,12 +156,12 @@ class KernelBank:
         done, total = 0.0, sum(step.share for step in steps)
         with np.errstate(over="ignore", invalid="ignore"):
             for step in steps:
-                for candidate in step.candidates(shop):
-                    if not isinstance(candidate, BankKernel) or candidate.prepare():
-                        self.candidates.append(candidate)
+                self.candidates += step.candidates(shop)
                 done += step.share
                 if progress is not None:
                     progress(done / total)
+            useful = in_threads(lambda candidate: candidate.prepare(), self.candidates)
+        self.candidates = list(compress(self.candidates, useful))
         return self
 
     def __getstate__(self) -> dict[str, Any]:

@@ -50,6 +50,10 @@ class Candidate:
     def __getstate__(self) -> dict[str, Any]:
         return to_host(self.__dict__)
 
+    def prepare(self) -> bool:
+        """Do what needs no labels; tell whether there is anything to learn from."""
+        return True
+
     def fit(
         self,
         labeled: Labeled,

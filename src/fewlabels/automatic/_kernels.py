@@ -29,16 +29,13 @@ RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
 # Systems with more labels than that are not solved; a sample is.
 MAX_SOLVED = 5000
 _BATCH = 4096
+_BATCH_NUMBERS = 2**19
 
 
 class BankKernel(Candidate):
     """A kernel on the rows of a bank: least squares with each of several ridges."""
 
     ridges = RIDGES
-
-    def prepare(self) -> bool:
-        """Centre and scale; tell whether anything finite is left."""
-        raise NotImplementedError
 
     def block(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Normalised kernel matrix of some training rows."""
@@ -198,16 +195,19 @@ class FeatureKernel(BankKernel):
     def prepare(self) -> bool:
         """Centre and scale; tell whether anything finite is left."""
         Z = self._source.train
-        n, b = Z.shape[0], backend_of(Z[:0])
+        n, b = Z.shape[0], backend_of(first := Z[:1])
+        # Kernels are prepared side by side, each of them alone: the fewer the columns,
+        # the more rows at a time, or threads would wait for each other.
+        size = max(b.batch_rows, _BATCH_NUMBERS // max(1, first.shape[1]))
+        batches = list(gen_batches(n, size))
         moments, self._moments = self._moments, None  # large, and used once
         if self._transform is not None and moments is not None:
-            parts = b.each_batch(lambda batch: _sums(Z[batch]), n)
-            self._mean = to_host(sum(parts)) / n
+            self._mean = to_host(sum(_sums(Z[batch]) for batch in batches)) / n
             T = self._transform
             spread = moments - np.outer(self._mean, self._mean)
             variance = float(np.einsum("ij,ij->", spread @ T, T))
         else:
-            pairs = b.each_batch(lambda batch: _moments(self._columns(Z[batch])), n)
+            pairs = [_moments(self._columns(Z[batch])) for batch in batches]
             self._mean = to_host(sum(total for total, _ in pairs)) / n
             square = float(sum(square for _, square in pairs))
             variance = square / n - float(self._mean @ self._mean)

@@ -48,6 +48,8 @@ CENTRE_ROWS = 500
 # New rows may be this many deviations away, and are not taken for further, so that no
 # square overflows.
 FAR = 1e9
+# Rows whose median length of paths stands for that of all.
+LENGTH_ROWS = 10_000
 # exp(50) is still far from the largest float32.
 MAX_EXPONENT = 50.0
 
@@ -397,12 +399,13 @@ class Components(Source):
             mean = to_host(_column_sums(rows)) / n
         if issparse(rows) or d > self.COVARIANCE_COLUMNS or d > 2 * n:
             return mean, *self._sketch(rows, mean, n_components, rng)
-        sample = rows
+        chosen = np.arange(n)
         if n > self.SAMPLED_ROWS:
-            sample = rows[rng.choice(n, self.SAMPLED_ROWS, replace=False)]
+            chosen = rng.choice(n, self.SAMPLED_ROWS, replace=False)
         b = backend_of(rows)
-        centred = sample - b.asarray(mean, b.dtype(rows))
-        return mean, *self._falling(b.gram(centred, centred), sample.shape[0])
+        middle = b.asarray(mean, b.dtype(rows))
+        centred = b.over_rows(lambda some: rows[chosen[some]] - middle, chosen.size)
+        return mean, *self._falling(b.gram(centred, centred), chosen.size)
 
     @staticmethod
     def _falling(moments: Any, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -424,7 +427,7 @@ class Components(Source):
         qr = b.xp.linalg.qr
         mean = b.asarray(mean, b.dtype(rows))
         size = min(n_components + 20, n, d)
-        Q = b.standard_normal(rng, (d, size), b.dtype(rows))
+        Q = b.standard_normal(rng.randint(2**31), (d, size), b.dtype(rows))
         for _ in range(5):
             P = qr(b.product(rows, Q, mean @ Q))[0]
             Q = qr(rows.T @ P - mean[:, None] * b.xp.sum(P, axis=0))[0]
@@ -562,16 +565,16 @@ class Clusters(Source):
         b, (n_runs, k, _) = backend_of(components), self._centres.shape
         height = n_runs**-0.5
         if b.is_numpy:
+            from fewlabels._loops.means import nearest_in_runs
+
             halves = 0.5 * np.linalg.vecdot(self._centres, self._centres)
+            flat = np.ascontiguousarray(self._centres.reshape(n_runs * k, -1).T)
+            columns = np.empty((components.shape[0], n_runs), dtype=np.int32)
 
-            def nearest(batch: slice) -> Any:
-                columns = np.empty((len(components[batch]), n_runs), dtype=np.int32)
-                for run, centres in enumerate(self._centres):
-                    scores = components[batch] @ centres.T - halves[run]
-                    columns[:, run] = scores.argmax(axis=1) + run * k
-                return columns
+            def find(batch: slice) -> None:
+                nearest_in_runs(components[batch] @ flat, halves, columns[batch])
 
-            columns = b.over_rows(nearest, components.shape[0])
+            b.each_batch(find, components.shape[0])
             data = np.full(columns.size, height, dtype=components.dtype)
             indptr = n_runs * np.arange(columns.shape[0] + 1, dtype=np.int32)
             return b.sparse(data, columns.ravel(), indptr, n_runs * k)
@@ -626,7 +629,7 @@ class GraphVectors(Source):
         weights = heat_weights(distances, self._bandwidth)
         W = b.symmetrized(b.astype(weights, b.dtype(distances)), indices)
         self._degrees = W @ b.xp.ones_like(self._reach)
-        self.laplacian = graph_laplacian(W, "symmetric")
+        self.laplacian = graph_laplacian(W, "symmetric", check=False)
         n_components, labels = connected_components(b.to_numpy(W), directed=False)
         self.n_components = n_components
         main = np.arange(n)
@@ -783,7 +786,7 @@ class Geodesics(Source):
         self._unit = auto_bandwidth(to_host(distances))
         self._costs = b.shortest_paths(self._steps(distances), indices, landmarks)
         n = self._costs.shape[0]
-        lengths = b.over_rows(lambda batch: self._lengths(self._costs[batch]), n)
+        lengths = self._lengths(self._costs[:: -(-n // LENGTH_ROWS)])
         finite = lengths[b.xp.isfinite(lengths) & (lengths > 0)]
         width = 0.7 * b.median(finite) if finite.shape[0] else 1.0
         self._gamma = 0.5 / width**2

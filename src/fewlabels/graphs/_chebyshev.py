@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels._backend import NUMPY, Backend, backend_of, to_host
+from fewlabels._threads import in_threads
 from fewlabels.graphs._eigen_parts import chebyshev_filter, deflated
 
 # Growth of the filter between two orthonormalisations that leaves enough digits.
 _GROWTH = {np.dtype(np.float32): 1e5, np.dtype(np.float64): 1e10}
 _DEGREE = 20
-# Random vectors from which the density of the spectrum is learned.
+# Random vectors for stochastic Lanczos quadrature, which tells the spectrum's density.
 N_STARTS = 4
 
 
@@ -59,9 +61,8 @@ def chebyshev(
         rng=rng,
         stacklevel=6,
     )
-    unordered = np.empty_like(U)
-    unordered[order] = U
-    return unordered
+    place = np.argsort(order)
+    return NUMPY.over_rows(lambda rows: U[place[rows]], place.size)
 
 
 def smoothest(
@@ -84,8 +85,14 @@ def smoothest(
     n, p = S.shape[0], 0 if null is None else null.shape[1]
     tol = tol or 1e3 * float(np.finfo(dtype).eps)
     n_block = min(n - p, k + max(20, k // 5))
-    X = b.standard_normal(rng, (n, n_block), dtype)
-    cut = _quantile_of_spectrum(S, n_block / n, rng)
+    seeds = rng.randint(2**31), rng.randint(2**31)
+    starts = b.standard_normal(seeds[1], (n, N_STARTS), dtype)
+    # Where there are threads, one random vector each, beside drawing the block.
+    parts = [v.copy() for v in starts.T] if b.is_numpy else [starts]
+    tasks = [partial(_lanczos_quadrature, S, part) for part in parts]
+    draw = partial(b.standard_normal, seeds[0], (n, n_block), dtype)
+    X, *density = in_threads(lambda task: task(), [draw, *tasks])
+    cut = _upper_quantile(density, n_block / n)
     U, error = X, np.inf
     for _ in range(max_iter):
         X = _filtered(S, X, cut)
@@ -93,10 +100,9 @@ def smoothest(
         SX = b.product(S, X)
         values, V = b.eigh(b.gram(X, SX))
         V = b.astype(xp.flip(V, axis=1), dtype)
-        X, SX = b.product(X, V), b.product(SX, V)
+        X = b.product(X, V)
         U, own = X[:, :k], xp.flip(values)[:k]
-        residuals = SX[:, :k] - U * b.astype(own, dtype)
-        error = float(xp.max(xp.linalg.vector_norm(residuals, axis=0)))
+        error = _largest_residual(U, b.astype(own, dtype), SX, V[:, :k])
         if error <= tol:
             break
         # Never below the wanted ones, never so high that the filter damps nothing.
@@ -124,16 +130,25 @@ def _filtered(S: Any, X: Any, cut: float) -> Any:
     return chebyshev_filter(S, X, -1, cut, degree)
 
 
-def _quantile_of_spectrum(
-    S: Any, share: float, rng: np.random.RandomState, n_steps: int = 40
-) -> float:
-    """Value above which about that share of the eigenvalues of S lies.
+def _largest_residual(U: Any, values: Any, SX: Any, V: Any) -> float:
+    """Largest norm of a column of S U - U diag(values), where U = X V."""
+    b = backend_of(U)
+    xp = b.xp
 
-    Stochastic Lanczos quadrature: nodes and weights of a few random start vectors.
-    """
+    def squares(rows: slice) -> Any:
+        residuals = SX[rows] @ V - U[rows] * values
+        return xp.sum(residuals * residuals, axis=0)
+
+    total = xp.sum(xp.stack(b.each_batch(squares, U.shape[0])), axis=0)
+    return float(xp.sqrt(xp.max(total)))
+
+
+def _lanczos_quadrature(
+    S: Any, V: Any, n_steps: int = 40
+) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """Nodes and weights of the spectrum of S as each start vector in V sees it."""
     b, n = backend_of(S), S.shape[0]
     xp, norm = b.xp, b.xp.linalg.vector_norm
-    V = b.standard_normal(rng, (n, N_STARTS), _dtype(S))
     V = V / norm(V, axis=0)
     before, beta = xp.zeros_like(V), xp.zeros_like(V[0])
     alphas, betas = [], []
@@ -144,17 +159,26 @@ def _quantile_of_spectrum(
         beta = norm(W, axis=0)
         betas.append(beta)
         before, V = V, W / xp.where(beta > 0, beta, xp.ones_like(beta))
-    diagonals = to_host(xp.stack(alphas)).astype(np.float64)
-    beside = to_host(xp.stack(betas)).astype(np.float64)
-    nodes, masses = [], []
+    found = []
+    diagonals, beside = (
+        to_host(xp.stack(parts)).astype(np.float64).reshape(len(parts), -1)
+        for parts in (alphas, betas)
+    )
     for diagonal, off in zip(diagonals.T, beside.T, strict=True):
         # Past a vanishing remainder there is nothing but rounding.
         ended = np.flatnonzero(off < 1e-6)
         size = int(ended[0]) + 1 if ended.size else off.size
         e, Q = linalg.eigh_tridiagonal(diagonal[:size], off[: size - 1])
-        nodes.append(e)
-        masses.append(Q[0] ** 2 / N_STARTS)
-    value, mass = np.concatenate(nodes), np.concatenate(masses)
+        found.append((e, Q[0] ** 2))
+    return found
+
+
+def _upper_quantile(
+    density: list[list[tuple[NDArray[Any], NDArray[Any]]]], share: float
+) -> float:
+    """Value above which about that share of the spectrum lies."""
+    nodes, masses = zip(*(pair for part in density for pair in part), strict=True)
+    value, mass = np.concatenate(nodes), np.concatenate(masses) / len(masses)
     order = np.argsort(-value)
     index = int(np.searchsorted(np.cumsum(mass[order]), share))
     cut = value[order][min(index, value.size - 1)]

@@ -4,8 +4,6 @@
 
 import warnings
 from collections.abc import Callable, Iterator
-from itertools import repeat
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -242,7 +240,7 @@ def _pairs(
     }
     # Not all components at once: of an eigenvalue that they share, ARPACK, which starts
     # from one vector, may miss copies.
-    found: list[tuple[float, Any, NDArray[np.float64]]] = []
+    found: list[tuple[Any, NDArray[Any], NDArray[np.float64]]] = []
     for vertices, part, null in _components(A, graph):
         n_part, p = null.shape
         k = min(n_pairs, n_part - p)
@@ -252,16 +250,25 @@ def _pairs(
                 name = _chosen(solver, part, k, largest, not backend.is_numpy)
             where = {"backend": backend} if name == "chebyshev" else {}
             vectors = _solved(name, part, null, k, {**iteration, **where})
-            quotients = _quotients(part, vectors)
-            found += zip(quotients, repeat(vertices), vectors.T, strict=False)
-    found.sort(key=itemgetter(0))
-    vectors = np.zeros((n, n_pairs), dtype=L.dtype)
-    for j, (_, vertices, vector) in enumerate(found[:n_pairs]):
-        vectors[vertices, j] = vector
-    # The solvers see transformed eigenvalues; these are those of L.
-    values = np.maximum(_quotients(L, vectors), 0)
-    order = np.argsort(values, kind="stable")
-    return values[order], vectors[:, order]
+            found.append((vertices, vectors, _quotients(part, vectors)))
+    # The solvers see transformed eigenvalues; those of L are returned.
+    values = np.concatenate([quotients for *_, quotients in found])
+    chosen = np.argsort(values, kind="stable")[:n_pairs]
+    chosen = chosen[::-1] if largest else chosen
+    if graph.report.is_connected:
+        vectors = found[0][1]
+        if not np.array_equal(chosen, np.arange(values.size)):
+            vectors = vectors[:, chosen]
+    else:
+        vectors = np.zeros((n, n_pairs), dtype=L.dtype)
+        first = 0
+        for vertices, block, quotients in found:
+            last = first + quotients.size
+            places = np.flatnonzero((first <= chosen) & (chosen < last))
+            vectors[np.ix_(vertices, places)] = block[:, chosen[places] - first]
+            first = last
+    values = 1 - values[chosen] if largest else values[chosen]
+    return np.maximum(graph.bound * values, 0), vectors
 
 
 def nonzero_eigenpairs(

@@ -42,7 +42,7 @@ def chebyshev_filter(A: Any, X: Any, low: float, high: float, degree: int) -> An
     # Mapped to [-1, 1] and doubled, so that a step is one product and one difference.
     b = backend_of(A)
     S = b.shifted(A, 2 / half, centre)
-    before, now = X, 0.5 * b.product(S, X)
+    before, now = X, b.product(b.shifted(A, 1 / half, centre), X)
     for step in range(degree - 1):  # the first of which leaves X as it is
         before, now = now, b.product(S, now, before, overwrite=step > 0)
     return now

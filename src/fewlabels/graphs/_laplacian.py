@@ -93,8 +93,17 @@ def _unnormalized(W: Any) -> Any:
 
 
 def _symmetric(W: Any) -> Any:
-    # scipy sets d^-1/2 = 0 at isolated vertices as we want it.
-    return laplacian(W, normed=True)
+    b = backend_of(W)
+    if b.is_numpy and not issparse(W):
+        # scipy sets d^-1/2 = 0 at isolated vertices as we want it.
+        return laplacian(W, normed=True)
+    # Of sparse arrays, scipy would sort the entries.
+    degrees = W @ b.xp.ones(W.shape[0], dtype=W.dtype, device=b.device)
+    joined = b.xp.where(degrees > 0, degrees, b.xp.ones_like(degrees))
+    scaled = b.divided(W, b.xp.sqrt(joined))
+    if b.is_numpy and not degrees.all():
+        return diags_array((degrees > 0).astype(W.dtype)) - scaled
+    return b.shifted(scaled, -1.0, 1.0)
 
 
 def _random_walk(W: Any) -> Any:
@@ -115,7 +124,9 @@ LAPLACIANS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def graph_laplacian(W: Any, laplacian: str = "unnormalized") -> Any:
+def graph_laplacian(
+    W: Any, laplacian: str = "unnormalized", *, check: bool = True
+) -> Any:
     r"""Laplacian of a weighted graph.
 
     With degrees :math:`d_i = \sum_{j \ne i} w_{ij}` and D = diag(d),
@@ -143,6 +154,9 @@ def graph_laplacian(W: Any, laplacian: str = "unnormalized") -> Any:
         D - W, and they do not count in the degrees of the other two either.
     laplacian : {"unnormalized", "symmetric", "random_walk"}, default="unnormalized"
         Which Laplacian.
+    check : bool, default=True
+        Whether to check `W`. False is quicker, and for weights that are known to be
+        symmetric, not negative and zero on the diagonal, each stored once.
 
     Returns
     -------
@@ -187,23 +201,17 @@ def graph_laplacian(W: Any, laplacian: str = "unnormalized") -> Any:
         raise ValueError(
             f"laplacian={laplacian!r} must be one of {sorted(LAPLACIANS)}."
         )
-    if not backend_of(W).is_numpy:
-        return _on_device(W, laplacian)
-    L = LAPLACIANS[laplacian](check_weights(W))
-    return csr_array(L) if issparse(L) else L + 0.0  # no negative zeros
-
-
-def _on_device(W: Any, laplacian: str) -> Any:
-    """Laplacian of a sparse tensor whose weights are known to be sound."""
-    if laplacian != "symmetric":
+    on_device = not backend_of(W).is_numpy
+    if on_device and laplacian != "symmetric":
         raise ValueError(
             f"laplacian={laplacian!r} of a tensor is not to be had: use 'symmetric', "
             "or a sparse array of SciPy."
         )
-    b = backend_of(W)
-    degrees = W @ b.xp.ones(W.shape[0], dtype=W.dtype, device=W.device)
-    positive = b.xp.where(degrees > 0, degrees, b.xp.ones_like(degrees))
-    return b.shifted(b.scaled(W, positive**-0.5), -1.0, 1.0)
+    # Tensors are made by those who know that they are sound.
+    L = LAPLACIANS[laplacian](check_weights(W) if check and not on_device else W)
+    if on_device:
+        return L
+    return csr_array(L) if issparse(L) else L + 0.0  # no negative zeros
 
 
 class LaplacianPower(LinearOperator):

@@ -5,8 +5,8 @@
 import importlib.util
 import math
 import warnings
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -61,8 +61,10 @@ LOST_DIGITS = 1e-8
 # Numbers held at a time where rows are gathered edge by edge: 32 MB of float64.
 _BATCH_NUMBERS = 2**22
 
-# Rows whose neighbours a thread looks for at a time.
-_BATCH_QUERIES = 2048
+# Rows whose neighbours a thread looks for at a time, and into how many parts few rows
+# are cut.
+_BATCH_QUERIES = 64, 1024
+_MIN_BATCHES = 16
 
 # Rows that are compared with each other at a time: their products stay in the cache.
 _TILE = 512
@@ -300,9 +302,10 @@ class ExactSearch(NeighborSearch):
             return self._index.kneighbors(X, n_neighbors)
         queries = self._centred(self._X) if X is None else X
         k = n_neighbors + (X is None)
+        size = np.clip(queries.shape[0] // _MIN_BATCHES, *_BATCH_QUERIES)
         parts = in_threads(
             lambda batch: self._index.kneighbors(queries[batch], k),
-            list(gen_batches(queries.shape[0], _BATCH_QUERIES)),
+            list(gen_batches(queries.shape[0], int(size))),
         )
         distances, indices = map(np.concatenate, zip(*parts, strict=True))
         return (
@@ -364,12 +367,16 @@ class ExactSearch(NeighborSearch):
         return distances.astype(self._X.dtype, copy=False)
 
 
-def _threads_of_faiss() -> AbstractContextManager[Any]:
+@contextmanager
+def _threads_of_faiss() -> Iterator[None]:
     """Give the threads that there are to faiss, which has a pool of its own."""
     if not are_governed():
-        return nullcontext()
-    # Its own BLAS was perhaps loaded after others were limited.
-    return threadpool_limits({"openmp": n_threads(), "blas": 1})
+        yield
+        return
+    # Its own BLAS was perhaps loaded after others were limited. It has the threads of
+    # OpenMP, so that whichever number is set last counts for both.
+    with threadpool_limits(1, "blas"), threadpool_limits(n_threads(), "openmp"):
+        yield
 
 
 class MovedSearch(NeighborSearch):
