@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import doctest
+import pkgutil
 import re
 import sys
 import types
@@ -126,11 +127,10 @@ def page_text(path):
 
 def resolves(name):
     """Whether a dotted name leads somewhere in fewlabels."""
-    found = fewlabels
-    for part in name.removeprefix("fewlabels.").split("."):
-        if not hasattr(found, part):
-            return False
-        found = getattr(found, part)
+    try:
+        pkgutil.resolve_name(name)  # imports modules on the way
+    except (AttributeError, ModuleNotFoundError):
+        return False
     return True
 
 
