@@ -48,6 +48,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": "plot_",
+    "within_subsection_order": "gallery.NewcomersFirst",
     "download_all_examples": False,
     "min_reported_time": 1e9,
     "write_computation_times": False,

@@ -11,10 +11,10 @@ at the unlabelled rows and says which labels would help most.
 # %%
 # Where strategies ask
 # --------------------
-# Two moons and two labels. Random sampling asks anywhere. The margin alone asks where
-# the model is unsure, often several times at one spot. ``FewLabelsSampling`` looks into
-# the ensemble of ``FewLabelsClassifier``: a row counts if many unsure rows depend on
-# it, and every row of a batch takes the others into account.
+# Two moons and two labels. Random sampling asks anywhere. Margin sampling asks where
+# the model is uncertain, often several times at one spot. ``FewLabelsSampling`` looks
+# into the ensemble of ``FewLabelsClassifier``: a row counts if many uncertain rows
+# depend on it, and every row of a batch takes the others into account.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons

@@ -48,8 +48,8 @@ for per_class in amounts:
 n_labels, error, supervised, value, low, high = np.array(rows).T
 
 # %%
-# Does the interval hold the truth?
-# ---------------------------------
+# Does the interval contain the truth?
+# ------------------------------------
 # It is meant to do so in about nine of ten cases.
 print("labels   automatic   supervised   expected (interval of the first draw)")
 for i in range(0, len(rows), n_draws):

@@ -5,7 +5,7 @@ Boosting continues when nothing is wrong any more
 Boosting fits one weak classifier after another, each to what the sum of the others gets
 wrong. On clean training rows the error is soon zero, and the error on new rows does not
 rise afterwards: the rounds that follow widen the *margins*. With wrong labels among the
-training rows it does rise, as they are learnt by heart.
+training rows it does rise, as these are memorised.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause

@@ -4,8 +4,8 @@ Denoising a signal on a graph
 
 A temperature is measured at 1,000 places on a spiral, with errors as large as the
 signal. Places that are neighbours along the spiral have similar temperatures, while the
-next winding, not far away, has the opposite one. The graph of nearest neighbours joins
-only the former. Smoothing along its edges recovers the signal.
+next winding, not far away, has the opposite one. The graph of nearest neighbours
+connects only the former. Smoothing along its edges recovers the signal.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause

@@ -1,11 +1,10 @@
 """
-What labels buy, and what unlabelled rows buy
-=============================================
+What labels are worth, and what unlabelled rows are worth
+=========================================================
 
-Before asking for more labels it helps to know what they would gain, and how much of
+Before asking for more labels it helps to know what they would bring, and how much of
 that the unlabelled rows give for free. Three classifiers learn digits from 10 to 160
-labels: one that also sees how the unlabelled rows lie, and two that see the labelled
-ones alone.
+labels: one that also uses the unlabelled rows, and two that use the labelled ones only.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -41,8 +40,8 @@ print(curve)
 # %%
 # Error against unlabelled rows
 # -----------------------------
-# With the same labels, only the number of unlabelled rows grows. It means nothing to
-# the supervised classifiers, so the one curve is enough.
+# With the same labels, only the number of unlabelled rows grows. This does not matter
+# to the supervised classifiers, so one curve is enough.
 by_rows = learning_curve_labels(
     {"label spreading": models["label spreading"]},
     X,

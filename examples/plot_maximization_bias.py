@@ -4,8 +4,8 @@ Why the best of many noisy values is too good
 
 Q-learning trusts the largest of its own values. With noise, the largest value is often
 large by luck, and that optimism is passed on from state to state. Double Q-learning
-lets one table choose and another judge. Two small processes from the literature show
-what that changes, and that it has a price.
+lets one table choose and another one evaluate. Two small processes from the literature
+show what that changes, and that it has a price.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
