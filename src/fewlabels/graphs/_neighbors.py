@@ -6,7 +6,7 @@ import importlib.util
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from numbers import Integral
 from typing import Any
