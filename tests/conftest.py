@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from fewlabels import _threads
+
 # Compiled and BLAS code has slow first calls; a deadline would only measure those.
 settings.register_profile("default", deadline=None, max_examples=50)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
@@ -34,6 +36,14 @@ def global_random_seed(request):
 
 @pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])
 def global_dtype(request):
+    return request.param
+
+
+@pytest.fixture(params=[False, True], ids=["NumPy", "compiled"])
+def compiled(request, monkeypatch):
+    """Whether loops are compiled, however little there is to do."""
+    if request.param:
+        monkeypatch.setattr(_threads, "COMPILER_STARTS", -1)
     return request.param
 
 

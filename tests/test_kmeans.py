@@ -8,12 +8,14 @@ from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
-from fewlabels._kmeans import _lloyd, _plus_plus, lloyd_runs
+from fewlabels import _threads
+from fewlabels._kmeans import lloyd_runs
 from fewlabels._threads import threads
 from tests.helpers import assert_close
 from tests.reference import kmeans as reference
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_runs_equal_those_of_the_slow_twin(rng, global_dtype, k):
     X = rng.normal(size=(40, 3)) + 3 * rng.integers(0, 2, size=(40, 1))
@@ -28,6 +30,7 @@ def test_runs_equal_those_of_the_slow_twin(rng, global_dtype, k):
         assert_close(centers, expected.astype(global_dtype), factor=100)
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("sampled", [True, False])
 def test_answers_do_not_depend_on_threads(rng, sampled):
     X = rng.normal(size=(300, 5)).astype(np.float32)
@@ -39,6 +42,7 @@ def test_answers_do_not_depend_on_threads(rng, sampled):
         assert_array_equal(lloyd_runs(X, samples, 4, starts), one)
 
 
+@pytest.mark.usefixtures("compiled")
 def test_more_centres_than_distinct_rows():
     X = np.repeat(np.array([[-1.0, 0.0], [1.0, 0.0]]), 5, axis=0)
     centers = lloyd_runs(X, None, 4, np.array([[0.1, 0.9, 0.5, 0.999]]))[0]
@@ -47,13 +51,20 @@ def test_more_centres_than_distinct_rows():
     assert_array_equal(one, np.zeros((2, 3, 2)))
 
 
+@pytest.mark.usefixtures("compiled")
+def test_a_row_between_two_centres_counts_for_the_first():
+    X = np.array([[-1.0], [0.0], [1.0]])
+    centers = lloyd_runs(X, None, 2, np.array([[0.0, 0.999]]), max_iter=1)[0]
+    assert_array_equal(centers, [[-0.5], [1.0]])
+
+
 @pytest.mark.parametrize("sampled", [True, False])
-def test_runs_at_once_are_those_one_by_one(rng, sampled):
+def test_runs_at_once_are_those_one_by_one(rng, sampled, monkeypatch):
     X = rng.normal(size=(200, 4))
     samples = rng.integers(0, 200, (12, 80)) if sampled else None
     starts = rng.uniform(size=(12, 6))
-    Z = X[samples] if sampled else X[None]
-    at_once = _lloyd(Z, _plus_plus(Z, 6, starts, np), 50, 1e-4, np)
+    at_once = lloyd_runs(X, samples, 6, starts)
+    monkeypatch.setattr(_threads, "COMPILER_STARTS", -1)
     assert_close(at_once, lloyd_runs(X, samples, 6, starts), factor=10)
 
 

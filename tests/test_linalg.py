@@ -79,6 +79,7 @@ def test_thin_svd(rng, rank):
     assert_allclose((U * s) @ Vt, X, atol=1e-12)
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("k", [None, 0, 1, 7])
 def test_csr_product(rng, global_dtype, n_jobs, k):

@@ -78,3 +78,22 @@ def test_processes_that_compile_at_once(tmp_path):
     # What they left behind together is whole.
     later = answer(start(root, NUMBA_CACHE_DIR=str(tmp_path)), root)
     assert later == (answers[0][0], 0, "")
+
+
+@pytest.mark.slow
+def test_a_small_table_waits_for_one_loop_only(tmp_path):
+    """The first use after an installation compiles what grows trees, nothing else."""
+    pytest.importorskip("click")
+    table = tmp_path / "table.csv"
+    rows = [f"{i % 7},{i * i % 11},{'ab'[i % 2] if i < 12 else ''}" for i in range(150)]
+    table.write_text("\n".join(["u,v,class", *rows]), encoding="utf-8")
+    command = [sys.executable, "-m", "fewlabels", "label", str(table), "-t", "class"]
+    cache = tmp_path / "cache"
+    subprocess.run(
+        [*command, "-q", "-o", str(tmp_path / "labelled.csv")],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        timeout=120,
+        check=True,
+    )
+    compiled = {path.name.partition("-")[0] for path in cache.rglob("*.nbi")}
+    assert compiled == {"trees._grow"}

@@ -22,6 +22,7 @@ def awkward_rows(rng, n, d, dtype):
     return X.astype(dtype)
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, bool])
 def test_digests_of_dense_rows(rng, dtype, n_jobs):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels._threads import in_threads
+from fewlabels._threads import in_threads, worth_compiling
 
 
 def lloyd_runs(
@@ -26,8 +26,7 @@ def lloyd_runs(
     that lowers the sum of squares most. Here they are rows at evenly spaced places of
     the cumulated squared distances, all from one random number: whatever has the same
     numbers finds the same centres. A cluster without rows keeps its centre. A row that
-    is as near to several centres counts for the first, or for each where all runs are
-    done at once.
+    is as near to several centres counts for the first.
 
     Parameters
     ----------
@@ -45,8 +44,8 @@ def lloyd_runs(
         A run ends where the sum of the squared shifts of the centres is not above this
         share of the mean variance of the features.
     xp : module, default=numpy
-        Namespace of the arrays in the sense of the array API standard. Runs on NumPy
-        arrays are dealt to threads, others are done all at once.
+        Namespace of the arrays in the sense of the array API standard. Runs on large
+        NumPy arrays are dealt to threads, others are done all at once.
 
     Returns
     -------
@@ -62,7 +61,9 @@ def lloyd_runs(
     array([[0.5, 9.5],
            [9.5, 0.5]])
     """
-    if isinstance(X, np.ndarray):
+    n_rows = X.shape[0] if samples is None else samples.shape[1]
+    n_operations = starts.shape[0] * n_rows * max(k, X.shape[1])
+    if isinstance(X, np.ndarray) and worth_compiling(n_operations):
         X = np.ascontiguousarray(X)
 
         def run(number: int) -> Any:
@@ -144,12 +145,14 @@ def _lloyd(Z: Any, centers: Any, max_iter: int, tol: float, xp: Any) -> Any:
     limit = tol * xp.mean(xp.var(Z, axis=1), axis=-1)
     numbers = xp.arange(n_runs, device=centers.device)
     going = numbers >= 0
+    order = xp.arange(centers.shape[1], device=centers.device)[:, None]
     ended = []
     for _ in range(max_iter):
         scores = (
             centers @ xp.matrix_transpose(Z) - 0.5 * _square(centers, xp)[..., None]
         )
-        own = xp.astype(scores == xp.max(scores, axis=1, keepdims=True), Z.dtype)
+        first = xp.argmax(scores, axis=1)[:, None, :]
+        own = xp.astype(order == first, Z.dtype)
         counts = xp.sum(own, axis=-1)[..., None]
         means = (own @ Z) / xp.where(counts > 0, counts, xp.ones_like(counts))
         means = xp.where((counts > 0) & going[:, None, None], means, centers)
@@ -164,8 +167,8 @@ def _lloyd(Z: Any, centers: Any, max_iter: int, tol: float, xp: Any) -> Any:
             numbers, centers, limit = numbers[going], centers[going], _of(limit, going)
             Z, going = _of(Z, going), going[going]
     ended.append((numbers, centers))
-    order = xp.argsort(xp.concat([number for number, _ in ended]))
-    return xp.take(xp.concat([center for _, center in ended]), order, axis=0)
+    back = xp.argsort(xp.concat([number for number, _ in ended]))
+    return xp.take(xp.concat([center for _, center in ended]), back, axis=0)
 
 
 def _of(array: Any, runs: Any) -> Any:

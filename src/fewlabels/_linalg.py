@@ -12,7 +12,7 @@ from scipy import linalg
 from scipy.sparse import csr_array, issparse
 from sklearn.externals.array_api_compat import array_namespace
 
-from fewlabels._threads import in_threads, n_threads
+from fewlabels._threads import in_threads, n_threads, worth_compiling
 
 # The types in which rows are kept; anything else becomes float64.
 FLOATS = (np.float64, np.float32)
@@ -163,7 +163,8 @@ def csr_product(
     product : ndarray of shape (n, k) or (n,)
         In C order.
     """
-    if V.ndim == 1 or V.shape[1] == 1 or W.dtype != V.dtype:
+    alone = V.ndim == 1 or V.shape[1] == 1 or W.dtype != V.dtype
+    if alone or not worth_compiling(W.nnz * V.shape[1]):
         return W @ V if minus is None else W @ V - minus
     from fewlabels._loops.sparse import rows_times_block
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import check_array
-from fewlabels._threads import in_threads
+from fewlabels._threads import in_threads, worth_compiling
 
 # Dense rows are a table rather than pixels if they have no more columns than this, or a
 # standard deviation that is larger than the median one by this factor.
@@ -88,14 +88,23 @@ def _salts(columns: NDArray[Any]) -> NDArray[np.uint64]:
     return np.stack([mixed_words(steps + np.uint64(half + 1)) for half in range(2)])
 
 
+def _row_sums(words: Any, salts: Any, factors: Any, sums: Any) -> None:
+    """Do in NumPy what the compiled loop of the same name does."""
+    for half in range(2):
+        mixed = np.where(words << np.uint64(1), mixed_words(words + salts[half]), 0)
+        sums[:, half] = mixed.sum(axis=1, dtype=np.uint64)
+
+
 def _digest_dense(X: Any, halves: NDArray[np.uint64]) -> None:
     """Write the sums of the mixed entries of dense rows.
 
     Zeros do not count, since sparse rows do not hold them.
     """
-    from fewlabels._loops.rows import row_sums
-
     salts = _salts(np.arange(X.shape[1]))
+    if worth_compiling(X.size):
+        from fewlabels._loops.rows import row_sums
+    else:
+        row_sums = _row_sums
 
     def digest(batch: slice) -> None:
         values = np.asarray(X[batch], dtype=np.float64, order="C")

@@ -23,6 +23,9 @@ from threadpoolctl import ThreadpoolController
 
 from fewlabels._sklearn import openmp_effective_n_threads
 
+# While a loop is compiled for the first time, NumPy does so many operations and more.
+COMPILER_STARTS = 2**20
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -74,6 +77,14 @@ _NUMBER: ContextVar[int | None] = ContextVar("number of threads", default=None)
 _POOLS: dict[int, ThreadPoolExecutor] = {}
 _LOCK = threading.Lock()
 _HERE = threading.local()
+
+
+def worth_compiling(n_operations: int) -> bool:
+    """Whether a compiled loop pays, which the first use after installation waits for.
+
+    Small tables then need no compiler, nor the import of one.
+    """
+    return n_operations > COMPILER_STARTS
 
 
 def _in_pool() -> bool:

@@ -5,7 +5,8 @@
 import numpy as np
 import pytest
 
-from fewlabels._loops.trees import add_forest_outputs, grow_forest
+from fewlabels._backend import NUMPY
+from fewlabels._loops.trees import grow_forest
 from tests.reference import trees as reference
 
 
@@ -16,12 +17,10 @@ def forest_outputs(X, Y, w, max_features, seeds, Z):
     threshold = np.empty(feature.shape)
     values = np.empty((n_trees, n, Y.shape[1]))
     grow_forest(X, Y, w, max_features, seeds, feature, threshold, right, values)
-    outputs = np.zeros((len(Z), Y.shape[1]))
-    columns = np.ascontiguousarray(Z.T)
-    add_forest_outputs(columns, feature, threshold, right, values, outputs)
-    return outputs
+    return NUMPY.forest_outputs(Z, feature, threshold, right, values)
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("n_targets", [1, 3])
 @pytest.mark.parametrize("max_features", [1, 2, 5])
 def test_the_slow_twin_grows_the_same_trees(n_targets, max_features):
@@ -41,6 +40,7 @@ def test_the_slow_twin_grows_the_same_trees(n_targets, max_features):
         )
 
 
+@pytest.mark.usefixtures("compiled")
 def test_trees_fit_what_can_be_told_apart():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 3)), rng.normal(size=(40, 1))

@@ -109,6 +109,7 @@ def test_segment_sum():
     np.testing.assert_array_equal(sums, [[8.0, 10.0], [0.0, 0.0], [4.0, 6.0]])
 
 
+@pytest.mark.usefixtures("compiled")
 def test_shortest_paths_go_both_ways():
     rng = np.random.default_rng(0)
     others = [np.delete(np.arange(9), i) for i in range(9)]

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import linalg
 from scipy.sparse import csr_array, eye_array, issparse
+from scipy.sparse.csgraph import dijkstra
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 
 from fewlabels._distances import squared_distances
 from fewlabels._linalg import csr_product
 from fewlabels._params import budget_bytes
-from fewlabels._threads import in_threads
+from fewlabels._threads import in_threads, worth_compiling
 
 _BATCH = 1024
 
@@ -187,11 +188,13 @@ class NumpyBackend:
         self, lengths: Any, indices: Any, sources: NDArray[np.intp]
     ) -> Any:
         """See :meth:`Backend.shortest_paths`; one source is one task."""
-        from fewlabels._loops.paths import shortest_paths
-
         n, k = indices.shape
         steps = self.sparse(lengths.ravel(), indices.ravel(), np.arange(n + 1) * k, n)
         steps = csr_array(steps.maximum(steps.T))
+        if not worth_compiling(len(sources) * steps.nnz):
+            return np.ascontiguousarray(dijkstra(steps, indices=sources).T)
+        from fewlabels._loops.paths import shortest_paths
+
         costs = np.empty((len(sources), n))
 
         def search(number: int) -> None:
@@ -239,6 +242,9 @@ class NumpyBackend:
         self, Z: Any, feature: Any, threshold: Any, right: Any, values: Any
     ) -> Any:
         """See :meth:`Backend.forest_outputs`."""
+        if not worth_compiling(Z.shape[0] * feature.size):
+            Z = np.asarray(Z, dtype=np.float64)
+            return _forest_outputs(Z, feature, threshold, right, values)
         from fewlabels._loops.trees import add_forest_outputs
 
         outputs = np.zeros((Z.shape[0], values.shape[2]))
@@ -269,6 +275,20 @@ class NumpyBackend:
         for batch in gen_batches(X.shape[0], _BATCH):
             out[batch] = self.kernel_matrix(X[batch], Y, kernel, **params) @ V
         return out
+
+
+def _forest_outputs(
+    Z: Any, feature: Any, threshold: Any, right: Any, values: Any
+) -> Any:
+    """Let all rows go down all trees, a step at a time; sums are as in the loop."""
+    rows, trees = np.arange(Z.shape[0])[:, None], np.arange(feature.shape[0])
+    node = np.zeros((Z.shape[0], trees.size), dtype=np.intp)
+    while ((column := feature[trees, node]) >= 0).any():
+        below = Z[rows, column] <= threshold[trees, node]
+        on = np.where(below, node + 1, right[trees, node])
+        node = np.where(column >= 0, on, node)
+    said = values[trees, right[trees, node]] / trees.size
+    return np.add.accumulate(said, axis=1)[:, -1]
 
 
 NUMPY = NumpyBackend()

@@ -10,8 +10,6 @@ the left child of node i is i + 1, the right child `right[i]`. Leaves have the f
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any
-
 import numpy as np
 
 from fewlabels._loops import njit
@@ -22,12 +20,11 @@ CONSTANT = 1e-7
 TIE = 1e-10
 
 
-# Somebody waits while these are compiled for the first time. What is called from here
-# alone needs no way in from Python, rows are a range of places instead of a slice, and
-# small loops are written out: together three quarters of the time.
-_NO_WAY_IN: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-_called = njit(error_model="numpy", **_NO_WAY_IN)
-_compiled = njit(cache=True, nogil=True, error_model="numpy")
+# Somebody waits while these are compiled for the first time, and waits for every
+# function and every array that is made inside: so the loop is one function, whose
+# arrays come from outside. What is called from here alone needs no way in.
+_called = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_compiled = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 
 
 @_called
@@ -41,132 +38,105 @@ def _uniform(state):
     return ((x * np.uint64(2685821657736338717)) >> np.uint64(11)) / 9007199254740992.0
 
 
-@_called
-def _best_split(X, Y, weights, rows, a, b, columns, max_features, state, total, left):
-    """Find the best of some random splits: its column (-1 if none) and its threshold.
-
-    Columns are tried in random order until `max_features` of them were not constant.
-    """
-    n_targets = Y.shape[1]
-    best, best_column, best_threshold = 0.0, -1, 0.0
-    tried, n_left = 0, columns.size
-    sum_weights = 0.0
-    for place in range(a, b):
-        sum_weights += weights[rows[place]]
-    while n_left > 0 and tried < max_features:
-        drawn = int(_uniform(state) * n_left)
-        n_left -= 1
-        column = columns[drawn]
-        columns[drawn] = columns[n_left]
-        columns[n_left] = column
-        low = high = X[rows[a], column]
-        for place in range(a, b):
-            value = X[rows[place], column]
-            if value < low:
-                low = value
-            if value > high:
-                high = value
-        if high - low <= CONSTANT:
-            continue
-        tried += 1
-        threshold = low + _uniform(state) * (high - low)
-        if threshold >= high:
-            threshold = low
-        for t in range(n_targets):
-            left[t] = 0.0
-        left_weight = 0.0
-        for place in range(a, b):
-            i = rows[place]
-            if X[i, column] <= threshold:
-                left_weight += weights[i]
-                for t in range(n_targets):
-                    left[t] += weights[i] * Y[i, t]
-        gain = 0.0
-        for t in range(n_targets):
-            rest = total[t] - left[t]
-            gain += left[t] * left[t] / left_weight
-            gain += rest * rest / (sum_weights - left_weight)
-        # Of equal ones the first.
-        if best_column < 0 or gain > best * (1 + TIE):
-            best, best_column, best_threshold = gain, column, threshold
-    return best_column, best_threshold
-
-
-@_called
-def _is_pure(Y, rows, a, b):
-    for place in range(a + 1, b):
-        for t in range(Y.shape[1]):
-            if Y[rows[place], t] != Y[rows[a], t]:
-                return False
-    return True
-
-
-@_called
-def _partition(X, rows, a, b, column, threshold):
-    """Put the rows at or below the threshold first; return where the others begin."""
-    b -= 1
-    while a <= b:
-        if X[rows[a], column] <= threshold:
-            a += 1
-        else:
-            rows[a], rows[b] = rows[b], rows[a]
-            b -= 1
-    return a
-
-
-@_called
-def _grow_tree(
-    X, Y, weights, max_features, state, tree, feature, threshold, right, values
-):
-    n, n_targets = Y.shape
-    rows, columns = np.empty(n, np.intp), np.empty(X.shape[1], np.intp)
-    for i in range(n):
-        rows[i] = i
-    for j in range(columns.size):
-        columns[j] = j
-    total, left = np.empty(n_targets), np.empty(n_targets)
-    # Subtrees that wait: their rows, and the parent whose right child they are.
-    start, end = np.empty(n, np.intp), np.empty(n, np.intp)
-    parent = np.empty(n, np.intp)
-    start[0], end[0], parent[0] = 0, n, -1
-    waiting, node, n_leaves = 1, 0, 0
-    while waiting > 0:
-        waiting -= 1
-        a, b = start[waiting], end[waiting]
-        if parent[waiting] >= 0:
-            right[tree, parent[waiting]] = node
-        while True:  # down the left side
-            for t in range(n_targets):
-                total[t] = 0.0
-            for place in range(a, b):
-                i = rows[place]
-                for t in range(n_targets):
-                    total[t] += weights[i] * Y[i, t]
-            column, cut = -1, 0.0
-            if not _is_pure(Y, rows, a, b):
-                column, cut = _best_split(
-                    X, Y, weights, rows, a, b, columns, max_features, state, total, left
-                )
-            feature[tree, node] = column
-            if column < 0:
-                break
-            threshold[tree, node] = cut
-            middle = _partition(X, rows, a, b, column, cut)
-            start[waiting], end[waiting], parent[waiting] = middle, b, node
-            waiting += 1
-            b = middle
-            node += 1
-        right[tree, node] = n_leaves
-        sum_weights = 0.0
-        for place in range(a, b):
-            sum_weights += weights[rows[place]]
-        for t in range(n_targets):
-            values[tree, n_leaves, t] = total[t] / sum_weights
-        n_leaves += 1
-        node += 1
-
-
 @_compiled
+def _grow(
+    X, Y, weights, max_features, seeds, feature, threshold, right, values,
+    rows, columns, start, end, parent, total, left, state,
+):  # fmt: skip
+    """Grow the trees; the arrays of the second line are room to work in.
+
+    Subtrees that wait have their rows from `start` to `end`, and a `parent` whose right
+    child they are.
+    """
+    n, n_targets = Y.shape
+    for tree in range(seeds.size):
+        state[0] = seeds[tree]
+        for i in range(n):
+            rows[i] = i
+        for j in range(columns.size):
+            columns[j] = j
+        start[0], end[0], parent[0] = 0, n, -1
+        waiting, node, n_leaves = 1, 0, 0
+        while waiting > 0:
+            waiting -= 1
+            a, b = start[waiting], end[waiting]
+            if parent[waiting] >= 0:
+                right[tree, parent[waiting]] = node
+            while True:  # down the left side
+                pure, sum_weights = True, 0.0
+                for t in range(n_targets):
+                    total[t] = 0.0
+                for place in range(a, b):
+                    i = rows[place]
+                    sum_weights += weights[i]
+                    for t in range(n_targets):
+                        total[t] += weights[i] * Y[i, t]
+                        pure &= Y[i, t] == Y[rows[a], t]
+                # The best of some random splits. Columns are tried in random order
+                # until `max_features` of them were not constant.
+                best, column, cut = 0.0, -1, 0.0
+                tried, n_left = 0, 0 if pure else columns.size
+                while n_left > 0 and tried < max_features:
+                    drawn = int(_uniform(state) * n_left)
+                    n_left -= 1
+                    j = columns[drawn]
+                    columns[drawn] = columns[n_left]
+                    columns[n_left] = j
+                    low = high = X[rows[a], j]
+                    for place in range(a, b):
+                        value = X[rows[place], j]
+                        if value < low:
+                            low = value
+                        if value > high:
+                            high = value
+                    if high - low <= CONSTANT:
+                        continue
+                    tried += 1
+                    between = low + _uniform(state) * (high - low)
+                    if between >= high:
+                        between = low
+                    left_weight = 0.0
+                    for t in range(n_targets):
+                        left[t] = 0.0
+                    for place in range(a, b):
+                        i = rows[place]
+                        if X[i, j] <= between:
+                            left_weight += weights[i]
+                            for t in range(n_targets):
+                                left[t] += weights[i] * Y[i, t]
+                    gain = 0.0
+                    for t in range(n_targets):
+                        rest = total[t] - left[t]
+                        gain += left[t] * left[t] / left_weight
+                        gain += rest * rest / (sum_weights - left_weight)
+                    # Of equal ones the first.
+                    if column < 0 or gain > best * (1 + TIE):
+                        best, column, cut = gain, j, between
+                feature[tree, node] = column
+                if column < 0:
+                    break
+                threshold[tree, node] = cut
+                # The rows at or below the threshold come first.
+                middle, last = a, b - 1
+                while middle <= last:
+                    i = rows[middle]
+                    if X[i, column] <= cut:
+                        middle += 1
+                    else:
+                        rows[middle] = rows[last]
+                        rows[last] = i
+                        last -= 1
+                start[waiting], end[waiting], parent[waiting] = middle, b, node
+                waiting += 1
+                b = middle
+                node += 1
+            right[tree, node] = n_leaves
+            for t in range(n_targets):
+                values[tree, n_leaves, t] = total[t] / sum_weights
+            n_leaves += 1
+            node += 1
+
+
 def grow_forest(X, Y, weights, max_features, seeds, feature, threshold, right, values):
     """Grow a tree for every seed, by squared error, until no leaf can be split.
 
@@ -189,12 +159,23 @@ def grow_forest(X, Y, weights, max_features, seeds, feature, threshold, right, v
     values : ndarray of float64 of shape (n_trees, n, n_targets)
         Mean targets of the leaves.
     """
-    state = np.empty(1, dtype=np.uint64)
-    for tree in range(seeds.size):
-        state[0] = seeds[tree]
-        _grow_tree(
-            X, Y, weights, max_features, state, tree, feature, threshold, right, values
-        )
+    n, n_targets = Y.shape
+    sizes = n, X.shape[1], n, n, n
+    _grow(
+        X,
+        Y,
+        weights,
+        max_features,
+        seeds,
+        feature,
+        threshold,
+        right,
+        values,
+        *(np.empty(size, dtype=np.intp) for size in sizes),
+        np.empty(n_targets),
+        np.empty(n_targets),
+        np.empty(1, dtype=np.uint64),
+    )
 
 
 @_called
