@@ -64,6 +64,8 @@ def wheel_faults(path: Path) -> list[str]:
         faults.append("the licence is missing")
     if "fewlabels = fewlabels.__main__:main" not in entries:
         faults.append("the command is missing")
+    links = re.findall(r"\]\((?!https://|#)([^)]*)\)", metadata.get_payload())
+    faults += [f"PyPI's page has no {target}" for target in links]
     if metadata["Version"] != version():
         faults.append(f"its version is {metadata['Version']}")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -2,11 +2,14 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import importlib
 import json
 import re
+import sys
 import tomllib
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,9 +27,40 @@ def text_of(name):
 
 def test_the_version_comes_from_one_place():
     project = tomllib.loads(text_of("pyproject.toml"))
-    assert project["project"]["dynamic"] == ["version"]
+    assert "version" in project["project"]["dynamic"]
     source = ROOT / project["tool"]["hatch"]["version"]["path"]
     assert f'__version__ = "{fewlabels.__version__}"' in source.read_text()
+
+
+@pytest.fixture
+def hook(monkeypatch):
+    """What hatchling runs, without hatchling."""
+    text_of("hatch_build.py")
+    there = SimpleNamespace(MetadataHookInterface=object)
+    monkeypatch.setitem(sys.modules, "hatchling.metadata.plugin.interface", there)
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.delitem(sys.modules, "hatch_build", raising=False)
+    return importlib.import_module("hatch_build")
+
+
+def test_links_work_on_the_page_of_the_release(hook):
+    text = "![a](b/c.png) [d](e.md) [f](https://g) [h](#i)"
+    place = "https://github.com/some/one"
+    where = {"GITHUB_REPOSITORY": "some/one", "GITHUB_SHA": "5e1f"}
+    assert hook.with_addresses(text, where) == (
+        f"![a]({place}/raw/5e1f/b/c.png) [d]({place}/blob/5e1f/e.md) [f](https://g) "
+        "[h](#i)"
+    )
+    where |= {"GITHUB_REF_TYPE": "tag", "GITHUB_REF_NAME": "v1"}
+    assert hook.with_addresses("[d](e.md)", where) == f"[d]({place}/blob/v1/e.md)"
+    # Where there is no repository, nothing leads astray.
+    assert hook.with_addresses(text, {}) == " d [f](https://g) [h](#i)"
+
+
+def test_files_that_the_readme_names_are_there(hook):
+    text_of("docs/evidence.md")  # the pages are not part of every distribution
+    links = hook.RELATIVE.findall(text_of("README.md"))
+    assert [target for _, _, target in links if not (ROOT / target).exists()] == []
 
 
 def test_the_citation_has_the_version():
