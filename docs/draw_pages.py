@@ -104,9 +104,9 @@ def graphs():
     X, _ = make_moons(120, noise=0.09, random_state=1)
     figure, axes = plt.subplots(1, 3, figsize=(10, 3), layout="constrained")
     for ax, name, given in [
-        (axes[0], "5 neighbours, of either side", {"n_neighbors": 5}),
-        (axes[1], "mutual ones only", {"n_neighbors": 5, "symmetrize": "mutual"}),
-        (axes[2], "all within a distance", {"kind": "ball", "radius": 0.25}),
+        (axes[0], "5 nearest neighbours, either way", {"n_neighbors": 5}),
+        (axes[1], "only mutual neighbours", {"n_neighbors": 5, "symmetrize": "mutual"}),
+        (axes[2], "all within a radius", {"kind": "ball", "radius": 0.25}),
     ]:
         W = similarity_graph(X, **given).tocoo()
         for i, j in zip(*W.coords, strict=True):
@@ -131,7 +131,7 @@ def graph_labels():
     axes[0].set(title="400 rows, two labels")
     axes[1].scatter(*X.T, s=8, c=model.transduction_, cmap="coolwarm")
     wrong = np.mean(model.transduction_ != y_true)
-    axes[1].set(title=f"the labels along the graph: {wrong:.1%} wrong")
+    axes[1].set(title=f"labels spread along the graph: {wrong:.1%} wrong")
     for ax in axes:
         ax.scatter(*X[y >= 0].T, c=y[y >= 0], cmap="coolwarm", s=90, edgecolor=INK)
         ax.set(xticks=[], yticks=[], aspect="equal")
@@ -150,16 +150,16 @@ def embeddings():
     }
     names = [name for text in kinds.values() for name in text.split(",")]
     place = TSNE(
-        perplexity=7, metric="cosine", init="random", random_state=0
+        perplexity=7, metric="cosine", init="random", random_state=4
     ).fit_transform(embed_texts(names))
     figure, ax = plt.subplots(figsize=(8, 4.6), layout="constrained")
     for k, (kind, color) in enumerate(
         zip(kinds, (BLUE, ORANGE, GREEN, "#a463f2"), strict=True)
     ):
         rows = slice(6 * k, 6 * k + 6)
-        ax.scatter(*place[rows].T, color=color, label=kind, s=22)
+        ax.scatter(*place[rows].T, color=color, label=kind, s=28)
         for name, (a, b) in zip(names[rows], place[rows], strict=True):
-            ax.annotate(name, (a, b), (4, 3), textcoords="offset points", fontsize=8)
+            ax.annotate(name, (a, b), (5, 3), textcoords="offset points", fontsize=8)
     ax.set(xticks=[], yticks=[])
     ax.margins(x=0.14)
     ax.legend(frameon=False)
@@ -178,7 +178,9 @@ def two_views():
     style = {"arrowstyle": "-|>", "connectionstyle": "arc3,rad=-0.35"}
     ax.annotate("", (8.1, 1.15), (8.1, 2.25), arrowprops=style)
     ax.annotate("", (6.7, 2.25), (6.7, 1.15), arrowprops=style)
-    ax.text(7.4, 1.7, "sure answers\nas labels", ha="center", va="center", fontsize=9)
+    ax.text(
+        7.4, 1.7, "confident answers\nas labels", ha="center", va="center", fontsize=9
+    )
     return figure
 
 
