@@ -231,7 +231,7 @@ def test_clusters_are_found():
 
 
 def test_clusters_of_many_rows(monkeypatch):
-    monkeypatch.setattr("fewlabels.tabular.jobs.CLUSTER_ROWS", 200)
+    monkeypatch.setattr("fewlabels.tabular.grouping.CLUSTER_ROWS", 200)
     X, y = make_blobs(1000, centers=3, cluster_std=0.5, random_state=0)
     clustered = cluster_table(X, 3)
     assert adjusted_rand_score(clustered.clusters, y) > 0.98

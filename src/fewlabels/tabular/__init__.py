@@ -1,4 +1,4 @@
-"""From a table with holes in its label column to labels."""
+"""From a table in which some labels are missing to labels for every row."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -25,15 +25,9 @@ if TYPE_CHECKING:
         label_report,
         prediction_report,
     )
-    from fewlabels.tabular.jobs import (
-        ClusteredTable,
-        EstimatedTable,
-        LabeledTable,
-        Suggestion,
-        cluster_table,
-        label_table,
-        suggest_rows,
-    )
+    from fewlabels.tabular.asking import Suggestion, suggest_rows
+    from fewlabels.tabular.grouping import ClusteredTable, cluster_table
+    from fewlabels.tabular.labeling import EstimatedTable, LabeledTable, label_table
 
 __all__ = [
     "ClusteredTable",
@@ -67,21 +61,21 @@ __all__ = [
 
 # What learns needs scikit-learn, for which whoever only reads a table need not wait.
 _LATER = {
-    "ClusteredTable": "fewlabels.tabular.jobs",
-    "EstimatedTable": "fewlabels.tabular.jobs",
-    "LabeledTable": "fewlabels.tabular.jobs",
-    "Suggestion": "fewlabels.tabular.jobs",
+    "ClusteredTable": "fewlabels.tabular.grouping",
+    "EstimatedTable": "fewlabels.tabular.labeling",
+    "LabeledTable": "fewlabels.tabular.labeling",
+    "Suggestion": "fewlabels.tabular.asking",
     "TableModel": "fewlabels.tabular._models",
     "TableTransformer": "fewlabels.preprocessing",
     "cluster_report": "fewlabels.tabular._report",
-    "cluster_table": "fewlabels.tabular.jobs",
+    "cluster_table": "fewlabels.tabular.grouping",
     "label_report": "fewlabels.tabular._report",
-    "label_table": "fewlabels.tabular.jobs",
+    "label_table": "fewlabels.tabular.labeling",
     "load_model": "fewlabels.tabular._models",
     "positions": "fewlabels.tabular._pictures",
     "prediction_report": "fewlabels.tabular._report",
     "save_model": "fewlabels.tabular._models",
-    "suggest_rows": "fewlabels.tabular.jobs",
+    "suggest_rows": "fewlabels.tabular.asking",
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.automatic import ColumnEffect, largest_confusions
 from fewlabels.tabular._page import chip, grid, section
 from fewlabels.tabular._pictures import REST, shortened
-from fewlabels.tabular.jobs import LabeledTable
+from fewlabels.tabular.labeling import LabeledTable
 
 # Rows whose columns are exchanged, over all columns, and for one of them.
 _EXCHANGED = 4000

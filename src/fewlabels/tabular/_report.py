@@ -39,13 +39,9 @@ from fewlabels.tabular._pictures import (
     shade,
     shortened,
 )
-from fewlabels.tabular.jobs import (
-    ClusteredTable,
-    EstimatedTable,
-    LabeledTable,
-    Suggestion,
-    suggest_rows,
-)
+from fewlabels.tabular.asking import Suggestion, suggest_rows
+from fewlabels.tabular.grouping import ClusteredTable
+from fewlabels.tabular.labeling import EstimatedTable, LabeledTable
 
 # Characters of a cell of rows that a person is to look at: any text, but no book.
 WHOLE_TEXT = 5000

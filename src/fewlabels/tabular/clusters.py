@@ -18,7 +18,7 @@ from fewlabels.preprocessing.cells import (
     text_of,
 )
 from fewlabels.tabular._models import TableModel
-from fewlabels.tabular.jobs import label_table, number_columns, result_columns
+from fewlabels.tabular.labeling import label_table, number_columns, result_columns
 
 
 def labeled_cells(cells: Any, markers: Sequence[str] = ()) -> NDArray[np.bool_]:

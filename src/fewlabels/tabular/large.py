@@ -48,14 +48,9 @@ from fewlabels.tabular._places import (
     writing,
 )
 from fewlabels.tabular.files import Values, output_format
-from fewlabels.tabular.jobs import (
-    ClusteredTable,
-    cluster_table,
-    label_table,
-    noting,
-    number_columns,
-    result_columns,
-)
+from fewlabels.tabular.grouping import ClusteredTable, cluster_table
+from fewlabels.tabular.jobs import noting
+from fewlabels.tabular.labeling import label_table, number_columns, result_columns
 
 __all__ = [
     "LargeTable",

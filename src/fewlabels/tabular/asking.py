@@ -1,0 +1,176 @@
+"""Say which rows of a table to label next."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+
+from fewlabels.preprocessing import Table
+from fewlabels.tabular._targets import read_target
+from fewlabels.tabular.jobs import (
+    distinct_rows,
+    encode,
+    noting,
+    silent,
+    without_secrets,
+)
+from fewlabels.tabular.labeling import LabeledTable, label_table
+
+# Uncertain rows that are compared when the next ones to label are chosen.
+_POOL = 1000
+
+
+@dataclass
+class Suggestion:
+    """Rows that are worth a label.
+
+    It is made by :func:`suggest_rows`.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The rows, the most useful first.
+    guesses : list of object
+        What their label may be; None where nothing is known.
+    confidence : ndarray of float
+        How probable that is; NaN where nothing is known.
+    reason : str
+        How they were chosen.
+    """
+
+    rows: NDArray[np.intp]
+    guesses: list[Any]
+    confidence: NDArray[Any]
+    reason: str
+
+
+def suggest_rows(
+    X: Any,
+    target: str,
+    n_rows: int = 10,
+    *,
+    random_state: Any = 0,
+    **options: Any,
+) -> Suggestion:
+    """Say which rows to label next.
+
+    With labels of two classes or more, rows are chosen that the classifier would learn
+    most from, see :class:`fewlabels.active.FewLabelsSampling`. Without, rows are chosen
+    that stand for many others.
+
+    Parameters
+    ----------
+    X : LabeledTable, Table, DataFrame of pandas or polars, dict or array-like
+        The table, or what :func:`label_table` made of it.
+    target : str
+        The column of labels.
+    n_rows : int, default=10
+        How many.
+    random_state : int or RandomState instance, default=0
+        Seed.
+    **options : dict
+        Further parameters of :func:`label_table`.
+
+    Returns
+    -------
+    suggestion : Suggestion
+        The rows, the most useful first; different ones, and fewer than asked for where
+        there are no more.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import suggest_rows
+    >>> data = {"size": [1.0, 1.1, 1.2, 3.0, 5.0, 5.1, 5.2],
+    ...         "kind": ["small", None, None, None, "large", None, None]}
+    >>> suggest_rows(data, "kind", 1).rows
+    array([3])
+    """
+    if isinstance(X, LabeledTable):
+        return _suggest_uncertain(X, n_rows, random_state)
+    table = Table.from_frame(X)
+    labels = read_target(
+        table,
+        target,
+        options.get("markers", ()),
+        merge=options.get("merge_labels", False),
+        task=options.get("task", "auto"),
+    )
+    if len(labels.values) >= 2 and labels.numbers is None:
+        labeled = label_table(table, target, random_state=random_state, **options)
+        return _suggest_uncertain(labeled, n_rows, random_state)
+    tell = options.pop("progress", None) or silent
+    for name in ("markers", "merge_labels", "task", "class_prior", "bank", "device"):
+        options.pop(name, None)
+    tell(0.0, "reading columns")
+    encoding = without_secrets(table, labels, options, [])
+    with noting([]):
+        _, features = encode(table.without([target]), encoding, random_state)
+        tell(0.5, "comparing rows")
+        open_rows = np.flatnonzero(~labels.given)
+        rows = open_rows[_typical(features[open_rows], n_rows, random_state)]
+    tell(1.0, "done")
+    return Suggestion(
+        rows,
+        [None] * rows.size,
+        np.full(rows.size, np.nan),
+        "rows that stand for many others"
+        if labels.numbers is not None
+        else "fewer than two classes have a label: rows that stand for many others",
+    )
+
+
+def _suggest_uncertain(
+    labeled: LabeledTable, n_rows: int, random_state: Any
+) -> Suggestion:
+    rows = _useful(labeled, n_rows, random_state)
+    return Suggestion(
+        rows,
+        labeled.labels[rows].tolist(),
+        labeled.confidence[rows],
+        "rows whose labels tell most about the uncertain ones",
+    )
+
+
+def _useful(labeled: LabeledTable, n_rows: int, random_state: Any) -> NDArray[np.intp]:
+    """Different rows whose labels the classifier expects to learn most from."""
+    # Labelling and reading tables do without these, and start sooner.
+    from fewlabels.active import FewLabelsSampling, margin
+
+    open_rows = np.flatnonzero(~labeled.given)
+    if open_rows.size == 0:
+        return open_rows
+    # Of very many rows, the least sure ones are compared.
+    doubt = margin(labeled.probabilities[open_rows])
+    open_rows = open_rows[np.argsort(-doubt, kind="stable")]
+    open_rows = open_rows[: max(_POOL, 2 * n_rows)]
+    open_rows = open_rows[distinct_rows(labeled.features[open_rows])[0]]
+    strategy = FewLabelsSampling(
+        max_candidates=open_rows.size, random_state=random_state
+    )
+    return strategy.query(
+        labeled.features,
+        labeled.target.texts,
+        n_queries=min(n_rows, open_rows.size),
+        model=labeled.model.classifier,
+        candidates=open_rows,
+    ).indices
+
+
+def _typical(features: Any, n_rows: int, random_state: Any) -> NDArray[np.intp]:
+    """Rows nearest to the centres of k-means, those of large clusters first."""
+    first, copy_of = distinct_rows(features)
+    n_rows = min(n_rows, first.size)
+    if n_rows == 0:
+        return first
+    rng = check_random_state(random_state)
+    weights = np.bincount(copy_of).astype(float)
+    model = KMeans(n_rows, n_init=3, random_state=rng.randint(2**31))
+    distances = model.fit_transform(features[first], sample_weight=weights)
+    sizes = np.bincount(model.labels_, weights=weights, minlength=n_rows)
+    nearest = distances.argmin(axis=0)[np.argsort(-sizes, kind="stable")]
+    return first[np.array(list(dict.fromkeys(nearest.tolist())), dtype=np.intp)]

@@ -1,0 +1,463 @@
+"""Label every row of a table, from the rows that have a label."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from fewlabels._rows import equal_rows
+from fewlabels._words import listed, nearest_name, plural
+from fewlabels.automatic import FewLabelsClassifier, FewLabelsRegressor
+from fewlabels.preprocessing import ColumnDescription, Table, TableError, TableSummary
+from fewlabels.preprocessing.cells import object_array
+from fewlabels.tabular._models import TableModel
+from fewlabels.tabular._targets import TargetColumn, read_target, require_classes
+from fewlabels.tabular.jobs import (
+    FAST_ROWS,
+    Report,
+    encode,
+    name_left_out,
+    noting,
+    silent,
+    without_secrets,
+)
+
+
+@dataclass
+class LabeledTable:
+    """A table with a label for every row.
+
+    It is made by :func:`label_table`.
+
+    Attributes
+    ----------
+    table : Table
+        The table.
+    target : TargetColumn
+        The labels that were given.
+    model : TableModel
+        What was learned.
+    features : {ndarray, csr_array} of shape (n_rows, n_features)
+        The rows as the classifier sees them.
+    probabilities : ndarray of shape (n_rows, n_classes)
+        Of all classes, in the order of ``model.classifier.classes_``.
+    labels : ndarray of object of shape (n_rows,)
+        A label for every row: the given one, or else the predicted one.
+    confidence : ndarray of shape (n_rows,)
+        The probability of the label; 1 where it was given.
+    notes : list of str
+        What the owner of the table should know.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import label_table
+    >>> data = {"size": [1.0, 1.1, 5.0, 5.1], "kind": ["small", None, "large", None]}
+    >>> label_table(data, "kind", bank="fast").new_columns()["kind_predicted"]
+    ['small', 'small', 'large', 'large']
+    """
+
+    table: Table
+    target: TargetColumn
+    model: TableModel
+    features: Any
+    probabilities: NDArray[Any]
+    labels: NDArray[Any]
+    confidence: NDArray[Any]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def given(self) -> NDArray[np.bool_]:
+        """Which rows came with a label."""
+        return self.target.given
+
+    @property
+    def columns(self) -> list[ColumnDescription]:
+        """What the columns hold."""
+        return self.model.columns
+
+    def new_columns(self) -> dict[str, list[Any]]:
+        """Make the columns that are added to the table.
+
+        Returns
+        -------
+        columns : dict of str to list
+            The label, the confidence, and whether the label was given or predicted.
+        """
+        return result_columns(
+            self.table, self.target.name, self.labels, self.confidence, self.given
+        )
+
+    def least_sure(self, n_rows: int = 10) -> NDArray[np.intp]:
+        """Find the rows whose label is least certain.
+
+        Parameters
+        ----------
+        n_rows : int, default=10
+            How many.
+
+        Returns
+        -------
+        rows : ndarray of int
+            Rows without a given label, the least certain first.
+        """
+        open_rows = np.flatnonzero(~self.given)
+        order = np.argsort(self.confidence[open_rows], kind="stable")
+        return open_rows[order[:n_rows]]
+
+
+def result_columns(
+    table: Table,
+    target: str,
+    labels: NDArray[Any],
+    confidence: NDArray[Any],
+    given: NDArray[np.bool_],
+) -> dict[str, list[Any]]:
+    """Name and round the columns that are added to a table.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    target : str
+        The label column.
+    labels : ndarray of object of shape (n_rows,)
+        Labels.
+    confidence : ndarray of shape (n_rows,)
+        Their probabilities.
+    given : ndarray of bool of shape (n_rows,)
+        Which were given.
+
+    Returns
+    -------
+    columns : dict of str to list
+        Three columns.
+    """
+    source = np.where(given, "given", "predicted")
+    return _named(
+        table,
+        target,
+        predicted=labels.tolist(),
+        confidence=confidence.round(4).tolist(),
+        source=source.tolist(),
+    )
+
+
+def number_columns(
+    table: Table,
+    target: str,
+    numbers: NDArray[Any],
+    margins: NDArray[Any],
+    given: NDArray[np.bool_],
+) -> dict[str, list[Any]]:
+    """Name the columns of predicted numbers: the number, its interval, its source."""
+    source = np.where(given, "given", "predicted")
+    known = not np.isnan(margins).any()
+    low, high = numbers - margins, numbers + margins
+    return _named(
+        table,
+        target,
+        predicted=[float(f"{v:.6g}") for v in numbers],
+        low=[float(f"{v:.6g}") for v in low] if known else None,
+        high=[float(f"{v:.6g}") for v in high] if known else None,
+        source=source.tolist(),
+    )
+
+
+def _named(
+    table: Table, target: str, **columns: list[Any] | None
+) -> dict[str, list[Any]]:
+    """Name new columns after the target, with a number where names are taken."""
+    made = {end: values for end, values in columns.items() if values is not None}
+    names = table.free_names([f"{target}_{ending}" for ending in made])
+    return dict(zip(names, made.values(), strict=True))
+
+
+@dataclass
+class EstimatedTable:
+    """A table with a number for every row.
+
+    It is made by :func:`label_table` where the labels are a quantity.
+
+    Attributes
+    ----------
+    table : Table
+        The table.
+    target : TargetColumn
+        The numbers that were given.
+    model : TableModel
+        What was learned.
+    features : {ndarray, csr_array} of shape (n_rows, n_features)
+        The rows as the regressor sees them.
+    numbers : ndarray of shape (n_rows,)
+        A number for every row: as given, else as predicted.
+    margins : ndarray of shape (n_rows,)
+        The truth lies within this of the number for nine in ten rows; 0 where it was
+        given, NaN where there are too few labels to tell.
+    notes : list of str
+        What the owner of the table should know.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import label_table
+    >>> sizes = [0.5 * k for k in range(40)]
+    >>> prices = [10.5 * k if k % 2 else None for k in range(40)]
+    >>> estimated = label_table({"size": sizes, "price": prices}, "price", bank="fast")
+    >>> list(estimated.new_columns())
+    ['price_predicted', 'price_low', 'price_high', 'price_source']
+    """
+
+    table: Table
+    target: TargetColumn
+    model: TableModel
+    features: Any
+    numbers: NDArray[np.float64]
+    margins: NDArray[np.float64]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def given(self) -> NDArray[np.bool_]:
+        """Which rows came with a number."""
+        return self.target.given
+
+    @property
+    def columns(self) -> list[ColumnDescription]:
+        """What the columns hold."""
+        return self.model.columns
+
+    def new_columns(self) -> dict[str, list[Any]]:
+        """Make the columns that are added to the table.
+
+        Returns
+        -------
+        columns : dict of str to list
+            The number, the ends of its interval, and whether it was given or predicted.
+        """
+        return number_columns(
+            self.table, self.target.name, self.numbers, self.margins, self.given
+        )
+
+
+def label_table(
+    X: Any,
+    target: str,
+    *,
+    markers: Sequence[Any] = (),
+    merge_labels: bool = False,
+    task: str = "auto",
+    class_prior: str | Mapping[Any, float] = "auto",
+    bank: str = "auto",
+    as_frame: bool | str = "auto",
+    device: str | None = None,
+    random_state: Any = 0,
+    progress: Report | None = None,
+    summary: TableSummary | None = None,
+    **encoding: Any,
+) -> Any:
+    """Label every row of a table from the rows that have a label.
+
+    Columns become features by :class:`TableTransformer`, and
+    :class:`~fewlabels.automatic.FewLabelsClassifier` learns from all rows.
+
+    Parameters
+    ----------
+    X : Table, DataFrame of pandas or polars, dict or array-like
+        The table.
+    target : str
+        The column of labels. A row has none where the cell is empty, NA or the like.
+    markers : sequence, default=()
+        Values that stand for "no label". Without them, signs such as "?" and "TBD" are
+        taken as such, with a note.
+    merge_labels : bool, default=False
+        Whether labels that differ only in case and blanks are one class.
+    task : {"auto", "classes", "numbers"}, default="auto"
+        Whether to predict classes or numbers. "auto" predicts numbers where the labels
+        are so many different ones that they are a quantity.
+    class_prior : {"auto", "labels", "uniform"} or dict, default="auto"
+        Shares of the classes among the rows without a label, or their numbers, see
+        :class:`~fewlabels.automatic.FewLabelsClassifier`.
+    bank : {"auto", "fast", "default", "thorough"}, default="auto"
+        How much to try, see :class:`~fewlabels.automatic.FewLabelsClassifier`;
+        "auto" is "fast" beyond 20,000 rows and "default" otherwise.
+    as_frame : bool or "auto", default="auto"
+        Whether to return a frame like `X` with columns added; "auto" does so where `X`
+        is a frame of pandas or polars or a table of pyarrow. What should be known
+        about the labels is then warned about.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to learn, see :class:`~fewlabels.automatic.FewLabelsClassifier`; None is
+        the CPU.
+    random_state : int or RandomState instance, default=0
+        Seed.
+    progress : callable, default=None
+        Told the share of the work that is done, and what is going on.
+    summary : TableSummary, default=None
+        What all rows of a larger table say of its columns, but for the target, where
+        `X` is a sample of it.
+    **encoding : dict
+        Parameters of :class:`TableTransformer`: columns whose kind is known (`ignore`,
+        `text`, `categorical`, `numeric`, `date`), `scale`, `text_weight`, `embed`.
+
+    Returns
+    -------
+    labelled : frame, LabeledTable or EstimatedTable
+        Labels with their confidence, and the model; an :class:`EstimatedTable` where
+        numbers are predicted.
+
+    Raises
+    ------
+    TableError
+        If no row has a label, if there is a single class, if no column can be used, or
+        if shares are not those of the classes.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import label_table
+    >>> data = {"size": [1.0, 1.1, 1.2, 5.0, 5.1, 5.2],
+    ...         "kind": ["small", None, None, "large", None, None]}
+    >>> label_table(data, "kind").labels.tolist()
+    ['small', 'small', 'small', 'large', 'large', 'large']
+    """
+    table = Table.from_frame(X)
+    tell = progress or silent
+    labels = read_target(table, target, markers, merge=merge_labels, task=task)
+    require_classes(labels)
+    own = _own_parameters(labels, class_prior)
+    notes = [*table.notes, *labels.notes]
+    encoding = without_secrets(table, labels, encoding, notes)
+    tell(0.0, "reading columns")
+    with noting(notes):
+        rest = table.without([target])
+        transformer, features = encode(rest, encoding, random_state, summary)
+        name_left_out(transformer.columns_, notes)
+        tell(0.15, "learning")
+        if bank == "auto":
+            bank = "fast" if table.n_rows > FAST_ROWS else "default"
+        kind = FewLabelsClassifier if labels.numbers is None else FewLabelsRegressor
+        classifier = kind(
+            bank=bank,
+            scale="unit" if issparse(features) else "none",
+            feature_groups=transformer.feature_groups_,
+            progress=lambda share: tell(0.15 + 0.75 * share, "learning"),
+            device=device,
+            random_state=random_state,
+            **own,
+        ).fit(features, labels.texts if labels.numbers is None else labels.numbers)
+        classifier.progress = False
+        model = TableModel(
+            transformer,
+            classifier,
+            target,
+            labels.values,
+            {"n_rows": table.n_rows, "n_labels": int(labels.given.sum())},
+        )
+        result = _answers(table, labels, model, features, notes)
+    tell(1.0, "done")
+    _note_labels(labels, features, notes)
+    if as_frame is True or (as_frame == "auto" and is_frame(X)):
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        return with_new_columns(X, result.new_columns())
+    return result
+
+
+def _own_parameters(
+    labels: TargetColumn, prior: str | Mapping[Any, float]
+) -> dict[str, Any]:
+    """Parameters that only the classifier has: shares by the text of the classes."""
+    if labels.numbers is not None:
+        if prior == "auto":
+            return {}
+        raise TableError(
+            f"{labels.name!r} holds numbers, and only classes have shares: leave them "
+            "out, or pass task='classes' (--task classes)."
+        )
+    if not isinstance(prior, Mapping):
+        return {"class_prior": prior}
+    texts = {value: text for text, value in labels.values.items()}
+    shares = {texts.get(key, key): share for key, share in prior.items()}
+    known = list(labels.values)
+    for name in shares:
+        if name not in labels.values:
+            near = nearest_name(str(name), known)
+            hint = f" Did you mean {near!r}?" if near else ""
+            raise TableError(
+                f"No label in {labels.name!r} is {str(name)!r}, which has a class "
+                f"share.{hint} The classes are {listed(known)}."
+            )
+    absent = [name for name in known if name not in shares]
+    if absent:
+        raise TableError(
+            f"Class shares are missing for {listed(absent)}: give one for each of the "
+            f"{plural(len(known), 'class', 'classes')} in {labels.name!r}."
+        )
+    return {"class_prior": shares}
+
+
+def _answers(
+    table: Table,
+    labels: TargetColumn,
+    model: TableModel,
+    features: Any,
+    notes: list[str],
+) -> "LabeledTable | EstimatedTable":
+    """Predict for every row, and keep what was given."""
+    given = labels.given
+    if labels.numbers is not None:
+        numbers, radius = model.estimate(features)
+        numbers = np.where(given, labels.numbers, numbers)
+        margins = np.where(given, 0.0, radius)
+        return EstimatedTable(table, labels, model, features, numbers, margins, notes)
+    p = model.probabilities(features)
+    decided, confidence = model.decide(p)
+    decided[given] = object_array([labels.values[text] for text in labels.texts[given]])
+    confidence = np.where(given, 1.0, confidence)
+    return LabeledTable(table, labels, model, features, p, decided, confidence, notes)
+
+
+def _note_labels(labels: TargetColumn, features: Any, notes: list[str]) -> None:
+    """Say where labels are fewer than they look, or nothing is left to predict."""
+    given = labels.given
+    if given.all():
+        most, count = next(iter(labels.class_counts.items()))
+        notes.append(
+            "Every row has a label already: nothing was predicted. If a value stands "
+            f"for 'no label' ({most!r}, in {plural(count, 'row')}, is the most "
+            f"frequent), pass --marker {most!r}."
+        )
+    rows = np.flatnonzero(given)
+    n_distinct = int(equal_rows(features[rows]).max()) + 1
+    if n_distinct < rows.size:
+        notes.append(
+            f"Some of the {rows.size:,} labelled rows are copies of each other: they "
+            f"count as {n_distinct:,}, and the error is judged on these."
+        )
+
+
+def is_frame(X: Any) -> bool:
+    """Whether something is a frame of pandas or polars, or a table of pyarrow."""
+    return hasattr(X, "columns") and (
+        hasattr(X, "iloc") or hasattr(X, "with_columns") or hasattr(X, "append_column")
+    )
+
+
+def with_new_columns(frame: Any, added: Mapping[str, Sequence[Any]]) -> Any:
+    """Put columns behind those of a frame of pandas, polars or pyarrow."""
+    if hasattr(frame, "append_column"):
+        for name, values in added.items():
+            frame = frame.append_column(name, [list(values)])
+        return frame
+    if hasattr(frame, "iloc"):
+        import pandas as pd
+
+        new = pd.DataFrame({n: list(v) for n, v in added.items()}, index=frame.index)
+        return pd.concat([frame, new], axis=1)
+    import polars as pl
+
+    return frame.with_columns(
+        [pl.Series(n, list(v), strict=False) for n, v in added.items()]
+    )
