@@ -338,17 +338,15 @@ SEMI_SUPERVISED = {
     "FewLabelsClassifier": Method(
         partial(automatic.FewLabelsClassifier, bank="fast", **SEED),
         ways=("asked", SCALED),
-        every=2,
     ),
     "FewLabelsClassifier whole bank": Method(
         partial(automatic.FewLabelsClassifier, **SEED),
         ways=("asked", SCALED),
-        every=4,
+        every=2,
     ),
     "FewLabelsRegressor": _targets(
         partial(automatic.FewLabelsRegressor, bank="fast", **SEED),
         ways=("asked", SCALED),
-        every=2,
     ),
 }
 
@@ -565,6 +563,7 @@ FEATURES = {
         partial(decomposition.ElasticNetSparsePCA, 1, max_iter=50),
         kind="gram",
         ways=(),
+        every=4,
     ),
     "MinorComponentAnalysis": _rows(
         partial(decomposition.MinorComponentAnalysis),
@@ -646,7 +645,7 @@ QUERIES = {
         partial(active.ExpectedGradientLength, PRECISE, **SEED)
     ),
     "FewLabelsSampling": _query(
-        partial(active.FewLabelsSampling, **SEED), ways=(SCALED,), every=8
+        partial(active.FewLabelsSampling, **SEED), ways=(SCALED,), every=4
     ),
     "QueryByCommittee": _query(
         partial(active.QueryByCommittee, PRECISE, **SEED), ways=(SPARSE,), wraps=True

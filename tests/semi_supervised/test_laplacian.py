@@ -204,6 +204,12 @@ class TestSolvers:
             usual.decision_function(X_new), exact.decision_function(X_new), atol=1e-6
         )
 
+    def test_matrices_of_lower_precision_have_factors(self):
+        X, truth = make_moons(100, noise=0.05, random_state=0)
+        K = rbf_kernel(X).astype(np.float32).astype(np.float64)
+        model = LaplacianSVC(kernel="precomputed").fit(K, truth)
+        assert (model.predict(K) == truth).all()
+
     def test_no_large_array(self, monkeypatch):
         """Neither the low-rank solver nor descent on tiles asks for the matrix."""
 
@@ -212,7 +218,7 @@ class TestSolvers:
 
         monkeypatch.setattr("fewlabels.kernels.TiledGram.toarray", refuse)
         monkeypatch.setattr("fewlabels.kernels._operators.DenseGram.__init__", refuse)
-        X, truth = make_moons(600, noise=0.05, random_state=0)
+        X, truth = make_moons(400, noise=0.05, random_state=0)
         y = hide_labels(truth, per_class=1, random_state=0)
         auto = LaplacianSVC().fit(X, y)
         tiled = LaplacianSVC(solver="pcg", solver_params={"memory_budget": 0.5}).fit(

@@ -89,8 +89,9 @@ class LaplacianSVC(LaplacianClassifier):
           which it holds the kernel matrix, beyond which products recompute it tile by
           tile (scikit-learn's `working_memory` unless given);
         - "low_rank": `rank_tol`, the share of the trace of the kernel matrix that may
-          be left out (unless given, 1e-6, and nothing of up to 500 rows);
-          `n_components`, the largest rank (no limit unless given, 500 for "auto").
+          be left out (1e-6 unless given, and of up to 2,000 rows less if 500 pivots
+          can do better); `n_components`, the largest rank (no limit unless given, 500
+          for "auto").
     max_iter : int, default=1000
         Largest number of iterations.
     fit_intercept : bool, default=True
@@ -290,8 +291,9 @@ class LaplacianRLSClassifier(LaplacianClassifier):
           which it holds the kernel matrix, beyond which products recompute it tile by
           tile (scikit-learn's `working_memory` unless given);
         - "low_rank": `rank_tol`, the share of the trace of the kernel matrix that may
-          be left out (unless given, 1e-6, and nothing of up to 500 rows);
-          `n_components`, the largest rank (no limit unless given, 500 for "auto").
+          be left out (1e-6 unless given, and of up to 2,000 rows less if 500 pivots
+          can do better); `n_components`, the largest rank (no limit unless given, 500
+          for "auto").
     max_iter : int, default=1000
         Largest number of iterations.
     fit_intercept : bool, default=True
@@ -497,8 +499,9 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
           it holds the kernel matrix, beyond which products recompute it tile by tile
           (scikit-learn's `working_memory` unless given);
         - "low_rank": `rank_tol`, the share of the trace of the kernel matrix that may
-          be left out (unless given, 1e-6, and nothing of up to 500 rows);
-          `n_components`, the largest rank (no limit unless given, 500 for "auto").
+          be left out (1e-6 unless given, and of up to 2,000 rows less if 500 pivots
+          can do better); `n_components`, the largest rank (no limit unless given, 500
+          for "auto").
     max_iter : int, default=1000
         Largest number of iterations.
     fit_intercept : bool, default=True

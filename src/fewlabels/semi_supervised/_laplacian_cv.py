@@ -122,9 +122,9 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
         Whether to add a bias.
     solver_params : dict, default=None
         `rank_tol`, the share of the trace of the kernel matrix that its factor may
-        leave out (unless given, 1e-6, and nothing of up to 500 rows), and
-        `n_components`, the largest rank of that factor while searching (1,000 unless
-        given); the final model has no limit.
+        leave out (1e-6 unless given, and of up to 2,000 rows less if 500 pivots can do
+        better), and `n_components`, the largest rank of that factor while searching
+        (1,000 unless given); the final model has no limit.
     n_jobs : int, default=None
         Threads of the neighbour search.
     device : {"cpu", "cuda"} or None, default=None
