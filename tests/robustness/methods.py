@@ -542,9 +542,8 @@ FEATURES = {
     "SimilarityGraphTransformer": _rows(
         partial(graphs.SimilarityGraphTransformer, **NEAR), kind="gram", graph=True
     ),
-    # Of rows not learnt from, the least eigenvalues decide, which have few digits.
     "NystromFeatures": _rows(
-        partial(kernels.NystromFeatures, tol=1e-10, **SEED), kind="gram", unit="spread"
+        partial(kernels.NystromFeatures, **SEED), kind="gram", unit="spread"
     ),
     # The first of equally good pivots is taken, and rows not learnt from follow it.
     "PivotedCholeskyFeatures": _rows(

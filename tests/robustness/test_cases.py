@@ -61,6 +61,8 @@ def test_all_ways_agree(block):
         ("HeterogeneousFeatureAugmentation", 39829),
         ("OneLabelTwoView", 50874),
         ("EigenTransferClassifier", 71962),
+        ("NystromFeatures", 617),
+        ("NystromFeatures", 818),
     ],
 )
 def test_what_once_disagreed(name, seed):

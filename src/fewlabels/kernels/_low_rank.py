@@ -37,6 +37,8 @@ from fewlabels.kernels._operators import DenseGram, GramOperator, TiledGram
 
 # Columns by which the factor of a pivoted Cholesky decomposition grows.
 _GROWTH = 16
+# Share of the largest eigenvalue of landmarks that leaves features some five digits.
+_TOL = 1e-10
 
 
 @dataclass(frozen=True)
@@ -404,8 +406,9 @@ class NystromFeatures(_LowRankFeatures):
     n_components : int, default=None
         Keep at most this many features, the leading ones of the landmarks' kernel.
     tol : float, default=None
-        Eigenvalues of :math:`K_{RR}` up to this share of the largest are dropped;
-        n_landmarks times the machine precision when None.
+        Eigenvalues of :math:`K_{RR}` up to this share of the largest are dropped. None
+        is 1e-10, or n_landmarks times the machine precision if that is more: features
+        of smaller ones would have too few digits for rows that are no landmarks.
     random_state : int, RandomState instance or None, default=None
         Seed of the landmarks.
 
@@ -501,7 +504,9 @@ class NystromFeatures(_LowRankFeatures):
             K_RR = X[np.ix_(chosen, chosen)]
         else:
             K_RR = self.kernel_(self.landmarks_)
-        M = inverse_square_root(K_RR, rank=self.n_components, tol=self.tol)
+        noise = n_landmarks * float(np.finfo(K_RR.dtype).eps)
+        tol = max(_TOL, noise) if self.tol is None else self.tol
+        M = inverse_square_root(K_RR, rank=self.n_components, tol=tol)
         # Eigenvectors have no sign of their own: rounding errors shall not choose it.
         largest = M[np.argmax(np.abs(M), axis=0), np.arange(M.shape[1])]
         self.normalization_ = np.where(largest < 0, -M, M)
