@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -49,7 +50,7 @@ from fewlabels.tabular._places import (
 )
 from fewlabels.tabular.files import Values, output_format
 from fewlabels.tabular.grouping import ClusteredTable, cluster_table
-from fewlabels.tabular.jobs import noting
+from fewlabels.tabular.jobs import Report, noting, silent
 from fewlabels.tabular.labeling import label_table, number_columns, result_columns
 
 __all__ = [
@@ -76,8 +77,6 @@ MAX_LABELED = 100_000
 PART_ROWS = 1_000_000
 # What a folder of parts says of the run that makes it.
 MANIFEST = "_fewlabels.json"
-
-Report = Callable[[float, str], None]
 
 
 @dataclass
@@ -689,6 +688,38 @@ def predict_large(
     )
 
 
+def _learned(
+    learn: Callable[..., Any],
+    large: LargeTable,
+    target: str | None = None,
+    *,
+    markers: Sequence[Any] = (),
+    sample_rows: int,
+    random_state: int,
+    encoding: Callable[[Table], dict[str, Any]],
+    tell: Report,
+    until: tuple[float, float],
+) -> tuple[Table, Any]:
+    """Draw a sample and learn from it, which are done at these shares of the work."""
+    drawn, done = until
+    sample = sample_of(
+        large,
+        target,
+        markers=markers,
+        sample_rows=sample_rows,
+        random_state=random_state,
+        report=lambda share: tell(drawn * share, "reading"),
+    )
+    found = learn(
+        sample.rows,
+        random_state=random_state,
+        progress=lambda share, what: tell(drawn + (done - drawn) * share, what),
+        summary=sample.summary,
+        **encoding(sample.rows),
+    )
+    return sample.rows, found
+
+
 def label_large(
     large: LargeTable,
     target: str,
@@ -734,28 +765,21 @@ def label_large(
     written : Written
         How many rows, and of which classes.
     """
-    tell = progress or (lambda share, what: None)
-    sample = sample_of(
+    tell = progress or silent
+    sample, labeled = _learned(
+        partial(label_table, target=target, markers=markers, **options),
         large,
         target,
         markers=markers,
         sample_rows=sample_rows,
         random_state=random_state,
-        report=lambda share: tell(0.25 * share, "reading"),
-    )
-    labeled = label_table(
-        sample.rows,
-        target,
-        markers=markers,
-        random_state=random_state,
-        progress=lambda share, what: tell(0.25 + 0.3 * share, what),
-        summary=sample.summary,
-        **options,
-        **encoding(sample.rows),
+        encoding=encoding,
+        tell=tell,
+        until=(0.25, 0.55),
     )
     model = labeled.model
     model.classifier = model.classifier.compact()
-    read = given_labels(sample.rows, labeled.target.texts, target, markers)
+    read = given_labels(sample, labeled.target.texts, target, markers)
     numbers = model.predicts_numbers
     known: dict[Any, Any] = dict(model.values)
     if numbers:
@@ -833,22 +857,15 @@ def cluster_large(
     written : Written
         How many rows are in each group.
     """
-    tell = progress or (lambda share, what: None)
-    sample = sample_of(
+    tell = progress or silent
+    _, grouped = _learned(
+        partial(cluster_table, n_clusters=n_clusters, device=device),
         large,
-        None,
         sample_rows=sample_rows,
         random_state=random_state,
-        report=lambda share: tell(0.3 * share, "reading"),
-    )
-    grouped = cluster_table(
-        sample.rows,
-        n_clusters,
-        device=device,
-        random_state=random_state,
-        progress=lambda share, what: tell(0.3 + 0.2 * share, what),
-        summary=sample.summary,
-        **encoding(sample.rows),
+        encoding=encoding,
+        tell=tell,
+        until=(0.3, 0.5),
     )
 
     def new_columns(table: Table) -> Values:
