@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_digits, make_moons
 
 from fewlabels.partition import local_search
 
@@ -569,6 +569,12 @@ def test_real_tables_beside_simple_methods(monkeypatch, tmp_path):
         assert (tmp_path / f"tables_{name}.csv").exists()
 
 
+def drawn_rows(y, per_class, rng):
+    """Draw rows of every class."""
+    members = [rng.permutation(np.flatnonzero(y == c)) for c in np.unique(y)]
+    return np.concatenate([rows[:per_class] for rows in members])
+
+
 class TestPeers:
     """A tiny run of the comparison with other libraries, scikit-learn only."""
 
@@ -615,6 +621,46 @@ class TestPeers:
         (found,) = peers.measure([{**job, "method": "SVC"}], cases, 8, 10, 10)
         assert found["status"].startswith("no data: ValueError: there is no set")
         assert not peers.is_final(found)
+
+    @pytest.mark.slow
+    def test_mnist_on_published_draws(self, peers, monkeypatch, tmp_path):
+        """Runs on other digits, resumes, and puts means beside published ones."""
+        from benchmarks.peers import mnist
+
+        X, y = load_digits(return_X_y=True)
+        X, y = X[:300], y[:300]
+        rng = np.random.default_rng(0)
+        draws = {
+            f"labels_{size}": np.stack(
+                [drawn_rows(y, size // 10, rng) for _ in range(2)]
+            )
+            for size in mnist.SIZES
+        }
+        np.savez(tmp_path / "poisson_mnist_draws.npz", **draws)
+        (tmp_path / "poisson.csv").write_text(
+            "# means\ndataset,method,10,20,30,50\nMNIST,Poisson,90,91,92,93\n"
+            "MNIST,PoissonMBO,94,95,96,97\nFashionMNIST,Poisson,1,1,1,1\n"
+        )
+        monkeypatch.setenv("FEWLABELS_PUBLISHED", str(tmp_path))
+        monkeypatch.setattr(mnist, "load_mnist", lambda return_X_y: (X, y))
+        mnist.main(["run", "--draws", "1", "--out", str(tmp_path)])
+        first = lines_of(tmp_path / "peers_mnist.csv")
+        mnist.main(["run", "--draws", "2", "--out", str(tmp_path)])
+        lines = lines_of(tmp_path / "peers_mnist.csv")
+        assert lines[: len(first)] == first
+        assert len(lines) == 2 * len(first) == 2 * 4 * 2
+        with_five = [float(r["accuracy"]) for r in lines if r["labels"] == "50"]
+        assert min(with_five) > 80
+        mnist.main(["report", "--out", str(tmp_path)])
+        table = {r["method"]: r for r in lines_of(tmp_path / "peers_mnist_means.csv")}
+        assert list(table) == [
+            mnist.OURS,
+            mnist.TOLD,
+            "Poisson, published",
+            "PoissonMBO (true sizes), published",
+        ]
+        assert table["Poisson, published"]["30 labels"] == "92"
+        assert table[mnist.OURS]["draws"] == "2"
 
     def test_the_ising_model_is_the_partition_problem(self, peers):
         from benchmarks.peers.methods import quadratic_form
