@@ -7,6 +7,7 @@ column once, whatever its unit and however many categories it has.
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
+from abc import ABC, abstractmethod
 from collections import Counter
 from typing import Any
 
@@ -41,7 +42,62 @@ _DAY = 86_400.0
 _YEAR = 365.2425 * _DAY
 
 
-class NumberEncoder:
+class ColumnEncoder(ABC):
+    """What turns the values of one column into features.
+
+    Parameters
+    ----------
+    column : ColumnDescription
+        The column.
+    """
+
+    def __init__(self, column: ColumnDescription) -> None:
+        self.column = column
+
+    @abstractmethod
+    def fit(self, values: NDArray[Any], whole: ColumnSummary | None = None) -> Any:
+        """Learn from a column, and encode it.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+            The column.
+        whole : ColumnSummary, default=None
+            What is known of the larger table that the rows were drawn from.
+
+        Returns
+        -------
+        features : {ndarray, csr_array} of shape (n_rows, n_features)
+            Its features; sparse for text that is not reduced to directions.
+        """
+
+    @abstractmethod
+    def transform(self, values: NDArray[Any]) -> Any:
+        """Encode new values.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows,)
+            The column in another table.
+
+        Returns
+        -------
+        features : {ndarray, csr_array} of shape (n_rows, n_features)
+            Its features.
+        """
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Name the features.
+
+        Returns
+        -------
+        names : list of str
+            One per feature.
+        """
+
+
+class NumberEncoder(ColumnEncoder):
     """Numbers: standardised, long tails compressed, holes filled with the median.
 
     A second feature tells where a value was missing, if any was in the training rows.
@@ -55,26 +111,13 @@ class NumberEncoder:
     """
 
     def __init__(self, column: ColumnDescription, compress: bool = True) -> None:
-        self.column = column
+        super().__init__(column)
         self.compress = compress
 
     def fit(
         self, values: NDArray[Any], whole: ColumnSummary | None = None
     ) -> NDArray[np.float64]:
-        """Learn from a column, and encode it.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column.
-        whole : ColumnSummary, default=None
-            What is known of the larger table that the rows were drawn from.
-
-        Returns
-        -------
-        features : ndarray of shape (n_rows, n_features)
-            Its features.
-        """
+        """Find the middle, the spread and the mean, and encode the column."""
         numbers = to_numbers(values, self.column.notation)
         present = numbers[~np.isnan(numbers)]
         low, self.median, high = _quartiles(present)
@@ -110,30 +153,13 @@ class NumberEncoder:
         return np.column_stack(features)
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Encode new values.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column in another table.
-
-        Returns
-        -------
-        features : ndarray of shape (n_rows, n_features)
-            Its features.
-        """
+        """Encode new values."""
         numbers = to_numbers(values, self.column.notation)
         _check_readable(self.column, values, np.isnan(numbers), "numbers")
         return self._encode(numbers)
 
     def names(self) -> list[str]:
-        """Names of the features.
-
-        Returns
-        -------
-        names : list of str
-            One per feature.
-        """
+        """Name the features."""
         name = self.column.name
         return [name, f"{name} missing"] if self.marks_holes else [name]
 
@@ -145,7 +171,7 @@ def _quartiles(numbers: NDArray[Any]) -> tuple[float, float, float]:
     return float(low), float(middle), float(high)
 
 
-class CategoryEncoder:
+class CategoryEncoder(ColumnEncoder):
     """Categories: one feature for each, rare ones together, missing ones apart.
 
     Parameters
@@ -160,26 +186,13 @@ class CategoryEncoder:
     MISSING = "(missing)"
 
     def __init__(self, column: ColumnDescription, max_categories: int) -> None:
-        self.column = column
+        super().__init__(column)
         self.max_categories = max_categories
 
     def fit(
         self, values: NDArray[Any], whole: ColumnSummary | None = None
     ) -> NDArray[np.float64]:
-        """Learn from a column, and encode it.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column.
-        whole : ColumnSummary, default=None
-            What is known of the larger table that the rows were drawn from.
-
-        Returns
-        -------
-        features : ndarray of shape (n_rows, n_features)
-            Its features.
-        """
+        """Find the categories that get a feature, and encode the column."""
         texts = to_texts(values)
         n_rows, n_missing = texts.size, int(np.sum(texts == ""))
         found = {text: count for text, count in counts(texts) if text}
@@ -216,34 +229,17 @@ class CategoryEncoder:
         return features
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Encode new values; categories never seen count as rare ones.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column in another table.
-
-        Returns
-        -------
-        features : ndarray of shape (n_rows, n_features)
-            Its features.
-        """
+        """Encode new values; categories never seen count as rare ones."""
         return self._encode(to_texts(values))
 
     def names(self) -> list[str]:
-        """Names of the features.
-
-        Returns
-        -------
-        names : list of str
-            One per feature.
-        """
+        """Name the features."""
         levels = list(self.levels)
         levels += [self.OTHER] * self.has_other + [self.MISSING] * self.has_missing
         return [f"{self.column.name}={level}" for level in levels]
 
 
-class DateEncoder:
+class DateEncoder(ColumnEncoder):
     """Dates: the time itself, and where it lies in the year, the week and the day.
 
     Parameters
@@ -254,26 +250,10 @@ class DateEncoder:
 
     PERIODS = (("year", _YEAR), ("week", 7 * _DAY), ("day", _DAY))
 
-    def __init__(self, column: ColumnDescription) -> None:
-        self.column = column
-
     def fit(
         self, values: NDArray[Any], whole: ColumnSummary | None = None
     ) -> NDArray[np.float64]:
-        """Learn from a column, and encode it.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column.
-        whole : ColumnSummary, default=None
-            What is known of the larger table that the rows were drawn from.
-
-        Returns
-        -------
-        features : ndarray of shape (n_rows, n_features)
-            Its features.
-        """
+        """Find the periods that say something, and encode the column."""
         seconds = to_seconds(values, self.column.notation)
         present = seconds[~np.isnan(seconds)]
         self.median = float(np.median(present))
@@ -304,30 +284,13 @@ class DateEncoder:
         return np.column_stack(features)
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Encode new values.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column in another table.
-
-        Returns
-        -------
-        features : ndarray of shape (n_rows, n_features)
-            Its features.
-        """
+        """Encode new values."""
         seconds = to_seconds(values, self.column.notation)
         _check_readable(self.column, values, np.isnan(seconds), "dates")
         return self._encode(seconds) / self.scale
 
     def names(self) -> list[str]:
-        """Names of the features.
-
-        Returns
-        -------
-        names : list of str
-            One per feature.
-        """
+        """Name the features."""
         name = self.column.name
         cycles = [f"{name} {wave} of {p}" for p in self.periods for wave in _WAVES]
         return [name, *cycles, *([f"{name} missing"] if self.marks_holes else [])]
@@ -336,7 +299,7 @@ class DateEncoder:
 _WAVES = ("sine", "cosine")
 
 
-class TextEncoder:
+class TextEncoder(ColumnEncoder):
     """Free text: tf-idf of words and of pieces of words, or its leading directions.
 
     Pieces of two to four signs carry languages, endings, misspellings, paths, and
@@ -365,27 +328,14 @@ class TextEncoder:
         weight: float,
         random_state: int,
     ) -> None:
-        self.column = column
+        super().__init__(column)
         self.max_words = max_words
         self.n_components = n_components
         self.weight = weight
         self.random_state = random_state
 
     def fit(self, values: NDArray[Any], whole: ColumnSummary | None = None) -> Any:
-        """Learn from a column, and encode it.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column.
-        whole : ColumnSummary, default=None
-            What is known of the larger table that the rows were drawn from.
-
-        Returns
-        -------
-        features : {ndarray, csr_array} of shape (n_rows, n_features)
-            Its features.
-        """
+        """Find the vocabularies and directions, and encode the column."""
         texts = to_texts(values)
         self.svd: TruncatedSVD | None = None
         self.vectorizers: list[TfidfVectorizer] = []
@@ -464,18 +414,7 @@ class TextEncoder:
         return np.zeros((n_rows, 1))
 
     def transform(self, values: NDArray[Any]) -> Any:
-        """Encode new text; words never seen are left out.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column in another table.
-
-        Returns
-        -------
-        features : {ndarray, csr_array} of shape (n_rows, n_features)
-            Its features.
-        """
+        """Encode new text; words never seen are left out."""
         if not self.vectorizers:
             return self._nothing(values.size)
         words = self._words(to_texts(values))
@@ -485,13 +424,7 @@ class TextEncoder:
         return features / self.unit
 
     def names(self) -> list[str]:
-        """Names of the features.
-
-        Returns
-        -------
-        names : list of str
-            One per feature.
-        """
+        """Name the features."""
         name = self.column.name
         if not self.vectorizers:
             return [f"{name}: no words"]
@@ -504,7 +437,7 @@ class TextEncoder:
         return [f"{name}: topic {k + 1}" for k in range(self.svd.n_components)]
 
 
-class EmbeddedTextEncoder:
+class EmbeddedTextEncoder(ColumnEncoder):
     """Free text: leading directions of its words beside the embedding of its meaning.
 
     Parameters
@@ -514,26 +447,13 @@ class EmbeddedTextEncoder:
     """
 
     def __init__(self, words: TextEncoder) -> None:
+        super().__init__(words.column)
         self.words = words
-        self.column = words.column
 
     def fit(
         self, values: NDArray[Any], whole: ColumnSummary | None = None
     ) -> NDArray[np.float64]:
-        """Learn from a column, and encode it.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column.
-        whole : ColumnSummary, default=None
-            What is known of the larger table that the rows were drawn from.
-
-        Returns
-        -------
-        features : ndarray of shape (n_rows, n_features)
-            Its features; words and meaning have the same variance.
-        """
+        """Give words and meaning the same variance, and encode the column."""
         words = self.words.fit(values, whole)
         vectors = embed_texts(to_texts(values))
         self.mean = vectors.mean(axis=0)
@@ -547,29 +467,12 @@ class EmbeddedTextEncoder:
         return np.hstack([words, (vectors - self.mean) / self.unit]) / np.sqrt(2.0)
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Encode new text.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column in another table.
-
-        Returns
-        -------
-        features : ndarray of shape (n_rows, n_features)
-            Its features.
-        """
+        """Encode new text."""
         vectors = embed_texts(to_texts(values))
         return self._beside(self.words.transform(values), vectors)
 
     def names(self) -> list[str]:
-        """Names of the features.
-
-        Returns
-        -------
-        names : list of str
-            One per feature.
-        """
+        """Name the features."""
         name = self.column.name
         return [
             *self.words.names(),
@@ -589,7 +492,7 @@ def _beginnings(texts: NDArray[Any], vectorizer: TfidfVectorizer) -> NDArray[Any
     return object_array([text[:_BEGINNING] for text in texts])
 
 
-class NamesEncoder:
+class NamesEncoder(ColumnEncoder):
     """Categories of which there are very many: the frequent ones, and their spelling.
 
     A model of a car or an occupation says something by its words, even where every
@@ -617,59 +520,29 @@ class NamesEncoder:
         n_components: int,
         random_state: int,
     ) -> None:
-        self.column = column
+        super().__init__(column)
         self.levels = CategoryEncoder(column, max_categories)
         self.spelling = TextEncoder(column, max_words, n_components, 1.0, random_state)
 
     def fit(
         self, values: NDArray[Any], whole: ColumnSummary | None = None
     ) -> NDArray[np.float64]:
-        """Learn from a column, and encode it.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column.
-        whole : ColumnSummary, default=None
-            What is known of the larger table that the rows were drawn from.
-
-        Returns
-        -------
-        features : ndarray of shape (n_rows, n_features)
-            Its features.
-        """
+        """Fit both halves, and encode the column."""
         levels = self.levels.fit(values, whole)
         spelling = self.spelling.fit(values, whole)
         return np.hstack([levels, spelling]) / np.sqrt(2)
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Encode new values; those never seen count as rare ones, with their spelling.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column in another table.
-
-        Returns
-        -------
-        features : ndarray of shape (n_rows, n_features)
-            Its features.
-        """
+        """Encode new values; those never seen count as rare, with their spelling."""
         halves = [self.levels.transform(values), self.spelling.transform(values)]
         return np.hstack(halves) / np.sqrt(2)
 
     def names(self) -> list[str]:
-        """Names of the features.
-
-        Returns
-        -------
-        names : list of str
-            One per feature.
-        """
+        """Name the features."""
         return [*self.levels.names(), *self.spelling.names()]
 
 
-class VectorEncoder:
+class VectorEncoder(ColumnEncoder):
     """Lists of numbers, such as embeddings: centred, and divided by one factor.
 
     Parameters
@@ -681,26 +554,13 @@ class VectorEncoder:
     """
 
     def __init__(self, column: ColumnDescription, weight: float) -> None:
-        self.column = column
+        super().__init__(column)
         self.weight = weight
 
     def fit(
         self, values: NDArray[Any], whole: ColumnSummary | None = None
     ) -> NDArray[np.float64]:
-        """Learn from a column, and encode it.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column.
-        whole : ColumnSummary, default=None
-            What is known of the larger table that the rows were drawn from.
-
-        Returns
-        -------
-        features : ndarray of shape (n_rows, n_features)
-            Its features.
-        """
+        """Find the mean and the factor, and encode the column."""
         vectors = to_vectors(values, int(self.column.notation))
         holes = np.isnan(vectors[:, 0])
         present = vectors[~holes]
@@ -720,18 +580,7 @@ class VectorEncoder:
         return features
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Encode new values.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows,)
-            The column in another table.
-
-        Returns
-        -------
-        features : ndarray of shape (n_rows, n_features)
-            Its features.
-        """
+        """Encode new values."""
         vectors = to_vectors(values, int(self.column.notation))
         holes = np.isnan(vectors[:, 0])
         what = f"lists of {self.column.notation} numbers"
@@ -739,26 +588,21 @@ class VectorEncoder:
         return self._encode(vectors, holes)
 
     def names(self) -> list[str]:
-        """Names of the features.
-
-        Returns
-        -------
-        names : list of str
-            One per feature.
-        """
+        """Name the features."""
         name = self.column.name
         places = [f"{name}[{k}]" for k in range(int(self.column.notation))]
         return [*places, *([f"{name} missing"] if self.marks_holes else [])]
 
 
-Encoder = (
-    NumberEncoder
-    | CategoryEncoder
-    | DateEncoder
-    | NamesEncoder
-    | TextEncoder
-    | EmbeddedTextEncoder
-    | VectorEncoder
+# Saved models may hold these and no others.
+ENCODERS = (
+    NumberEncoder,
+    CategoryEncoder,
+    DateEncoder,
+    NamesEncoder,
+    TextEncoder,
+    EmbeddedTextEncoder,
+    VectorEncoder,
 )
 
 

@@ -5,7 +5,7 @@
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,11 @@ from fewlabels._sklearn import (
 from fewlabels._words import listed, plural
 from fewlabels.preprocessing._columns import ColumnDescription, describe_columns
 from fewlabels.preprocessing._encoders import (
+    ENCODERS,
     CategoryEncoder,
+    ColumnEncoder,
     DateEncoder,
     EmbeddedTextEncoder,
-    Encoder,
     NamesEncoder,
     NumberEncoder,
     TextEncoder,
@@ -250,7 +251,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         heavy = ("text", "vector")
         n_other = sum(column.kind not in heavy for column in used)
         seed = check_random_state(self.random_state).randint(2**31)
-        self.encoders_: list[Encoder] = []
+        self.encoders_: list[ColumnEncoder] = []
         blocks = []
         for place, column in zip(self._places(), used, strict=True):
             encoder = self._encoder(column, n_other, len(used), seed)
@@ -265,7 +266,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
 
     def _encoder(
         self, column: ColumnDescription, n_other: int, n_used: int, seed: int
-    ) -> Encoder:
+    ) -> ColumnEncoder:
         auto = self.text_weight == "auto"
         weight = max(1.0, np.sqrt(n_other)) if auto else float(self.text_weight)
         match column.kind:
@@ -393,7 +394,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         names : tuple of str
             With their modules; they hold data and run nothing when they are loaded.
         """
-        kinds = (ColumnDescription, TableTransformer, *get_args(Encoder))
+        kinds = (ColumnDescription, TableTransformer, *ENCODERS)
         return tuple(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
 
     def __sklearn_tags__(self) -> Tags:
