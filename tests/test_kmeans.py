@@ -10,7 +10,9 @@ from sklearn.datasets import load_digits
 
 from fewlabels import _threads
 from fewlabels._kmeans import lloyd_runs
+from fewlabels._loops.means import nearest_in_runs
 from fewlabels._threads import threads
+from fewlabels.automatic._sources import _nearest_in_runs
 from tests.helpers import assert_close
 from tests.reference import kmeans as reference
 
@@ -80,3 +82,16 @@ def test_as_good_as_scikit_learn(rng):
     other = [KMeans(10, n_init=1, random_state=i).fit(X).inertia_ for i in range(20)]
     assert np.mean(found) < 1.01 * np.mean(other)
     assert np.min(found) < 1.003 * np.min(other)
+
+
+def test_nearest_centres_with_and_without_a_compiler(rng):
+    """Ties go to the first centre of a run."""
+    scores = rng.integers(0, 4, size=(60, 3 * 5)).astype(float)
+    halves = rng.integers(0, 3, size=(3, 5)) / 2
+    loop, plain = np.empty((2, 60, 3), dtype=np.int32)
+    nearest_in_runs(scores, halves, loop)
+    _nearest_in_runs(scores, halves, plain)
+    assert_array_equal(loop, plain)
+    best = (scores.reshape(60, 3, 5) - halves).max(axis=2)
+    taken = np.take_along_axis(scores, loop.astype(int), axis=1) - halves.ravel()[loop]
+    assert_array_equal(taken, best)

@@ -62,7 +62,7 @@ def lloyd_runs(
            [9.5, 0.5]])
     """
     n_rows = X.shape[0] if samples is None else samples.shape[1]
-    n_operations = starts.shape[0] * n_rows * max(k, X.shape[1])
+    n_operations = 16 * starts.shape[0] * n_rows * max(k, X.shape[1])
     if isinstance(X, np.ndarray) and worth_compiling(n_operations):
         X = np.ascontiguousarray(X)
 

@@ -24,7 +24,7 @@ from threadpoolctl import ThreadpoolController
 from fewlabels._sklearn import openmp_effective_n_threads
 
 # While a loop is compiled for the first time, NumPy does so many operations and more.
-COMPILER_STARTS = 2**20
+COMPILER_STARTS = 2**24
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -82,7 +82,8 @@ _HERE = threading.local()
 def worth_compiling(n_operations: int) -> bool:
     """Whether a compiled loop pays, which the first use after installation waits for.
 
-    Small tables then need no compiler, nor the import of one.
+    Small tables then need no compiler, nor the import of one. Operations are counted
+    roughly: where NumPy does as well as the loop, each multiplication once.
     """
     return n_operations > COMPILER_STARTS
 

@@ -242,7 +242,7 @@ class NumpyBackend:
         self, Z: Any, feature: Any, threshold: Any, right: Any, values: Any
     ) -> Any:
         """See :meth:`Backend.forest_outputs`."""
-        if not worth_compiling(Z.shape[0] * feature.size):
+        if not worth_compiling(4 * Z.shape[0] * feature.size):
             Z = np.asarray(Z, dtype=np.float64)
             return _forest_outputs(Z, feature, threshold, right, values)
         from fewlabels._loops.trees import add_forest_outputs

@@ -25,6 +25,7 @@ from fewlabels._backend import NUMPY, Backend, backend_of, to_host
 from fewlabels._kmeans import lloyd_runs
 from fewlabels._linalg import inverse_square_root
 from fewlabels._rows import has_own_units
+from fewlabels._threads import worth_compiling
 from fewlabels.graphs import (
     auto_bandwidth,
     graph_laplacian,
@@ -565,9 +566,11 @@ class Clusters(Source):
         b, (n_runs, k, _) = backend_of(components), self._centres.shape
         height = n_runs**-0.5
         if b.is_numpy:
-            from fewlabels._loops.means import nearest_in_runs
-
             halves = 0.5 * np.linalg.vecdot(self._centres, self._centres)
+            if worth_compiling(4 * components.shape[0] * halves.size):
+                from fewlabels._loops.means import nearest_in_runs
+            else:
+                nearest_in_runs = _nearest_in_runs
             flat = np.ascontiguousarray(self._centres.reshape(n_runs * k, -1).T)
             columns = np.empty((components.shape[0], n_runs), dtype=np.int32)
 
@@ -588,6 +591,13 @@ class Clusters(Source):
 
     def new(self, view: "View") -> Any:
         return self._one_hot(view[self._leading])
+
+
+def _nearest_in_runs(scores: Any, halves: Any, columns: Any) -> None:
+    """Do in NumPy what the compiled loop of the same name does."""
+    n_runs, k = halves.shape
+    nearest = np.argmax(scores.reshape(-1, n_runs, k) - halves, axis=2)
+    columns[:] = nearest + k * np.arange(n_runs)
 
 
 class GraphVectors(Source):
