@@ -51,6 +51,7 @@ class DaskEstimator(BaseEstimator):
     }
     _read: Any
     _holes: Any
+    _metric: Any
 
     def _check_labels(self, labels: Labels) -> None:
         """Raise what the labels give cause to, before any row is read."""
@@ -189,14 +190,33 @@ class DaskEstimator(BaseEstimator):
         """Answers for no row."""
         raise NotImplementedError
 
-    def _truth(self, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Labels that are known, and the answers for them."""
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Score the answers for rows that have a label: accuracy, or R² of numbers.
+
+        Parameters
+        ----------
+        X : Dask array, Dask DataFrame or array-like of shape (n_samples, n_features)
+            Rows.
+        y : Dask array, Dask Series or array-like of shape (n_samples,)
+            True labels or targets; rows without one do not count.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            Accuracy of a classifier, coefficient of determination of a regressor.
+        """
         predicted, y = compute(self.client, self.predict(X), y)
         truth = self._read(y)
         known = ~self._holes(truth)
         if not known.any():
             raise ValueError("y has no labelled row to score: pass some true labels.")
-        return truth[known], np.asarray(predicted)[known]
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight)[known]
+        return self._metric(
+            truth[known], np.asarray(predicted)[known], sample_weight=sample_weight
+        )
 
 
 class DaskFewLabelsClassifier(ClassifierMixin, DaskEstimator):
@@ -283,6 +303,7 @@ memory_budget
     }
     _read = staticmethod(label_array)
     _holes = staticmethod(unlabeled_mask)
+    _metric = staticmethod(accuracy_score)
 
     def __init__(
         self,
@@ -346,24 +367,7 @@ memory_budget
         empty = np.empty((0, self.classes_.size))
         return self._answer(X, "predict_proba", empty, list(self.classes_))
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy on the rows that have a label; the others do not count.
-
-        Parameters
-        ----------
-        X : Dask array, Dask DataFrame or array-like of shape (n_samples, n_features)
-            Rows.
-        y : Dask array, Dask Series or array-like of shape (n_samples,)
-            True labels, perhaps with holes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            Share of right predictions among labelled rows.
-        """
-        return accuracy_score(*self._truth(X, y), sample_weight=sample_weight)
+    score = DaskEstimator.score  # not that of the mixin
 
 
 class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
@@ -432,6 +436,7 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
     }
     _read = staticmethod(target_array)
     _holes = staticmethod(np.isnan)
+    _metric = staticmethod(r2_score)
 
     def __init__(
         self,
@@ -472,24 +477,7 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
     def _empty(self) -> NDArray[Any]:
         return np.empty(0)
 
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Coefficient of determination on the rows that have a target.
-
-        Parameters
-        ----------
-        X : Dask array, Dask DataFrame or array-like of shape (n_samples, n_features)
-            Rows.
-        y : Dask array, Dask Series or array-like of shape (n_samples,)
-            True targets, perhaps with holes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            R² of the predictions.
-        """
-        return r2_score(*self._truth(X, y), sample_weight=sample_weight)
+    score = DaskEstimator.score  # not that of the mixin
 
 
 def mean_error(errors: list[ErrorEstimate]) -> ErrorEstimate:
