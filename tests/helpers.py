@@ -2,10 +2,22 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import os
+
 import numpy as np
 from numpy.testing import assert_allclose
 
+# Where tests of the torch side put tensors; "cuda" runs them on a GPU.
+DEVICE = os.environ.get("FEWLABELS_TESTS_DEVICE", "cpu")
+
 RTOL = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-7}
+
+
+def tensor(A):
+    """Tensor of an array where tests want them."""
+    import torch
+
+    return torch.as_tensor(A, device=DEVICE)
 
 
 def assert_close(actual, desired, *, scale=None, factor=1.0):

@@ -13,7 +13,13 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs, make_moons
 
-from fewlabels._backend import NUMPY, accepts_tensors, get_backend, is_tensor
+from fewlabels._backend import (
+    NUMPY,
+    accepts_tensors,
+    get_backend,
+    is_tensor,
+    to_host,
+)
 from fewlabels._backend._numpy import NumpyBackend
 from fewlabels.cluster import (
     NormalizedSpectralClustering,
@@ -41,6 +47,7 @@ from fewlabels.semi_supervised import (
     S2RLSClassifier,
     harmonic_functions,
 )
+from tests.helpers import DEVICE, tensor
 from tests.partition.problems import random_problem
 
 
@@ -88,7 +95,7 @@ def backend(request):
     pytest.importorskip("torch")
     from fewlabels._backend._torch import torch_backend
 
-    return torch_backend("cpu")
+    return torch_backend(DEVICE)
 
 
 @pytest.fixture
@@ -226,9 +233,9 @@ class TestGram:
 
     def test_tensors(self, torch):
         X = rows()
-        gram = gram_operator(torch.as_tensor(X), representation="tiled")
+        gram = gram_operator(tensor(X), representation="tiled")
         assert_allclose(gram @ X, gram_operator(X) @ X)
-        K = torch.as_tensor(gram.toarray())
+        K = tensor(gram.toarray())
         assert_allclose(DenseGram(K) @ X, gram @ X)
         with pytest.raises(ValueError, match="NaN"):
             DenseGram(torch.full((2, 2), torch.nan))
@@ -257,11 +264,11 @@ class TestSearch:
 
     def test_tensors_come_back(self, torch):
         X = rows()
-        distances, indices = nearest_neighbors(torch.as_tensor(X), 4)
+        distances, indices = nearest_neighbors(tensor(X), 4)
         expected = nearest_neighbors(X, 4)
         assert isinstance(distances, torch.Tensor)
-        assert_allclose(distances.numpy(), expected[0])
-        assert_array_equal(indices.numpy(), expected[1])
+        assert_allclose(to_host(distances), expected[0])
+        assert_array_equal(to_host(indices), expected[1])
 
     def test_foreign_arrays_come_back(self):
         distances, indices = nearest_neighbors(Foreign(rows()), 4)
@@ -279,8 +286,8 @@ class TestSearch:
     def test_transformer(self, torch):
         X, new = rows(), rows(9, seed=1)
         expected = SimilarityGraphTransformer().fit(X).transform(new).toarray()
-        model = SimilarityGraphTransformer().fit(torch.as_tensor(X))
-        assert_allclose(model.transform(torch.as_tensor(new)).toarray(), expected)
+        model = SimilarityGraphTransformer().fit(tensor(X))
+        assert_allclose(model.transform(tensor(new)).toarray(), expected)
         saved = pickle.dumps(model)
         assert b"torch" not in saved
         assert_allclose(pickle.loads(saved).transform(new).toarray(), expected)
@@ -330,14 +337,14 @@ class TestEstimators:
         new = X[::3] + 0.01
         with warnings.catch_warnings():
             warnings.simplefilter("error", IgnoredParameterWarning)
-            model.fit(torch.as_tensor(X), *map(torch.as_tensor, args))
-            answer = model.predict(torch.as_tensor(new))
+            model.fit(tensor(X), *map(tensor, args))
+            answer = model.predict(tensor(new))
         assert isinstance(answer, torch.Tensor)
-        assert_allclose(answer.numpy(), host.predict(new), atol=1e-3)
+        assert_allclose(to_host(answer), host.predict(new), atol=1e-3)
         # Attributes are NumPy's, and the model needs no torch elsewhere.
         saved = pickle.dumps(model)
         assert b"torch" not in saved
-        assert_allclose(pickle.loads(saved).predict(new), answer.numpy(), atol=1e-6)
+        assert_allclose(pickle.loads(saved).predict(new), to_host(answer), atol=1e-6)
 
     @pytest.mark.parametrize("name", [*ESTIMATORS, *OTHERS])
     def test_foreign_arrays(self, name):
@@ -371,16 +378,16 @@ class TestEstimators:
             HarmonicFunctionClassifier(solver="cg", balance="labels"),
         ):
             expected = clone(model).fit(X, y)
-            found = model.fit(torch.as_tensor(X), y)
+            found = model.fit(tensor(X), y)
             assert_array_equal(found.transduction_, expected.transduction_)
-            scores = model.score(torch.as_tensor(X), torch.as_tensor(y))
+            scores = model.score(tensor(X), tensor(y))
             assert scores == pytest.approx(expected.score(X, y))
 
     def test_words_come_back_as_words(self, torch):
         X, y = moons()
         words = np.array(["no", "yes", None], dtype=object)[y]
-        model = LaplacianSVC().fit(torch.as_tensor(X), words)
-        answer = model.predict(torch.as_tensor(X))
+        model = LaplacianSVC().fit(tensor(X), words)
+        answer = model.predict(tensor(X))
         assert set(answer) == {"no", "yes"}
 
 
@@ -480,7 +487,7 @@ class TestEigenvectors:
         X, _ = moons()
         model = NormalizedSpectralClustering(affinity="rbf", gamma=20, random_state=0)
         expected = clone(model).fit(X)
-        found = model.fit(torch.as_tensor(X))
+        found = model.fit(tensor(X))
         assert_allclose(
             found.affinity_matrix_, expected.affinity_matrix_, rtol=1e-9, atol=1e-14
         )

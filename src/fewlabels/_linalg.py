@@ -259,7 +259,7 @@ def conjugate_gradients(
             X[:, active] = x
             active = active[unsolved]
             x, r, p, rho = x[:, unsolved], r[:, unsolved], p[:, unsolved], rho[unsolved]
-        q = A @ p
+        q = csr_product(A, p) if issparse(A) else A @ p
         step = _ratio(xp, rho, xp.einsum("ij,ij->j", p, q))
         x += step * p
         r -= step * q

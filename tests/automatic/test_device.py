@@ -11,8 +11,10 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits, load_wine, make_friedman1
 
 from fewlabels import FewLabelsClassifier, FewLabelsRegressor
+from fewlabels._backend import to_host
 from fewlabels.automatic._recipe import BANKS
 from fewlabels.datasets import hide_labels
+from tests.helpers import DEVICE, tensor
 
 torch = pytest.importorskip("torch")
 
@@ -34,7 +36,7 @@ def digits(n=700):
 def test_tensors_get_the_answers_of_arrays():
     X, truth, y = digits()
     here = FewLabelsClassifier(random_state=0).fit(X, y)
-    there = FewLabelsClassifier(random_state=0).fit(torch.tensor(X), torch.tensor(y))
+    there = FewLabelsClassifier(random_state=0).fit(tensor(X), tensor(y))
     # Random starts differ, and with them clusters and eigenvectors, but little else.
     agree = np.mean(here.transduction_ == there.transduction_)
     assert agree > 0.97
@@ -44,20 +46,20 @@ def test_tensors_get_the_answers_of_arrays():
 
 def test_answers_come_in_kind():
     X, _, y = digits(400)
-    T = torch.tensor(X)
+    T = tensor(X)
     model = FewLabelsClassifier(bank="fast", random_state=0).fit(T, y)
     for answer in (model.predict(T), model.predict_proba(T)):
         assert isinstance(answer, torch.Tensor)
         assert answer.device == T.device
     assert isinstance(model.predict(X), np.ndarray)
-    np.testing.assert_array_equal(model.predict(T).numpy(), model.predict(X))
+    np.testing.assert_array_equal(to_host(model.predict(T)), model.predict(X))
 
 
 def test_words_stay_words():
     X, _, y = digits(300)
     words = np.array([f"digit {c}" if c >= 0 else None for c in y], dtype=object)
-    model = FewLabelsClassifier(bank="fast", random_state=0).fit(torch.tensor(X), words)
-    answers = model.predict(torch.tensor(X))
+    model = FewLabelsClassifier(bank="fast", random_state=0).fit(tensor(X), words)
+    answers = model.predict(tensor(X))
     assert isinstance(answers, np.ndarray)
     assert str(answers[0]).startswith("digit ")
 
@@ -66,11 +68,11 @@ def test_words_stay_words():
 def test_a_model_is_saved_without_tensors(kind):
     X, y = load_wine(return_X_y=True) if kind == "table" else digits(300)[::2]
     hidden = y if kind != "table" else hide_labels(y, per_class=4, random_state=0)
-    rows = torch.tensor(X)
+    rows = tensor(X)
     model = FewLabelsClassifier(random_state=0)
     if kind == "text":
         # Sparse rows stay with SciPy: the device is asked for by hand.
-        model._given_device = "cpu"
+        model._given_device = DEVICE
         model.fit(csr_array(X), hidden)
         rows = csr_array(X)
     else:
@@ -91,9 +93,9 @@ def test_regression_on_tensors():
     y = target.copy()
     y[60:] = np.nan
     here = FewLabelsRegressor(bank="fast", random_state=0).fit(X, y)
-    there = FewLabelsRegressor(bank="fast", random_state=0).fit(torch.tensor(X), y)
+    there = FewLabelsRegressor(bank="fast", random_state=0).fit(tensor(X), y)
     own = here.predict(X)
-    answer = there.predict(torch.tensor(X)).numpy()
+    answer = to_host(there.predict(tensor(X)))
     assert np.corrcoef(own, answer)[0, 1] > 0.98
 
 

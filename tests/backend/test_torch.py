@@ -13,11 +13,12 @@ from scipy.sparse import csr_array, random_array
 
 from fewlabels._backend import NUMPY, backend_of, get_backend, to_host
 from tests.backend.test_seam import differences
+from tests.helpers import DEVICE, tensor
 
 torch = pytest.importorskip("torch")
 _torch = pytest.importorskip("fewlabels._backend._torch")
 
-HERE = _torch.torch_backend("cpu")
+HERE = _torch.torch_backend(DEVICE)
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +28,7 @@ def tiny_tiles(monkeypatch):
 
 
 def tensors(*arrays):
-    return [torch.tensor(A) for A in arrays]
+    return [tensor(A) for A in arrays]
 
 
 def assert_same(answer, wanted, **tolerance):
@@ -40,8 +41,8 @@ def test_torch_has_every_primitive():
 
 
 def test_tensors_stay_where_they_are():
-    assert backend_of(torch.ones(2)) is HERE
-    assert get_backend(None, torch.ones(2)) is HERE
+    assert backend_of(tensor([1.0])) is HERE
+    assert get_backend(None, tensor([1.0])) is HERE
     if not torch.cuda.is_available():
         with pytest.raises(ValueError, match="finds no GPU"):
             get_backend("cuda")
@@ -61,13 +62,13 @@ def test_arrays_go_and_come_back():
 def test_dense_algebra():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(40, 5)), rng.normal(size=(30, 5))
-    values, vectors = HERE.eigh(torch.tensor(X.T @ X))
+    values, vectors = HERE.eigh(tensor(X.T @ X))
     wanted, own = NUMPY.eigh(X.T @ X)
     assert_same([values, abs(vectors)], [wanted, abs(own)])
-    Q = to_host(HERE.orthonormal(torch.tensor(X)))
+    Q = to_host(HERE.orthonormal(tensor(X)))
     np.testing.assert_allclose(Q, NUMPY.orthonormal(X), atol=1e-12)
     X[:, 1] = X[:, 0]
-    Q = to_host(HERE.orthonormal(torch.tensor(X)))
+    Q = to_host(HERE.orthonormal(tensor(X)))
     np.testing.assert_allclose(Q.T @ Q, np.eye(5), atol=1e-12)
     assert_same([HERE.product(*tensors(X, Y.T[:, :3]))], [NUMPY.product(X, Y.T[:, :3])])
     assert_same(
@@ -91,8 +92,8 @@ def test_nearest(seed, n, d, offset, digits):
     Q = np.round(rng.normal(size=(7, d)), digits) + offset
     k = int(rng.integers(1, n))
     for queries in (None, Q):
-        asked = None if queries is None else torch.tensor(queries)
-        distances, indices = HERE.nearest(torch.tensor(X), k, asked)
+        asked = None if queries is None else tensor(queries)
+        distances, indices = HERE.nearest(tensor(X), k, asked)
         wanted, _ = NUMPY.nearest(X, k, queries)
         np.testing.assert_allclose(to_host(distances), wanted, atol=1e-8, rtol=1e-12)
         rows = X if queries is None else queries
@@ -113,7 +114,7 @@ def test_graphs(seed, n, k):
     V = rng.normal(size=(n, 3))
     W = HERE.symmetrized(*tensors(values, indices))
     wanted = NUMPY.symmetrized(values, indices)
-    assert_same([W.to_dense(), W @ torch.tensor(V)], [wanted.toarray(), wanted @ V])
+    assert_same([W.to_dense(), W @ tensor(V)], [wanted.toarray(), wanted @ V])
     sources = rng.choice(n, min(n, 3), replace=False)
     assert_same(
         [HERE.shortest_paths(*tensors(values, indices), sources)],

@@ -23,6 +23,7 @@ from fewlabels._labels import Labels
 from fewlabels._linalg import FLOATS, conjugate_gradients
 from fewlabels._params import is_default
 from fewlabels._sklearn import HasMethods, Interval, StrOptions, validate_data
+from fewlabels._threads import threads
 from fewlabels.exceptions import DisconnectedGraphWarning, warn_ignored
 from fewlabels.graphs import (
     WEIGHT_CONSTRAINTS,
@@ -30,6 +31,8 @@ from fewlabels.graphs import (
     check_weights,
 )
 
+# Entries of a graph times right-hand sides from which several threads are worth it.
+MANY_PRODUCTS = 2_000_000
 # Rows up to which a direct solve is always cheap enough.
 DIRECT_ROWS = 5000
 # Width of the elimination front up to which a direct solve beats iterations.
@@ -159,13 +162,15 @@ def solve_grounded(
         miss = xp.abs(factors * xp.sum(Z, axis=1) - 1)
         return bool(xp.max(miss) <= ONES_TOLERANCE)
 
-    found, n_iter, converged = conjugate_gradients(
-        backend.asarray(csr_array(eye_array(n) - S)),
-        backend.asarray(right),
-        tol=tol,
-        max_iter=max_iter,
-        is_done=adds_up if ones else None,
-    )
+    many = backend.is_numpy and S.nnz * right.shape[1] >= MANY_PRODUCTS
+    with threads(None, worth_it=many):
+        found, n_iter, converged = conjugate_gradients(
+            backend.asarray(csr_array(eye_array(n) - S)),
+            backend.asarray(right),
+            tol=tol,
+            max_iter=max_iter,
+            is_done=adds_up if ones else None,
+        )
     values = backend.to_numpy(found)
     if not converged:
         warnings.warn(
