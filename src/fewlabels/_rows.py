@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ from fewlabels._threads import in_threads, worth_compiling
 # standard deviation that is larger than the median one by this factor.
 TABLE_COLUMNS = 20
 TABLE_RATIO = 4.0
+# Sparse rows with up to so many entries, zeros included, can be dense ones.
+DENSE_ENTRIES = 10_000_000
 # Rows, so that a batch of usual width stays in the cache.
 _BATCH = 256
 # Constants of the generator SplitMix64, whose last step spreads every bit.
@@ -27,6 +30,12 @@ _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 def check_rows(X: Any) -> Any:
     """Validate rows, dense or CSR, in float32 or float64."""
     return check_array(X, accept_sparse="csr", dtype=FLOATS)
+
+
+def dense_if_small(X: Any) -> Any:
+    """Sparse rows as dense ones where these fit: some models treat them differently."""
+    small = issparse(X) and math.prod(X.shape) <= DENSE_ENTRIES
+    return X.toarray() if small else X
 
 
 def is_euclidean(metric: Any, metric_params: dict[str, Any] | None) -> bool:

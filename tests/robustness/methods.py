@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse import vstack as sp_vstack
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier
 
@@ -190,8 +189,6 @@ SEED = {"random_state": 0}
 
 # L-BFGS stops somewhere where columns differ in size.
 PRECISE = LogisticRegression(solver="newton-cholesky", tol=1e-8)
-# Trees and nearest neighbours choose among equally good splits and rows by rounding.
-SIMILAR = [clone(PRECISE).set_params(C=C) for C in (0.01, 0.1, 1.0)]
 
 
 class DirectRidge(Ridge):
@@ -315,13 +312,10 @@ SEMI_SUPERVISED = {
         ways=(SPARSE, PERMUTED),
     ),
     "CoTrainingClassifier": Method(
-        partial(semi.CoTrainingClassifier, **SEED), ways=(SPARSE,)
+        partial(semi.CoTrainingClassifier, **SEED), ways=(SPARSE, SCALED)
     ),
     "DemocraticCoLearningClassifier": Method(
-        partial(semi.DemocraticCoLearningClassifier, SIMILAR, **SEED),
-        wraps=True,
-        ways=(SPARSE,),
-        every=2,
+        partial(semi.DemocraticCoLearningClassifier, **SEED), ways=(SPARSE,), every=2
     ),
     "TriTrainingClassifier": Method(
         partial(semi.TriTrainingClassifier, **SEED), ways=(SPARSE,)

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Tags, check_random_state, resample
 from sklearn.utils.validation import check_is_fitted
@@ -27,7 +27,7 @@ from fewlabels._classifier import (
     vote_of,
 )
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
-from fewlabels._rows import view_columns
+from fewlabels._rows import dense_if_small, view_columns
 from fewlabels._sklearn import (
     HasMethods,
     Interval,
@@ -41,8 +41,11 @@ MAX_SEED = np.iinfo(np.int32).max
 
 def _logistic() -> Pipeline:
     """Logistic regression that converges whatever the units of the columns."""
+    # Standard deviations alone would leave constant columns in their unit.
     return make_pipeline(
-        StandardScaler(with_mean=False), LogisticRegression(max_iter=1000)
+        MaxAbsScaler(),
+        StandardScaler(with_mean=False),
+        LogisticRegression(max_iter=1000),
     )
 
 
@@ -66,13 +69,12 @@ class _Committee(PartialLabelClassifier):
             self, X, y, accept_sparse="csr", dtype=np.float64
         )
         self.classes_ = labels.classes
-        return X, labels
+        return dense_if_small(X), labels
 
     def _validated(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, reset=False
-        )
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return dense_if_small(X)
 
     def _codes(self, X: Any) -> NDArray[np.intp]:
         raise NotImplementedError

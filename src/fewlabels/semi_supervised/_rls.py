@@ -2,7 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -20,6 +19,7 @@ from fewlabels._labels import (
     validate_partially_labeled,
 )
 from fewlabels._linalg import FLOATS
+from fewlabels._rows import dense_if_small
 from fewlabels._sklearn import (
     Interval,
     StrOptions,
@@ -33,13 +33,9 @@ from fewlabels.kernels import (
     resolve_kernel,
 )
 from fewlabels.semi_supervised._base import KernelClassifier
-from fewlabels.semi_supervised._laplacian_rows import dense_rows
 
 # The grid of the papers.
 ALPHA_GRID = 2.0 ** np.arange(-10, 11)
-
-# Labelled rows with more values than this are not made dense for a linear kernel.
-MOST_ENTRIES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -315,8 +311,8 @@ class RLSClassifier(KernelClassifier):
     dual_coef_ : ndarray of shape (n_labeled, n_targets)
         Coefficients of the labelled rows, n_targets = 1 for up to two classes.
     coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients of the features, for a linear kernel; None for others, and where
-        the labelled rows have more than ten million values.
+        Coefficients of the features, for a linear kernel; None for others, and for
+        sparse rows that are too many to be made dense.
     intercept_ : ndarray of shape (n_targets,)
         The bias.
     loo_outputs_ : ndarray of shape (n_labeled,) or (n_labeled, n_classes)
@@ -423,10 +419,11 @@ class RLSClassifier(KernelClassifier):
             gamma=self.gamma,
             kernel_params=self.kernel_params,
         )
-        is_factor = self._has_few_features(self.X_fit_)
+        features = dense_if_small(self.X_fit_)
+        is_factor = self.kernel_.metric == "linear" and not sparse.issparse(features)
         if is_factor:
-            self.kernel_.diagonal(self.X_fit_)  # refuses rows whose products overflow
-        K = dense_rows(self.X_fit_) if is_factor else self._labeled_block(X)
+            self.kernel_.diagonal(features)  # refuses rows whose products overflow
+        K = features if is_factor else self._labeled_block(X)
         Y = signed_targets(labels.codes[rows], labels.classes.size)
         path = rls_path(
             K,
@@ -445,11 +442,6 @@ class RLSClassifier(KernelClassifier):
                 self._decision(X[unlabeled]), self.classes_
             )
         return self
-
-    def _has_few_features(self, rows: Any) -> bool:
-        """Whether the kernel is linear, and labelled rows can be held as dense ones."""
-        linear = isinstance(self.kernel, str) and self.kernel == "linear"
-        return linear and math.prod(rows.shape) <= MOST_ENTRIES
 
     def _labeled_block(self, X: Any) -> NDArray[Any]:
         """Kernel matrix of the labelled rows."""

@@ -19,10 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier, accepts_sparse, fitted
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
+from fewlabels._rows import dense_if_small
 from fewlabels._sklearn import HasMethods, fit_context, validate_data
-
-# Sparse rows with up to so many entries, zeros included, are clustered as dense ones.
-DENSE_ENTRIES = 10_000_000
 
 
 def _predicts(method: str) -> Any:
@@ -265,9 +263,7 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
             if self.clusterer is None
             else clone(self.clusterer)
         )
-        rows = X
-        if self.clusterer is None and issparse(X) and np.prod(X.shape) <= DENSE_ENTRIES:
-            rows = X.toarray()  # k-means takes other ways with sparse rows
+        rows = dense_if_small(X) if self.clusterer is None else X
         self.clusters_ = np.asarray(self.clusterer_.fit_predict(rows))
         self.X_fit_ = None if hasattr(self.clusterer_, "predict") else X
         self._set_rules(X, labels)
