@@ -20,41 +20,50 @@ EQUAL_OBJECTIVE = 1e-7
 # One fit is faster than another only by at least this factor: timings are noisy.
 FASTER = 2.0
 
-INTRODUCTION = """
-Written by `make peers` (`python benchmarks/peers/run.py`, which needs the extra `peers`
-and goes on where it stopped); not edited by hand. What a user would pick instead of
-fewlabels, on the same rows and labels. A library on a case is a process of its own, on
-one thread, and every method a fork of it. Seconds are those of one fit with the answers
-for all training rows, after a fit to about 80 rows, which loads compiled code. They
-come from a shared machine: read them as orders of magnitude. All lines are in
-`benchmarks/results/peers_*.csv`, with the seconds to import and to warm up, the memory
-of the fit alone, the chosen settings and the warnings. A fit may take two minutes and
-8 GiB; a grid is cut after a limit of its own, 150 seconds here, and grids that were cut
-are named. The automatic classifier and S2RLSC were run after the others, on the same
-cases; so were the Laplacian and harmonic classifiers under "Few labels", when the
-default weights of graphs changed, and on another machine: their seconds and memory do
-not compare. Those weights were chosen on other splits of half of these sets (see
-[](graphs.md)). The automatic classifier's own rules have changed since it was run.
+LEAD_TEXT = """
+What one might use instead of fewlabels, on the same rows and labels, with the default
+settings of each library. These are means over all sets of [](#few-labels), of the
+methods that have a result on each; seconds are those of one fit.
+"""
+AFTER_LEAD = """
+The cases in which another library is better or faster are listed under
+[](#where-to-use-something-else), and [](#how-it-was-run) has the conditions.
+"""
+PROTOCOL_TEXT = """
+This page is written by `make peers` (`python benchmarks/peers/run.py`, which needs the
+extra `peers` and continues where it stopped), and not edited by hand. Every library
+runs on a case in a process of its own, on one thread, and every method in a fork of it.
+Seconds are those of one fit with the answers for all training rows, after a fit to
+about 80 rows, which loads compiled code. They come from a shared machine: read them as
+orders of magnitude. All results are in `benchmarks/results/peers_*.csv`, with the
+seconds to import and to warm up, the memory of the fit by itself, the chosen settings
+and the warnings. A fit may take two minutes and 8 GiB; a grid is cut after a limit of
+its own, 150 seconds here, and grids that were cut are named. The automatic classifier
+and S2RLSC were run after the others, on the same cases; so were the Laplacian and
+harmonic classifiers under "Few labels", when the default weights of graphs changed, and
+on another machine: their seconds and memory cannot be compared. Those weights were
+chosen on other splits of half of these sets ([](graphs.md)). The automatic classifier's
+own rules have changed since it was run.
 
-Rows are given as the loaders return them. A cell says so where a method was over its
-limit of time or memory, failed, or its library was missing. HistGradientBoosting asks
-for 20 rows in a leaf by default, and so answers with one class when labels are fewer
-than 40. LabelPropagation and LabelSpreading have gamma = 20 by default, which suits
-rows in two dimensions and not rows in hundreds: see them under "best of grid".
-SelfTraining has no default classifier; it gets an SVC with probabilities. graphlearning
-has no default graph; it gets that of its guide, ten neighbours, from scikit-learn's
-exact search where rows have more than five features. ModSSC (which wants NumPy below
-2.4) and AutoGluon cannot be installed beside the versions that the others run with.
+Rows are given as the loaders return them. A cell says so if a method was over its limit
+of time or memory, failed, or its library was missing. HistGradientBoosting wants 20
+rows in a leaf by default, and so answers with one class if there are fewer than 40
+labels. LabelPropagation and LabelSpreading have gamma = 20 by default, which suits rows
+in two dimensions and not rows in hundreds: see them under "best of grid". SelfTraining
+has no default classifier; it gets an SVC with probabilities. graphlearning has no
+default graph; it gets that of its guide, ten neighbours, from scikit-learn's exact
+search where rows have more than five features. ModSSC (which needs NumPy below 2.4) and
+AutoGluon cannot be installed beside the versions that the others run with.
 """
 LABELS_TEXT = """
-Mean error in percent; the least of a row is bold. A quarter of the unlabelled rows is
-held out of training: these are the new rows. Columns up to Harmonic are fewlabels,
-those up to HistGB scikit-learn, `gl` is graphlearning, which does not predict new rows.
-SVC and HistGB see the labelled rows only. "Told sizes" are methods that are given the
-true shares of the classes: an upper mark, which is never bold. sslearn's wrappers have
-their own classifiers; cleanlab, made for wrong labels and not for missing ones, has an
-SVC and fails where a class has fewer labels than its five folds. The last row is the
-mean over all rows of the methods that have a figure in each.
+Mean error in percent; the smallest of each row is bold. A quarter of the unlabelled
+rows is held out of training: these are the new rows. Columns up to Harmonic are
+fewlabels, those up to HistGB scikit-learn, `gl` is graphlearning, which does not
+predict new rows. SVC and HistGB see the labelled rows only. "Told sizes" are methods
+that are given the true shares of the classes: an upper bound, which is never bold.
+sslearn's wrappers have their own classifiers; cleanlab, made for wrong labels and not
+for missing ones, has an SVC and fails if a class has fewer labels than its five folds.
+The last row is the mean over all rows, for methods that have a result in each.
 """
 GRID_TEXT = """
 The setting with the least error on the unlabelled rows, judged by their TRUE labels,
@@ -67,7 +76,7 @@ MNIST_TEXT = """
 digits but the labelled ones, with one, two, three or five labels of every class. The
 published figures are those of the authors of Poisson learning, means over 100 draws of
 labels (p-Laplace 10). They worked on the codes of a variational autoencoder, which are
-not at hand; ours are on the pixels themselves, and on the codes of an autoencoder of
+not available; ours are on the pixels themselves, and on the codes of an autoencoder of
 the same kind, with 400 and 20 units (`benchmarks/mnist_vae.py`). Only the draws are the
 same: the first ten of theirs, whose rows have the right number of labels of each class
 in our order of the digits. Our figures are means with one standard deviation over the
@@ -108,7 +117,7 @@ Every row above in which a peer wins, computed from the same files.
 """
 
 PICTURE = "peers_growth.png"
-# What is told the true sizes of the classes is no rival, but an upper mark.
+# What is told the true sizes of the classes is no rival, but an upper bound.
 TOLD = ("poisson (true sizes)", "PoissonMBO (true sizes)")
 NAMES = {
     "FewLabelsClassifier": "FewLabels",
@@ -288,6 +297,24 @@ def failures(lines, case):
     if not rows:
         return []
     return ["No result:", table(["method", "status", "cases"], rows)]
+
+
+def summary_section(lines):
+    """Return the means of all methods, the smallest error first."""
+    lines = of_setting(lines, "defaults")
+    columns = ("error_unlabeled", "error_test", "seconds")
+    means = [Means(lines, label_of, column) for column in columns]
+    first = means[0]
+
+    def cells(method):
+        for found, digits in zip(means, (".1f", ".1f", ".2g"), strict=True):
+            values = [found.get(case, method) for case in first.cases]
+            yield "" if None in values else f"{mean(values):{digits}}"
+
+    rows = [[m, library, *cells(m)] for m, library in first.methods.items()]
+    rows = sorted((row for row in rows if row[2]), key=lambda row: float(row[2]))
+    header = ["method", "library", "error, %", "error on new rows, %", "seconds"]
+    return [LEAD_TEXT, table(header, rows), AFTER_LEAD]
 
 
 def labels_section(lines):
@@ -641,9 +668,8 @@ def render(folder):
     everything = [line for lines in results.values() for line in lines]
     jobs = ", ".join(f"{len(lines)} {task}" for task, lines in results.items())
     parts = [
-        "# Peers side by side",
-        INTRODUCTION,
-        f"Versions: {versions_in_words(everything)}. Finished jobs: {jobs}.",
+        "# Beside other libraries",
+        *summary_section(results["labels"]),
         *labels_section(results["labels"]),
         "## MNIST with 10 to 50 labels",
         MNIST_TEXT,
@@ -655,5 +681,8 @@ def render(folder):
         file_table("exact_peers.csv"),
         *growth_section(results["growth"]),
         *elsewhere_section(results),
+        "## How it was run",
+        PROTOCOL_TEXT,
+        f"Versions: {versions_in_words(everything)}. Finished jobs: {jobs}.",
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
