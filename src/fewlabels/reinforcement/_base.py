@@ -115,7 +115,6 @@ class Agent(BaseEstimator, ABC):
             The choice.
         """
 
-    @abstractmethod
     def step(
         self,
         observation: Any,
@@ -151,6 +150,23 @@ class Agent(BaseEstimator, ABC):
         action : int or None
             The next action, None where the episode is over.
         """
+        self.n_steps_ += 1
+        return self._take(
+            observation, action, reward, next_observation, terminated, truncated, mask
+        )
+
+    @abstractmethod
+    def _take(
+        self,
+        observation: Any,
+        action: int,
+        reward: float,
+        next_observation: Any,
+        terminated: bool,
+        truncated: bool,
+        mask: Mask,
+    ) -> int | None:
+        """Do what `step` promises, for a transition that is counted already."""
 
     @abstractmethod
     def q_values(self, observation: Any) -> NDArray[np.float64]:

@@ -196,42 +196,17 @@ class ConnectionistQAgent(NetworkAgent):
         outputs = network.forward(self._encode(observation)[None])
         return network.gradient(outputs, np.ones((1, 1)))
 
-    def step(
+    def _take(
         self,
         observation: Any,
         action: int,
         reward: float,
         next_observation: Any,
         terminated: bool,
-        truncated: bool = False,
-        *,
-        mask: Mask = None,
+        truncated: bool,
+        mask: Mask,
     ) -> int | None:
-        """Learn from a transition and choose what to do next.
-
-        Parameters
-        ----------
-        observation : int or array-like
-            Where the agent was.
-        action : int
-            What it did.
-        reward : float
-            What it got.
-        next_observation : int or array-like
-            Where it is now.
-        terminated : bool
-            Whether nothing can follow.
-        truncated : bool, default=False
-            Whether the episode was cut here, though something could follow.
-        mask : array-like of shape (n_actions,), default=None
-            Which actions are available at `next_observation`.
-
-        Returns
-        -------
-        action : int or None
-            The next action, None where the episode is over.
-        """
-        self.n_steps_ += 1
+        """Move the weights along the error of one transition, and choose."""
         on_policy = self.update == "mcq" and not terminated
         following = self.act(next_observation, mask=mask) if on_policy else None
         future = 0.0

@@ -379,42 +379,17 @@ class DQNAgent(NetworkAgent):
         """
         return self._networks.values(self._encode(observation)[None])[0]
 
-    def step(
+    def _take(
         self,
         observation: Any,
         action: int,
         reward: float,
         next_observation: Any,
         terminated: bool,
-        truncated: bool = False,
-        *,
-        mask: Mask = None,
+        truncated: bool,
+        mask: Mask,
     ) -> int | None:
-        """Remember a transition, learn from a batch and choose what to do next.
-
-        Parameters
-        ----------
-        observation : int or array-like
-            Where the agent was.
-        action : int
-            What it did.
-        reward : float
-            What it got.
-        next_observation : int or array-like
-            Where it is now.
-        terminated : bool
-            Whether nothing can follow.
-        truncated : bool, default=False
-            Whether the episode was cut here, though something could follow.
-        mask : array-like of shape (n_actions,), default=None
-            Which actions are available at `next_observation`.
-
-        Returns
-        -------
-        action : int or None
-            The next action, None where the episode is over.
-        """
-        self.n_steps_ += 1
+        """Remember a transition, learn from a batch, and choose."""
         self.buffer_.add(
             self._encode(observation),
             action,

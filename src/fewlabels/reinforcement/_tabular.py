@@ -158,44 +158,19 @@ class TabularAgent(Agent):
             )
         )
 
-    def step(
+    def _take(
         self,
         observation: Any,
         action: int,
         reward: float,
         next_observation: Any,
         terminated: bool,
-        truncated: bool = False,
-        *,
-        mask: Mask = None,
+        truncated: bool,
+        mask: Mask,
     ) -> int | None:
-        """Learn from a transition and choose what to do next.
-
-        Parameters
-        ----------
-        observation : int
-            The state before.
-        action : int
-            What was done.
-        reward : float
-            What it brought: a reward, or a penalty where these are minimised.
-        next_observation : int
-            The state after.
-        terminated : bool
-            Whether nothing can follow.
-        truncated : bool, default=False
-            Whether the episode was cut here, though something could follow.
-        mask : array-like of shape (n_actions,), default=None
-            Which actions are available at `next_observation`.
-
-        Returns
-        -------
-        action : int or None
-            The next action, None where the episode is over.
-        """
+        """Learn from a transition by the rule of the agent, and choose."""
         from fewlabels._loops.reinforcement import learn
 
-        self.n_steps_ += 1
         if mask is not None:
             self.available_[int(next_observation)] = mask
         # On-policy: what is going to be done is part of the target.
