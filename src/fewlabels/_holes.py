@@ -30,8 +30,8 @@ def hide_labels(
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels, perhaps with holes; see :func:`fewlabels.unlabeled_mask` for what counts
-        as a hole. Mind that -1 is a hole in integer `y`, not a class.
+        Labels, some of which may be missing; :func:`fewlabels.unlabeled_mask` says
+        which. Mind that -1 in integer `y` is a missing label, not a class.
     n_labeled : int or float, default=None
         How many labels to keep in all: a number of rows if an int, a share in (0, 1]
         of the labels given if a float. Every class keeps at least one label; beyond
@@ -44,10 +44,10 @@ def hide_labels(
     Returns
     -------
     y_holes : ndarray of shape (n_samples,)
-        A copy of `y` with holes, always a NumPy array (the index of a pandas Series is
-        dropped). The hole is -1 among integers, NaN among floats, and None among
-        strings and objects, whose dtype becomes object. Booleans and unsigned
-        integers have no room for a marker and come back as int64.
+        A copy of `y` in which labels are missing, always a NumPy array (the index of a
+        pandas Series is dropped). A missing label is -1 among integers, NaN among
+        floats, and None among strings and objects, whose dtype becomes object. Booleans
+        and unsigned integers cannot mark it and come back as int64.
 
     Raises
     ------

@@ -117,8 +117,8 @@ def unlabeled_mask(y: ArrayLike) -> NDArray[np.bool_]:
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels with holes. The hole is -1 among integers, NaN among floats, None or NaN
-        among strings and objects (NumPy, pandas and plain lists alike).
+        Labels. A missing one is -1 among integers, NaN among floats, None or NaN among
+        strings and objects (NumPy, pandas and plain lists alike).
 
     Returns
     -------
@@ -171,7 +171,7 @@ def with_holes(y: ArrayLike, hidden: NDArray[np.bool_] | None = None) -> NDArray
 
 
 def encode_labels(y: ArrayLike) -> Labels:
-    """Encode labels with holes as class indices.
+    """Encode labels of which some are missing as class indices.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def encode_labels(y: ArrayLike) -> Labels:
 def validate_partially_labeled(
     estimator: Any, X: Any, y: ArrayLike, **check_params: Any
 ) -> tuple[Any, Labels]:
-    """Validate X and a y with holes; the first line of every `fit`."""
+    """Validate X and labels, some missing; the first line of every `fit`."""
     if y is None:
         validate_data(estimator, X, y=None, **check_params)  # raises, naming y
     X = validate_data(estimator, X, **check_params)
@@ -249,7 +249,7 @@ def check_length(n_entries: int, X: Any) -> None:
     if n_entries != X.shape[0]:
         raise ValueError(
             f"y has {n_entries} entries but X has {X.shape[0]} rows: pass one label "
-            "per row, with the marker for rows without a label."
+            "per row, with -1, NaN or None for rows without a label."
         )
 
 
@@ -274,7 +274,7 @@ def target_array(y: ArrayLike) -> NDArray[np.float64]:
 
 
 def encode_targets(y: ArrayLike) -> NDArray[np.float64]:
-    """Read real targets with holes.
+    """Read real targets of which some are missing.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def encode_targets(y: ArrayLike) -> NDArray[np.float64]:
 def validate_partial_targets(
     estimator: Any, X: Any, y: ArrayLike, **check_params: Any
 ) -> tuple[Any, NDArray[np.float64]]:
-    """Validate X and real targets with holes; the first line of a regressor's `fit`."""
+    """Validate X and targets, some missing; the first line of a regressor's `fit`."""
     if y is None:
         validate_data(estimator, X, y=None, **check_params)  # raises, naming y
     X = validate_data(estimator, X, **check_params)

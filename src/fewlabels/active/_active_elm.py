@@ -130,7 +130,7 @@ class ActiveELMClassifier(QueryLoop, ELMClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows, labelled and unlabelled.
         y : array-like of shape (n_samples,)
-            Labels, with the marker for rows without one.
+            Labels; -1, NaN or None for rows without one.
         oracle : callable, default=None
             Given an array of row numbers, returns their labels, or the marker where it
             does not know.

@@ -89,7 +89,7 @@ class ActiveMLSampling(QueryStrategy):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows, labelled and unlabelled.
         y : array-like of shape (n_samples,)
-            Labels with the marker for rows without one.
+            Labels; -1, NaN or None for rows without one.
         n_queries : int, default=1
             How many rows to choose.
         model : fitted classifier, default=None

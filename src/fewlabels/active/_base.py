@@ -51,7 +51,7 @@ class Pool(NamedTuple):
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All rows.
     y : ndarray of shape (n_samples,)
-        Labels with holes.
+        Labels, some of them missing.
     labeled : ndarray of int
         Rows with a label.
     candidates : ndarray of int
@@ -231,7 +231,7 @@ def knows_unlabeled(estimator: Any) -> bool:
 
 
 def fit_model(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
-    """Fit a copy of a classifier to labels with holes."""
+    """Fit a copy of a classifier to labels of which some are missing."""
     if not knows_unlabeled(estimator):
         estimator = LabeledOnly(estimator)
     return clone(estimator).fit(X, y)

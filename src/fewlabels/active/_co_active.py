@@ -141,7 +141,7 @@ class CoActiveLearner(QueryLoop):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows, with the columns of both views.
         y : array-like of shape (n_samples,)
-            Labels, with the marker for rows without one.
+            Labels; -1, NaN or None for rows without one.
         oracle : callable, default=None
             Given an array of row numbers, returns their labels, or the marker where it
             does not know.

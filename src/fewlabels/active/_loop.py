@@ -156,7 +156,7 @@ class QueryLoop(PartialLabelClassifier):
         if self.y_.size != n_rows:
             raise ValueError(
                 f"y has {self.y_.size} entries but X has {n_rows} rows: pass one label "
-                "per row, with the marker for rows without a label."
+                "per row, with -1, NaN or None for rows without a label."
             )
         self.declined_ = np.zeros(n_rows, dtype=bool)
         self.history_: list[QueryRound] = []

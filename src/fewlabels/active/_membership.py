@@ -480,7 +480,7 @@ class MembershipLearner(InnerClassifier):
         if values.size != len(X):
             raise ValueError(
                 f"y has {values.size} entries but X has {len(X)} rows: pass one label "
-                "per row, with the marker for rows without a label."
+                "per row, with -1, NaN or None for rows without a label."
             )
         rng = check_random_state(self.random_state)
         made, answers = X[:0], values[:0]

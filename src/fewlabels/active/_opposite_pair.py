@@ -66,7 +66,7 @@ def find_opposite_pair(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All rows, labelled and unlabelled.
     y : array-like of shape (n_samples,)
-        Labels of exactly two classes, with the marker for rows without one.
+        Labels of exactly two classes, with -1, NaN or None for rows without one.
     oracle : callable
         Given an array with one row number, returns a sequence with its label, or with
         the marker where it does not know.

@@ -321,7 +321,7 @@ class StreamLearner(InnerClassifier):
         if self.y_.size != n:
             raise ValueError(
                 f"y has {self.y_.size} entries but X has {n} rows: pass one label per "
-                "row, with the marker for rows without a label."
+                "row, with -1, NaN or None for rows without a label."
             )
         self._begin()
         self.utilities_, self.thresholds_ = np.full(n, np.nan), np.full(n, np.nan)

@@ -304,7 +304,7 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         Parameters
         ----------
         y : array-like of shape (n_samples,)
-            Labels with holes for the rows of `fit`. Classes may differ.
+            Labels, some of them missing, for the rows of `fit`. Classes may differ.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the labels, as in `fit`.
         judge : bool, default=True

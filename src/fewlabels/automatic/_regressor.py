@@ -173,7 +173,7 @@ class FewLabelsRegressor(CompactSaving, FrameEncoding, RegressorMixin, BaseEstim
         Parameters
         ----------
         y : array-like of shape (n_samples,)
-            Targets with holes for the rows of `fit`.
+            Targets, some of them missing, for the rows of `fit`.
         judge : bool, default=True
             Whether to estimate errors, which takes most of the time. Without it
             predictions are the same, and `expected_error_` and `baseline_error_` are
@@ -347,7 +347,7 @@ class FewLabelsRegressor(CompactSaving, FrameEncoding, RegressorMixin, BaseEstim
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
-            True targets, perhaps with holes.
+            True targets, some of which may be missing.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 

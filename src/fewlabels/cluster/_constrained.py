@@ -131,7 +131,7 @@ def constraints_from_labels(y: ArrayLike) -> csr_array:
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels with holes, see :func:`fewlabels.unlabeled_mask`.
+        Labels, some of them missing, see :func:`fewlabels.unlabeled_mask`.
 
     Returns
     -------

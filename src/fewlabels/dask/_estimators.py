@@ -67,7 +67,7 @@ class DaskEstimator(BaseEstimator):
             Training rows, labelled and unlabelled. Frames may hold words, dates and
             holes.
         y : Dask array, Dask Series or array-like of shape (n_samples,)
-            Labels with holes, in parts of any size.
+            Labels, some of them missing, in parts of any size.
 
         Returns
         -------

@@ -117,7 +117,7 @@ def dask_harmonic_functions(
     X : Dask array of shape (n_samples, n_features)
         Rows.
     y : Dask array or array-like of shape (n_samples,)
-        Labels with holes, in parts of any size.
+        Labels, some of them missing, in parts of any size.
     n_neighbors : int, default=10
         Neighbours (or landmarks) that every row is joined to.
     weight : {"heat", "binary"} or callable, default="heat"
@@ -148,7 +148,7 @@ def dask_harmonic_functions(
     ConvergenceWarning
         If conjugate gradients do not converge.
     DisconnectedGraphWarning
-        If no path joins some rows to a label; they get the commonest class.
+        If no path leads from a label to some rows; they get the most common class.
 
     See Also
     --------
@@ -593,7 +593,7 @@ def _solution(
     if n_unreached:
         warnings.warn(
             f"No path joins {n_unreached:,} of {rows.n_rows:,} rows to a label: they "
-            "get the commonest class. Use more neighbours, or label one row of every "
+            "get the most common class. Use more neighbours, or label one row of every "
             "part.",
             DisconnectedGraphWarning,
             stacklevel=4,

@@ -155,7 +155,7 @@ def measured(
     X : Dask array or DataFrame
         Rows.
     y : Dask array or Series, or array-like
-        Labels with holes; parts need not be those of `X`.
+        Labels, some of them missing; parts need not be those of `X`.
     read : callable
         Turns a part of `y` into an array of labels.
     holes : callable
@@ -181,7 +181,7 @@ def measured(
     if n_rows != sizes.sum():
         raise ValueError(
             f"y has {n_rows:,} entries but X has {sizes.sum():,} rows: pass one label "
-            "per row, with the marker for rows without a label."
+            "per row, with -1, NaN or None for rows without a label."
         )
     rows = [places + first for (_, places, _), first in zip(found, begin, strict=False)]
     values = [given for _, _, given in found if given.size]

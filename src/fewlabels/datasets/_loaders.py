@@ -137,7 +137,7 @@ def load_uspst(
     See Also
     --------
     load_usps : All the digits.
-    split_labels : Labels with holes for one of the splits.
+    split_labels : Labels of one of the splits, all others missing.
 
     Examples
     --------
@@ -311,7 +311,7 @@ def load_g50c(
     See Also
     --------
     make_gaussian2c : Similar data of any size.
-    split_labels : Labels with holes for one of the splits.
+    split_labels : Labels of one of the splits, all others missing.
 
     Examples
     --------
@@ -366,7 +366,7 @@ def load_g10n(
     See Also
     --------
     make_gaussian4c : Another structure that misleads.
-    split_labels : Labels with holes for one of the splits.
+    split_labels : Labels of one of the splits, all others missing.
 
     Examples
     --------
@@ -420,7 +420,7 @@ def load_pcmac(
 
     See Also
     --------
-    split_labels : Labels with holes for one of the splits.
+    split_labels : Labels of one of the splits, all others missing.
 
     Examples
     --------
@@ -479,7 +479,7 @@ def load_ssl_book(
 
     See Also
     --------
-    split_labels : Labels with holes for one of the splits.
+    split_labels : Labels of one of the splits, all others missing.
 
     Examples
     --------
@@ -604,7 +604,7 @@ def load_facemit(
 
 
 def split_labels(dataset: Bunch, split: int) -> NDArray[np.int64]:
-    """Labels with holes for one of the splits a data set brings along.
+    """Labels of one of the splits, all others missing a data set brings along.
 
     Parameters
     ----------

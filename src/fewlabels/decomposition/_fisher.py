@@ -45,7 +45,7 @@ def _check_labels(labels: Labels, n: int) -> None:
     if labels.codes.size != n:
         raise ValueError(
             f"y has {labels.codes.size} entries but X has {n} rows: pass one label per "
-            "row, with the marker for rows without a label."
+            "row, with -1, NaN or None for rows without a label."
         )
     if labels.classes.size < 2:
         raise ValueError(

@@ -293,7 +293,7 @@ class RejectVotingClassifier(VotingClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
-            True labels, perhaps with holes.
+            True labels, some of which may be missing.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 

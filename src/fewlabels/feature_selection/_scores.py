@@ -25,7 +25,7 @@ def _check_rows(X: Any, n_entries: int) -> Any:
     if X.shape[0] != n_entries:
         raise ValueError(
             f"y has {n_entries} entries but X has {X.shape[0]} rows: pass one entry "
-            "per row, with the marker for rows without one."
+            "per row, with -1, NaN or None for rows without one."
         )
     return X
 

@@ -188,7 +188,7 @@ def learning_curve_labels(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All rows, labelled and unlabelled.
     y : array-like of shape (n_samples,)
-        Labels, with the marker for rows without one; the more labels, the better.
+        Labels; -1, NaN or None for rows without one; the more labels, the better.
     n_labels : sequence of int
         Numbers of labels to keep in training.
     n_unlabeled : sequence of int, default=None

@@ -80,7 +80,7 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows, labelled and unlabelled.
         y : array-like of shape (n_samples,)
-            Labels, with the marker for rows without one.
+            Labels; -1, NaN or None for rows without one.
 
         Returns
         -------
@@ -180,7 +180,7 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows; for a precomputed kernel their kernel with all training rows.
         y : array-like of shape (n_samples,)
-            True labels, perhaps with holes.
+            True labels, some of which may be missing.
 
         Returns
         -------

@@ -112,7 +112,7 @@ class LabelSplitter(BaseCrossValidator):
         X : array-like of shape (n_samples, n_features)
             All rows, labelled and unlabelled.
         y : array-like of shape (n_samples,)
-            Labels, with the marker for rows without one.
+            Labels; -1, NaN or None for rows without one.
         groups : array-like of shape (n_samples,), default=None
             The group of every row, for splitters that use it.
 
@@ -140,7 +140,7 @@ class LabelSplitter(BaseCrossValidator):
         X : array-like of shape (n_samples, n_features), default=None
             All rows.
         y : array-like of shape (n_samples,), default=None
-            Labels with holes.
+            Labels, some of them missing.
         groups : array-like of shape (n_samples,), default=None
             The group of every row.
 
@@ -326,7 +326,7 @@ class LabeledSplit(LabelSplitter):
         X : array-like of shape (n_samples, n_features)
             All rows, labelled and unlabelled.
         y : array-like of shape (n_samples,)
-            Labels, with the marker for rows without one.
+            Labels; -1, NaN or None for rows without one.
         groups : array-like of shape (n_samples,), default=None
             The group of every row, unlabelled ones included.
 
@@ -378,7 +378,7 @@ class LabeledSplit(LabelSplitter):
         X : array-like of shape (n_samples, n_features), default=None
             All rows; needed where the number of splits depends on them.
         y : array-like of shape (n_samples,), default=None
-            Labels with holes; needed in the same cases.
+            Labels, some of them missing; needed in the same cases.
         groups : array-like of shape (n_samples,), default=None
             The group of every row; needed in the same cases.
 
@@ -532,7 +532,7 @@ class TrainOnAll(LabelSplitter):
         X : array-like of shape (n_samples, n_features)
             All rows, labelled and unlabelled.
         y : array-like of shape (n_samples,)
-            Labels, with the marker for rows without one.
+            Labels; -1, NaN or None for rows without one.
         groups : object, default=None
             Ignored.
 
@@ -586,7 +586,7 @@ def label_splits(
     X : array-like of shape (n_samples, n_features)
         All rows.
     y : array-like of shape (n_samples,)
-        Labels with holes.
+        Labels, some of them missing.
     groups : array-like of shape (n_samples,), default=None
         The group of every row.
 

@@ -257,7 +257,7 @@ def cross_validate_labels(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All rows, labelled and unlabelled.
     y : array-like of shape (n_samples,)
-        Labels, with the marker for rows without one.
+        Labels; -1, NaN or None for rows without one.
     groups : array-like of shape (n_samples,), default=None
         The group of every row, for splitters that use it.
     cv : int, cross-validation generator, iterable or None, default=None

@@ -129,7 +129,7 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
-            True targets, perhaps with holes.
+            True targets, some of which may be missing.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 

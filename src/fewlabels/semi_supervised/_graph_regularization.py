@@ -173,7 +173,7 @@ class GraphRegularizationClassifier(GraphClassifier):
     transformer_ : object or None
         What made the graph; None for a precomputed one.
     unreached_ : ndarray of bool of shape (n_samples,)
-        Rows that no path joins to a label.
+        Rows to which no path leads from a label.
     n_iter_ : int
         Steps of conjugate gradients, 0 for a direct solve.
     solver_ : {"direct", "cg"}
@@ -186,7 +186,7 @@ class GraphRegularizationClassifier(GraphClassifier):
     Warns
     -----
     DisconnectedGraphWarning
-        If a component of the graph holds no label; its rows get the commonest class.
+        If a component of the graph has no label; its rows get the most common class.
 
     See Also
     --------

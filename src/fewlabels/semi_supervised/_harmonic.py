@@ -263,7 +263,7 @@ class HarmonicFunctionClassifier(TensorMixin, GraphClassifier):
     transformer_ : object or None
         What made the graph; None for a precomputed one.
     unreached_ : ndarray of bool of shape (n_samples,)
-        Rows that no path joins to a label.
+        Rows to which no path leads from a label.
     n_iter_ : int
         Steps of conjugate gradients, 0 for a direct solve.
     solver_ : {"direct", "cg"}
@@ -276,7 +276,7 @@ class HarmonicFunctionClassifier(TensorMixin, GraphClassifier):
     Warns
     -----
     DisconnectedGraphWarning
-        If a component of the graph holds no label; its rows get the commonest class.
+        If a component of the graph has no label; its rows get the most common class.
 
     See Also
     --------
@@ -447,7 +447,7 @@ class HarmonicFunctionRegressor(TensorMixin, RegressorMixin, GraphEstimator):
     transformer_ : object or None
         What made the graph; None for a precomputed one.
     unreached_ : ndarray of bool of shape (n_samples,)
-        Rows that no path joins to a target.
+        Rows to which no path leads from a target.
     n_iter_ : int
         Steps of conjugate gradients, 0 for a direct solve.
     solver_ : {"direct", "cg"}
@@ -578,7 +578,7 @@ class HarmonicFunctionRegressor(TensorMixin, RegressorMixin, GraphEstimator):
         X : {array-like, sparse matrix} of shape (n_queries, n_features)
             Rows, as `predict` takes them.
         y : array-like of shape (n_queries,)
-            True targets, perhaps with holes.
+            True targets, some of which may be missing.
         sample_weight : array-like of shape (n_queries,), default=None
             Weights of the rows.
 

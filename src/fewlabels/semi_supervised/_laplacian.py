@@ -734,7 +734,7 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows; for a precomputed kernel their kernel with all training rows.
         y : array-like of shape (n_samples,)
-            True targets, perhaps with holes.
+            True targets, some of which may be missing.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 

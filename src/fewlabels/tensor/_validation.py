@@ -90,7 +90,7 @@ def _require(estimator: Any, y: Any) -> None:
 def validate_labeled_tensors(
     estimator: Any, X: Any, y: ArrayLike
 ) -> tuple[NDArray[Any], Labels]:
-    """Validate X and labels with holes."""
+    """Validate X and labels of which some are missing."""
     _require(estimator, y)
     X = validate_tensors(estimator, X, reset=True)
     labels = encode_labels(y)

@@ -377,12 +377,12 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of the target.
         y : array-like of shape (n_samples,)
-            Their labels, perhaps with holes.
+            Their labels, some of which may be missing.
         X_source : {array-like, sparse matrix} of shape (n_source, n_features_source), \
                 default=None
             Rows of the source, with features of their own; None for no source.
         y_source : array-like of shape (n_source,), default=None
-            Their labels, perhaps with holes.
+            Their labels, some of which may be missing.
 
         Returns
         -------

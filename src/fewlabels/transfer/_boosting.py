@@ -242,7 +242,7 @@ class TrAdaBoostClassifier(DomainClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of all domains.
         y : array-like of shape (n_samples,)
-            Labels, perhaps with holes; some rows of the target need one.
+            Labels, some of which may be missing; some rows of the target need one.
         sample_domain : array-like of int of shape (n_samples,), default=None
             Positive for source domains, negative for target domains; None if all rows
             are of the target.

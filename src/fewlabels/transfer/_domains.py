@@ -38,7 +38,7 @@ class StackedDomains(NamedTuple):
     X : {ndarray, sparse array} of shape (n_source + n_target, n_features)
         The rows, source first.
     y : ndarray of shape (n_source + n_target,)
-        Their labels, with the marker for rows without one.
+        Their labels; -1, NaN or None for rows without one.
     sample_domain : ndarray of int of shape (n_source + n_target,)
         1 for rows of the source, -2 for rows of the target.
     """
@@ -64,11 +64,11 @@ def stack_domains(
     X_source : {array-like, sparse matrix} of shape (n_source, n_features_source)
         Rows of the source.
     y_source : array-like of shape (n_source,)
-        Their labels, perhaps with holes.
+        Their labels, some of which may be missing.
     X_target : {array-like, sparse matrix} of shape (n_target, n_features_target)
         Rows of the target.
     y_target : array-like of shape (n_target,), default=None
-        Their labels, perhaps with holes; None for no label at all.
+        Their labels, some of which may be missing; None for no label at all.
 
     Returns
     -------

@@ -280,7 +280,7 @@ class EigenTransferClassifier(DomainClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of all domains, those to be predicted included.
         y : array-like of shape (n_samples,)
-            Labels, perhaps with holes.
+            Labels, some of which may be missing.
         sample_domain : array-like of int of shape (n_samples,), default=None
             Positive for source domains, negative for target domains; None if all rows
             are of the target.

@@ -268,7 +268,7 @@ class LpMKLClassifier(DomainClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of all domains.
         y : array-like of shape (n_samples,)
-            Labels, perhaps with holes.
+            Labels, some of which may be missing.
         sample_domain : array-like of int of shape (n_samples,), default=None
             Positive for source domains, negative for target domains. It is checked but
             makes no difference.

@@ -172,7 +172,7 @@ def label_pairs(
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels, perhaps with holes; rows without a label are in no pair.
+        Labels, some of which may be missing; rows without a label are in no pair.
     sample_domain : array-like of int of shape (n_samples,), default=None
         Positive for source domains, negative for target domains. Where both have
         labelled rows, a pair is one of the source and one of the target.
@@ -318,7 +318,8 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,), default=None
-            Labels, perhaps with holes. Without labels the distance stays Euclidean.
+            Labels, some of which may be missing. Without any, the distance stays
+            Euclidean.
 
         Returns
         -------
@@ -520,7 +521,7 @@ class CrossDomainMetric(DomainMixin, ITML):
         X : array-like of shape (n_samples, n_features)
             Rows of all domains.
         y : array-like of shape (n_samples,), default=None
-            Labels, perhaps with holes.
+            Labels, some of which may be missing.
         sample_domain : array-like of int of shape (n_samples,), default=None
             Positive for source domains, negative for target domains; None if all rows
             are of the target, which is :class:`ITML`.
@@ -547,7 +548,7 @@ class CrossDomainMetric(DomainMixin, ITML):
         X : array-like of shape (n_samples, n_features)
             Rows of all domains.
         y : array-like of shape (n_samples,), default=None
-            Labels, perhaps with holes.
+            Labels, some of which may be missing.
         sample_domain : array-like of int of shape (n_samples,), default=None
             Positive for source domains, negative for target domains; None if all rows
             are of the target.

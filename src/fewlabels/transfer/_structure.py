@@ -515,7 +515,7 @@ class ASOClassifier(DomainClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of all domains.
         y : array-like of shape (n_samples,)
-            Labels, perhaps with holes; every target domain needs some.
+            Labels, some of which may be missing; every target domain needs some.
         sample_domain : array-like of int of shape (n_samples,), default=None
             Positive for source domains, negative for target domains; None if all rows
             are of the target.
