@@ -81,9 +81,22 @@ def _alone(
     """One run, nearly all of it in loops that let other threads work."""
     from fewlabels._loops.means import lloyd, plus_plus
 
-    centers = np.empty((k, Z.shape[1]), dtype=Z.dtype)
-    plus_plus(Z, u, _n_trials(k), centers)
-    lloyd(Z, centers, tol * float(np.mean(np.var(Z, axis=0))), max_iter)
+    (n, d), n_trials, kind = Z.shape, _n_trials(k), Z.dtype
+    centers = np.empty((k, d), dtype=kind)
+    plus_plus(
+        Z,
+        u,
+        centers,
+        np.vecdot(Z, Z),
+        np.full(n, np.inf, dtype=kind),
+        np.empty(n),
+        np.empty((d, n_trials), dtype=kind),
+        np.empty(n_trials, dtype=np.intp),
+        np.empty(n_trials),
+    )
+    limit = tol * float(np.mean(np.var(Z, axis=0)))
+    across, halves = np.empty((d, k), dtype=kind), np.empty(k, dtype=kind)
+    lloyd(Z, centers, limit, max_iter, across, halves, np.empty((k, d)), np.empty(k))
     return centers
 
 

@@ -29,24 +29,27 @@ def running_means(X, order, centers, counts):
             centers[nearest, t] += (x[t] - centers[nearest, t]) / counts[nearest]
 
 
+# Somebody waits while these are compiled for the first time: what NumPy's functions do
+# is written out where it is short, and arrays to work in come from outside.
 @njit(cache=True, nogil=True)
-def lloyd(X, centers, limit, max_iter):
+def lloyd(X, centers, limit, max_iter, across, halves, sums, counts):
     """Move centres to the means of the rows nearest to them; overwrite them.
 
     It ends where the sum of the squared shifts is at most `limit`. A centre without
-    rows stays; if several are equally near, the first one gets the row.
+    rows stays; if several are equally near, the first one gets the row. The last four
+    arrays are room to work in.
     """
     n, d = X.shape
     k = centers.shape[0]
-    halves = np.empty(k, X.dtype)
     for _ in range(max_iter):
         for c in range(k):
-            square = 0.0
+            square, counts[c] = 0.0, 0.0
             for t in range(d):
                 square += centers[c, t] ** 2
+                across[t, c] = centers[c, t]
+                sums[c, t] = 0.0
             halves[c] = 0.5 * square
-        scores = np.dot(X, np.ascontiguousarray(centers.T))
-        sums, counts = np.zeros((k, d)), np.zeros(k)
+        scores = np.dot(X, across)
         for i in range(n):
             nearest = 0
             best = scores[i, 0] - halves[0]
@@ -69,45 +72,47 @@ def lloyd(X, centers, limit, max_iter):
 
 
 @njit(cache=True, nogil=True)
-def plus_plus(X, u, n_trials, centers):
-    """Write rows to start from: the best of some at even places of the squares."""
+def plus_plus(X, u, centers, norms, nearest, totals, tried, rows, potentials):
+    """Write rows to start from: the best of some at even places of the squares.
+
+    `norms` are the squares of the rows, `nearest` infinite at first; the last four
+    arrays are room to work in, `rows` and `potentials` for every trial.
+    """
     n, d = X.shape
-    norms, totals = np.empty(n, X.dtype), np.empty(n)
-    nearest = np.full(n, np.inf, X.dtype)
-    for i in range(n):
-        square = X.dtype.type(0)
-        for t in range(d):
-            square += X[i, t] ** 2
-        norms[i] = square
-    rows = np.empty(n_trials, np.intp)
+    n_trials = rows.shape[0]
     for step in range(centers.shape[0]):
-        if step == 0:
-            n_tried = 1
-            rows[0] = min(int(u[0] * n), n - 1)
-        else:
-            n_tried = n_trials
-            total = 0.0
-            for i in range(n):
-                total += nearest[i]
-                totals[i] = total
-            for trial in range(n_trials):
-                share = (u[step] + trial / n_trials) % 1.0
-                row = np.searchsorted(totals, share * total, side="right")
-                rows[trial] = min(row, n - 1)
-        tried = np.empty((d, n_tried), X.dtype)
-        for trial in range(n_tried):
-            tried[:, trial] = X[rows[trial]]
-        squares = np.dot(X, tried)
-        potentials = np.zeros(n_tried)
+        total = 0.0
         for i in range(n):
-            for trial in range(n_tried):
+            total += nearest[i]
+            totals[i] = total
+        for trial in range(n_trials):
+            low, high = 0, n - 1
+            if step == 0:  # all trials on one row
+                low = high = min(int(u[0] * n), high)
+            share = (u[step] + trial / n_trials) % 1.0 * total
+            while low < high:  # the first total above the share, or the last row
+                middle = (low + high) // 2
+                if totals[middle] <= share:
+                    low = middle + 1
+                else:
+                    high = middle
+            rows[trial], potentials[trial] = low, 0.0
+            for t in range(d):
+                tried[t, trial] = X[low, t]
+        squares = np.dot(X, tried)
+        for i in range(n):
+            for trial in range(n_trials):
                 square = norms[i] - 2 * squares[i, trial] + norms[rows[trial]]
-                square = min(nearest[i], max(square, X.dtype.type(0)))
-                squares[i, trial] = square
-                potentials[trial] += square
-        best = np.argmin(potentials)
-        nearest[:] = squares[:, best]
-        centers[step] = X[rows[best]]
+                squares[i, trial] = min(nearest[i], max(square, 0))
+                potentials[trial] += squares[i, trial]
+        best = 0
+        for trial in range(1, n_trials):
+            if potentials[trial] < potentials[best]:
+                best = trial
+        for i in range(n):
+            nearest[i] = squares[i, best]
+        for t in range(d):
+            centers[step, t] = X[rows[best], t]
 
 
 @njit(cache=True, nogil=True)
