@@ -166,7 +166,8 @@ def report(path):
             for size in SIZES
             if len(by_size[size]) > 1
         }
-        draws = max(map(len, by_size.values()))
+        counts = {len(right) for right in by_size.values()}
+        draws = " or ".join(map(str, sorted(counts)))
         table.append({"method": method, "rows": where, "draws": draws, **cells})
     with published("poisson.csv").open(encoding="utf-8") as file:
         lines = [line for line in file if not line.startswith("#")]

@@ -69,9 +69,7 @@ def test_arrays_in_arrays_out():
     assert model.score(lazy, da.from_array(y_true)) == model.score(lazy, y_true)
     some = np.where(np.arange(y_true.size) < 10, y_true, -1)
     wrong = predicted.compute()[:10] != y_true[:10]
-    weights = np.where(
-        np.arange(y_true.size) == 0, 2.0, 1.0
-    )  # of all rows
+    weights = np.where(np.arange(y_true.size) == 0, 2.0, 1.0)  # of all rows
     expected = 1 - np.average(wrong, weights=weights[:10])
     assert model.score(lazy, some, sample_weight=weights) == pytest.approx(expected)
     assert model.n_features_in_ == 2
