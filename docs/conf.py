@@ -94,8 +94,9 @@ if "GITHUB_REF_NAME" in os.environ:  # part of a site with other versions beside
 def strip_code(app, doctree):
     """Remove the blank line that ends an example in the source of a page."""
     for block in doctree.findall(nodes.literal_block):
-        if len(block.children) == 1:
-            block.children = [nodes.Text(block.astext().rstrip("\n"))]
+        if block.rawsource == block.astext():  # code, and no markup within it
+            block.rawsource = block.rawsource.rstrip("\n")
+            block.children = [nodes.Text(block.rawsource)]
 
 
 def setup(app):

@@ -66,11 +66,11 @@ class CommandWithExamples(Examples, click.Command):
 
 
 class GroupWithExamples(Examples, click.Group):
-    """A group of commands with examples, which lists those first that come first."""
+    """A group of commands with examples, in the order in which people need them."""
 
     ORDER = ("label", "report", "ask", "studio", "merge", "fit", "predict", "cluster")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands in the order in which people need them."""
+        """Name the commands in that order."""
         rest = set(self.commands) - set(self.ORDER)
         return [name for name in self.ORDER if name in self.commands] + sorted(rest)

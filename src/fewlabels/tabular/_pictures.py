@@ -343,11 +343,11 @@ def histogram(confidence: NDArray[Any]) -> str:
         )
     for tick in (0, 0.25, 0.5, 0.75, 1):
         drawn.append(
-            f'<text x="{left + tick * (width - 2 * left):.1f}" y="{height - 17}" '
+            f'<text x="{left + tick * (width - 2 * left):.1f}" y="{height - 19}" '
             f'text-anchor="middle" class="quiet">{tick:g}</text>'
         )
     drawn.append(
-        f'<text x="{width / 2}" y="{height - 1}" text-anchor="middle" class="quiet">'
+        f'<text x="{width / 2}" y="{height - 5}" text-anchor="middle" class="quiet">'
         "confidence of predicted labels</text></svg>"
     )
     return "".join(drawn)
