@@ -206,10 +206,20 @@ def up_to_date(page):
     )
 
 
+# Where the lowest thing on the page ends.
+BOTTOM = """Math.max(...[...document.querySelectorAll("main *")]
+    .filter(e => !e.children.length || e.matches("canvas, svg"))
+    .map(e => e.getBoundingClientRect().bottom))"""
+
+
 def picture(page, name):
+    """Photograph the page, without the empty part below."""
     if PICTURES:
         page.wait_for_timeout(300)
-        page.screenshot(path=str(Path(PICTURES, f"{name}.png")))
+        size = page.viewport_size
+        height = min(size["height"], page.evaluate(BOTTOM) + 40)
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": height}
+        page.screenshot(path=str(Path(PICTURES, f"{name}.png")), clip=clip)
 
 
 def accessible(page):
