@@ -163,7 +163,9 @@ def run(chosen):
     parallel = Parallel(n_jobs=-1, return_as="generator_unordered")
     for number, fresh in enumerate(parallel(delayed(run_table)(*job) for job in jobs)):
         lines += fresh
-        write("tables_runs.csv", sorted(lines, key=lambda v: (v["table"], v["draw"])))
+        write(
+            "tables_runs.csv", sorted(lines, key=lambda v: (v["table"], int(v["draw"])))
+        )
         print(f"{number + 1} of {len(jobs)}: {fresh[0]['table']}", file=sys.stderr)
 
 

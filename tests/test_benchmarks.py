@@ -564,6 +564,14 @@ def test_real_tables_beside_simple_methods(monkeypatch, tmp_path):
     runs = module.read_runs()
     assert [line["table"] for line in runs] == ["a", "b"]
     assert all(float(line[module.OURS]) < 40 for line in runs)
+    monkeypatch.setattr(module, "DRAWS", 2)
+    module.main(["run", "b"])
+    runs = module.read_runs()
+    assert [(v["table"], v["draw"]) for v in runs] == [
+        ("a", "0"),
+        ("b", "0"),
+        ("b", "1"),
+    ]
     module.main(["report"])
     for name in ("means", "intervals", "errors"):
         assert (tmp_path / f"tables_{name}.csv").exists()
