@@ -53,13 +53,14 @@ def write_rows(path, n_rows, n_labels=0, seed=0):
 
 
 def measured(*arguments):
-    """Run the command line; seconds, and MB of its largest resident size."""
+    """Run the command line; seconds, processor seconds, MB of its largest size."""
     started = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-m", "fewlabels", *arguments])
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"fewlabels {' '.join(arguments)} failed.")
-    return time.perf_counter() - started, usage.ru_maxrss / 1024
+    processor = usage.ru_utime + usage.ru_stime
+    return time.perf_counter() - started, processor, usage.ru_maxrss / 1024
 
 
 def main(command=None, *sizes):
@@ -71,20 +72,21 @@ def main(command=None, *sizes):
                 write_rows(table, n_rows, N_LABELS if name == "label" else 0, seed=1)
                 options = (table, "-o", out, "-q", "--batch-rows", "50000")
                 if name == "label":
-                    seconds, size = measured("label", *options, "-t", "state")
+                    found = measured("label", *options, "-t", "state")
                 else:
                     write_rows(f"{folder}/few.parquet", 20_000, N_LABELS)
                     model = f"{folder}/state.fewlabels"
                     learned = ("-t", "state", "--bank", "fast", "-o", model, "-q")
                     measured("fit", f"{folder}/few.parquet", *learned)
-                    seconds, size = measured("predict", model, *options)
-            line = [name, n_rows, f"{seconds:.0f}", f"{size:.0f}"]
+                    found = measured("predict", model, *options)
+            line = [name, n_rows, *(f"{part:.0f}" for part in found)]
             print(*line, flush=True)
             is_new = not RESULTS.exists()
             with RESULTS.open("a", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 if is_new:
-                    writer.writerow(["command", "rows", "seconds", "peak_mb"])
+                    names = ["command", "rows", "seconds", "processor_seconds"]
+                    writer.writerow([*names, "peak_mb"])
                 writer.writerow(line)
 
 

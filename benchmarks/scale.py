@@ -184,39 +184,59 @@ def large_sets(n_rows):
     }
 
 
-def sample(lines, n_rows=200_000, sizes=(20_000, 100_000), n_labels=60, bank="fast"):
-    """Errors of a fit to a sample, and of one to all rows."""
-    import dask
-    import dask.array as da
+def sample(
+    lines,
+    n_rows=200_000,
+    sizes=(20_000, 100_000),
+    n_labels=60,
+    n_draws=10,
+    bank="fast",
+    device=None,
+):
+    """Errors of a fit to a sample and of one to all rows, with the same labels.
 
-    from fewlabels.dask import DaskFewLabelsClassifier
-
+    Labels are drawn among the rows of the smallest sample, which is part of the others,
+    so that a bank serves all of them.
+    """
     for name, make in large_sets(n_rows).items():
         X, y_true = make()
-        y = hide_labels(y_true, n_labeled=n_labels, random_state=0)
-        unlabeled = y < 0
+        order = np.random.default_rng(0).permutation(n_rows)
+        labels = [
+            hide_labels(y_true[order[: sizes[0]]], n_labeled=n_labels, random_state=k)
+            for k in range(n_draws)
+        ]
         for size in (*sizes, n_rows):
-            if lines.has(set=name, learned_from=size):
-                continue
-            start = time.process_time()
-            if size == n_rows:
-                model = FewLabelsClassifier(bank=bank, random_state=0).fit(X, y)
-                answers = model.transduction_
-            else:
-                with dask.config.set(scheduler="synchronous"):
-                    lazy = da.from_array(X, chunks=(BLOCK, -1))
-                    model = DaskFewLabelsClassifier(
-                        sample_size=size, bank=bank, random_state=0
-                    ).fit(lazy, y)
-                    answers = model.predict(lazy).compute()
-            error = np.mean(answers[unlabeled] != y_true[unlabeled])
-            lines.add(
-                set=name,
-                learned_from=size,
-                error=round(100 * error, 2),
-                expected=round(100 * model.expected_error_.value, 2),
-                processor_seconds=round(time.process_time() - start, 1),
-            )
+            missing = [
+                draw
+                for draw in range(n_draws)
+                if not lines.has(set=name, learned_from=size, draw=draw)
+            ]
+            model = None
+            for draw in missing:
+                y = np.full(size, -1)
+                y[: sizes[0]] = labels[draw]
+                start = time.perf_counter()
+                if model is None:
+                    model = FewLabelsClassifier(
+                        bank=bank, device=device, random_state=0
+                    ).fit(X[order[:size]], y)
+                else:
+                    model.refit_labels(y, judge=False)
+                answers = np.concatenate(
+                    [model.transduction_, model.predict(X[order[size:]])]
+                    if size < n_rows
+                    else [model.transduction_]
+                )
+                unlabeled = np.ones(n_rows, dtype=bool)
+                unlabeled[: sizes[0]] = labels[draw] < 0
+                wrong = answers != y_true[order]
+                lines.add(
+                    set=name,
+                    learned_from=size,
+                    draw=draw,
+                    error=round(100 * np.mean(wrong[unlabeled]), 2),
+                    seconds=round(time.perf_counter() - start, 1),
+                )
 
 
 GROUPS = {"workers": workers, "blocks": blocks, "sample": sample}
@@ -225,8 +245,11 @@ GROUPS = {"workers": workers, "blocks": blocks, "sample": sample}
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("group", nargs="*", choices=[*GROUPS, []])
-    for name in parser.parse_args().group or GROUPS:
-        GROUPS[name](Lines(name))
+    parser.add_argument("--device", help="where to learn from samples")
+    given = parser.parse_args()
+    for name in given.group or GROUPS:
+        options = {"device": given.device} if name == "sample" else {}
+        GROUPS[name](Lines(name), **options)
 
 
 if __name__ == "__main__":

@@ -98,19 +98,48 @@ def squared_distances(X: Any, Y: Any = None) -> NDArray[Any]:
            [1., 0., 4.],
            [9., 4., 0.]])
     """
-    same = Y is None or Y is X
-    Y = X if same else Y
-    dtype = X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
     if issparse(X) or issparse(Y):
+        same = Y is None or Y is X
         A = csr_array(X, dtype=np.float64)
         B = A if same else csr_array(Y, dtype=np.float64)
-        near_A, near_B = A, B
-    else:
+        return _from_products(A, B, A, B, same, _float_type(X))
+    if Y is None or Y is X:
+        return DistancesTo(X)()
+    return DistancesTo(Y)(X)
+
+
+class DistancesTo:
+    """Squared distances of rows, batch by batch, to dense ones that stay the same.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n_samples_Y, n_features)
+        The rows that stay.
+    """
+
+    def __init__(self, Y: NDArray[Any]) -> None:
+        self._dtype = _float_type(Y)
+        self._B = B = Y.astype(np.float64, copy=False)
+        self._centre = centre_of(B) if B.shape[0] else np.zeros(B.shape[1])
+        self._near = B - self._centre
+
+    def __call__(self, X: NDArray[Any] | None = None) -> NDArray[Any]:
+        """See :func:`squared_distances`; without rows, those between all that stay."""
+        B, near = self._B, self._near
+        if X is None:
+            return _from_products(B, B, near, near, True, self._dtype)
         A = X.astype(np.float64, copy=False)
-        B = A if same else Y.astype(np.float64, copy=False)
-        centre = centre_of(B) if B.shape[0] else np.zeros(B.shape[1])
-        near_A = A - centre
-        near_B = near_A if same else B - centre
+        return _from_products(A, B, A - self._centre, near, False, _float_type(X))
+
+
+def _float_type(X: Any) -> np.dtype[Any]:
+    return X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
+
+
+def _from_products(
+    A: Any, B: Any, near_A: Any, near_B: Any, same: bool, dtype: np.dtype[Any]
+) -> NDArray[Any]:
+    """Squared distances between rows that are also given near the origin."""
     unit = safe_unit(A, B)
     if unit != 1.0:
         A, near_A, near_B = A / unit, near_A / unit, near_B / unit

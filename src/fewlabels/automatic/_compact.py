@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
+from sklearn.utils import gen_batches
 
 from fewlabels._backend import to_host
+from fewlabels._distances import DistancesTo, squared_distances
 from fewlabels.automatic._candidates import (
     Candidate,
     Outputs,
@@ -45,7 +47,6 @@ from fewlabels.automatic._sources import (
     View,
 )
 from fewlabels.graphs import heat_weights, make_search
-from fewlabels.kernels import squared_distances
 
 # Up to so many distinct rows nothing is rounded.
 EXACT_ROWS = 1000
@@ -55,6 +56,9 @@ TRIAL_ROWS = 4000
 MAX_CHANGED = 7.5e-4
 # Rounding errors of rows may be this share of the distance to the nearest neighbour.
 MAX_ROUNDING = 1e-3
+
+# Kernel values that stay in the cache while they are added up.
+CACHED_VALUES = 2**17
 
 # Rows on which the length of a mean of directions is measured.
 COHERENCE_ROWS = 500
@@ -392,32 +396,52 @@ class KernelSum(Outputs):
     def __call__(self, view: View) -> NDArray[Any]:
         Z = view[self.source]
         Z = Z if self.n_columns is None else Z[:, : self.n_columns]
-        to_ends = _Values(Z, self.ends)
-        to_anchors = None if self.anchors is None else _Values(Z, self.anchors)
+        to_ends = _Values(self.ends.astype(Z.dtype))
+        to_anchors = None
+        if self.anchors is not None:
+            to_anchors = _Values(self.anchors.astype(Z.dtype))
         outputs = np.tile(self.offset, (Z.shape[0], 1))
-        for gamma, coef in zip(self.gammas, self.coefs, strict=True):
-            outputs += to_ends.of(gamma).astype(np.float64, copy=False) @ coef
-            if to_anchors is not None:
-                means = to_anchors.of(gamma).mean(axis=1, dtype=np.float64)
-                outputs -= np.outer(means, coef.sum(axis=0))
+        n_others = max(self.ends.shape[0], getattr(self.anchors, "shape", (1,))[0])
+        for batch in gen_batches(Z.shape[0], 1 + CACHED_VALUES // n_others):
+            for values, coef in zip(
+                to_ends.of(Z[batch], self.gammas), self.coefs, strict=True
+            ):
+                outputs[batch] += values.astype(np.float64, copy=False) @ coef
+            if to_anchors is None:
+                continue
+            mean = np.full(self.anchors.shape[0], 1 / self.anchors.shape[0], Z.dtype)
+            for values, coef in zip(
+                to_anchors.of(Z[batch], self.gammas), self.coefs, strict=True
+            ):
+                outputs[batch] -= np.outer(values @ mean, coef.sum(axis=0))
         return outputs
 
 
 class _Values:
     """Kernel values of rows with others, the distances of which are computed once."""
 
-    def __init__(self, Z: Any, others: Any) -> None:
-        self._Z, self._others = Z, others.astype(Z.dtype)
-        self._squares: NDArray[Any] | None = None
+    def __init__(self, others: Any) -> None:
+        self._others = others
+        self._distances: Any = partial(squared_distances, Y=others)
+        if not issparse(others):
+            self._distances = DistancesTo(others)
 
-    def of(self, gamma: float | None) -> NDArray[Any]:
-        """Take the Gaussian kernel, or the squared linear one."""
-        if gamma is None:
-            products = self._Z @ self._others.T
-            return np.square(products.toarray() if issparse(products) else products)
-        if self._squares is None:
-            self._squares = squared_distances(self._Z, self._others)
-        return np.exp(-gamma * self._squares)
+    def of(self, Z: Any, gammas: Sequence[float | None]) -> Iterator[NDArray[Any]]:
+        """Take Gaussian kernels, and the squared linear one where gamma is None."""
+        squares: Any = None
+        for gamma in gammas:
+            if gamma is None:
+                products = Z @ self._others.T
+                products = products.toarray() if issparse(products) else products
+                yield np.square(products)
+                continue
+            if squares is None:
+                distances = self._distances or partial(
+                    squared_distances, Y=self._others
+                )
+                squares = distances(Z)
+            values = squares * squares.dtype.type(-gamma)
+            yield np.exp(values, out=values)
 
 
 class PackedForest(Outputs):
