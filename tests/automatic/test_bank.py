@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from sklearn.datasets import make_moons
 
 from fewlabels import FewLabelsClassifier
 from fewlabels._rows import row_digests
@@ -196,6 +197,30 @@ class TestNewRows:
         stretch = Components(X, 3, np.random.RandomState(0))._stretch
         assert np.isfinite(stretch).all()
         assert stretch.min() > 1.01
+
+    def test_rows_on_the_fringe_do_not_hide_the_shape(self):
+        """Of many rows in few dimensions, those far out are hardly joined to others."""
+        X, y = make_moons(12_000, noise=0.15, random_state=0)
+        search = Source()
+        search.train = nearest_neighbors(X, n_neighbors=10)
+        graph = GraphVectors(search, 10, 0.5, 80, np.random.RandomState(0))
+        side = graph.train[:, 1] > 0
+        assert max(np.mean(side == y), np.mean(side != y)) > 0.98
+        # Weights of the others are what they would be without.
+        distances = search.train[0]
+        usual = np.minimum(distances, 5 * np.median(distances)).mean()
+        W = graph_laplacian(
+            similarity_graph(
+                X, n_neighbors=10, symmetrize="mean", bandwidth=0.5 * usual
+            ),
+            "unnormalized",
+        )
+        inner = np.flatnonzero(
+            (distances[:, -1] < 3 * usual)
+            & (distances[:, -1][search.train[1]] < 3 * usual).all(axis=1)
+        )[:100]
+        degrees = W.diagonal()[inner]
+        assert_allclose(np.median(graph._degrees[inner] / degrees), 1, rtol=1e-12)
 
     def test_new_rows_have_the_neighbours_they_would_have_had(self, rows):
         """A row is joined to its nearest ones, and to rows that it is nearest to."""

@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.sparse import block_diag, eye_array
+from scipy.sparse import block_diag, diags_array, eye_array
 from scipy.sparse.linalg import eigsh
 from sklearn.exceptions import ConvergenceWarning
 
@@ -61,7 +61,7 @@ def test_single_precision_is_kept_in_the_solver(rng, solver, monkeypatch):
     assert seen == [(np.float32, np.float32)]
 
 
-@pytest.mark.parametrize("solver", ["dense", "chebyshev"])
+@pytest.mark.parametrize("solver", ["dense", "shift_invert", "chebyshev"])
 def test_components_are_counted(rng, solver):
     pieces = [laplacian(rng, n, n_neighbors=5) for n in (300, 200, 150, 100)]
     L = block_diag(pieces, format="csr")
@@ -78,6 +78,33 @@ def test_well_separated_clusters_do_not_swamp_the_rest(rng):
     e, _ = laplacian_eigenvectors(L, 30, eigen_solver="chebyshev", random_state=0)
     expected = np.linalg.eigvalsh(L.astype(np.float64))[:30]
     assert_allclose(e, expected, rtol=0, atol=1e-3)
+
+
+def path_laplacian(n, n_copies=1, dtype=np.float64):
+    """Eigenvalues are 1 - cos(pi j / (n - 1))."""
+    W = diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1])
+    W = block_diag([W] * n_copies, format="csr").astype(dtype)
+    return graph_laplacian(W, "symmetric")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_eigenvalues_below_the_tolerance_are_still_told_apart(dtype):
+    """Of many rows in few dimensions, all wanted eigenvalues may be tiny."""
+    L = path_laplacian(3000, n_copies=2, dtype=dtype)
+    e, U = laplacian_eigenvectors(L, 40, tol=1e-2, random_state=0)
+    expected = np.repeat(1 - np.cos(np.pi * np.arange(20) / 2999), 2)
+    assert_allclose(e, expected, rtol=0.02, atol=20 * np.finfo(dtype).eps)
+    assert_allclose(U.T @ U, np.eye(40), rtol=0, atol=1e-4)
+
+
+def test_filters_go_on_until_eigenvalues_are_told_apart():
+    L = path_laplacian(600)
+    options = {"tol": 1e-2, "random_state": 0}
+    e, U = laplacian_eigenvectors(L, 20, eigen_solver="chebyshev", **options)
+    expected = 1 - np.cos(np.pi * np.arange(20) / 599)
+    assert np.linalg.norm(L @ U - U * e, axis=0).max() <= 0.25 * e[-1]
+    # The smoothest are found best.
+    assert_allclose(e[:10], expected[:10], rtol=0.02, atol=1e-6)
 
 
 def test_edgeless_and_tiny_graphs():

@@ -45,6 +45,7 @@ from fewlabels.automatic._sources import (
     Rows,
     Source,
     View,
+    edge_weights,
 )
 from fewlabels.graphs import heat_weights, make_search
 
@@ -219,17 +220,19 @@ class Edges(Source):
     def __init__(self, index: Source, graph: GraphVectors) -> None:
         self._index = index
         self._k = graph.n_neighbors
-        self._bandwidth = graph._bandwidth
+        self._bandwidth, self._longest = graph._bandwidth, graph._longest
         self._reach = np.asarray(to_host(graph._reach))
         degrees = np.asarray(to_host(graph._degrees))
         self.roots = np.sqrt(np.where(degrees > 0, degrees, 1.0)).astype(degrees.dtype)
 
     def new(self, view: View) -> tuple[NDArray[Any], NDArray[Any]]:
-        d, near = view[self._index]
-        w = heat_weights(d, self._bandwidth).astype(d.dtype, copy=False)
+        (d, near), k = view[self._index], self._k
+        reach = self._reach[near]
+        w = edge_weights(d, d[:, k - 1 : k], reach, self._bandwidth, self._longest)
+        w = w.astype(d.dtype, copy=False)
         # Half a weight for every end that counts the other among its neighbours.
-        halves = 0.5 * (d <= self._reach[near]).astype(w.dtype)
-        halves[:, : self._k] += 0.5
+        halves = 0.5 * (d <= reach).astype(w.dtype)
+        halves[:, :k] += 0.5
         return w * halves, near
 
 

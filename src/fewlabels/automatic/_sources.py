@@ -44,6 +44,11 @@ MAX_COMPONENTS = 40
 MIN_GAIN = 0.2
 # Residual of eigenvectors; the least smooth ones, which weigh least, have the largest.
 EIGENVECTOR_TOL = 1e-2
+# A row whose neighbours are further away than so many times the mean has weights on the
+# scale of its own distances. The more rows there are, the further rows on the fringe
+# are apart in units of the others, and hardly joined to them: the smoothest functions
+# on a large graph would tell nothing but these from the rest.
+FRINGE = 3.0
 # Rows whose median stands for the middle of all.
 CENTRE_ROWS = 500
 # New rows may be this many deviations away, and are not taken for further, so that no
@@ -600,6 +605,15 @@ def _nearest_in_runs(scores: Any, halves: Any, columns: Any) -> None:
     columns[:] = nearest + k * np.arange(n_runs)
 
 
+def edge_weights(
+    distances: Any, own: Any, others: Any, bandwidth: float, longest: float
+) -> Any:
+    """Weights of edges between rows whose last neighbours are so far away."""
+    xp = backend_of(distances).xp
+    stretched = xp.clip(xp.maximum(own, others) / longest, 1.0, None)
+    return heat_weights(distances / stretched, bandwidth)
+
+
 class GraphVectors(Source):
     r"""Leading eigenvectors of the normalised Laplacian of a neighbour graph.
 
@@ -634,9 +648,16 @@ class GraphVectors(Source):
         b, n = backend_of(distances), distances.shape[0]
         self.n_neighbors = k
         distances, indices = distances[:, :k], indices[:, :k]
-        self._bandwidth = width * auto_bandwidth(to_host(distances))
+        usual = auto_bandwidth(to_host(distances))
+        self._bandwidth, self._longest = width * usual, FRINGE * usual
         self._reach = b.contiguous(distances[:, k - 1])
-        weights = heat_weights(distances, self._bandwidth)
+        weights = edge_weights(
+            distances,
+            self._reach[:, None],
+            self._reach[indices],
+            self._bandwidth,
+            self._longest,
+        )
         W = b.symmetrized(b.astype(weights, b.dtype(distances)), indices)
         self._degrees = W @ b.xp.ones_like(self._reach)
         self.laplacian = graph_laplacian(W, "symmetric", check=False)
@@ -669,15 +690,17 @@ class GraphVectors(Source):
 
     def new(self, view: "View") -> NDArray[Any]:
         d, near = view[self._neighbors]
-        b = backend_of(d)
-        w = b.astype(heat_weights(d, self._bandwidth), b.dtype(d))
+        b, k = backend_of(d), self.n_neighbors
+        reach = self._reach[near]
+        w = edge_weights(d, d[:, k - 1 : k], reach, self._bandwidth, self._longest)
+        w = b.astype(w, b.dtype(d))
         # Half a weight for every end that counts the other among its neighbours.
-        halves = 0.5 * b.astype(d <= self._reach[near], b.dtype(d))
-        halves[:, : self.n_neighbors] += 0.5
+        halves = 0.5 * b.astype(d <= reach, b.dtype(d))
+        halves[:, :k] += 0.5
         w = w * halves
         w = w / b.xp.sqrt(b.xp.sum(w, axis=1, keepdims=True) * self._degrees[near])
-        n_queries, k = near.shape
-        indptr = b.asarray(np.arange(n_queries + 1) * k)
+        n_queries, n_near = near.shape
+        indptr = b.asarray(np.arange(n_queries + 1) * n_near)
         n = self.train.shape[0]
         weights = b.sparse(b.xp.reshape(w, (-1,)), b.xp.reshape(near, (-1,)), indptr, n)
         gains = np.maximum(1 - self.eigenvalues, MIN_GAIN)

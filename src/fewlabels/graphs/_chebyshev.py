@@ -20,6 +20,11 @@ from fewlabels.graphs._eigen_parts import chebyshev_filter, deflated
 # Growth of the filter between two orthonormalisations that leaves enough digits.
 _GROWTH = {np.dtype(np.float32): 1e5, np.dtype(np.float64): 1e10}
 _DEGREE = 20
+# Where the wanted eigenvalues are crowded near the end, polynomials of higher degrees
+# take the place of many sweeps: until they grow by cosh of the first number.
+_EXPONENT, _MAX_DEGREE = 6.0, 300
+# A residual that is a larger share of the largest wanted eigenvalue tells nothing.
+RELATIVE_TOL = 0.25
 # Random vectors for stochastic Lanczos quadrature, which tells the spectrum's density.
 N_STARTS = 4
 
@@ -37,7 +42,8 @@ def chebyshev(
     """Eigenvectors of the k smallest eigenvalues, all in [0, 1], orthogonal to `null`.
 
     Subspace iteration in the precision of A. Where it does not reach the residual
-    `tol` it says so, and what it has found is returned.
+    `tol`, or a quarter of the largest eigenvalue wanted if that is less, it says so,
+    and what it has found is returned.
     """
     A = csr_array(A)
     if not backend.is_numpy:
@@ -93,7 +99,7 @@ def smoothest(
     draw = partial(b.standard_normal, seeds[0], (n, n_block), dtype)
     X, *density = in_threads(lambda task: task(), [draw, *tasks])
     cut = _upper_quantile(density, n_block / n)
-    U, error = X, np.inf
+    U, error, enough = X, np.inf, tol
     for _ in range(max_iter):
         X = _filtered(S, X, cut)
         X = b.orthonormal(deflated(null, X) if p else X)
@@ -103,14 +109,16 @@ def smoothest(
         X = b.product(X, V)
         U, own = X[:, :k], xp.flip(values)[:k]
         error = _largest_residual(U, b.astype(own, dtype), SX, V[:, :k])
-        if error <= tol:
+        span = max(1 - float(own[-1]), 1e-5)  # of the wanted eigenvalues
+        enough = min(tol, RELATIVE_TOL * span)
+        if error <= enough:
             break
         # Never below the wanted ones, never so high that the filter damps nothing.
-        cut = float(np.clip(float(values[0]), -0.9, float(own[-1]) - 1e-3))
+        cut = float(np.clip(float(values[0]), -0.9, 1 - span - min(1e-3, 0.1 * span)))
     else:
         warnings.warn(
             f"Eigenvectors of the graph are known to a residual of {error:.1e} only, "
-            f"above tol={tol:.1e}: raise tol, or use eigen_solver='dense'.",
+            f"above {enough:.1e}: raise tol, or use eigen_solver='dense'.",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
@@ -126,7 +134,8 @@ def _filtered(S: Any, X: Any, cut: float) -> Any:
     centre, half = 0.5 * (cut - 1), 0.5 * (cut + 1)
     # T_m(x) = cosh(m arccosh x) beyond the interval: the degree that float allows.
     rate = np.arccosh(max((1 - centre) / half, 1 + 1e-12))
-    degree = int(np.clip(np.log(2 * _GROWTH[_dtype(S)]) / rate, 2, _DEGREE))
+    most = max(_DEGREE, min(_EXPONENT / rate, _MAX_DEGREE))
+    degree = int(np.clip(np.log(2 * _GROWTH[_dtype(S)]) / rate, 2, most))
     return chebyshev_filter(S, X, -1, cut, degree)
 
 
@@ -171,6 +180,12 @@ def _lanczos_quadrature(
         e, Q = linalg.eigh_tridiagonal(diagonal[:size], off[: size - 1])
         found.append((e, Q[0] ** 2))
     return found
+
+
+def quantile_of_spectrum(S: Any, share: float) -> float:
+    """Value above which about that share of the eigenvalues of S lies."""
+    starts = backend_of(S).standard_normal(0, (S.shape[0], N_STARTS), _dtype(S))
+    return _upper_quantile([_lanczos_quadrature(S, starts)], share)
 
 
 def _upper_quantile(

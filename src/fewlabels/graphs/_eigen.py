@@ -15,9 +15,14 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fewlabels._backend import Backend, backend_of, get_backend, to_host
+from fewlabels._backend import NUMPY, Backend, backend_of, get_backend, to_host
 from fewlabels._linalg import all_copies, csr_product, signed
-from fewlabels.graphs._chebyshev import chebyshev, smoothest
+from fewlabels.graphs._chebyshev import (
+    RELATIVE_TOL,
+    chebyshev,
+    quantile_of_spectrum,
+    smoothest,
+)
 from fewlabels.graphs._connectivity import ConnectivityReport, connectivity
 from fewlabels.graphs._eigen_parts import deflated, shifted_factor
 from fewlabels.graphs._laplacian import LAPLACIANS, _check_square, check_weights
@@ -467,14 +472,15 @@ def laplacian_eigenvectors(
         ``graph_laplacian(W, "symmetric")``.
     n_components : int
         How many, at most n_vertices.
-    eigen_solver : {"auto", "dense", "chebyshev"}, default="auto"
-        LAPACK on the dense matrix, which is exact up to rounding, or subspace
-        iteration with a Chebyshev filter [1]_. "auto" takes the first for up to 500
-        vertices. Lanczos iteration (ARPACK) is not offered: from one start vector it
-        may miss copies of an eigenvalue, and a graph has as many copies of 0 as
-        components.
+    eigen_solver : {"auto", "dense", "shift_invert", "chebyshev"}, default="auto"
+        LAPACK on the dense matrix, which is exact up to rounding, ARPACK with a sparse
+        factor, or subspace iteration with a Chebyshev filter [1]_. "auto" takes the
+        first for up to 500 vertices, and the second where factors stay sparse and all
+        eigenvalues are so small that filters need many products: in large graphs of
+        two or three dimensions.
     tol : float, default=1e-3
-        Largest residual :math:`\|L u - \lambda u\|` that "chebyshev" accepts.
+        Largest residual :math:`\|L u - \lambda u\|` that "chebyshev" accepts, or a
+        quarter of the largest eigenvalue if that is less.
     random_state : int, RandomState instance or None, default=None
         Seed of the start.
 
@@ -524,13 +530,16 @@ def laplacian_eigenvectors(
             f"n_components={n_components} must lie between 1 and the number of "
             f"vertices, {n}."
         )
-    if eigen_solver not in ("auto", "dense", "chebyshev"):
+    if eigen_solver not in ("auto", "dense", "shift_invert", "chebyshev"):
         raise ValueError(
-            f"eigen_solver={eigen_solver!r} must be 'auto', 'dense' or 'chebyshev'."
+            f"eigen_solver={eigen_solver!r} must be 'auto', 'dense', 'shift_invert' or "
+            "'chebyshev'."
         )
     if eigen_solver == "auto":
         eigen_solver = "dense" if n <= DENSE_VERTICES else "chebyshev"
-    if not b.is_numpy and eigen_solver == "dense":
+        if eigen_solver == "chebyshev" and _is_crowded(L, n_components, tol):
+            eigen_solver = "shift_invert"
+    if not b.is_numpy and eigen_solver != "chebyshev":
         L = to_host(L)
     elif not b.is_numpy:
         return _on_device(L, n_components, tol, random_state)
@@ -542,10 +551,21 @@ def laplacian_eigenvectors(
         n_components,
         solver=eigen_solver,
         tol=tol,
-        max_iter=FILTER_SWEEPS,
+        max_iter=FILTER_SWEEPS if eigen_solver == "chebyshev" else 1000,
         random_state=random_state,
     )
     return b.asarray(values), b.asarray(vectors)
+
+
+def _is_crowded(L: Any, k: int, tol: float) -> bool:
+    """Tell whether factors stay sparse, and k eigenvalues are too small for filters."""
+    if not backend_of(L).is_numpy or not issparse(L) or L.shape[0] <= 8 * k:
+        return False
+    if _envelope(L) > THIN_ENVELOPE:
+        return False
+    S = NUMPY.shifted(csr_array(L), -1.0, 1.0)
+    quantile = quantile_of_spectrum(S, k / L.shape[0])
+    return RELATIVE_TOL * (1 - quantile) < tol
 
 
 def _on_device(
