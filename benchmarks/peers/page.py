@@ -59,11 +59,15 @@ LABELS_TEXT = """
 Mean error in percent; the smallest of each row is bold. A quarter of the unlabelled
 rows is held out of training: these are the new rows. Columns up to Harmonic are
 fewlabels, those up to HistGB scikit-learn, `gl` is graphlearning, which does not
-predict new rows. SVC and HistGB see the labelled rows only. "Told sizes" are methods
-that are given the true shares of the classes: an upper bound, which is never bold.
-sslearn's wrappers have their own classifiers; cleanlab, made for wrong labels and not
+predict new rows. SVC and HistGB see the labelled rows only. The last row is the mean
+over all rows, for methods that have a result in each.
+"""
+LATE_TEXT = """
+Methods that have run on fewer splits, with three from above on the same splits. "Told
+sizes" are methods that are given the true shares of the classes: an upper bound, which
+is never bold. sslearn's wrappers have their own classifiers, and their answers differ
+from run to run although `random_state` is set; cleanlab, made for wrong labels and not
 for missing ones, has an SVC and fails if a class has fewer labels than its five folds.
-The last row is the mean over all rows, for methods that have a result in each.
 """
 GRID_TEXT = """
 The setting with the least error on the unlabelled rows, judged by their TRUE labels,
@@ -119,6 +123,8 @@ Every row above in which a peer wins, computed from the same files.
 PICTURE = "peers_growth.png"
 # What is told the true sizes of the classes is no rival, but an upper bound.
 TOLD = ("poisson (true sizes)", "PoissonMBO (true sizes)")
+# What stands beside methods with fewer splits.
+BESIDE = ("FewLabelsClassifier", "SVC", "poisson")
 NAMES = {
     "FewLabelsClassifier": "FewLabels",
     "S2RLSClassifier": "S2RLS",
@@ -317,7 +323,27 @@ def summary_section(lines):
     return [LEAD_TEXT, table(header, rows), AFTER_LEAD]
 
 
-def labels_section(lines):
+def apart(lines):
+    """Split off the methods with fewer splits; some of the others go with them.
+
+    Means over different splits do not compare.
+    """
+    defaults = of_setting(lines, "defaults")
+    splits = defaultdict(set)
+    for line in defaults:
+        splits[line["method"]].add(line["split"])
+    most = max(map(len, splits.values()), default=0)
+    late = {method for method, found in splits.items() if len(found) < most}
+    common = set.intersection(*(splits[method] for method in late)) if late else set()
+    beside = [
+        line
+        for line in defaults
+        if line["method"] in {*late, *BESIDE} and line["split"] in common
+    ]
+    return [line for line in lines if line["method"] not in late], beside
+
+
+def labels_section(lines, late):
     defaults = of_setting(lines, "defaults")
     grid = of_setting(lines, "best of grid")
 
@@ -332,6 +358,7 @@ def labels_section(lines):
         show(defaults, "error_unlabeled", ".1f"),
         "### Defaults, new rows",
         show(defaults, "error_test", ".1f"),
+        *late_section(late, show),
         "### Defaults, seconds",
         show(defaults, "seconds", ".2g"),
         "### Defaults, peak memory",
@@ -347,6 +374,22 @@ def labels_section(lines):
         "Error of the same settings on rows that the choice did not see.",
         show(grid, "error_test", ".1f"),
         *failures(defaults + grid, label_of),
+    ]
+
+
+def late_section(late, show):
+    """Methods with fewer splits, beside some of the others."""
+    if not late:
+        return []
+    return [
+        "### Defaults, more libraries",
+        LATE_TEXT,
+        splits_in_words(late, label_of),
+        "Unlabelled rows:",
+        show(late, "error_unlabeled", ".1f"),
+        "New rows:",
+        show(late, "error_test", ".1f"),
+        *failures(late, label_of),
     ]
 
 
@@ -603,7 +646,7 @@ def wins(header, lines, rows):
     return table(header, rows) if rows else "None."
 
 
-def elsewhere_section(results):
+def elsewhere_section(results, late):
     defaults = of_setting(results["labels"], "defaults")
     grid = of_setting(results["labels"], "best of grid")
     clusters = of_setting(results["clusters"], "defaults")
@@ -634,6 +677,10 @@ def elsewhere_section(results):
         against_automatic("error_unlabeled"),
         "The same on new rows.",
         against_automatic("error_test"),
+        "More libraries, which have run on fewer splits, unlabelled rows.",
+        wins(beside, late, peer_wins(late, label_of, automatic)),
+        "The same on new rows.",
+        wins(beside, late, peer_wins(late, label_of, automatic, "error_test")),
         "Few labels, best of grid, unlabelled rows: peers beat the best of fewlabels.",
         errors("set, labels", grid, label_of),
         "The same on new rows.",
@@ -666,11 +713,12 @@ def render(folder):
     tasks = ("labels", "clusters", "partition", "growth")
     results = {task: read(folder, task) for task in tasks}
     everything = [line for lines in results.values() for line in lines]
+    labels, late = apart(results["labels"])
     jobs = ", ".join(f"{len(lines)} {task}" for task, lines in results.items())
     parts = [
         "# Beside other libraries",
-        *summary_section(results["labels"]),
-        *labels_section(results["labels"]),
+        *summary_section(labels),
+        *labels_section(labels, late),
         "## MNIST with 10 to 50 labels",
         MNIST_TEXT,
         file_table("peers_mnist_means.csv"),
@@ -680,7 +728,7 @@ def render(folder):
         EXACT_TEXT,
         file_table("exact_peers.csv"),
         *growth_section(results["growth"]),
-        *elsewhere_section(results),
+        *elsewhere_section({**results, "labels": labels}, late),
         "## How it was run",
         PROTOCOL_TEXT,
         f"Versions: {versions_in_words(everything)}. Finished jobs: {jobs}.",
