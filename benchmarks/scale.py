@@ -246,9 +246,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("group", nargs="*", choices=[*GROUPS, []])
     parser.add_argument("--device", help="where to learn from samples")
+    parser.add_argument("--draws", type=int, default=10, help="of labels, for samples")
     given = parser.parse_args()
     for name in given.group or GROUPS:
-        options = {"device": given.device} if name == "sample" else {}
+        options = {}
+        if name == "sample":
+            options = {"device": given.device, "n_draws": given.draws}
         GROUPS[name](Lines(name), **options)
 
 
