@@ -61,13 +61,13 @@ LOST_DIGITS = 1e-8
 # Numbers held at a time where rows are gathered edge by edge: 32 MB of float64.
 _BATCH_NUMBERS = 2**22
 
-# Rows whose neighbours a thread looks for at a time, and into how many parts few rows
-# are cut.
-_BATCH_QUERIES = 64, 1024
-_MIN_BATCHES = 16
-
 # Rows that are compared with each other at a time: their products stay in the cache.
 _TILE = 512
+
+
+def _few_or_many(n_queries: int) -> list[slice]:
+    """Batches of queries: some for every thread, also where there are few queries."""
+    return list(gen_batches(n_queries, min(max(n_queries // 16, 64), _TILE)))
 
 
 def gather_batches(n_items: int, numbers_per_item: float) -> Iterable[slice]:
@@ -220,7 +220,7 @@ class _Scan:
                 )
 
         with np.errstate(over="ignore", invalid="ignore"):
-            in_threads(scan, list(gen_batches(queries.shape[0], _TILE)))
+            in_threads(scan, _few_or_many(queries.shape[0]))
         return _nearest_first(heap, near)
 
 
@@ -302,10 +302,9 @@ class ExactSearch(NeighborSearch):
             return self._index.kneighbors(X, n_neighbors)
         queries = self._centred(self._X) if X is None else X
         k = n_neighbors + (X is None)
-        size = np.clip(queries.shape[0] // _MIN_BATCHES, *_BATCH_QUERIES)
         parts = in_threads(
             lambda batch: self._index.kneighbors(queries[batch], k),
-            list(gen_batches(queries.shape[0], int(size))),
+            _few_or_many(queries.shape[0]),
         )
         distances, indices = map(np.concatenate, zip(*parts, strict=True))
         return (
@@ -462,8 +461,20 @@ class ApproximateSearch(NeighborSearch):
 
         probes = faiss.SearchParametersIVF()
         probes.nprobe = n_probes
-        with _threads_of_faiss():
+        if not are_governed():
             return self._index.search(rows, k, params=probes)[1]
+        # In threads of the pool, since those of OpenMP keep busy while they wait.
+        before = faiss.omp_get_max_threads()
+
+        def search(batch: slice) -> NDArray[np.intp]:
+            faiss.omp_set_num_threads(1)  # of this thread
+            return self._index.search(rows[batch], k, params=probes)[1]
+
+        batches = _few_or_many(rows.shape[0])
+        try:
+            return np.concatenate(in_threads(search, batches))
+        finally:
+            faiss.omp_set_num_threads(before)
 
     def _settle_probes(self, k: int) -> int | None:
         """Cells to visit for enough recall; None if not even all of them give it."""
