@@ -29,7 +29,7 @@ PHASES = {
     "neighbours": ("automatic._sources", "Neighbors.__init__"),
     "k-means, runs": ("automatic._sources", "lloyd_runs"),
     "k-means, rows": ("automatic._sources", "Clusters._one_hot"),
-    "graphs": ("automatic._sources", "GraphVectors.__init__"),
+    "graphs": ("automatic._recipe", "Workshop.graph"),
     "graphs, Laplacian": ("automatic._sources", "graph_laplacian"),
     "graphs, components": ("automatic._sources", "connected_components"),
     "graphs, eigenvectors": ("automatic._sources", "laplacian_eigenvectors"),

@@ -11,7 +11,13 @@ import pytest
 from joblib import cpu_count
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from fewlabels._threads import in_threads, n_threads, serial_blas, threads
+from fewlabels._threads import (
+    in_threads,
+    n_threads,
+    serial_blas,
+    side_by_side,
+    threads,
+)
 
 
 def library_threads(kind):
@@ -114,3 +120,40 @@ def test_forked_processes_have_pools_of_their_own():
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(read, 10) == bytes([2, 4])
+
+
+def test_large_tasks_share_the_threads_and_keep_their_order():
+    at_work, most = set(), 0
+    lock = threading.Lock()
+
+    def small(number):
+        nonlocal most
+        with lock:
+            at_work.add((threading.get_ident(), number))
+            most = max(most, len(at_work))
+        time.sleep(0.002)
+        with lock:
+            at_work.discard((threading.get_ident(), number))
+        return number
+
+    def large(number):
+        assert n_threads() == 3
+        return sum(in_threads(small, range(number, number + 20)))
+
+    with threads(3):
+        found = side_by_side(large, range(5))
+        assert n_threads() == 3
+    assert found == [sum(range(i, i + 20)) for i in range(5)]
+    assert 1 < most <= 3  # no more threads than were asked for
+
+
+def test_what_a_large_task_raises_is_raised():
+    def fail(number):
+        in_threads(abs, range(8))
+        if number == 2:
+            raise KeyError("large")
+
+    with threads(4):
+        with pytest.raises(KeyError, match="large"):
+            side_by_side(fail, range(4))
+        assert in_threads(abs, [-1, 2]) == [1, 2]

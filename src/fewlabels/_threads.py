@@ -205,7 +205,43 @@ def in_threads(
         work()
     finally:
         _HERE.in_pool = False
+        # Those that have not begun would find nothing to do, and perhaps no thread.
+        others = [other for other in others if not other.cancel()]
         wait(others)
     for other in others:
         other.result()  # raises what it has raised
     return results
+
+
+def side_by_side(
+    function: Callable[[Task], Result], tasks: Iterable[Task]
+) -> list[Result]:
+    """Call a function on a few large tasks, whose own tasks are for all threads.
+
+    While one of them does what cannot be cut, the others keep the threads busy. There
+    are no more threads than :func:`threads` gives: whoever has no large task helps.
+
+    Parameters
+    ----------
+    function : callable
+        What to do.
+    tasks : iterable
+        Its arguments.
+
+    Returns
+    -------
+    results : list
+        In the order of the tasks.
+    """
+
+    def free(task: Task) -> Result:
+        _HERE.in_pool = False
+        try:
+            return function(task)
+        finally:
+            _HERE.in_pool = True
+
+    tasks = list(tasks)
+    if n_threads() == 1 or len(tasks) < 2:
+        return [function(task) for task in tasks]
+    return in_threads(free, tasks)

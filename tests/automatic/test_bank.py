@@ -222,6 +222,16 @@ class TestNewRows:
         degrees = W.diagonal()[inner]
         assert_allclose(np.median(graph._degrees[inner] / degrees), 1, rtol=1e-12)
 
+    @pytest.mark.parametrize("n", [300, 501, 700])
+    def test_graphs_draw_as_many_numbers_as_they_say(self, n):
+        search = Source()
+        X = np.random.default_rng(0).normal(size=(n, 3))
+        search.train = nearest_neighbors(X, n_neighbors=5)
+        rng, other = np.random.RandomState(0), np.random.RandomState(0)
+        GraphVectors(search, 5, 0.8, 20, rng)
+        other.randint(2**31, size=GraphVectors.n_draws(n))
+        assert rng.randint(2**31) == other.randint(2**31)
+
     def test_new_rows_have_the_neighbours_they_would_have_had(self, rows):
         """A row is joined to its nearest ones, and to rows that it is nearest to."""
         distances, indices = nearest_neighbors(rows[1:], n_neighbors=15)

@@ -7,15 +7,19 @@ and a line in :func:`recipe`.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from fewlabels._backend import NUMPY, Backend, backend_of, to_host
+from fewlabels._params import budget_bytes
+from fewlabels._threads import side_by_side
 from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._forest import Forest
 from fewlabels.automatic._kernels import BankKernel, ColumnKernel, FeatureKernel
@@ -217,13 +221,27 @@ class Workshop:
         gamma = 0.5 / (0.25 * self.median_square())
         return Nystrom(self.rows, landmarks, gamma, self.backend)
 
-    def graph(self, k: int, width: float) -> GraphVectors:
-        """Eigenvectors of one graph."""
-        if k not in self._graphs:
-            n_vectors = self.settings.n_vectors
-            self._graphs[k] = GraphVectors(
-                self.neighbors, k, width, n_vectors, self.rng
-            )
+    def graph(self, k: int) -> GraphVectors:
+        """Eigenvectors of one graph; all are found when the first is asked for."""
+        if not self._graphs:
+            neighbors, n_vectors = self.neighbors, self.settings.n_vectors
+            graphs = [g for g in self.settings.graphs if g[0] < self.n_rows / 2]
+            generators = []
+            for _ in graphs:
+                # Each goes on where the one before will stop.
+                generators.append(deepcopy(self.rng))
+                self.rng.randint(2**31, size=GraphVectors.n_draws(self.n_rows))
+
+            def find(task: tuple[tuple[int, float], Any]) -> GraphVectors:
+                return GraphVectors(neighbors, *task[0], n_vectors, task[1])
+
+            # Each has some ten arrays of the size of its vectors.
+            needed = 10 * len(graphs) * 4 * self.n_rows * n_vectors
+            at_once = len(graphs) if needed <= budget_bytes(None) else 1
+            tasks = list(zip(graphs, generators, strict=True))
+            for batch in gen_batches(len(tasks), at_once):
+                for vectors in side_by_side(find, tasks[batch]):
+                    self._graphs[vectors.n_neighbors] = vectors
         return self._graphs[k]
 
     def median_square(self, n_columns: int | None = None) -> float:
@@ -306,7 +324,7 @@ class Forests(Step):
     Splits look at the root of the number of columns, or at a third of them.
     """
 
-    graphs: tuple[tuple[int, float], ...]
+    graphs: tuple[int, ...]
     n_leading: int = 20
 
     def candidates(self, shop: Workshop) -> Iterator[Candidate]:
@@ -318,9 +336,9 @@ class Forests(Step):
         if shop.components.deviations.size:
             leading = min(self.n_leading, shop.components.deviations.size)
             parts.append((shop.components, leading))
-            for k, width in self.graphs:
+            for k in self.graphs:
                 if k < shop.n_rows / 2:
-                    graph = shop.graph(k, width)
+                    graph = shop.graph(k)
                     parts.append((graph, min(self.n_leading, graph.eigenvalues.size)))
         yield from self._forests("wide forest", Beside(parts), shop.rng)
 
@@ -404,11 +422,10 @@ class OnGraph(Step):
     """What needs the graph of some nearest neighbours, if there are enough rows."""
 
     k: int
-    width: float
 
     def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
         if shop.components.deviations.size and self.k < shop.n_rows / 2:
-            yield from self.on_graph(shop, shop.graph(self.k, self.width))
+            yield from self.on_graph(shop, shop.graph(self.k))
 
     def on_graph(self, shop: Workshop, graph: GraphVectors) -> Iterator[BankKernel]:
         """Make the kernels, knowing that there is a graph."""
@@ -524,14 +541,14 @@ def recipe(given: BankSettings) -> list[Step]:
     steps += [Squared(1)] * given.square
     steps += [ComponentGaussian(1, m, width) for m, width in given.component_widths]
     steps += [Cluster(5, k, given.cluster_runs) for k in given.clusters]
-    for k, width in given.graphs:
-        steps.append(Vectors(10, k, width, given.vectors))
-        steps.append(Filters(1, k, width, given.powers, given.unit_powers))
+    for k, _ in given.graphs:
+        steps.append(Vectors(10, k, given.vectors))
+        steps.append(Filters(1, k, given.powers, given.unit_powers))
         if given.deformations:
-            steps.append(Deformed(4, k, width, "linear", given.deformations))
-            steps.append(Deformed(6, k, width, "rbf 0.5", given.deformations))
+            steps.append(Deformed(4, k, "linear", given.deformations))
+            steps.append(Deformed(6, k, "rbf 0.5", given.deformations))
     steps += [Paths(8)] * bool(given.landmarks)
     # Last, so that on other rows than tables the steps before draw the same numbers.
     steps += [SingleColumns(2, given.columns)]
-    steps += [Forests(1, given.graphs[-2:])] * given.forests
+    steps += [Forests(1, tuple(k for k, _ in given.graphs[-2:]))] * given.forests
     return steps
