@@ -6,6 +6,7 @@ does outside of the pool of threads, one thing after the other, is counted too: 
 ever more cores, nothing else would be left.
 
     python benchmarks/cores.py mnist.npz 1 16        # lines of JSON, then a table
+    python benchmarks/cores.py --sizes               # from which size threads pay
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -203,6 +204,36 @@ def print_table(results):
     print("all".ljust(28), *totals, f"{last['outside']:9.2f}")
 
 
+def sizes(repeat=3):
+    """Fit tables of several sizes on one thread and on all, and compare seconds."""
+    import numpy as np
+
+    from fewlabels import FewLabelsClassifier
+    from fewlabels.datasets import hide_labels
+
+    rng = np.random.default_rng(0)
+    print("    rows  columns   entries  one thread  all threads   ratio")
+    for n, d in (
+        *((n, 20) for n in (500, 1000, 2000, 4000, 6000, 10_000, 20_000)),
+        *((n, 200) for n in (500, 1000, 2000, 4000, 6000)),
+    ):
+        truth = rng.integers(3, size=n)
+        X = rng.normal(size=(3, d))[truth] + rng.normal(size=(n, d))
+        y = hide_labels(truth, per_class=10, random_state=0)
+        seconds = {1: [], -1: []}
+        for _ in range(repeat):
+            for n_jobs, taken in seconds.items():
+                start = time.perf_counter()
+                FewLabelsClassifier(n_jobs=n_jobs, random_state=0).fit(X, y)
+                taken.append(time.perf_counter() - start)
+        alone, together = (min(taken) for taken in seconds.values())
+        print(
+            f"{n:8,} {d:8} {n * d:9,} {alone:11.2f} {together:12.2f} "
+            f"{together / alone:7.2f}",
+            flush=True,
+        )
+
+
 def one(path, n_jobs):
     import numpy as np
 
@@ -215,5 +246,7 @@ def one(path, n_jobs):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
         one(*sys.argv[2:])
+    elif sys.argv[1:2] == ["--sizes"]:
+        sizes()
     else:
         main(*sys.argv[1:])

@@ -140,7 +140,7 @@ def automatic_fit(n_jobs):
     copies = rng.integers(0, len(X), N)  # blurred, or they would count once
     X = (X[copies] + rng.normal(size=(N, X.shape[1]))).astype(np.float32)
     result = fit_phases(X, y[copies], n_jobs)
-    return {"seconds": result["seconds"], "processor": result["processor seconds"]}
+    return {"seconds": result["seconds"], "processor": result["processor"]}
 
 
 # group -> {case: (function, its arguments)}; the first case is the named alternative.
