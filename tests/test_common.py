@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array, issparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -612,6 +613,26 @@ class TestEveryClassifier:
         model = clone(estimator).fit(X, holes)
         again = pickle.loads(pickle.dumps(model))
         assert_array_equal(again.predict(X), model.predict(X))
+
+
+# Those that take several targets at once have no word for a missing one.
+REGRESSORS = [
+    e
+    for e, _ in ESTIMATORS
+    if is_regressor(e) and not get_tags(e).target_tags.multi_output
+]
+
+
+@pytest.mark.parametrize("estimator", REGRESSORS, ids=str)
+def test_scores_count_rows_with_a_target(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=40)
+    holes = np.where(np.arange(40) % 2, y, np.nan)
+    weights = rng.uniform(1, 2, size=40)
+    model = clone(estimator).fit(X, holes)
+    expected = r2_score(y[1::2], model.predict(X)[1::2], sample_weight=weights[1::2])
+    assert model.score(X, holes, sample_weight=weights) == pytest.approx(expected)
 
 
 ASKED = ("predict", "predict_proba", "decision_function", "transform")

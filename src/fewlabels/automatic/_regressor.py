@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import r2_score
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +15,7 @@ from fewlabels._distances import safe_unit
 from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
+from fewlabels._regressor import PartialTargetMixin
 from fewlabels._sklearn import fit_context, validate_data
 from fewlabels.automatic._advice import (
     ColumnEffect,
@@ -41,7 +41,9 @@ from fewlabels.automatic._saving import CompactSaving
 from fewlabels.preprocessing import FrameEncoding
 
 
-class FewLabelsRegressor(CompactSaving, FrameEncoding, RegressorMixin, BaseEstimator):
+class FewLabelsRegressor(
+    CompactSaving, FrameEncoding, PartialTargetMixin, BaseEstimator
+):
     r"""Predict real targets from a few known ones without choosing a method.
 
     The bank, the closed-form scores and the average over ranks are those of
@@ -336,30 +338,6 @@ class FewLabelsRegressor(CompactSaving, FrameEncoding, RegressorMixin, BaseEstim
         if X is not None:
             lines.append(effect_words(self.column_effects(X)))
         return "\n".join(line for line in lines if line)
-
-    def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Coefficient of determination on the rows that have a target.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            True targets, some of which may be missing.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            R² of the predictions.
-        """
-        truth = encode_targets(y)
-        known = ~np.isnan(truth)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return r2_score(truth[known], self.predict(X)[known], sample_weight=weights)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

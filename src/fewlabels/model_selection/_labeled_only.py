@@ -172,7 +172,9 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
         return self._fitted().decision_function(self._columns(X))
 
     @_inner_has("score")
-    def score(self, X: Any, y: ArrayLike) -> float:
+    def score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Score on the rows that have a label; the others do not count.
 
         Parameters
@@ -181,6 +183,8 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
             Rows; for a precomputed kernel their kernel with all training rows.
         y : array-like of shape (n_samples,)
             True labels, some of which may be missing.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
 
         Returns
         -------
@@ -192,7 +196,11 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
         if rows.size == 0:
             raise ValueError("y has no labelled row to score: pass some true labels.")
         X_known = safe_indexing(self._columns(X), rows)
-        return model.score(X_known, label_array(y)[rows])
+        truth = label_array(y)[rows]
+        if sample_weight is None:
+            return model.score(X_known, truth)
+        weights = np.asarray(sample_weight)[rows]
+        return model.score(X_known, truth, sample_weight=weights)
 
     def __sklearn_tags__(self) -> Tags:
         tags = deepcopy(get_tags(self.estimator))

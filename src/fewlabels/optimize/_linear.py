@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +20,7 @@ from fewlabels._labels import (
     validate_partial_targets,
     validate_partially_labeled,
 )
+from fewlabels._regressor import PartialTargetMixin
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.optimize._coordinate import approx_coordinate_descent, coordinate_descent
 from fewlabels.optimize._finite_sum import (
@@ -277,7 +278,7 @@ class FiniteSumClassifier(PartialLabelClassifier, _FiniteSumModel):
         return self._decide(self._outputs(X))
 
 
-class FiniteSumRegressor(RegressorMixin, _FiniteSumModel):
+class FiniteSumRegressor(PartialTargetMixin, _FiniteSumModel):
     r"""Linear least squares with an elastic net and a choice of solver.
 
     .. math::

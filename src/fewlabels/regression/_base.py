@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._labels import encode_targets, validate_partial_targets
+from fewlabels._labels import validate_partial_targets
 from fewlabels._linalg import deviations
+from fewlabels._regressor import PartialTargetMixin
 from fewlabels._sklearn import check_array, fit_context, validate_data
 
 
@@ -81,7 +81,7 @@ def warn_not_converged(what: str, max_iter: int, reached: float, tol: float) -> 
     )
 
 
-class LinearRegressor(RegressorMixin, BaseEstimator):
+class LinearRegressor(PartialTargetMixin, BaseEstimator):
     """A linear model whose training targets may have holes."""
 
     fit_intercept: bool
@@ -118,30 +118,6 @@ class LinearRegressor(RegressorMixin, BaseEstimator):
         accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
         X = validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False)
         return X @ self.coef_ + self.intercept_
-
-    def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Coefficient of determination on the rows that have a target.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            True targets, some of which may be missing.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            R² of the predictions.
-        """
-        truth = encode_targets(y)
-        known = ~np.isnan(truth)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return r2_score(truth[known], self.predict(X)[known], sample_weight=weights)
 
 
 class PenalizedRegressor(LinearRegressor):

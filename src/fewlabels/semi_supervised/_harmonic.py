@@ -9,8 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._backend import (
@@ -20,11 +18,11 @@ from fewlabels._backend import (
     backend_for,
 )
 from fewlabels._labels import (
-    encode_targets,
     validate_partial_targets,
     validate_partially_labeled,
 )
 from fewlabels._linalg import FLOATS
+from fewlabels._regressor import PartialTargetMixin
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.graphs import connectivity, warn_unreached
 from fewlabels.semi_supervised._base import class_shares
@@ -404,7 +402,7 @@ class HarmonicFunctionClassifier(TensorMixin, GraphClassifier):
         return shares / np.maximum(mass, np.finfo(float).tiny)
 
 
-class HarmonicFunctionRegressor(TensorMixin, RegressorMixin, GraphEstimator):
+class HarmonicFunctionRegressor(TensorMixin, PartialTargetMixin, GraphEstimator):
     r"""Regression by the harmonic function of a graph of all rows.
 
     .. math::
@@ -567,27 +565,3 @@ class HarmonicFunctionRegressor(TensorMixin, RegressorMixin, GraphEstimator):
         """
         check_is_fitted(self)
         return self._average(X, self.transduction_[:, None], self.mean_)[:, 0]
-
-    def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Coefficient of determination on the rows that have a target.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_queries, n_features)
-            Rows, as `predict` takes them.
-        y : array-like of shape (n_queries,)
-            True targets, some of which may be missing.
-        sample_weight : array-like of shape (n_queries,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            R² of the predictions.
-        """
-        truth = encode_targets(y)
-        known = ~np.isnan(truth)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return r2_score(truth[known], self.predict(X)[known], sample_weight=weights)

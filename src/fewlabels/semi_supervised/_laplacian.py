@@ -6,8 +6,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._backend import backend_for
@@ -17,6 +15,7 @@ from fewlabels._labels import (
     validate_partial_targets,
 )
 from fewlabels._linalg import FLOATS
+from fewlabels._regressor import PartialTargetMixin
 from fewlabels._sklearn import StrOptions, fit_context, validate_data
 from fewlabels.semi_supervised._laplacian_base import (
     LAPLACIAN_CONSTRAINTS,
@@ -440,7 +439,7 @@ class LaplacianRLSClassifier(LaplacianClassifier):
         return self
 
 
-class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
+class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
     r"""Laplacian regularised least squares for real targets.
 
     Rows that are close on the graph of their neighbours should get similar outputs, so
@@ -723,27 +722,3 @@ class LaplacianRLSRegressor(RegressorMixin, LaplacianEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return self._outputs(X)[:, 0]
-
-    def score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Coefficient of determination on the rows that have a target.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-        y : array-like of shape (n_samples,)
-            True targets, some of which may be missing.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            R squared among those rows.
-        """
-        truth = encode_targets(y)
-        known = ~np.isnan(truth)
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return r2_score(truth[known], self.predict(X)[known], sample_weight=weights)

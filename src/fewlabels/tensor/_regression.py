@@ -11,13 +11,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ridge_regression
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import inverse_square_root
+from fewlabels._regressor import PartialTargetMixin
 from fewlabels._sklearn import Interval, fit_context
 from fewlabels.tensor._algebra import cp_tensor, unfold
 from fewlabels.tensor._validation import (
@@ -367,7 +368,7 @@ def _sizes(factors: Factors) -> NDArray[np.float64]:
     return np.sqrt(sum((U**2).sum(axis=0) for U in factors))
 
 
-class _CPRegressor(RegressorMixin, BaseEstimator):
+class _CPRegressor(PartialTargetMixin, BaseEstimator):
     """What the two regressors share."""
 
     shape: Any
