@@ -27,7 +27,7 @@ from scipy.spatial.distance import cdist
 
 import fewlabels
 from fewlabels import FewLabelsClassifier
-from fewlabels._backend import NUMPY, get_backend, to_host
+from fewlabels._backend import NUMPY, KernelFunction, get_backend, to_host
 from fewlabels.datasets import hide_labels, load_mnist
 from fewlabels.kernels import resolve_kernel
 from fewlabels.partition import PartitionProblem, local_search
@@ -113,22 +113,19 @@ def products(device, n):
     for kernel, m, strict in cases:
         size = n if m < 128 and kernel != "laplacian" else n // 4
         rows, V = X[:size], device.rows(size, m, seed=1)
-        params = {"gamma": 1 / d}
+        function = KernelFunction(kernel, 1 / d)
         if kernel == "polynomial":
-            params |= {"degree": 3.0, "coef0": 1.0}
+            function = KernelFunction(kernel, 1 / d, 3.0, 1.0)
         answer, seconds = measured(
-            lambda rows=rows, V=V, kernel=kernel, params=params, strict=strict: (
-                device.backend.kernel_product(
-                    rows, rows, V, kernel, strict=strict, **params
-                )
+            lambda rows=rows, V=V, function=function, strict=strict: (
+                device.backend.kernel_product(rows, rows, V, function, strict=strict)
             )
         )
         wanted = NUMPY.kernel_product(
             few,
             to_host(rows).astype(np.float64),
             to_host(V).astype(np.float64),
-            kernel,
-            **params,
+            function,
         )
         operations = 2 * (3 if strict else 1) * (width + (m if m > 1 else 0))
         limit = device.halves / operations

@@ -13,7 +13,14 @@ from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from fewlabels import FewLabelsClassifier, FewLabelsRegressor
-from fewlabels._backend import NUMPY, Backend, backend_of, get_backend, to_host
+from fewlabels._backend import (
+    NUMPY,
+    Backend,
+    KernelFunction,
+    backend_of,
+    get_backend,
+    to_host,
+)
 from fewlabels._backend._numpy import NumpyBackend
 
 
@@ -134,8 +141,9 @@ def test_kernel_product_is_that_of_the_matrix(kernel):
     if kernel == "polynomial":
         params |= {"degree": 2.0, "coef0": 0.5}
     K = pairwise_kernels(X, Y, metric=kernel, **params)
+    function = KernelFunction(kernel, **params)
     np.testing.assert_allclose(
-        NUMPY.kernel_product(X, Y, V, kernel, **params), K @ V, atol=1e-12
+        NUMPY.kernel_product(X, Y, V, function), K @ V, atol=1e-12
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
-from fewlabels._backend import NUMPY, backend_of, get_backend, to_host
+from fewlabels._backend import NUMPY, KernelFunction, backend_of, get_backend, to_host
 from tests.backend.test_seam import differences
 from tests.helpers import DEVICE, tensor
 
@@ -133,10 +133,10 @@ def test_graphs(seed, n, k):
 def test_kernel_product(kernel, m):
     rng = np.random.default_rng(0)
     X, Y, V = (rng.normal(size=size) for size in ((50, 4), (33, 4), (33, m)))
-    params = {"gamma": 0.2, "degree": 3.0, "coef0": 0.5}
+    function = KernelFunction(kernel, 0.2, 3.0, 0.5)
     assert_same(
-        [HERE.kernel_product(*tensors(X, Y, V), kernel, **params)],
-        [NUMPY.kernel_product(X, Y, V, kernel, **params)],
+        [HERE.kernel_product(*tensors(X, Y, V), function)],
+        [NUMPY.kernel_product(X, Y, V, function)],
         atol=1e-12,
     )
 

@@ -9,7 +9,7 @@ is given.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from fewlabels._backend._base import Backend
+from fewlabels._backend._base import Backend, KernelFunction
 from fewlabels._backend._choose import (
     DEVICE_CONSTRAINTS,
     backend_at_hand,
@@ -32,6 +32,7 @@ __all__ = [
     "DEVICE_CONSTRAINTS",
     "NUMPY",
     "Backend",
+    "KernelFunction",
     "TensorMixin",
     "accepts_tensors",
     "backend_at_hand",

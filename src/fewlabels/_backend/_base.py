@@ -3,14 +3,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 
+class KernelFunction(NamedTuple):
+    """One of scikit-learn's kernels "rbf", "laplacian" and "polynomial"."""
+
+    name: str
+    gamma: float
+    degree: float = 1.0
+    coef0: float = 0.0
+
+
 class Backend(Protocol):
     """The primitives; arrays are those of the backend unless said otherwise.
+
+    The sides derive from it: what one of them lacks is an error.
 
     Attributes
     ----------
@@ -61,9 +72,7 @@ class Backend(Protocol):
     def squared_distances(self, X: Any, Y: Any) -> Any:
         """Squared distances between all rows of X and all rows of Y."""
 
-    def nearest(
-        self, X: Any, k: int, queries: Any = None, n_jobs: int | None = None
-    ) -> tuple[Any, Any]:
+    def nearest(self, X: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
         """Distances and numbers of the k nearest rows, nearest first, ties by number.
 
         Without queries, the rows ask for the nearest others.
@@ -131,21 +140,13 @@ class Backend(Protocol):
 
         The gain is NaN where there is no move. None where no fused kernel does it.
         """
+        return None
 
     def room(self) -> float:
         """Bytes that temporary arrays may take together at present."""
 
-    def kernel_matrix(
-        self,
-        X: Any,
-        Y: Any,
-        kernel: str,
-        *,
-        gamma: float,
-        degree: float = 1.0,
-        coef0: float = 0.0,
-    ) -> Any:
-        """Kernel matrix of X and Y, for the kernels of :meth:`kernel_product`."""
+    def kernel_matrix(self, X: Any, Y: Any, kernel: KernelFunction) -> Any:
+        """Kernel matrix of X and Y."""
 
     def forest_outputs(
         self, Z: Any, feature: Any, threshold: Any, right: Any, values: Any
@@ -156,19 +157,9 @@ class Backend(Protocol):
         """
 
     def kernel_product(
-        self,
-        X: Any,
-        Y: Any,
-        V: Any,
-        kernel: str,
-        *,
-        gamma: float,
-        degree: float = 1.0,
-        coef0: float = 0.0,
-        strict: bool = True,
+        self, X: Any, Y: Any, V: Any, kernel: KernelFunction, *, strict: bool = True
     ) -> Any:
         """Multiply the kernel matrix of X and Y, never stored, with a block V.
 
-        The kernels are scikit-learn's "rbf", "laplacian" and "polynomial". Where not
-        strict, products of rows may be rounded to ten bits (tf32).
+        Where not strict, products of rows may be rounded to ten bits (tf32).
         """

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import dijkstra
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 
+from fewlabels._backend._base import Backend, KernelFunction
 from fewlabels._distances import squared_distances
 from fewlabels._linalg import csr_product
 from fewlabels._params import budget_bytes
@@ -22,7 +23,7 @@ from fewlabels._threads import in_threads, worth_compiling
 _BATCH = 1024
 
 
-class NumpyBackend:
+class NumpyBackend(Backend):
     """Arrays of NumPy and SciPy."""
 
     xp: Any = np
@@ -85,9 +86,7 @@ class NumpyBackend:
         """See :meth:`Backend.squared_distances`."""
         return squared_distances(X, Y)
 
-    def nearest(
-        self, X: Any, k: int, queries: Any = None, n_jobs: int | None = None
-    ) -> tuple[Any, Any]:
+    def nearest(self, X: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
         """See :meth:`Backend.nearest`."""
         asked = X if queries is None else queries
         distances = np.empty((asked.shape[0], k), dtype=X.dtype)
@@ -204,39 +203,15 @@ class NumpyBackend:
         in_threads(search, range(len(sources)))
         return self.over_rows(lambda rows: np.ascontiguousarray(costs[:, rows].T), n)
 
-    def climb(
-        self,
-        state: dict[str, Any],
-        Q: Any,
-        q: Any,
-        lower: Any,
-        upper: Any,
-        tol: float,
-        max_trials: int,
-        n_moves: int,
-    ) -> Any:
-        """See :meth:`Backend.climb`."""
-        return None
-
     def room(self) -> float:
         """See :meth:`Backend.room`; scikit-learn's `working_memory`."""
         return budget_bytes(None)
 
-    def kernel_matrix(
-        self,
-        X: Any,
-        Y: Any,
-        kernel: str,
-        *,
-        gamma: float,
-        degree: float = 1.0,
-        coef0: float = 0.0,
-    ) -> Any:
+    def kernel_matrix(self, X: Any, Y: Any, kernel: KernelFunction) -> Any:
         """See :meth:`Backend.kernel_matrix`."""
-        params: dict[str, Any] = {"gamma": gamma}
-        if kernel == "polynomial":
-            params |= {"degree": degree, "coef0": coef0}
-        return pairwise_kernels(X, Y, metric=kernel, **params)
+        metric, *numbers = kernel
+        params = dict(zip(("gamma", "degree", "coef0"), numbers, strict=True))
+        return pairwise_kernels(X, Y, metric=metric, filter_params=True, **params)
 
     def forest_outputs(
         self, Z: Any, feature: Any, threshold: Any, right: Any, values: Any
@@ -258,22 +233,12 @@ class NumpyBackend:
         return outputs
 
     def kernel_product(
-        self,
-        X: Any,
-        Y: Any,
-        V: Any,
-        kernel: str,
-        *,
-        gamma: float,
-        degree: float = 1.0,
-        coef0: float = 0.0,
-        strict: bool = True,
+        self, X: Any, Y: Any, V: Any, kernel: KernelFunction, *, strict: bool = True
     ) -> Any:
         """See :meth:`Backend.kernel_product`."""
-        params = {"gamma": gamma, "degree": degree, "coef0": coef0}
         out = np.empty((X.shape[0], V.shape[1]), dtype=V.dtype)
         for batch in gen_batches(X.shape[0], _BATCH):
-            out[batch] = self.kernel_matrix(X[batch], Y, kernel, **params) @ V
+            out[batch] = self.kernel_matrix(X[batch], Y, kernel) @ V
         return out
 
 

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.externals.array_api_compat import torch as torch_namespace
 from sklearn.utils import gen_batches
 
+from fewlabels._backend._base import Backend, KernelFunction
 from fewlabels._backend._numpy import NUMPY
 
 # Share of the free memory of a device that temporary arrays may take together.
@@ -73,7 +74,7 @@ def backend_of_tensor(A: Any) -> "TorchBackend":
     return torch_backend(str(as_tensor(A).device))
 
 
-class TorchBackend:
+class TorchBackend(Backend):
     """Tensors on one device."""
 
     xp: Any = torch_namespace
@@ -197,9 +198,7 @@ class TorchBackend:
             out[tile] = d2.clamp_(min=0.0)
         return out
 
-    def nearest(
-        self, X: Any, k: int, queries: Any = None, n_jobs: int | None = None
-    ) -> tuple[Any, Any]:
+    def nearest(self, X: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
         """See :meth:`Backend.nearest`."""
         own = queries is None
         Q = X if own else queries
@@ -342,20 +341,11 @@ class TorchBackend:
         starts = torch.as_tensor(sources, device=indices.device)
         return _relaxed(keys // n, keys % n, longest, starts, n)
 
-    def kernel_matrix(
-        self,
-        X: Any,
-        Y: Any,
-        kernel: str,
-        *,
-        gamma: float,
-        degree: float = 1.0,
-        coef0: float = 0.0,
-    ) -> Any:
+    def kernel_matrix(self, X: Any, Y: Any, kernel: KernelFunction) -> Any:
         """See :meth:`Backend.kernel_matrix`."""
         out = torch.empty((X.shape[0], Y.shape[0]), dtype=X.dtype, device=X.device)
         for tile in self._tiles(X.shape[0], 3 * X.element_size() * Y.shape[0]):
-            out[tile] = _kernel(X[tile], Y, kernel, gamma, degree, coef0)
+            out[tile] = _kernel(X[tile], Y, *kernel)
         return out
 
     def forest_outputs(
@@ -388,29 +378,19 @@ class TorchBackend:
         return out
 
     def kernel_product(
-        self,
-        X: Any,
-        Y: Any,
-        V: Any,
-        kernel: str,
-        *,
-        gamma: float,
-        degree: float = 1.0,
-        coef0: float = 0.0,
-        strict: bool = True,
+        self, X: Any, Y: Any, V: Any, kernel: KernelFunction, *, strict: bool = True
     ) -> Any:
         """See :meth:`Backend.kernel_product`."""
         from fewlabels._backend import _triton
 
-        if _triton.fits_product(X, Y, V, kernel, degree):
-            if kernel == "rbf":
+        if _triton.fits_product(X, Y, V, kernel.name, kernel.degree):
+            if kernel.name == "rbf":
                 centre = _centre(Y)
                 X, Y = X - centre, Y - centre
-            return _triton.kernel_product(X, Y, V, kernel, gamma, degree, coef0, strict)
+            return _triton.kernel_product(X, Y, V, *kernel, strict)
         out = torch.empty((X.shape[0], V.shape[1]), dtype=V.dtype, device=V.device)
         for tile in self._tiles(X.shape[0], 3 * X.element_size() * Y.shape[0]):
-            K = _kernel(X[tile], Y, kernel, gamma, degree, coef0)
-            out[tile] = K @ V
+            out[tile] = _kernel(X[tile], Y, *kernel) @ V
         return out
 
 

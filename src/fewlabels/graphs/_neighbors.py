@@ -378,43 +378,40 @@ def _threads_of_faiss() -> Iterator[None]:
         yield
 
 
-class MovedSearch(NeighborSearch):
-    """Exact search on a device, for rows and queries of NumPy.
+class DeviceSearch(NeighborSearch):
+    """Exact search among arrays of a backend, by Euclidean distance."""
 
-    Euclidean distance between dense rows. Saved, it is just its rows: a machine without
-    the device searches by :class:`ExactSearch`.
+    def __init__(self, rows: Any, backend: Backend) -> None:
+        self._rows, self._backend = rows, backend
+
+    def kneighbors(self, n_neighbors: int, X: Any = None) -> tuple[Any, Any]:
+        return self._backend.nearest(self._rows, n_neighbors, X)
+
+
+class MovedSearch(DeviceSearch):
+    """The same for rows and queries of NumPy.
+
+    Saved, it is just its rows: a machine without the device searches by
+    :class:`ExactSearch`.
     """
 
     def __init__(self, X: NDArray[Any], backend: Backend) -> None:
-        self._X, self._backend = X, backend
-        self._unit = X.dtype.type(safe_unit(X))
-        self._rows = backend.asarray(X / self._unit)
+        self._X, self._unit = X, X.dtype.type(safe_unit(X))
+        super().__init__(self._moved(X, backend), backend)
 
-    def kneighbors(
-        self, n_neighbors: int, X: Any = None
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _moved(self, X: Any, backend: Backend) -> Any:
+        X = X.toarray() if issparse(X) else X
+        return backend.asarray(X.astype(self._X.dtype, copy=False) / self._unit)
+
+    def kneighbors(self, n_neighbors: int, X: Any = None) -> tuple[Any, Any]:
         b = self._backend
-        queries = None
-        if X is not None:
-            X = X.toarray() if issparse(X) else X
-            queries = b.asarray(X.astype(self._X.dtype, copy=False) / self._unit)
-        distances, indices = map(
-            b.to_numpy, b.nearest(self._rows, n_neighbors, queries)
-        )
+        queries = None if X is None else self._moved(X, b)
+        found = super().kneighbors(n_neighbors, queries)
+        distances, indices = map(b.to_numpy, found)
         return distances * self._unit, indices.astype(np.intp, copy=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ExactSearch, (self._X, "euclidean", None, None)
-
-
-class DeviceSearch(NeighborSearch):
-    """Exact search among tensors by Euclidean distance, where they are."""
-
-    def __init__(self, X: Any) -> None:
-        self._X = X
-
-    def kneighbors(self, n_neighbors: int, X: Any = None) -> tuple[Any, Any]:
-        return backend_of(self._X).nearest(self._X, n_neighbors, X)
 
 
 class ApproximateSearch(NeighborSearch):
@@ -644,8 +641,8 @@ def make_search(
     >>> search.kneighbors(1, np.array([[1.5]]))
     (array([[0.5]]), array([[1]]))
     """
-    if not backend_of(X).is_numpy:
-        return DeviceSearch(X)
+    if not (own := backend_of(X)).is_numpy:
+        return DeviceSearch(X, own)
     backend = get_backend(device)
     fits = is_euclidean(metric, metric_params) and not issparse(X)
     if not backend.is_numpy:

@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import (
 )
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from fewlabels._backend import Backend, get_backend
+from fewlabels._backend import Backend, KernelFunction, get_backend
 from fewlabels._distances import safe_unit, squared_distances
 from fewlabels._linalg import FLOATS
 from fewlabels._params import budget_bytes, check_params, is_default
@@ -337,7 +337,7 @@ class MovedKernel:
     ----------
     kernel : Kernel
         The kernel.
-    params : dict
+    function : KernelFunction
         What the backend calls it.
     backend : Backend
         The device.
@@ -346,9 +346,14 @@ class MovedKernel:
     """
 
     def __init__(
-        self, kernel: Kernel, params: dict[str, Any], backend: Backend, X: Any, Y: Any
+        self,
+        kernel: Kernel,
+        function: KernelFunction,
+        backend: Backend,
+        X: Any,
+        Y: Any,
     ) -> None:
-        self.kernel, self.params, self.backend = kernel, params, backend
+        self.kernel, self.function, self.backend = kernel, function, backend
         self.dtype = X.dtype if Y is None else np.result_type(X, Y)
         self.X = self._moved(X)
         self.Y = self.X if Y is None else self._moved(Y)
@@ -365,14 +370,14 @@ class MovedKernel:
         Y = self.Y if rows is None else self.Y[b.asarray(rows)]
         block = b.asarray(V, self.dtype)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            out = b.to_numpy(b.kernel_product(self.X, Y, block, **self.params))
+            out = b.to_numpy(b.kernel_product(self.X, Y, block, self.function))
         if self.kernel.metric in _PRODUCTS:
             self.kernel._check_products(out, None)
         return out.astype(np.result_type(self.dtype, V), copy=False)
 
     def matrix(self) -> Any:
         """Kernel matrix, on the device."""
-        return self.backend.kernel_matrix(self.X, self.Y, **self.params)
+        return self.backend.kernel_matrix(self.X, self.Y, self.function)
 
     def toarray(self) -> NDArray[Any]:
         """Kernel matrix of the rows among themselves, in NumPy and quite symmetric."""
@@ -392,19 +397,19 @@ def moved_kernel(
     if backend.is_numpy:
         return None
     name = kernel.metric if isinstance(kernel.metric, str) else ""
-    params: dict[str, Any] = {"kernel": _ON_DEVICES.get(name)}
-    if params["kernel"] is None or sparse.issparse(X) or sparse.issparse(Y):
+    known = _ON_DEVICES.get(name)
+    if known is None or sparse.issparse(X) or sparse.issparse(Y):
         kind = "sparse rows" if name in _ON_DEVICES else f"kernel={kernel.metric!r}"
         warn_ignored(f"device={backend.device!r}", f"{kind} are computed by NumPy")
         return None
     gamma = kernel.params.get("gamma")
-    params["gamma"] = 1.0 / X.shape[1] if gamma is None else gamma
+    function = KernelFunction(known, 1.0 / X.shape[1] if gamma is None else gamma)
     if name == "linear":
-        params |= {"gamma": 1.0, "degree": 1.0, "coef0": 0.0}
-    elif params["kernel"] == "polynomial":
-        params["degree"] = kernel.params.get("degree", 3)
-        params["coef0"] = kernel.params.get("coef0", 1)
-    return MovedKernel(kernel, params, backend, X, Y)
+        function = KernelFunction(known, 1.0)
+    elif known == "polynomial":
+        degree, coef0 = kernel.params.get("degree", 3), kernel.params.get("coef0", 1)
+        function = function._replace(degree=degree, coef0=coef0)
+    return MovedKernel(kernel, function, backend, X, Y)
 
 
 def is_precomputed(kernel: Any) -> bool:
