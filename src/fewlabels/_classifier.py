@@ -113,12 +113,17 @@ def vote_of(model: Any, X: Any) -> NDArray[Any]:
     return np.where(by_proba, model.classes_[about_best.argmax(axis=1)], codes)
 
 
+def falling_ranks(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Ranks by falling value, equal for values that are equal to six digits."""
+    order = np.argsort(-values, kind="stable")
+    ranks = np.zeros(values.size, dtype=np.intp)
+    ranks[order[1:]] = np.cumsum(-np.diff(values[order]) > SURENESS_TOL)
+    return ranks
+
+
 def by_sureness(sure: NDArray[Any]) -> NDArray[np.intp]:
     """Places by falling sureness, those equal to six digits in order of the rows."""
-    order = np.argsort(-sure, kind="stable")
-    ranks = np.zeros(sure.size, dtype=np.intp)
-    ranks[order[1:]] = np.cumsum(-np.diff(sure[order]) > SURENESS_TOL)
-    return np.argsort(ranks, kind="stable")
+    return np.argsort(falling_ranks(sure), kind="stable")
 
 
 def exact_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -54,6 +54,37 @@ def least_squares(X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
     return Vt.T @ ((U.T @ y) / s)
 
 
+def eigh_between(
+    A: NDArray[Any], first: int, last: int, **options: Any
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Eigenpairs first to last of a symmetric matrix, in ascending order.
+
+    Beside eigenvalues of high multiplicity LAPACK has been seen to return none.
+    """
+    w, V = linalg.eigh(A, subset_by_index=[first, last], **options)
+    if w.size <= last - first:
+        w, V = linalg.eigh(A, **options)
+        w, V = w[first : last + 1], V[:, first : last + 1]
+    return w, V
+
+
+def inverse_root_of_rows(
+    X: NDArray[Any], *, balance: bool = False
+) -> NDArray[np.float64]:
+    r"""Factor the pseudo-inverse of :math:`X^\top X`: find M with :math:`M M^\top`.
+
+    Like :func:`inverse_square_root`, but with the digits that products of rows lose
+    beside a far one.
+    """
+    scale = np.abs(X).max(axis=0, initial=0.0) if balance else np.ones(X.shape[1])
+    if balance:
+        scale = scale * np.linalg.norm(X / np.where(scale > 0, scale, 1), axis=0)
+    # Nothing leads where there is no variance.
+    scale = np.where(scale > 0, scale, np.inf)
+    _, s, Vt = thin_svd(X / scale, eps=ROUNDING)
+    return Vt.T / s / scale[:, None]
+
+
 def inverse_square_root(
     A: NDArray[Any],
     *,

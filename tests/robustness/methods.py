@@ -53,6 +53,7 @@ class Method:
     unit: str = ""  # what sets it: the "spread" of rows, or the "size" of values
     seen: tuple[str, ...] = ()  # ways in which only rows learnt from are compared
     best: str = ""  # the optimised value, by which answers are equally good
+    first: bool = False  # of copies with different labels, the first decides
     every: int = 1  # costly ones are asked in one of so many rounds
 
 
@@ -302,7 +303,7 @@ SEMI_SUPERVISED = {
         partial(semi.MinCutClassifier, **NEAR), kind="value:cut_value_"
     ),
     "PropagatingNearestNeighborClassifier": _graph(
-        partial(semi.PropagatingNearestNeighborClassifier)
+        partial(semi.PropagatingNearestNeighborClassifier), first=True
     ),
     "KernelNaiveBayes": Method(partial(semi.KernelNaiveBayes), ways=DENSE),
     "TransductiveSVC": Method(partial(semi.TransductiveSVC, **SEED)),
@@ -420,7 +421,9 @@ REGRESSION = {
         partial(regression.GroupLasso, alpha=0.1), ways=DENSE, units={"alpha": 1}
     ),
     "GPSR": _targets(
-        partial(regression.GPSR, alpha=0.1, max_iter=1000), units={"alpha": 1}
+        # A relative gap of the default, 1e-6, leaves outputs three digits.
+        partial(regression.GPSR, alpha=0.1, tol=1e-10, max_iter=10_000),
+        units={"alpha": 1},
     ),
     "FiniteSumRegressor": _targets(
         partial(optimize.FiniteSumRegressor, alpha=0.01, solver="cd"),

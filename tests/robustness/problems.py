@@ -93,6 +93,13 @@ def ties(X, X_new):
     return False
 
 
+def contradicts_itself(problem):
+    """Whether copies of a row have different labels."""
+    known = problem.y >= 0
+    X, y = problem.X[known], problem.y[known]
+    return bool((np.not_equal.outer(y, y) & (cdist(X, X) == 0)).any())
+
+
 def other_kind(A):
     """Sparse rows of dense ones, dense ones of sparse."""
     return A.toarray() if issparse(A) else csr_array(A)

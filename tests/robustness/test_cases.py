@@ -63,6 +63,14 @@ def test_all_ways_agree(block):
         ("EigenTransferClassifier", 71962),
         ("NystromFeatures", 617),
         ("NystromFeatures", 818),
+        ("CoTrainingClassifier", 23684),
+        ("GPSR", 31359),
+        ("GPSR", 56044),
+        ("PropagatingNearestNeighborClassifier", 33269),
+        ("NystromSpectralClustering", 33591),
+        ("KernelAlignmentSelector", 50252),
+        ("MahalanobisKMeans", 67764),
+        ("FisherLinearClassifier", 78903),
     ],
 )
 def test_what_once_disagreed(name, seed):

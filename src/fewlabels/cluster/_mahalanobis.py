@@ -16,7 +16,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._labels import by_first_row
-from fewlabels._linalg import FLOATS, deviations, inverse_square_root
+from fewlabels._linalg import (
+    FLOATS,
+    deviations,
+    inverse_root_of_rows,
+    inverse_square_root,
+)
 from fewlabels._sklearn import (
     Interval,
     StrOptions,
@@ -192,7 +197,10 @@ class MahalanobisKMeans(ClusterMixin, BaseEstimator):
             )
         centred = deviations(X, X.mean(axis=0, dtype=np.float64))
         base = self._base(centred)
-        self._whitener = inverse_square_root(base)
+        if isinstance(self.covariance, str):
+            self._whitener = inverse_root_of_rows(centred / np.sqrt(len(centred)))
+        else:
+            self._whitener = inverse_square_root(base)
         Z = centred @ self._whitener
         if Z.shape[1] == 0:  # copies of one row
             Z = np.zeros((len(X), 1))

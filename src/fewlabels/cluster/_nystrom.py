@@ -9,14 +9,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._linalg import FLOATS, signs
+from fewlabels._linalg import FLOATS, eigh_between, signs
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.cluster._assign import assign_rows, nearest_center, warn_unjoined
 from fewlabels.exceptions import warn_ignored
@@ -181,9 +180,8 @@ def _singular_vectors(B: NDArray[Any], k: int) -> tuple[NDArray[Any], NDArray[An
     """Largest singular values of B, and what takes B to its left singular vectors."""
     n_landmarks = B.shape[1]
     k = min(k, n_landmarks)
-    squares, V = linalg.eigh(
-        (B.T @ B).astype(np.float64),
-        subset_by_index=[n_landmarks - k, n_landmarks - 1],
+    squares, V = eigh_between(
+        (B.T @ B).astype(np.float64), n_landmarks - k, n_landmarks - 1
     )
     squares, V = squares[::-1], V[:, ::-1]
     kept = squares > SMALLEST * max(float(squares[0]), 0.0)

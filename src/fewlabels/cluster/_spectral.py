@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 from scipy.sparse import issparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
@@ -23,7 +22,7 @@ from fewlabels._backend import (
     backend_for,
     get_backend,
 )
-from fewlabels._linalg import all_copies, is_symmetric, signed
+from fewlabels._linalg import all_copies, eigh_between, is_symmetric, signed
 from fewlabels._sklearn import Interval, StrOptions, check_array, fit_context
 from fewlabels.cluster._affinity import (
     AFFINITY_CONSTRAINTS,
@@ -79,7 +78,7 @@ def _affinity_eigenpairs(
     small = n <= DENSE_VERTICES and solver != "lanczos"
     if small or solver == "dense" or k >= n:
         A = W.toarray() if issparse(W) else W
-        values, vectors = linalg.eigh(A, subset_by_index=[n - k, n - 1])
+        values, vectors = eigh_between(A, n - k, n - 1)
     else:
         # Below all eigenvalues, for vectors that are known.
         depth = 2.0 * float(np.abs(row_sums(abs(W))).max()) or 1.0

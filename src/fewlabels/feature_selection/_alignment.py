@@ -12,6 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import KernelCenterer
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._classifier import falling_ranks
 from fewlabels._sklearn import (
     Interval,
     StrOptions,
@@ -196,7 +197,8 @@ class KernelAlignmentSelector(SelectorMixin, BaseEstimator):
     ----------
     n_features_to_select : int, default=None
         How many features to keep, those with the largest weights, and of equal weights
-        those that the objective would miss most; None for all with a weight above
+        those that the objective would miss most (of equal ones, to six digits, the
+        first); None for all with a weight above
         `threshold`.
     alpha : float, default=0.1
         The price of all features together, where the alignment of all of them is worth
@@ -320,7 +322,8 @@ class KernelAlignmentSelector(SelectorMixin, BaseEstimator):
         if self.n_features_to_select is None:
             self.support_ = self.weights_ > self.threshold
         else:
-            best = np.lexsort((result.gradient, -self.weights_))
+            missed = -result.gradient / (np.abs(result.gradient).max() or 1.0)
+            best = np.lexsort((falling_ranks(missed), falling_ranks(self.weights_)))
             self.support_ = np.zeros(n_features, dtype=bool)
             self.support_[best[: self.n_features_to_select]] = True
         return self

@@ -16,7 +16,7 @@ from fewlabels._labels import (
     decide,
     validate_partially_labeled,
 )
-from fewlabels._linalg import inverse_square_root
+from fewlabels._linalg import inverse_root_of_rows
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.feature_selection._scores import class_moments
 
@@ -173,15 +173,18 @@ class FisherLinearClassifier(_LinearClassifier):
         codes = labels.codes[labels.labeled]
         means, variances = class_moments(X, labels)
         inside = X[labels.labeled] - means[codes]
+        for k in range(labels.classes.size):  # far from zero, means are rounded too
+            inside[codes == k] -= inside[codes == k].mean(axis=0)
         inside[:, ~variances.any(axis=0)] = 0.0  # rounding errors are no spread
-        S = inside.T @ inside / codes.size
-        variance = float(np.trace(S)) / S.shape[0]
-        if variance == 0:
-            root = np.eye(S.shape[0])
-        else:
-            S *= 1 - self.shrinkage
-            S.flat[:: S.shape[0] + 1] += self.shrinkage * variance
-            root = inverse_square_root(S, balance=True)
+        inside /= np.sqrt(codes.size)
+        n_features = X.shape[1]
+        largest = float(np.abs(inside).max())
+        root = np.eye(n_features)
+        if largest > 0:
+            spread = largest * np.linalg.norm(inside / largest) / np.sqrt(n_features)
+            shrunken = np.sqrt(self.shrinkage) * spread * np.eye(n_features)
+            inside *= np.sqrt(1 - self.shrinkage)
+            root = inverse_root_of_rows(np.vstack([inside, shrunken]), balance=True)
         # Distances of means from their centre, where products of means would lose
         # digits to a large common part.
         center = means.mean(axis=0)

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 from scipy.sparse import csr_array, eye_array, issparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
@@ -16,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from fewlabels._backend import NUMPY, Backend, backend_of, get_backend, to_host
-from fewlabels._linalg import all_copies, csr_product, signed
+from fewlabels._linalg import all_copies, csr_product, eigh_between, signed
 from fewlabels.graphs._chebyshev import (
     RELATIVE_TOL,
     chebyshev,
@@ -111,7 +110,7 @@ def _dense(A: Any, null: csr_array, k: int, **unused: Any) -> NDArray[Any]:
     # with it.
     lifted = (2 * null) @ null.T + A
     lifted = lifted.toarray() if issparse(lifted) else np.asarray(lifted)
-    return linalg.eigh(lifted, subset_by_index=[0, k - 1], overwrite_a=True)[1]
+    return eigh_between(lifted, 0, k - 1)[1]
 
 
 def _lanczos(A: Any, null: csr_array, k: int, **arpack: Any) -> NDArray[Any]:

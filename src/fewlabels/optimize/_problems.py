@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.sparse.linalg import svds
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from fewlabels._linalg import eigh_between
 from fewlabels._sklearn import check_array
 from fewlabels.optimize._blocks import BlockPartition
 from fewlabels.optimize._losses import Loss, resolve_loss
@@ -55,7 +56,7 @@ def largest_eigenvalue(A: NDArray[Any]) -> float:
     n = A.shape[0]
     if n == 0:
         return 0.0
-    return max(float(linalg.eigvalsh(A, subset_by_index=[n - 1, n - 1])[0]), 0.0)
+    return max(float(eigh_between(A, n - 1, n - 1)[0][0]), 0.0)
 
 
 def _raised(bounds: NDArray[np.float64]) -> NDArray[np.float64]:

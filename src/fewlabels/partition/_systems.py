@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from fewlabels._linalg import eigh_between
+
 Array = NDArray[np.float64]
 
 
@@ -177,14 +179,11 @@ class KernelSystem:
         """Largest eigenpairs of D K D, decomposed anew only where more are needed."""
         if self._eigenpairs is None or self._eigenpairs[0].size < n_pairs:
             n = self.d.size
-            some = n_pairs < n
-            w, V = linalg.eigh(
-                self.d[:, None] * self.K * self.d,
-                overwrite_a=True,
-                check_finite=False,
-                driver="evr" if some else "evd",
-                subset_by_index=[n - n_pairs, n - 1] if some else None,
-            )
+            A = self.d[:, None] * self.K * self.d
+            if n_pairs < n:
+                w, V = eigh_between(A, n - n_pairs, n - 1, check_finite=False)
+            else:
+                w, V = linalg.eigh(A, check_finite=False, driver="evd")
             if w[0] < -1e-8 * np.abs(w).max(initial=0.0):
                 raise ValueError(_NOT_PSD)
             self._eigenpairs = w[::-1], V[:, ::-1]

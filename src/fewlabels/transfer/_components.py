@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._linalg import signed
+from fewlabels._linalg import eigh_between, signed
 from fewlabels._sklearn import Interval, fit_context, validate_data
 from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, resolve_kernel
 from fewlabels.transfer._discrepancy import mean_difference
@@ -94,9 +94,7 @@ def transfer_components(
     u = Ke / length if length > 0 else Ke
     cu = (1 - 1 / np.sqrt(1 + length**2 / alpha)) * u
     whitened = centered - np.outer(centered @ u, cu)
-    values, vectors = linalg.eigh(
-        whitened.T @ whitened / alpha, subset_by_index=[n - k, n - 1]
-    )
+    values, vectors = eigh_between(whitened.T @ whitened / alpha, n - k, n - 1)
     W = (vectors - np.outer(cu, u @ vectors)) / np.sqrt(alpha)
     return TransferComponents(values[::-1], signed(W[:, ::-1]))
 
