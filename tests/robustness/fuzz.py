@@ -102,34 +102,29 @@ def page(state):
     counts = Counter(state["counts"])
     ran = ", ".join(f"{first:,} to {last - 1:,}" for first, last in state["ranges"])
     columns = ("cases", *OUTCOMES, "warned")
-    lines = [
-        f"Cases {ran}:",
-        "",
-        f"| estimator | {' | '.join(columns)} |",
-        f"| --- |{' ---: |' * len(columns)}",
+    table = [
+        f"| estimator | {' | '.join(columns)} | compared |",
+        f"| --- |{' ---: |' * len(columns)} --- |",
     ]
     totals = Counter()
     for name in sorted({key.split("|")[0] for key in counts}, key=str.lower):
         row = {k: counts[f"{name}|{k}"] for k in (*OUTCOMES, "warned")}
         row["cases"] = sum(row[k] for k in OUTCOMES)
         totals.update(row)
-        lines.append(_line(name, row, columns))
-    lines.append(_line("**all**", totals, columns))
+        table.append(_line(name, row, columns, _ways(name)))
+    table.append(_line("**all**", totals, columns, ""))
+    shares = ", ".join(f"{totals[k]:,} {k}" for k in (*OUTCOMES, "warned"))
+    lines = [f"Cases {ran}: {shares}.", "", *table]
     lines += ["", "Refusals, by the beginning of the message:", ""]
-    lines += [f"- {n:,}: {text}" for text, n in _falling(state["refused"])]
+    lines += [f"- {n:,}: {text}" for text, n in _falling(_alike(state["refused"]))]
     lines += ["", "Warnings, by the beginning of the message and by cases:", ""]
-    lines += [f"- {n:,}: {text}" for text, n in _falling(state["heard"])]
+    lines += [f"- {n:,}: {text}" for text, n in _falling(_alike(state["heard"]))]
     if state["wrong"]:
         lines += ["", "Disagreements, with the first case of every kind:", ""]
         lines += [
             f"- {len(found):,}: {text[:160]} (case {min(found):,})"
             for text, found in _kinds(state["wrong"])
         ]
-    lines += ["", "What is compared, in which ways:", ""]
-    lines += [
-        f"- {name}: {', '.join(method.ways) or 'only that an answer comes'}"
-        for name, method in sorted(METHODS.items(), key=lambda item: item[0].lower())
-    ]
     lines += ["", "Not among the cases:", ""]
     lines += [f"- {name}: {why}" for name, why in sorted(EXCEPTIONS.items())]
     return "\n".join(lines)
@@ -144,12 +139,28 @@ def _kinds(wrong):
     return sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
+def _ways(name):
+    """What is compared, in words."""
+    if name not in METHODS:
+        return "with exact arithmetic" if name == "certificates" else ""
+    return ", ".join(METHODS[name].ways) or "only that an answer comes"
+
+
+def _alike(counts):
+    """Counts of messages that differ in numbers only, added up."""
+    total = Counter()
+    for text, n in counts.items():
+        total[re.sub(r"\d[\d.,]*(e[+-]?\d+)?", "…", text)[:50]] += n
+    return total
+
+
 def _falling(counts):
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _line(name, row, columns):
-    return f"| {name} | " + " | ".join(f"{row[k]:,}" for k in columns) + " |"
+def _line(name, row, columns, ways):
+    numbers = " | ".join(f"{row[k]:,}" for k in columns)
+    return f"| {name} | {numbers} | {ways} |"
 
 
 def write(state, path):
@@ -211,10 +222,10 @@ def main():
         for name, seconds in _falling(state["seconds"]):
             n = sum(counts[f"{name}|{outcome}"] for outcome in OUTCOMES)
             print(f"{name:42} {n:6,} {seconds:8.1f} s {n / seconds:8.1f} per second")
-    if options.methods:
-        print(*state["wrong"], sep="\n")
-    elif options.merge or options.first == 0:
+    if not options.methods and (options.merge or options.first == 0):
         write(state, options.page)
+    if state["wrong"]:
+        raise SystemExit("\n".join(["These disagree:", *state["wrong"]]))
 
 
 if __name__ == "__main__":

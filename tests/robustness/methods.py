@@ -422,7 +422,7 @@ REGRESSION = {
     ),
     "GPSR": _targets(
         # A relative gap of the default, 1e-6, leaves outputs three digits.
-        partial(regression.GPSR, alpha=0.1, tol=1e-10, max_iter=10_000),
+        partial(regression.GPSR, alpha=0.1, tol=1e-9, max_iter=1000),
         units={"alpha": 1},
     ),
     "FiniteSumRegressor": _targets(

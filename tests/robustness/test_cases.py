@@ -179,7 +179,7 @@ class TestDriver:
         whole = json.loads(files[0].read_text())
         self.run(monkeypatch, "--merge", *files[:0:-1], "--page", page)
         assert page.read_text().startswith("a ")
-        assert "Cases 0 to 9:" in page.read_text()
+        assert "Cases 0 to 9: 10 agree, 0 alone, 0 refused" in page.read_text()
         merged = fuzz.merge([json.loads(file.read_text()) for file in files[1:]])
         for name in ("counts", "heard", "refused", "ranges"):
             assert merged[name] == whole[name]
@@ -211,6 +211,19 @@ class TestDriver:
         assert page.read_text() == "".join(fuzz.MARKS)
         with pytest.raises(SystemExit):
             self.run(monkeypatch, "--methods", "Unknown")
+
+    def test_a_disagreement_is_a_failure(self, monkeypatch, tmp_path):
+        file, page = tmp_path / "fuzz.json", tmp_path / "page.md"
+        page.write_text("".join(fuzz.MARKS))
+        file.write_text(json.dumps(fuzz.empty(0) | {"wrong": ["case 1: A: scaled"]}))
+        with pytest.raises(SystemExit, match="case 1: A: scaled"):
+            self.run(monkeypatch, "--merge", file, "--page", page)
+        assert "A: scaled (case 1)" in page.read_text()
+
+    def test_messages_are_counted_but_for_their_numbers(self):
+        heard = {"1 of 2 rows": 3, "1,000.5 of 1e-3 rows": 4, "no rows": 1}
+        state = fuzz.empty(0) | {"heard": heard}
+        assert "- 7: … of … rows\n- 1: no rows" in fuzz.page(state)
 
     def test_disagreements_are_counted_by_kind(self):
         wrong = [

@@ -204,6 +204,13 @@ class TestSolvers:
             usual.decision_function(X_new), exact.decision_function(X_new), atol=1e-6
         )
 
+    @pytest.mark.parametrize("scale", [1e-170, 1e160])
+    def test_rows_of_any_size(self, scale):
+        X, truth = make_moons(60, noise=0.05, random_state=0)
+        expected = LaplacianSVC().fit(X, truth).decision_function(X)
+        found = LaplacianSVC().fit(scale * X, truth).decision_function(scale * X)
+        assert_allclose(found, expected, atol=1e-6)
+
     def test_matrices_of_lower_precision_have_factors(self):
         X, truth = make_moons(100, noise=0.05, random_state=0)
         K = rbf_kernel(X).astype(np.float32).astype(np.float64)

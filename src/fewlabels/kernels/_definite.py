@@ -13,6 +13,12 @@ from scipy import linalg
 INDEFINITE = 1e-8
 INDEFINITE_SINGLE = 1e-5
 
+# What to do about a matrix that is not positive semidefinite.
+CLIP = (
+    "use another kernel, or a matrix without its negative part, "
+    "fewlabels.kernels.check_semidefinite(K, clip=True) with kernel='precomputed'."
+)
+
 
 def check_semidefinite(K: NDArray[Any], *, clip: bool = False) -> NDArray[Any]:
     r"""Check that a kernel matrix is positive semidefinite, or make it so.
@@ -56,8 +62,6 @@ def check_semidefinite(K: NDArray[Any], *, clip: bool = False) -> NDArray[Any]:
         return ((clipped + clipped.T) / 2).astype(K.dtype, copy=False)
     raise ValueError(
         "The kernel matrix is not positive semidefinite (eigenvalues from "
-        f"{values[0]:.2g} to {values[-1]:.2g}), so the objective has no minimum: use "
-        "another kernel, or a matrix without its negative part, "
-        "fewlabels.kernels.check_semidefinite(K, clip=True) with "
-        "kernel='precomputed'."
+        f"{values[0]:.2g} to {values[-1]:.2g}), so the objective has no minimum: "
+        + CLIP
     )

@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS, inverse_square_root
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
+from fewlabels.kernels._definite import CLIP
 from fewlabels.kernels._functions import (
     KERNEL_CONSTRAINTS,
     Kernel,
@@ -135,8 +136,8 @@ def pivoted_cholesky(
         # grows with the number of subtractions, or no kernel.
         if residual.min(initial=0.0) < -max((rank + 1) * floor, forgiven):
             raise ValueError(
-                "gram is not positive semidefinite, so it has no such factor: use "
-                "another kernel."
+                "The kernel matrix is not positive semidefinite, so it has no such "
+                "factor: " + CLIP
             )
         np.maximum(residual, 0, out=residual)
         left = residual.sum()

@@ -37,9 +37,12 @@ def gamma_from_width(width: float) -> float:
     >>> gamma_from_width(2.0)
     0.125
     """
-    if not (width > 0 and width**2 > 0):
+    if not width > 0:
         raise ValueError(f"width must be positive, got {width}.")
-    return float(0.5 / width**2)
+    square = float(width) * float(width)  # a power would raise OverflowError
+    if not 0 < square < np.inf:
+        raise ValueError(f"The square of width={width} is no number: scale the rows.")
+    return float(0.5 / square)
 
 
 def width_from_gamma(gamma: float) -> float:

@@ -339,9 +339,13 @@ def _least_squares_on(
     A.flat[:: A.shape[0] + 1] += 1.0
     rhs = np.column_stack([y[rows], np.ones(A.shape[0])])
     try:
-        P = linalg.solve(A, rhs, assume_a="sym", check_finite=False)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            P = linalg.solve(A, rhs, assume_a="sym", check_finite=False)
     except linalg.LinAlgError as error:
         raise ValueError(_LOST) from error
+    if heard:
+        warnings.warn(_LOST, ConvergenceWarning, stacklevel=2)
     bias = float(P[:, 0].sum() / P[:, 1].sum()) if free_bias else 0.0
     c[rows] = P[:, 0] - bias * P[:, 1]
     return c, bias

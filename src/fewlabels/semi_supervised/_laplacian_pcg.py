@@ -425,8 +425,9 @@ class _Descent:
         self.stretch = max(self.stretch, float(stretch.max()))  # below the norm of K
         if np.any(product < -_INDEFINITE * self.stretch * squares):
             raise ValueError(
-                "The kernel is not positive semidefinite, so the objective may have no "
-                "minimum: use another kernel."
+                "The kernel matrix is not positive semidefinite, so the objective may "
+                "have no minimum: use another kernel, or a matrix without its negative "
+                "part, fewlabels.kernels.check_semidefinite(K, clip=True)."
             )
         self.product = np.maximum(product, 0.0) + self.g_b**2
         state.norms = {

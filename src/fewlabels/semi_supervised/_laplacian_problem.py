@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from fewlabels._distances import safe_unit
 from fewlabels._result import SolverResult
 from fewlabels.graphs import LaplacianPower
 from fewlabels.kernels import GramOperator
@@ -291,9 +292,11 @@ def graph_energy(X: Any, laplacian: LaplacianPower) -> float:
         there is nothing to compare with.
     """
     energy = variance = 0.0
+    unit = safe_unit(X)
     for start in range(0, X.shape[1], _BLOCK):
         block = X[:, start : start + _BLOCK]
         block = block.toarray() if sparse.issparse(block) else block
+        block = block / unit
         block = block - block.mean(axis=0, dtype=np.float64)
         variance += float(np.sum(block**2))
         energy += float(np.sum(block * (laplacian @ block)))
