@@ -1,0 +1,500 @@
+"""Synthetic tables, drawn in batches on the device: the prior of the network.
+
+Every table of a batch has the same numbers of rows, columns and classes, and its own
+mechanism. Four kinds of mechanisms take turns: causal networks, clusters and curves,
+trees, and latent classes. Columns are then warped, quantised, turned into categories,
+copied, made irrelevant, and given holes, and the classes get shares and wrong labels.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+# Numbers that describe one cell, see `Table.cells`.
+CELL_SIZE = 6
+CODE_SIZE = 4
+
+
+@dataclass
+class Tables:
+    """A batch of tables, labelled rows first.
+
+    Attributes
+    ----------
+    cells : Tensor of shape (n_tables, n_rows, n_columns, CELL_SIZE)
+        A number is (z, rank, 0, 0, 1, 0): standardised, and its rank from -1 to 1. What
+        needs several numbers, as a category does, is (code, 0, 1).
+    classes : Tensor of int of shape (n_tables, n_rows)
+        The classes.
+    n_labeled : int
+        Number of labelled rows.
+    n_context : int
+        Rows that others may look at, the labelled ones among them.
+    n_classes : int
+        Number of classes.
+    """
+
+    cells: Tensor
+    classes: Tensor
+    n_labeled: int
+    n_context: int
+    n_classes: int
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers of rows, columns, classes, labels and of rows that can be looked at."""
+
+    n_rows: int
+    n_columns: int
+    n_classes: int
+    n_labeled: int
+    n_context: int
+    per_class: bool
+
+
+def draw_sizes(rng, max_rows=640, max_columns=64):
+    """Draw the sizes of a batch; `rng` is NumPy's."""
+    n_classes = int(rng.choice([2, 3, 4, 5, 6, 7, 8, 10], p=_CLASS_SHARES))
+    n_columns = round(math.exp(rng.uniform(math.log(2), math.log(max_columns))))
+    n_rows = round(math.exp(rng.uniform(math.log(60), math.log(max_rows))))
+    per_class = rng.rand() < 0.6
+    if per_class:
+        each = int(rng.choice([1, 2, 3, 4, 5, 7, 10, 14, 20], p=_EACH_SHARES))
+        n_labeled = each * n_classes
+    else:
+        n_labeled = round(math.exp(rng.uniform(math.log(5), math.log(120))))
+    n_labeled = max(2, min(n_labeled, n_rows // 2))
+    n_context = n_rows
+    if rng.rand() < 0.4:
+        n_context = n_labeled + int(rng.rand() * (n_rows - n_labeled))
+    return Sizes(n_rows, n_columns, n_classes, n_labeled, n_context, per_class)
+
+
+_CLASS_SHARES = [0.36, 0.2, 0.12, 0.09, 0.08, 0.06, 0.05, 0.04]
+_EACH_SHARES = [0.06, 0.1, 0.2, 0.12, 0.14, 0.1, 0.16, 0.06, 0.06]
+
+
+def draw_tables(n_tables, sizes, device, kinds=None):
+    """Draw a batch of tables, an equal part of each kind of mechanism."""
+    kinds = list(MECHANISMS) if kinds is None else kinds
+    counts = [n_tables // len(kinds)] * len(kinds)
+    for k in torch.randperm(len(kinds))[: n_tables % len(kinds)].tolist():
+        counts[k] += 1
+    columns, classes = [], []
+    for kind, count in zip(kinds, counts, strict=True):
+        if count:
+            made = MECHANISMS[kind](count, sizes, device)
+            columns.append(made[0])
+            classes.append(made[1])
+    X, y = torch.cat(columns), torch.cat(classes)
+    y = wrong_labels(y, sizes.n_classes)
+    order = labeled_first(y, sizes)
+    X = X.gather(1, order[..., None].expand(X.shape))
+    y = y.gather(1, order)
+    return Tables(
+        to_cells(disturb(X)), y, sizes.n_labeled, sizes.n_context, sizes.n_classes
+    )
+
+
+# --- chance -----------------------------------------------------------------------
+
+
+def normal(*shape, device):
+    return torch.randn(shape, device=device)
+
+
+def uniform(*shape, device, low=0.0, high=1.0):
+    return low + (high - low) * torch.rand(shape, device=device)
+
+
+def log_uniform(*shape, device, low, high):
+    return torch.exp(
+        uniform(*shape, device=device, low=math.log(low), high=math.log(high))
+    )
+
+
+def flags(share, *shape, device):
+    return torch.rand(shape, device=device) < share
+
+
+def integers(low, high, *shape, device):
+    """Integers of low <= . < high."""
+    return torch.randint(low, high, shape, device=device)
+
+
+def integer(low, high):
+    """One integer for a whole batch, drawn beside the device, which need not wait."""
+    return int(torch.randint(low, high, ()))
+
+
+def standardised(X, dim=1):
+    return (X - X.mean(dim, keepdim=True)) / (X.std(dim, keepdim=True) + 1e-6)
+
+
+# --- mechanisms -------------------------------------------------------------------
+
+# Clusters of a class.
+GROUPS = (1, 1, 2, 3)
+
+ACTIVATIONS = (
+    lambda x: x,
+    torch.tanh,
+    torch.relu,
+    lambda x: torch.sin(2 * x),
+    lambda x: x.abs(),
+    lambda x: x.square().clamp(max=9),
+    lambda x: (x > 0).to(x.dtype),
+    lambda x: torch.exp(-x.square()),
+)
+
+
+def activate(X):
+    """Apply to every unit an activation of its own."""
+    B, _, h = X.shape
+    # Tables differ in how many kinds of activations they know.
+    kind = integers(0, len(ACTIVATIONS), B, 1, h, device=X.device)
+    single = integers(0, len(ACTIVATIONS), B, 1, 1, device=X.device)
+    kind = torch.where(flags(0.5, B, 1, 1, device=X.device), single, kind)
+    out = torch.zeros_like(X)
+    for k, function in enumerate(ACTIVATIONS):
+        out = torch.where(kind == k, function(X), out)
+    return out
+
+
+def causes(B, n, q, device):
+    """Root causes: normal, uniform, heavy-tailed, or in clumps, scaled unequally."""
+    Z = normal(B, n, q, device=device)
+    kind = integers(0, 4, B, 1, 1, device=device)
+    Z = torch.where(kind == 1, uniform(B, n, q, device=device, low=-1.7, high=1.7), Z)
+    tail = log_uniform(B, n, 1, device=device, low=0.4, high=2.5)
+    Z = torch.where(kind == 2, Z * tail, Z)
+    n_clumps = 6
+    which = integers(0, n_clumps, B, n, device=device)
+    clumps = 2.5 * normal(B, n_clumps, q, device=device)
+    Z = torch.where(kind == 3, Z * 0.5 + pick(clumps, which), Z)
+    return Z * log_uniform(B, 1, q, device=device, low=0.3, high=2.0)
+
+
+def pick(table, index):
+    """Rows of a table (B, m, q) by an index (B, n)."""
+    return table.gather(1, index[..., None].expand(*index.shape, table.shape[-1]))
+
+
+def layer(X, width, density):
+    """One layer of a causal network: sparse weights, activations, and noise."""
+    B, _, h = X.shape
+    W = normal(B, h, width, device=X.device)
+    W = W * (torch.rand_like(W) < density)
+    Z = standardised(torch.bmm(X, W) + 1e-3 * torch.randn_like(X[..., :1]))
+    Z = Z + 0.5 * normal(B, 1, width, device=X.device)
+    noise = log_uniform(B, 1, 1, device=X.device, low=1e-3, high=0.2)
+    Z = activate(Z)
+    return Z + noise * torch.randn_like(Z)
+
+
+def choose_columns(X, n_columns):
+    """Random columns of every table, other ones for each."""
+    B, _, m = X.shape
+    if m < n_columns:
+        extra = integers(0, m, B, n_columns - m, device=X.device)
+        order = torch.cat([torch.rand(B, m, device=X.device).argsort(1), extra], 1)
+    else:
+        order = torch.rand(B, m, device=X.device).argsort(1)[:, :n_columns]
+    return X.gather(2, order[:, None].expand(B, X.shape[1], n_columns))
+
+
+def class_shares(B, C, device):
+    """Shares of the classes, from equal to very unequal."""
+    power = uniform(B, 1, device=device, high=1.6) * flags(0.75, B, 1, device=device)
+    return torch.softmax(power * normal(B, C, device=device), 1)
+
+
+def classes_of_scores(scores):
+    """Argmax of scores, with offsets that give classes unequal shares."""
+    B, _, C = scores.shape
+    scores = standardised(scores)
+    shift = torch.log(class_shares(B, C, scores.device) * C + 1e-3)
+    return (scores + 0.6 * shift[:, None]).argmax(2)
+
+
+def classes_of_intervals(value, C):
+    """Cut one number (B, n) into intervals, and give every interval a class."""
+    B, n = value.shape
+    device = value.device
+    n_cuts = C * 2
+    # Either one interval per class in order, or twice as many at random.
+    shares = class_shares(B, n_cuts, device)
+    simple = flags(0.8, B, 1, device=device)
+    first = torch.arange(n_cuts, device=device) < C
+    shares = torch.where(simple & ~first, torch.zeros_like(shares), shares)
+    ends = (shares / shares.sum(1, keepdim=True)).cumsum(1)[:, :-1]
+    rank = value.argsort(1).argsort(1).to(ends.dtype) / n
+    interval = torch.searchsorted(ends.contiguous(), rank.contiguous())
+    shuffled = torch.rand(B, C, device=device).argsort(1)
+    other = integers(0, C, B, C, device=device)
+    return torch.cat([shuffled, other], 1).gather(1, interval)
+
+
+def network(B, sizes, device):
+    """Causal networks: columns are units of a random network, the class another."""
+    n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
+    q = integer(1, 9)
+    width = int(max(8, min(48, F)))
+    depth = integer(1, 5)
+    density = float(log_uniform(1, device="cpu", low=2.0 / width, high=0.8))
+    units = [causes(B, n, q, device)]
+    for _ in range(depth):
+        units.append(layer(units[-1], width, max(density, 1.5 / units[-1].shape[2])))
+    # The class comes from the last layer, from an early one, or from the causes.
+    which = integer(0, len(units))
+    origin = units[which] if torch.rand(()) < 0.5 else units[-1]
+    W = normal(B, origin.shape[2], C, device=device)
+    W = W * (torch.rand_like(W) < max(0.15, 1.5 / origin.shape[2]))
+    scores = torch.bmm(standardised(origin), W)
+    temperature = log_uniform(B, 1, 1, device=device, low=0.005, high=0.3)
+    scores = standardised(scores) + temperature * gumbel(scores)
+    by_cuts = classes_of_intervals(scores[..., 0], C)
+    y = torch.where(flags(0.5, B, 1, device=device), classes_of_scores(scores), by_cuts)
+    pool = torch.cat(units, 2)
+    if torch.rand(()) < 0.3:  # only what the layers made
+        pool = torch.cat(units[1:], 2)
+    return choose_columns(pool, F), y
+
+
+def gumbel(like):
+    return -torch.log(-torch.log(torch.rand_like(like).clamp(1e-6, 1 - 1e-6)))
+
+
+def clusters(B, sizes, device):
+    """Clusters and curves in few dimensions, seen through a random network."""
+    n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
+    q = integer(1, 9)
+    M = C * GROUPS[integer(0, 4)]
+    shares = class_shares(B, M, device)
+    which = torch.multinomial(shares, n, replacement=True)
+    spread = log_uniform(B, 1, 1, device=device, low=1.5, high=10.0)
+    centres = spread * normal(B, M, q, device=device) / math.sqrt(q)
+    scale = log_uniform(B, M, q, device=device, low=0.2, high=1.0)
+    Z = normal(B, n, q, device=device)
+    tail = torch.where(
+        flags(0.3, B, 1, 1, device=device),
+        log_uniform(B, n, 1, device=device, low=0.4, high=2.0),
+        torch.ones(1, device=device),
+    )
+    Z = Z * pick(scale, which) * tail / math.sqrt(q) + pick(centres, which)
+    # Curves: a line through the centre, bent.
+    t = uniform(B, n, 1, device=device, low=-1, high=1)
+    line = pick(normal(B, M, q, device=device), which)
+    bend = pick(normal(B, M, q, device=device), which)
+    turn = pick(uniform(B, M, 1, device=device, low=0.5, high=4.0), which)
+    curve = 2 * (line * t + bend * torch.cos(turn * t * 2))
+    Z = torch.where(flags(0.35, B, 1, 1, device=device), Z + curve, Z)
+    # The first C clusters have a class each, the others any.
+    order = torch.rand(B, C, device=device).argsort(1)
+    more = integers(0, C, B, M - C, device=device)
+    y = torch.cat([order, more], 1).gather(1, which)
+    seen = see(Z, F, sizes)
+    return seen, y
+
+
+def see(Z, F, sizes):
+    """Columns that show few latent numbers: mixed linearly, or through a layer."""
+    B, _, q = Z.shape
+    device = Z.device
+    Z = standardised(Z)
+    parts = [Z]
+    W = normal(B, q, F, device=device)
+    W = W * (torch.rand_like(W) < max(0.3, 1.2 / q))
+    parts.append(torch.bmm(Z, W))
+    if torch.rand(()) < 0.5:
+        hidden = layer(Z, max(8, F), 0.6)
+        parts.append(hidden)
+    noise = log_uniform(B, 1, 1, device=device, low=0.005, high=0.4)
+    X = standardised(choose_columns(torch.cat(parts, 2), F))
+    return X + noise * torch.randn_like(X)
+
+
+def trees(B, sizes, device):
+    """Trees and rules on few columns, which are correlated or not."""
+    n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
+    q = integer(1, max(2, F))
+    Z = causes(B, n, q, device)
+    W = normal(B, q, F, device=device) * flags(
+        max(0.2, 1.2 / q), B, q, F, device=device
+    )
+    own = log_uniform(B, 1, F, device=device, low=0.1, high=2.0)
+    X = standardised(torch.bmm(Z, W)) + own * normal(B, n, F, device=device)
+    T = integer(1, 6)
+    D = integer(1, 5)
+    few = integer(1, min(F, 6) + 1)
+    relevant = torch.rand(B, F, device=device).argsort(1)[:, :few]
+    nodes = 2**D - 1
+    chosen = integers(0, few, B, T * nodes, device=device)
+    column = relevant.gather(1, chosen).view(B, T, nodes)
+    ranks = 2 * X.argsort(1).argsort(1).to(X.dtype) / n - 1
+    cut = uniform(B, T, nodes, device=device, low=-0.8, high=0.8)
+    at = torch.zeros(B, n, T, dtype=torch.long, device=device)
+    for _ in range(D):
+        c = column.transpose(1, 2).gather(1, at)
+        th = cut.transpose(1, 2).gather(1, at)
+        at = 2 * at + 1 + (ranks.gather(2, c) > th)
+    leaf = at - nodes
+    values = normal(B, 2**D, T, C, device=device)
+    score = torch.zeros(B, n, C, device=device)
+    for k in range(T):
+        score = score + pick(values[:, :, k], leaf[..., k])
+    noise = log_uniform(B, 1, 1, device=device, low=0.005, high=0.2)
+    score = standardised(score) + noise * gumbel(score)
+    return X, classes_of_scores(score)
+
+
+def latent_classes(B, sizes, device):
+    """Columns that are independent given a hidden group; groups belong to classes."""
+    n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
+    M = C * GROUPS[integer(0, 4)]
+    which = torch.multinomial(class_shares(B, M, device), n, replacement=True)
+    order = torch.rand(B, C, device=device).argsort(1)
+    y = torch.cat([order, integers(0, C, B, M - C, device=device)], 1).gather(1, which)
+    strength = log_uniform(B, 1, F, device=device, low=0.2, high=4.0)
+    share = uniform(B, 1, 1, device=device, low=0.15, high=1.0)
+    strength = strength * (torch.rand_like(strength) < share)
+    # Some columns depend on the class rather than on the group.
+    means = normal(B, M, F, device=device)
+    of_class = normal(B, C, F, device=device)
+    level = torch.where(
+        flags(0.5, B, 1, F, device=device), pick(means, which), pick(of_class, y)
+    )
+    width = pick(log_uniform(B, M, F, device=device, low=0.6, high=1.6), which)
+    return strength * level + width * normal(B, n, F, device=device), y
+
+
+MECHANISMS = {
+    "network": network,
+    "clusters": clusters,
+    "trees": trees,
+    "latent classes": latent_classes,
+}
+
+
+# --- what happens to labels and columns --------------------------------------------
+
+
+def wrong_labels(y, C):
+    """Replace some labels by any class, in a quarter of the tables."""
+    B, n = y.shape
+    share = uniform(B, 1, device=y.device, high=0.15) * flags(
+        0.25, B, 1, device=y.device
+    )
+    wrong = torch.rand(B, n, device=y.device) < share
+    return torch.where(wrong, integers(0, C, B, n, device=y.device), y)
+
+
+def labeled_first(y, sizes):
+    """Order the rows, those to be labelled in front."""
+    B, n = y.shape
+    chance = torch.rand(B, n, device=y.device)
+    if not sizes.per_class:
+        return chance.argsort(1)
+    order = chance.argsort(1)
+    mixed = y.gather(1, order)
+    hot = torch.nn.functional.one_hot(mixed, sizes.n_classes)
+    place = (hot.cumsum(1) * hot).sum(2).to(chance.dtype)  # 1, 2, ... within its class
+    key = place + torch.rand(B, n, device=y.device) * 0.5
+    picked = key.argsort(1)[:, : sizes.n_labeled]
+    rest = torch.rand(B, n, device=y.device)
+    rest = rest.scatter(1, picked, -1.0)
+    return order.gather(1, rest.argsort(1))
+
+
+def disturb(X):
+    """Make columns irrelevant, copy some, and blur others."""
+    B, n, F = X.shape
+    device = X.device
+    X = standardised(X)
+    share = uniform(B, 1, device=device, high=0.6) * flags(0.4, B, 1, device=device)
+    idle = torch.rand(B, F, device=device) < share
+    idle[:, 0] = False
+    mixed = torch.rand(B, n, F, device=device).argsort(1)
+    X = torch.where(idle[:, None], X.gather(1, mixed), X)
+    share = 0.3 * flags(0.3, B, 1, device=device)
+    copied = torch.rand(B, F, device=device) < share
+    source = integers(0, F, B, F, device=device)
+    source = torch.where(copied, source, torch.arange(F, device=device))
+    noise = 0.2 * torch.rand(B, 1, F, device=device) * copied[:, None]
+    X = X.gather(2, source[:, None].expand(X.shape))
+    X = X + noise * torch.randn_like(X)
+    order = torch.rand(B, F, device=device).argsort(1)
+    return X.gather(2, order[:, None].expand(X.shape))
+
+
+def to_cells(X):
+    """Turn columns into cells: numbers, few levels, categories, numbers with holes."""
+    B, n, F = X.shape
+    device = X.device
+    # A table is mostly numbers, mostly categories, or mixed.
+    bent = flags(0.25, B, 1, F, device=device)
+    rate = uniform(B, 1, F, device=device, low=0.3, high=1.2)
+    X = torch.where(bent, torch.exp(rate * X.clamp(-4, 4)), X)
+    mix = uniform(B, 1, device=device, low=-0.4, high=1.2).clamp(0, 1)
+    category = torch.rand(B, F, device=device) < mix
+    few = ~category & flags(0.25, B, F, device=device)
+    k = log_uniform(B, F, device=device, low=2, high=16).floor().clamp(2, 15)
+    # Levels: ends of the intervals between ranks, more or less equal.
+    K = 16
+    shares = torch.exp(0.8 * normal(B, F, K, device=device))
+    shares = shares * (torch.arange(K, device=device) < k[..., None])
+    ends = (shares / shares.sum(2, keepdim=True)).cumsum(2)[..., :-1].contiguous()
+    rank = X.argsort(1).argsort(1).to(X.dtype).div(n).transpose(1, 2).contiguous()
+    level = torch.searchsorted(ends, rank)  # (B, F, n)
+    codes = normal(B, F, K, CODE_SIZE, device=device)
+    code = codes.gather(2, level[..., None].expand(B, F, n, CODE_SIZE))
+    code = code.transpose(1, 2)
+    X = torch.where(few[:, None], level.transpose(1, 2).to(X.dtype), X)
+    # Holes: the number and a mark, seen through a random projection.
+    share = uniform(B, 1, F, device=device, high=0.4)
+    holey = ~category & (
+        torch.rand(B, F, device=device) < 0.3 * flags(0.3, B, 1, device=device)
+    )
+    above = (X > X.median(1, keepdim=True).values) | flags(0.5, B, 1, F, device=device)
+    hole = (torch.rand(B, n, F, device=device) < share) & above & holey[:, None]
+    number = compressed(X, hole)
+    both = torch.stack([number, standardised(hole.to(X.dtype))], 3)
+    turn = normal(B, F, 2, CODE_SIZE, device=device)
+    marked = torch.einsum("bnfk,bfkc->bnfc", both, turn)
+    several = standardised(torch.where(category[:, None, :, None], code, marked))
+    ranks = middle_ranks(number)
+    plain = torch.stack(
+        [number, ranks, torch.zeros_like(ranks), torch.zeros_like(ranks)], 3
+    )
+    is_several = (category | holey)[:, None, :, None]
+    values = torch.where(is_several, several, plain).clamp(-6, 6)
+    kind = is_several.expand(B, n, F, 1).to(X.dtype)
+    return torch.cat([values, 1 - kind, kind], 3)
+
+
+def compressed(X, hole):
+    """Median and quartiles of the known numbers, then asinh, then variance one."""
+    known = torch.where(hole, torch.full_like(X, torch.nan), X)
+    q1, median, q3 = torch.nanquantile(
+        known, torch.tensor([0.25, 0.5, 0.75], device=X.device), dim=1, keepdim=True
+    )
+    width = torch.where(
+        q3 > q1, q3 - q1, known.nan_to_num(0).std(1, keepdim=True) + 1e-6
+    )
+    filled = torch.where(hole, median, X)
+    return standardised(torch.asinh((filled - median) / width))
+
+
+def middle_ranks(X):
+    """Ranks from -1 to 1 of every column, the mean of ties."""
+    n = X.shape[1]
+    Z = X.transpose(1, 2).contiguous()
+    ordered = Z.sort(2).values
+    low = torch.searchsorted(ordered, Z)
+    high = torch.searchsorted(ordered, Z, right=True)
+    return ((low + high).to(X.dtype) / n - 1).transpose(1, 2)
