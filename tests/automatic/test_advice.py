@@ -240,7 +240,7 @@ class TestWords:
         error = ErrorEstimate(0.4, 0.2, 0.6)
         assert "50 %" in guess_words(error, 0.5)
         assert guess_words(error, 0.7) == ""
-        assert "cannot be told from giving every row" in verdict(error, 0.5, [])
+        assert "no better than giving every row" in verdict(error, 0.5, [])
 
     def test_the_sure_part_is_named(self):
         p = np.array([[0.99, 0.01]] * 60 + [[0.6, 0.4]] * 40)
@@ -257,7 +257,7 @@ class TestWords:
         y[:12] = np.arange(12) % 2
         model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
         assert model.guessing_error_ == pytest.approx(0.5, abs=0.2)
-        assert "cannot be told from guessing" in model.explain()
+        assert "no better than guessing" in model.explain()
         assert "label more rows" in model.verdict()
 
     def test_explanation(self, fitted):
@@ -300,5 +300,6 @@ def test_regression_explains_itself():
     assert model.column_effects(X)[0].column == 0
     noise = np.where(np.arange(100) < 30, rng.normal(size=100), np.nan)
     assert (
-        "from answering every row with the mean" in model.refit_labels(noise).explain()
+        "no better than answering every row with the mean"
+        in model.refit_labels(noise).explain()
     )

@@ -638,11 +638,11 @@ def columns_of(estimator: Any) -> NDArray[Any]:
 
 
 def guess_words(error: ErrorEstimate, guessing: float) -> str:
-    """Say whether answers can be told from giving every row the largest class."""
+    """Say whether giving every row the largest class may be as good."""
     if not error.is_known or error.high < guessing:
         return ""
     return (
-        "The expected error cannot be told from guessing: giving every row the largest "
+        "The answers may be no better than guessing: giving every row the largest "
         f"class would be wrong for about {100 * guessing:.0f} %."
     )
 
@@ -684,7 +684,7 @@ def effect_words(effects: Sequence[ColumnEffect], limit: int = 5) -> str:
         return ""
     named = [f"{e.column} ({100 * e.effect:.0f} %)" for e in telling]
     return (
-        "Columns that matter most (how far answers move where values are exchanged "
+        "Columns that matter most (how far answers move when values are shuffled "
         f"among rows): {', '.join(named)}."
     )
 
@@ -720,8 +720,8 @@ def verdict(
     about = f"about {value} of 100 predicted labels are wrong ({low} to {high})"
     if error.high >= guessing:
         return (
-            f"Probably {about}, which cannot be told from giving every row the largest "
-            "class: label more rows before you use them."
+            f"Probably {about}, which may be no better than giving every row the "
+            "largest class: label more rows before you use them."
         )
     best = next(
         (

@@ -331,8 +331,8 @@ class FewLabelsRegressor(
         lines.append(f"Expected error (root mean square): {error}.")
         if error.is_known and error.high >= self._unit:
             lines.append(
-                "That cannot be told from answering every row with the mean: the known "
-                f"targets deviate from theirs by {self._unit:.3g}."
+                "That may be no better than answering every row with the mean: the "
+                f"known targets deviate from theirs by {self._unit:.3g}."
             )
         lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
         if X is not None:

@@ -41,8 +41,8 @@ def sure_section(labeled: LabeledTable) -> str:
     head = ("confidence", "rows", "share", "expected error (90 % interval)")
     return section(
         "Which labels to accept",
-        "<p>Of the predicted labels that are at least so sure, so many are expected to "
-        "be wrong. Accept those above a line, and look at the others.</p>"
+        "<p>How many predicted labels of at least this confidence are expected to be "
+        "wrong. Choose one, accept the labels that reach it, and check the others.</p>"
         + grid(head, rows),
     )
 
@@ -105,9 +105,9 @@ def doubts_section(labeled: LabeledTable, colors: Mapping[str, str]) -> str:
     more = f'<p class="quiet">and {len(found) - 20} more</p>' if found[20:] else ""
     return section(
         "Given labels to check",
-        "<p>The other labels contradict these. They may be wrong, or hard. Where given "
-        "labels are wrong, the expected error counts them as mistakes of the "
-        "predictions, and is too large.</p>"
+        "<p>The other labels contradict these. They may be wrong, or the rows may be "
+        "hard. If a given label is wrong, the expected error counts it as a mistake of "
+        "the predictions, and is too large.</p>"
         + grid(("row", "given label", "what the others say", "odds"), rows)
         + more,
     )
@@ -147,8 +147,8 @@ def effects_section(effects: list[ColumnEffect]) -> str:
     rest = f'<p class="quiet">and {more:,} more</p>' if more > 0 else ""
     return section(
         "Which columns matter",
-        "<p>How far answers move where values of a column are exchanged among rows. "
-        "A column that says the same as others moves little.</p>"
+        "<p>How far answers move when the values of a column are shuffled among rows. "
+        "A column that repeats others moves them little.</p>"
         f'<div class="bars">{bars}</div>{rest}',
     )
 

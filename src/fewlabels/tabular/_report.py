@@ -205,11 +205,11 @@ def methods_section(methods: Sequence[Method], explanation: str) -> str:
     )
     words = "".join(f"<p>{escape(line)}</p>" for line in explanation.splitlines())
     return section(
-        "How the labels were found, and what they are worth",
+        "How the labels were found, and how good they are",
         f"{words}{intervals(methods)}{figures}"
         '<p class="quiet">The first two repeat the whole procedure, choice included, '
-        "without some of the labels. The others are the heaviest candidate of each "
-        "kind, with one label left out at a time; they were chosen by the same labels, "
+        "without some of the labels. The others are the heaviest kernel of each kind, "
+        "with one label left out at a time; they were chosen by the same labels, "
         "which makes their figures a little too good.</p>",
     )
 
@@ -315,7 +315,7 @@ def _number_report(estimated: EstimatedTable, command: str, random_state: int) -
         tile(str(error), "expected error (root of the mean square)"),
     ]
     sections = [
-        section("What carried it", f"<pre>{escape(model.explain())}</pre>"),
+        section("What the numbers rest on", f"<pre>{escape(model.explain())}</pre>"),
         effects_section(table_effects(estimated, random_state)),
         columns_section(estimated.columns),
     ]
@@ -410,7 +410,7 @@ def label_report(
     if unsure.size:
         sections += [
             section(
-                "Least sure",
+                "Least certain rows",
                 "<p>Look at these before you trust the rest.</p>"
                 + rows_grid(table, unsure, _guesses(labeled, unsure), used, WHOLE_TEXT),
             ),
@@ -594,7 +594,7 @@ def prediction_report(
         ),
         map_section(features, texts, confidence, None, colors, random_state),
         section(
-            "Least sure",
+            "Least certain rows",
             rows_grid(
                 table,
                 unsure,
