@@ -812,7 +812,7 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         return np.log(self.predict_proba(X))
 
     def explain(self, X: Any = None, *, first_row: int = 0) -> str:
-        """Say in plain words what carried the decision and what it is worth.
+        """Say in plain words what the answers rest on and how good they are.
 
         Parameters
         ----------

@@ -141,12 +141,12 @@ def contributions_of(
 
 
 def choice_words(table: dict[str, NDArray[Any]]) -> list[str]:
-    """Say what carried the decision, in the order of the families where shares tie."""
+    """Say what the answers rest on, in the order of the families where shares tie."""
     lines = []
     if np.isnan(table["loo_squared_error"]).all():
         lines.append(
-            "No class has two different labelled rows, so that labels cannot judge "
-            "candidates: a fixed average over some of them answers."
+            "No class has two different labelled rows, so no method can be tested on "
+            "held-out labels: a fixed average of several answers."
         )
     words = np.array([FAMILIES[f].words for f in table["family"]])
     shares = {
@@ -155,11 +155,11 @@ def choice_words(table: dict[str, NDArray[Any]]) -> list[str]:
     }
     ranked = sorted(shares.items(), key=lambda pair: -round(pair[1], 2))
     carried = [f"{w} {100 * share:.0f} %" for w, share in ranked if share >= 0.005]
-    lines.append("What carried the decision: " + ", ".join(carried[:4]) + ".")
+    lines.append("What the answers rest on: " + ", ".join(carried[:4]) + ".")
     best = int(np.argmax(table["weight"]))
     name, ridge = table["candidate"][best], table["ridge"][best]
     if np.isfinite(ridge):
         name += f" with ridge {ridge:g}"
     weight = 100 * table["weight"][best]
-    lines.append(f"Heaviest candidate: {name}, {weight:.0f} % of all.")
+    lines.append(f"Largest single weight: {name}, {weight:.0f} %.")
     return lines

@@ -309,7 +309,7 @@ class FewLabelsRegressor(
         )
 
     def explain(self, X: Any = None) -> str:
-        """Say in plain words what carried the predictions and what they are worth.
+        """Say in plain words what the predictions rest on and how good they are.
 
         Parameters
         ----------
