@@ -1,16 +1,18 @@
 """Label all of MNIST from one to five labels of each class, on the published draws.
 
-    python benchmarks/peers/mnist.py run                       # pixels: half an hour
-    python benchmarks/peers/mnist.py run --device cuda         # two minutes
+    python benchmarks/peers/mnist.py run                       # pixels
+    python benchmarks/peers/mnist.py run --device cuda         # in two minutes
     python benchmarks/peers/mnist.py run --embedding FILE      # that of mnist_vae.py
-    python benchmarks/peers/mnist.py run --methods graphlearning --embedding FILE
+    python benchmarks/peers/mnist.py run --methods graphs      # our Poisson learning
+    python benchmarks/peers/mnist.py run --methods graphlearning
     python benchmarks/peers/mnist.py report                    # means beside published
 
 Every finished draw is a line of benchmarks/results/peers_mnist.csv, and a new call goes
 on where the last one stopped. FEWLABELS_PUBLISHED names the folder with poisson.csv,
 the table of the authors of Poisson learning, and poisson_mnist_draws.npz, the first ten
-of their draws of labels; the digits come from FEWLABELS_DATA. graphlearning gets the
-ten nearest neighbours by scikit-learn's exact search, of pixels on 50 components.
+of their draws of labels; the digits come from FEWLABELS_DATA. Graphs join the ten
+nearest neighbours, of pixels on 50 components, which scikit-learn's exact search finds
+for graphlearning.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -26,6 +28,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 import numpy as np
+from sklearn.decomposition import PCA
 from tqdm import tqdm
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
@@ -34,12 +37,19 @@ from benchmarks.sets import holes
 
 from fewlabels import FewLabelsClassifier
 from fewlabels.datasets import load_mnist
+from fewlabels.graphs import similarity_graph
+from fewlabels.semi_supervised import GraphRegularizationClassifier
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 SIZES = (10, 20, 30, 50)
 OURS, TOLD = "FewLabelsClassifier", "FewLabelsClassifier (true sizes)"
 POISSON, MBO = "poisson", "PoissonMBO (true sizes)"
-LIBRARIES = {"fewlabels": (OURS, TOLD), "graphlearning": (POISSON, MBO)}
+SPREAD = "Poisson learning of fewlabels"
+LIBRARIES = {
+    "fewlabels": (OURS, TOLD),
+    "graphs": (SPREAD,),
+    "graphlearning": (POISSON, MBO),
+}
 PUBLISHED = ("Laplace", "WNLL", "p-Laplace", "Poisson", "VolumeMBO", "PoissonMBO")
 KEY = ("rows", "labels", "draw", "method")
 COLUMNS = (*KEY, "accuracy", "expected error", "low", "high", "seconds")
@@ -71,14 +81,27 @@ def automatic(X, y, device):
     return answer
 
 
-def graphlearning(X, y, device):
-    """Return such a function of graphlearning, on one graph for all draws."""
-    from graphlearning import ssl
-    from sklearn.decomposition import PCA
+def components(X):
+    """Return rows for a graph."""
+    if X.shape[1] <= 50:
+        return X
+    return PCA(50, svd_solver="randomized", random_state=0).fit_transform(X)
 
-    if X.shape[1] > 50:
-        X = PCA(50, svd_solver="randomized", random_state=0).fit_transform(X)
-    W = graphlearning_graph(X, 10)
+
+def spreading(X, y, device):
+    """Return such a function of Poisson learning, on one graph for all draws."""
+    W = similarity_graph(components(X), n_neighbors=10).astype(np.float64)
+    model = GraphRegularizationClassifier(
+        method="poisson", affinity="precomputed", solver="cg", tol=1e-4
+    )
+    return lambda labels, method: (model.fit(W, labels).transduction_, {})
+
+
+def graphlearning(X, y, device):
+    """Return such a function of graphlearning."""
+    from graphlearning import ssl
+
+    W = graphlearning_graph(components(X), 10)
 
     def answer(labels, method):
         labeled = np.flatnonzero(labels >= 0)
@@ -91,7 +114,11 @@ def graphlearning(X, y, device):
     return answer
 
 
-MAKERS = {"fewlabels": automatic, "graphlearning": graphlearning}
+MAKERS = {
+    "fewlabels": automatic,
+    "graphs": spreading,
+    "graphlearning": graphlearning,
+}
 
 
 def read(path):
