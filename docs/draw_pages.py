@@ -78,6 +78,31 @@ def labels():
     return figure
 
 
+def large_data():
+    """Draw how a table that does not fit into memory is labelled."""
+    figure, ax = empty(9.5, 2.9, (0, 12.4), (0, 3.8))
+    shade = "#eef2fb"
+    box(ax, 1.4, 1.9, "table,\nlarger than memory", shade, 2.4, 1.2)
+    box(ax, 5.0, 2.9, "all labelled rows,\na sample of the others", "white", 2.6)
+    box(ax, 8.3, 2.9, "model,\na few MB", "#eafaee", 1.8)
+    box(ax, 5.0, 0.9, "a batch of rows", "white", 2.6)
+    box(ax, 8.3, 0.9, "its labels", "white", 1.8)
+    box(ax, 11.2, 0.9, "labelled table", shade, 2.0)
+    style = {"arrowprops": {"arrowstyle": "-|>"}}
+    for start, end in [
+        ((2.65, 2.1), (3.68, 2.9)),
+        ((2.65, 1.7), (3.68, 0.9)),
+        ((6.32, 2.9), (7.38, 2.9)),
+        ((6.32, 0.9), (7.38, 0.9)),
+        ((8.3, 2.48), (8.3, 1.32)),
+        ((9.22, 0.9), (10.18, 0.9)),
+    ]:
+        ax.annotate("", end, start, **style)
+    for y, words in [(3.55, "first pass: learn"), (0.2, "second pass: answer")]:
+        ax.text(5.0, y, words, ha="center", fontsize=9, color="#555")
+    return figure
+
+
 def kernels():
     """Draw a kernel matrix, a factor of low rank, and the pivots it came from."""
     from fewlabels.kernels import gram_operator
@@ -301,6 +326,7 @@ PICTURES = {
     "five_minutes": five_minutes,
     "commands": commands,
     "labels": labels,
+    "large_data": large_data,
     "report": report,
     "kernels": kernels,
     "graphs": graphs,
