@@ -70,6 +70,7 @@ def test_all_ways_agree(block):
         ("NystromSpectralClustering", 33591),
         ("KernelAlignmentSelector", 50252),
         ("MahalanobisKMeans", 67764),
+        ("MahalanobisKMeans", 6564),
         ("FisherLinearClassifier", 78903),
     ],
 )

@@ -259,3 +259,12 @@ def test_rows_can_be_taken():
     assert buffer == b"a,b,c\r\n3,z,p\r\n2,,q\r\n"
     lines = read_table(io.BytesIO(b'{"a": 1}\n{"a":  2}\n'))
     assert json.loads(lines.take([1]).origin.text) == {"a": 2}
+
+
+def test_what_a_workbook_cannot_hold_is_said(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    table = read_table(io.BytesIO(b"a,b\nx\x01y,2\n" + b"z,3\n" * 50))
+    with pytest.warns(UserWarning, match="cannot hold 1 text"):
+        write_table(table, tmp_path / "out.xlsx", {"c": [1] * 51})
+    sheet = openpyxl.load_workbook(tmp_path / "out.xlsx").active
+    assert sheet["A2"].value == "x\ufffdy"

@@ -4,6 +4,7 @@
 
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -221,7 +222,12 @@ class Job:
                 raise UseError(
                     "A terminal cannot show this format: name a file with -o."
                 )
-        write_table(table, str(self.output), added, force=self.settings["force"])
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always", UserWarning)
+            write_table(table, str(self.output), added, force=self.settings["force"])
+        for warning in heard:
+            if warning.category is UserWarning:
+                self.console.say(f"Note: {warning.message}")
 
     def write_page(self, html: str, path: str | None) -> None:
         """Write a report."""

@@ -201,7 +201,8 @@ class MahalanobisKMeans(ClusterMixin, BaseEstimator):
             self._whitener = inverse_root_of_rows(centred / np.sqrt(len(centred)))
         else:
             self._whitener = inverse_square_root(base)
-        Z = centred @ self._whitener
+        # Equal distances must not be told apart by rounding errors.
+        Z = np.round(centred @ self._whitener, 9)
         if Z.shape[1] == 0:  # copies of one row
             Z = np.zeros((len(X), 1))
         rng = check_random_state(self.random_state)

@@ -10,6 +10,7 @@ import contextlib
 import io
 import json
 import re
+import warnings
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -771,10 +772,18 @@ class Workbook(FileFormat):
             [neutral(v) if isinstance(v, str) else v for v in values]
             for values in added.values()
         ]
+        changed = 0
         for place, name in enumerate([*frame.columns, *added], start=1):
-            _set_cell(sheet, 1, place, name)
-            for row, value in enumerate(columns[place - 1], start=2):
-                _set_cell(sheet, row, place, value)
+            for row, value in enumerate([name, *columns[place - 1]], start=1):
+                changed += _set_cell(sheet, row, place, value)
+        if changed:
+            warnings.warn(
+                f"A workbook cannot hold {plural(changed, 'text')} of the table: "
+                "control characters were replaced, and what is longer than 32,767 "
+                "characters was cut. Write a .csv file to keep all.",
+                UserWarning,
+                stacklevel=2,
+            )
         buffer = io.BytesIO()
         book.save(buffer)
         yield buffer.getvalue()
@@ -807,8 +816,8 @@ def _broken_workbook(name: str, error: Exception) -> str:
     )
 
 
-def _set_cell(sheet: Any, row: int, column: int, value: Any) -> None:
-    """Write a value, as text where a workbook has no type for it."""
+def _set_cell(sheet: Any, row: int, column: int, value: Any) -> bool:
+    """Write a value, perhaps as text; tell whether part of a text was lost."""
     value = plain(value)
     if isinstance(value, float) and not np.isfinite(value):
         value = None if value != value else str(value)
@@ -818,6 +827,7 @@ def _set_cell(sheet: Any, row: int, column: int, value: Any) -> None:
         value = str(value)  # a workbook has 15 digits
     if getattr(value, "tzinfo", None) is not None:
         value = value.isoformat()
+    given = value
     if isinstance(value, str):
         value = _FORBIDDEN.sub("\ufffd", value)[:32_767]
     cell = sheet.cell(row=row, column=column)
@@ -827,6 +837,7 @@ def _set_cell(sheet: Any, row: int, column: int, value: Any) -> None:
         cell.value = str(value)
     if isinstance(value, str):
         cell.data_type = "s"  # never a formula
+    return isinstance(given, str) and value != given
 
 
 def cells_of(values: Sequence[Any]) -> NDArray[Any]:
