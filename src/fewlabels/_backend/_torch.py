@@ -54,9 +54,8 @@ def tensor_on(A: NDArray[Any], device: torch.device) -> torch.Tensor:
     return torch.as_tensor(np.ascontiguousarray(A)).to(device)
 
 
-@lru_cache
 def torch_backend(device: str) -> "TorchBackend":
-    """Backend of a device, which is made once."""
+    """Backend of a device, which is made once whatever the device is called."""
     place = torch.device(device)
     if place.type == "cuda":
         if not torch.cuda.is_available():
@@ -66,6 +65,11 @@ def torch_backend(device: str) -> "TorchBackend":
             )
         if place.index is None:
             place = torch.device("cuda", torch.cuda.current_device())
+    return _backend_on(place)
+
+
+@lru_cache
+def _backend_on(place: Any) -> "TorchBackend":
     return TorchBackend(place)
 
 
