@@ -717,3 +717,17 @@ class TestPeers:
                 assert len(method.grid) <= 16
                 keys = {peers.key_of(task, job) for job in peers.plan(task, 2)}
                 assert len(keys) == len(peers.plan(task, 2))
+
+
+def test_every_phase_of_the_benchmark_of_cores_exists():
+    script = PAPERS.parent / "cores.py"
+    if not script.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    spec = importlib.util.spec_from_file_location("cores_benchmark", script)
+    cores = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(cores)
+    for module, path in cores.PHASES.values():
+        found = importlib.import_module(f"fewlabels.{module}")
+        for name in path.split("."):
+            found = getattr(found, name)
+        assert callable(found)
