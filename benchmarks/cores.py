@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial, wraps
 
 # Phase: module and function. What a phase inside of another takes counts for itself.
@@ -154,6 +154,8 @@ def fit_phases(X, y, n_jobs):
     given = hide_labels(y, per_class=max(1, 30 // len(np.unique(y))), random_state=0)
     some = np.r_[np.flatnonzero(given >= 0), np.arange(6000)]  # past double precision
     FewLabelsClassifier(n_jobs=n_jobs, random_state=0).fit(X[some], given[some])
+    with suppress(ImportError):
+        import faiss  # noqa: F401  # which so few rows do not need
     clock = Clock()
     for name, (module, path) in PHASES.items():
         clock.watch(importlib.import_module(f"fewlabels.{module}"), path, name)

@@ -151,8 +151,9 @@ class FeatureKernel(BankKernel):
         Whether features are scaled to length one, for a kernel of unit diagonal.
     transform : ndarray of shape (n_source_columns, n_features), default=None
         Map from columns to features, instead of the three above.
-    moments : ndarray of shape (n_source_columns, n_source_columns), default=None
-        Mean of z z' over the rows z of the source, where there is a transform.
+    moments : pair of ndarray, default=None
+        Means of z and of z z' over the rows z of the source, where there is a
+        transform.
     """
 
     def __init__(
@@ -165,7 +166,7 @@ class FeatureKernel(BankKernel):
         scales: NDArray[Any] | None = None,
         unit_rows: bool = False,
         transform: NDArray[Any] | None = None,
-        moments: NDArray[Any] | None = None,
+        moments: tuple[NDArray[Any], NDArray[Any]] | None = None,
     ) -> None:
         self.name = name
         self.family = family
@@ -202,9 +203,9 @@ class FeatureKernel(BankKernel):
         batches = list(gen_batches(n, size))
         moments, self._moments = self._moments, None  # large, and used once
         if self._transform is not None and moments is not None:
-            self._mean = to_host(sum(_sums(Z[batch]) for batch in batches)) / n
+            self._mean, products = moments
             T = self._transform
-            spread = moments - np.outer(self._mean, self._mean)
+            spread = products - np.outer(self._mean, self._mean)
             variance = float(np.einsum("ij,ij->", spread @ T, T))
         else:
             pairs = [_moments(self._columns(Z[batch])) for batch in batches]

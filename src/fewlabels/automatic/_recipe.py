@@ -36,6 +36,7 @@ from fewlabels.automatic._sources import (
     OneColumn,
     Rows,
     Source,
+    column_sums,
 )
 
 
@@ -186,7 +187,7 @@ class Workshop:
         self._method = neighbors
         self._graphs: dict[int, GraphVectors] = {}
         self._medians: dict[int | None, float] = {}
-        self._moments: dict[Source, NDArray[np.float64]] = {}
+        self._moments: dict[Source, tuple[NDArray[Any], NDArray[Any]]] = {}
         size = min(REFERENCE_ROWS, self.n_rows)
         # In random order: any first of them are a sample too.
         self.reference = rng.choice(self.n_rows, size, replace=False)
@@ -258,11 +259,13 @@ class Workshop:
             self._medians[n_columns] = next((float(m) for m in known if m > 0), 1.0)
         return self._medians[n_columns]
 
-    def moments(self, source: Source) -> NDArray[np.float64]:
-        """Mean of z z' over the rows z of a source."""
+    def moments(self, source: Source) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Means of z and of z z' over the rows z of a source."""
         if source not in self._moments:
             F = source.train
-            self._moments[source] = to_host(backend_of(F).gram(F, F)) / self.n_rows
+            sums = column_sums(F), backend_of(F).gram(F, F)
+            mean, products = (to_host(part) / self.n_rows for part in sums)
+            self._moments[source] = mean, products
         return self._moments[source]
 
 

@@ -189,7 +189,7 @@ class RowScaling:
         return scaled
 
 
-def _column_sums(Z: Any) -> Any:
+def column_sums(Z: Any) -> Any:
     """Add up columns over all rows, in double precision."""
     b = backend_of(Z)
     parts = b.each_batch(
@@ -402,7 +402,7 @@ class Components(Source):
         if issparse(rows):
             mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
         else:
-            mean = to_host(_column_sums(rows)) / n
+            mean = to_host(column_sums(rows)) / n
         if issparse(rows) or d > self.COVARIANCE_COLUMNS or d > 2 * n:
             return mean, *self._sketch(rows, mean, n_components, rng)
         chosen = np.arange(n)
@@ -874,7 +874,7 @@ def _normalised(Z: Any) -> tuple[Any, Any, float]:
     """Features with centred kernel of mean diagonal 1, and a constant beside them."""
     b, n = backend_of(Z), Z.shape[0]
     xp = b.xp
-    mean = b.astype(_column_sums(Z) / n, b.dtype(Z))
+    mean = b.astype(column_sums(Z) / n, b.dtype(Z))
 
     def squares(batch: slice) -> float:
         centred = xp.linalg.vecdot(Z[batch] - mean, Z[batch] - mean)
