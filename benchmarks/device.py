@@ -27,7 +27,7 @@ from scipy.spatial.distance import cdist
 
 import fewlabels
 from fewlabels import FewLabelsClassifier
-from fewlabels._backend import NUMPY, KernelFunction, get_backend, to_host
+from fewlabels._backend import NUMPY, KernelFunction, _triton, get_backend, to_host
 from fewlabels.datasets import hide_labels, load_mnist
 from fewlabels.kernels import resolve_kernel
 from fewlabels.partition import PartitionProblem, local_search
@@ -268,9 +268,11 @@ def restarts(device, n):
             ("one core", {"n_jobs": 1}),
             (f"{os.cpu_count()} cores", {"n_jobs": -1}),
             (device.name, {"device": "cuda"}),
+            (f"{device.name}, fused", {"device": "cuda"}),
         )
         first = None
         for place, where in places:
+            _triton.FUSED_SEARCHES = place.endswith("fused")
             search(**where)
             found, seconds = search(**where)
             first = found.objectives if first is None else first
