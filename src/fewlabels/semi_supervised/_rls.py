@@ -419,11 +419,13 @@ class RLSClassifier(KernelClassifier):
             gamma=self.gamma,
             kernel_params=self.kernel_params,
         )
-        features = dense_if_small(self.X_fit_)
-        is_factor = self.kernel_.metric == "linear" and not sparse.issparse(features)
+        linear = self.kernel_.metric == "linear"
+        K = dense_if_small(self.X_fit_) if linear else self._labeled_block(X)
+        is_factor = linear and not sparse.issparse(K)
         if is_factor:
-            self.kernel_.diagonal(features)  # refuses rows whose products overflow
-        K = features if is_factor else self._labeled_block(X)
+            self.kernel_.diagonal(K)  # refuses rows whose products overflow
+        elif linear:
+            K = self._labeled_block(X)
         Y = signed_targets(labels.codes[rows], labels.classes.size)
         path = rls_path(
             K,
