@@ -16,7 +16,7 @@ from fewlabels._labels import (
     decide,
     validate_partially_labeled,
 )
-from fewlabels._linalg import inverse_root_of_rows
+from fewlabels._linalg import inverse_root_of_rows, inverse_square_root
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.feature_selection._scores import class_moments
 
@@ -178,13 +178,14 @@ class FisherLinearClassifier(_LinearClassifier):
         inside[:, ~variances.any(axis=0)] = 0.0  # rounding errors are no spread
         inside /= np.sqrt(codes.size)
         n_features = X.shape[1]
-        largest = float(np.abs(inside).max())
         root = np.eye(n_features)
-        if largest > 0:
-            spread = largest * np.linalg.norm(inside / largest) / np.sqrt(n_features)
-            shrunken = np.sqrt(self.shrinkage) * spread * np.eye(n_features)
-            inside *= np.sqrt(1 - self.shrinkage)
-            root = inverse_root_of_rows(np.vstack([inside, shrunken]), balance=True)
+        if inside.any() and self.shrinkage > 0:
+            S = (1 - self.shrinkage) * inside.T @ inside
+            variance = float(np.sum(inside**2)) / n_features
+            S.flat[:: n_features + 1] += self.shrinkage * variance
+            root = inverse_square_root(S, balance=True)
+        elif inside.any():
+            root = inverse_root_of_rows(inside, balance=True)
         # Distances of means from their centre, where products of means would lose
         # digits to a large common part.
         center = means.mean(axis=0)
