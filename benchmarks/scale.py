@@ -3,6 +3,7 @@
     python benchmarks/scale.py workers    # rows a second of one worker and of two
     python benchmarks/scale.py blocks     # what a block costs, and how much it moves
     python benchmarks/scale.py sample     # error of samples and of all 200,000 rows
+    python benchmarks/scale.py picture    # of what was measured, by files.py too
     python benchmarks/scale.py            # all of them
 
 Every group appends lines to benchmarks/results/scale_*.csv as they are found, and goes
@@ -239,16 +240,57 @@ def sample(
                 )
 
 
+def picture(path=RESULTS / "scale.png"):
+    """Draw memory by rows, seconds by workers and error by rows, as far as measured."""
+    from matplotlib import pyplot as plt
+
+    figure, (memory, seconds, error) = plt.subplots(
+        1, 3, figsize=(12, 3.6), layout="constrained"
+    )
+    with (RESULTS / "files.csv").open(newline="") as file:
+        files = list(csv.DictReader(file))
+    for command, aim in (("predict", 1000), ("label", 2500)):
+        points = sorted(
+            (int(line["rows"]), int(line["peak_mb"]))
+            for line in files
+            if line["command"] == command
+        )
+        drawn = memory.plot(*zip(*points, strict=True), "o-", label=command)
+        memory.axhline(aim, linestyle=":", color=drawn[0].get_color())
+    memory.set(xscale="log", ylim=(0, None), xlabel="rows in the file")
+    memory.set(title="Peak of memory (MB); dotted: what was aimed at")
+    memory.legend()
+    counts = {}
+    for line in Lines("workers").known:
+        counts.setdefault(int(line["workers"]), []).append(float(line["seconds"]))
+    means = [np.mean(runs) for runs in counts.values()]
+    seconds.bar([str(n) for n in counts], means, width=0.5)
+    seconds.set(xlabel="workers", title="Seconds to predict 2,000,000 rows")
+    errors = {}
+    for line in Lines("sample").known:
+        sizes = errors.setdefault(line["set"], {})
+        sizes.setdefault(int(line["learned_from"]), []).append(float(line["error"]))
+    for name, sizes in errors.items():
+        error.plot(sizes.keys(), [np.mean(e) for e in sizes.values()], "o-", label=name)
+    error.set(xscale="log", ylim=(0, None), xlabel="rows learned from")
+    error.set(title="Error in %, 60 labels")
+    error.legend(fontsize="small")
+    figure.savefig(path, dpi=90)
+
+
 GROUPS = {"workers": workers, "blocks": blocks, "sample": sample}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("group", nargs="*", choices=[*GROUPS, []])
+    parser.add_argument("group", nargs="*", choices=[*GROUPS, "picture", []])
     parser.add_argument("--device", help="where to learn from samples")
     parser.add_argument("--draws", type=int, default=10, help="of labels, for samples")
     given = parser.parse_args()
-    for name in given.group or GROUPS:
+    for name in given.group or [*GROUPS, "picture"]:
+        if name == "picture":
+            picture()
+            continue
         options = {}
         if name == "sample":
             options = {"device": given.device, "n_draws": given.draws}

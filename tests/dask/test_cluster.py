@@ -12,12 +12,13 @@ import joblib
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
 from sklearn.model_selection import GridSearchCV
 
 import fewlabels.dask._harmonic
 import fewlabels.dask._learn
+from fewlabels.cluster import RLSClustering
 from fewlabels.dask import DaskFewLabelsClassifier, dask_harmonic_functions
 from fewlabels.datasets import hide_labels
 from fewlabels.model_selection import LabeledKFold, learning_curve_labels
@@ -188,7 +189,7 @@ def test_a_lost_scheduler_is_told(tmp_path):
             classifier(connected).fit(rows, y)
 
 
-def test_grids_and_curves_run_on_a_cluster(client):
+def test_grids_curves_and_restarts_run_on_a_cluster(client):
     X, y_true, _ = problem()
     X, y_true = X[:200], y_true[:200]
     grid = GridSearchCV(
@@ -198,11 +199,15 @@ def test_grids_and_curves_run_on_a_cluster(client):
         scoring="accuracy",
     )
     curve = {"n_labels": [4, 8], "n_repeats": 2, "random_state": 0}
+    clusters = RLSClustering(n_init=6, random_state=0)
+    restarted = clusters.fit(X).labels_
     plain = grid.fit(X, y_true).cv_results_["mean_test_score"]
     local = learning_curve_labels(RLSClassifier(), X, y_true, **curve)
     with joblib.parallel_config("dask"):
         grid.set_params(n_jobs=2).fit(X, y_true)
         away = learning_curve_labels(RLSClassifier(), X, y_true, n_jobs=2, **curve)
+        clusters.set_params(n_jobs=2).fit(X)
+    assert_array_equal(clusters.labels_, restarted)
     assert_allclose(grid.cv_results_["mean_test_score"], plain)
     assert_allclose(away.scores, local.scores)
     assert np.isfinite(local.scores).all()

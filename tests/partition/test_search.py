@@ -2,6 +2,8 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from numpy.testing import assert_array_equal
 
 from fewlabels.partition import (
     PartitionProblem,
+    _runs,
     evolve,
     local_search,
     tabu_search,
@@ -362,3 +365,35 @@ def test_bad_starts():
 def test_seeds(random_state):
     problem = random_problem(0)
     assert_valid(problem, local_search(problem, "random", 3, random_state))
+
+
+def test_runs_on_arrays_from_another_process_are_the_same(monkeypatch):
+    """These are read-only; no loop may write to them or be compiled for them."""
+    cloudpickle = pytest.importorskip("cloudpickle")
+    from fewlabels._loops.partition import climb
+
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    problem = PartitionProblem.from_factor(X, [-1, 1] + [0] * 28, alpha=0.1)
+    expected = local_search(problem, n_init=5, random_state=0)
+    n_compiled = len(climb.signatures)
+
+    def elsewhere(**options):
+        def call(jobs):
+            results = []
+            for job in jobs:
+                buffers = []
+                sent = cloudpickle.dumps(
+                    job, protocol=5, buffer_callback=buffers.append
+                )
+                buffers = [bytes(buffer.raw()) for buffer in buffers]
+                function, arguments, options = pickle.loads(sent, buffers=buffers)
+                results.append(function(*arguments, **options))
+            return results
+
+        return call
+
+    monkeypatch.setattr(_runs, "Parallel", elsewhere)
+    found = local_search(problem, n_init=5, random_state=0)
+    assert_array_equal(found.y, expected.y)
+    assert_array_equal(found.objectives, expected.objectives)
+    assert len(climb.signatures) == n_compiled

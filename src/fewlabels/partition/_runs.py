@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -64,8 +64,8 @@ class Gains:
             self.Q,
             self.B,
             self.weights,
-            problem.lower,
-            problem.upper,
+            np.require(problem.lower, requirements="W"),
+            np.require(problem.upper, requirements="W"),
             self.tol,
         )
 
@@ -94,6 +94,26 @@ class Gains:
         all_classes = np.zeros((n_partitions, k, self.offset.shape[1]))
         all_classes[:, 1:] = products.reshape(n_partitions, k - 1, -1) + self.offset
         return all_classes
+
+
+def _run_anywhere(
+    run: Callable[..., Any],
+    gains: Gains,
+    codes: NDArray[np.intp],
+    products: Array,
+    rng: np.random.Generator,
+) -> Any:
+    """Make a run on arrays that may have come from another process, read-only.
+
+    Loops write to some, and would be compiled again for the others.
+    """
+    arrays = {
+        name: np.require(value, requirements="W")
+        for name, value in vars(gains).items()
+        if isinstance(value, np.ndarray)
+    }
+    codes, products = (np.require(part, requirements="W") for part in (codes, products))
+    return run(replace(gains, **arrays), codes, products, rng)
 
 
 def _relative_to_first(codes: NDArray[np.intp], k: int) -> Array:
@@ -317,7 +337,7 @@ def best_of_runs(
         runs = [run(gains, *states[0])]
     else:
         runs = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(run)(gains, *state) for state in states
+            delayed(_run_anywhere)(run, gains, *state) for state in states
         )
     codes = np.stack([problem.codes] * len(runs))
     codes[:, problem.free] = [r.codes for r in runs]

@@ -189,7 +189,8 @@ class _Climbers:
         if effective_n_jobs(n_jobs) == 1:  # no need to set up any threads
             answers = [exchange(problem, *state) for state in states]
         else:
-            answers = Parallel(n_jobs=n_jobs, prefer="threads")(
+            # Points are exchanged in place.
+            answers = Parallel(n_jobs=n_jobs, require="sharedmem")(
                 delayed(exchange)(problem, *state) for state in states
             )
         gains, found, covered = (np.array(part) for part in zip(*answers, strict=True))
