@@ -368,7 +368,7 @@ def test_seeds(random_state):
 
 
 def test_runs_on_arrays_from_another_process_are_the_same(monkeypatch):
-    """These are read-only; no loop may write to them or be compiled for them."""
+    """These are read-only and not aligned: no loop may be compiled for them."""
     cloudpickle = pytest.importorskip("cloudpickle")
     from fewlabels._loops.partition import climb
 
@@ -385,7 +385,9 @@ def test_runs_on_arrays_from_another_process_are_the_same(monkeypatch):
                 sent = cloudpickle.dumps(
                     job, protocol=5, buffer_callback=buffers.append
                 )
-                buffers = [bytes(buffer.raw()) for buffer in buffers]
+                buffers = [
+                    memoryview(b"_" + bytes(buffer.raw()))[1:] for buffer in buffers
+                ]
                 function, arguments, options = pickle.loads(sent, buffers=buffers)
                 results.append(function(*arguments, **options))
             return results

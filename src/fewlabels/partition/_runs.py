@@ -21,6 +21,9 @@ from fewlabels.partition._systems import Array, weigh_rows
 RELATIVE_TOL = 1e-12
 
 _NONE = np.empty((0, 0))
+# What loops are compiled for: arrays from another process may be read-only, and lie
+# anywhere in a message.
+_WRITABLE = ["C", "A", "W"]
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,8 @@ class Gains:
             self.Q,
             self.B,
             self.weights,
-            np.require(problem.lower, requirements="W"),
-            np.require(problem.upper, requirements="W"),
+            np.require(problem.lower, requirements=_WRITABLE),
+            np.require(problem.upper, requirements=_WRITABLE),
             self.tol,
         )
 
@@ -103,16 +106,15 @@ def _run_anywhere(
     products: Array,
     rng: np.random.Generator,
 ) -> Any:
-    """Make a run on arrays that may have come from another process, read-only.
-
-    Loops write to some, and would be compiled again for the others.
-    """
+    """Make a run on arrays that may have come from another process."""
     arrays = {
-        name: np.require(value, requirements="W")
+        name: np.require(value, requirements=_WRITABLE)
         for name, value in vars(gains).items()
         if isinstance(value, np.ndarray)
     }
-    codes, products = (np.require(part, requirements="W") for part in (codes, products))
+    codes, products = (
+        np.require(part, requirements=_WRITABLE) for part in (codes, products)
+    )
     return run(replace(gains, **arrays), codes, products, rng)
 
 
