@@ -257,9 +257,11 @@ def picture(path=RESULTS / "scale.png"):
         )
         drawn = memory.plot(*zip(*points, strict=True), "o-", label=command)
         memory.axhline(aim, linestyle=":", color=drawn[0].get_color())
-    memory.set(xscale="log", ylim=(0, None), xlabel="rows in the file")
-    memory.set(title="Peak of memory (MB); dotted: what was aimed at")
-    memory.legend()
+    sizes = sorted({int(line["rows"]) for line in files})
+    memory.set(xscale="log", ylim=(0, None), xlabel="million rows in the file")
+    memory.set_xticks(sizes, [f"{size / 1e6:g}" for size in sizes], minor=False)
+    memory.set(title="Peak of memory in MB (dotted: aims)")
+    memory.legend(loc="center right")
     counts = {}
     for line in Lines("workers").known:
         counts.setdefault(int(line["workers"]), []).append(float(line["seconds"]))
@@ -272,9 +274,13 @@ def picture(path=RESULTS / "scale.png"):
         sizes.setdefault(int(line["learned_from"]), []).append(float(line["error"]))
     for name, sizes in errors.items():
         error.plot(sizes.keys(), [np.mean(e) for e in sizes.values()], "o-", label=name)
-    error.set(xscale="log", ylim=(0, None), xlabel="rows learned from")
+    sizes = sorted({size for one in errors.values() for size in one})
+    error.set(xscale="log", ylim=(0, None), xlabel="thousand rows learned from")
+    error.set_xticks(sizes, [f"{size / 1e3:g}" for size in sizes], minor=False)
     error.set(title="Error in %, 60 labels")
     error.legend(fontsize="small")
+    for axis in (memory, error):
+        axis.minorticks_off()
     figure.savefig(path, dpi=90)
 
 

@@ -23,7 +23,7 @@ RELATIVE_TOL = 1e-12
 _NONE = np.empty((0, 0))
 # What loops are compiled for: arrays from another process may be read-only, and lie
 # anywhere in a message.
-_WRITABLE = ["C", "A", "W"]
+_WRITABLE: Any = ["C", "A", "W"]
 
 
 @dataclass(frozen=True)
@@ -107,14 +107,13 @@ def _run_anywhere(
     rng: np.random.Generator,
 ) -> Any:
     """Make a run on arrays that may have come from another process."""
-    arrays = {
+    arrays: dict[str, Any] = {
         name: np.require(value, requirements=_WRITABLE)
         for name, value in vars(gains).items()
         if isinstance(value, np.ndarray)
     }
-    codes, products = (
-        np.require(part, requirements=_WRITABLE) for part in (codes, products)
-    )
+    codes = np.require(codes, requirements=_WRITABLE)
+    products = np.require(products, requirements=_WRITABLE)
     return run(replace(gains, **arrays), codes, products, rng)
 
 

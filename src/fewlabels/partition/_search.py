@@ -105,8 +105,6 @@ def local_search(
     >>> bool(result.objective == problem.objective(result.y))
     True
     """
-    from fewlabels._loops.partition import climb  # compiled on first use
-
     limit = _limit(max_trials, "max_trials")
 
     def run(
@@ -115,6 +113,9 @@ def local_search(
         products: Array,
         rng: np.random.Generator,
     ) -> Run:
+        # Not outside, or the loop would be sent to other processes and compiled there.
+        from fewlabels._loops.partition import climb
+
         sizes = np.bincount(codes, minlength=problem.n_classes)
         raises, trials, moves, n_swaps, exhausted, covered = climb(
             gains.of(problem), codes, sizes, products, limit, swaps
@@ -233,8 +234,6 @@ def evolve(
     >>> evolve(problem, random_state=0).y
     array([-1, -1, -1,  1,  1,  1])
     """
-    from fewlabels._loops.partition import evolve as evolve_loop
-
     if n_parents < 1 or n_children < 1:
         raise ValueError(
             "n_parents and n_children must be at least 1, got "
@@ -251,6 +250,8 @@ def evolve(
         products: Array,
         rng: np.random.Generator,
     ) -> Run:
+        from fewlabels._loops.partition import evolve as evolve_loop
+
         if problem.free.size == 0:
             return Run(codes, np.empty(0), 0, 0, 0, "no free point")
         population = np.stack(
@@ -367,8 +368,6 @@ def tabu_search(
     >>> tabu_search(problem, random_state=0).y
     array([-1, -1, -1,  1,  1,  1])
     """
-    from fewlabels._loops.partition import walk
-
     u = problem.free.size
     tenure = min(20, u // 4) if tenure is None else tenure
     patience = 10 * u if patience is None else _limit(patience, "patience")
@@ -380,6 +379,8 @@ def tabu_search(
         products: Array,
         rng: np.random.Generator,
     ) -> Run:
+        from fewlabels._loops.partition import walk
+
         sizes = np.bincount(codes, minlength=problem.n_classes)
         history, steps, moves, n_swaps, exhausted = walk(
             gains.of(problem),
