@@ -181,13 +181,13 @@ def csr_product(
     Parameters
     ----------
     W : sparse array of shape (n, m)
-        In float32 or float64.
+        The matrix, in float32 or float64.
     V : ndarray of shape (m, k) or (m,)
-        Of the same type.
+        The columns. If they are of another type, SciPy multiplies on one thread.
     minus : ndarray of shape (n, k) or (n,), default=None
         Subtracted from the product.
     overwrite : bool, default=False
-        Whether to write the result into `minus`, which saves allocating memory.
+        Whether the result may be written into `minus`, which saves allocating memory.
 
     Returns
     -------

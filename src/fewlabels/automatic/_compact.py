@@ -439,10 +439,7 @@ class _Values:
                 yield np.square(products)
                 continue
             if squares is None:
-                distances = self._distances or partial(
-                    squared_distances, Y=self._others
-                )
-                squares = distances(Z)
+                squares = self._distances(Z)
             values = squares * squares.dtype.type(-gamma)
             yield np.exp(values, out=values)
 

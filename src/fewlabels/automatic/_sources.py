@@ -44,10 +44,10 @@ MAX_COMPONENTS = 40
 MIN_GAIN = 0.2
 # Residual of eigenvectors; the least smooth ones, which weigh least, have the largest.
 EIGENVECTOR_TOL = 1e-2
-# A row whose neighbours are further away than so many times the mean has weights on the
-# scale of its own distances. The more rows there are, the further rows on the fringe
-# are apart in units of the others, and hardly joined to them: the smoothest functions
-# on a large graph would tell nothing but these from the rest.
+# A row whose neighbours are more than this many times the usual distance away gets
+# weights on the scale of its own distances. The more rows there are, the further away
+# those on the fringe lie in units of that distance; with next to nothing joining them
+# to the rest, the smoothest functions on a large graph would single out nothing else.
 FRINGE = 3.0
 # Rows whose median stands for the middle of all.
 CENTRE_ROWS = 500
