@@ -46,8 +46,8 @@ from fewlabels import FewLabelsClassifier, RLSClassifier
 from fewlabels.automatic._choice import FINAL_TEMPERATURES
 from fewlabels.automatic._families import FAMILIES
 from fewlabels.automatic._recipe import BANKS
+from fewlabels.automatic._scaling import RowScaling
 from fewlabels.automatic._scores import log_losses
-from fewlabels.automatic._sources import RowScaling
 from fewlabels.semi_supervised import (
     GraphRegularizationClassifier,
     HarmonicFunctionClassifier,

@@ -12,7 +12,7 @@ from fewlabels import _threads
 from fewlabels._kmeans import lloyd_runs
 from fewlabels._loops.means import nearest_in_runs
 from fewlabels._threads import threads
-from fewlabels.automatic._sources import _nearest_in_runs
+from fewlabels.automatic._clusters import _nearest_in_runs
 from tests.helpers import assert_close
 from tests.reference import kmeans as reference
 

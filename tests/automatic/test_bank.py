@@ -16,15 +16,11 @@ from fewlabels import FewLabelsClassifier
 from fewlabels._rows import row_digests
 from fewlabels.automatic import _recipe
 from fewlabels.automatic._bank import KernelBank
+from fewlabels.automatic._components import Components
+from fewlabels.automatic._graphs import GraphVectors
 from fewlabels.automatic._recipe import BANKS
-from fewlabels.automatic._sources import (
-    FAR,
-    Components,
-    GraphVectors,
-    RowScaling,
-    Source,
-    View,
-)
+from fewlabels.automatic._scaling import FAR, RowScaling
+from fewlabels.automatic._sources import Source, View
 from fewlabels.graphs import graph_laplacian, nearest_neighbors, similarity_graph
 
 SMALL = replace(BANKS["default"], cluster_runs=5)

@@ -29,7 +29,8 @@ from fewlabels._threads import in_threads, threads
 from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._kernels import BankKernel
 from fewlabels.automatic._recipe import BANKS, BankSettings, Workshop, recipe
-from fewlabels.automatic._sources import RowScaling, View
+from fewlabels.automatic._scaling import RowScaling
+from fewlabels.automatic._sources import View
 from fewlabels.preprocessing import Moments, TableSample
 
 # Rows times columns from which several threads are worth it.

@@ -81,6 +81,7 @@ from fewlabels.automatic._members import (
 )
 from fewlabels.automatic._recipe import BankSettings
 from fewlabels.automatic._saving import CompactSaving
+from fewlabels.automatic._scaling import RowScaling
 from fewlabels.automatic._scores import class_outputs
 from fewlabels.automatic._shares import (
     drawn_by_class,
@@ -88,7 +89,7 @@ from fewlabels.automatic._shares import (
     known_shares,
     matching_offsets,
 )
-from fewlabels.automatic._sources import RowScaling, Source
+from fewlabels.automatic._sources import Source
 from fewlabels.preprocessing import FrameEncoding
 
 

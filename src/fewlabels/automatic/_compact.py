@@ -28,25 +28,14 @@ from fewlabels.automatic._candidates import (
     lean_copy,
     total_outputs,
 )
+from fewlabels.automatic._clusters import Clusters
+from fewlabels.automatic._components import Components, Leading
+from fewlabels.automatic._features import LinearFeatures, Nystrom
 from fewlabels.automatic._forest import GrownForest
+from fewlabels.automatic._graphs import MIN_GAIN, GraphVectors, Neighbors, edge_weights
 from fewlabels.automatic._kernels import ColumnOutputs, LinearOutputs
-from fewlabels.automatic._sources import (
-    MAX_EXPONENT,
-    MIN_GAIN,
-    Beside,
-    Clusters,
-    Components,
-    Geodesics,
-    GraphVectors,
-    Leading,
-    LinearFeatures,
-    Neighbors,
-    Nystrom,
-    Rows,
-    Source,
-    View,
-    edge_weights,
-)
+from fewlabels.automatic._paths import MAX_EXPONENT, Geodesics
+from fewlabels.automatic._sources import Beside, Rows, Source, View
 from fewlabels.graphs import heat_weights, make_search
 
 # Up to so many distinct rows nothing is rounded.

@@ -21,23 +21,14 @@ from fewlabels._backend import NUMPY, Backend, backend_of, to_host
 from fewlabels._params import budget_bytes
 from fewlabels._threads import side_by_side
 from fewlabels.automatic._candidates import Candidate
+from fewlabels.automatic._clusters import Clusters
+from fewlabels.automatic._components import Components, Leading
+from fewlabels.automatic._features import LinearFeatures, Nystrom, OneColumn
 from fewlabels.automatic._forest import Forest
+from fewlabels.automatic._graphs import GraphVectors, Neighbors
 from fewlabels.automatic._kernels import BankKernel, ColumnKernel, FeatureKernel
-from fewlabels.automatic._sources import (
-    Beside,
-    Clusters,
-    Components,
-    Geodesics,
-    GraphVectors,
-    Leading,
-    LinearFeatures,
-    Neighbors,
-    Nystrom,
-    OneColumn,
-    Rows,
-    Source,
-    column_sums,
-)
+from fewlabels.automatic._paths import Geodesics
+from fewlabels.automatic._sources import Beside, Rows, Source, column_sums
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,89 @@
+"""Lengths of paths through a neighbour graph."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewlabels._backend import backend_of, to_host
+from fewlabels._linalg import inverse_square_root
+from fewlabels.automatic._sources import Source, View
+from fewlabels.graphs import auto_bandwidth
+
+# Rows whose median length of paths stands for that of all.
+LENGTH_ROWS = 10_000
+# exp(50) is still far from the largest float32.
+MAX_EXPONENT = 50.0
+
+
+class Geodesics(Source):
+    """Nyström features of a Gaussian kernel on path lengths to landmarks.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+        The neighbour search.
+    k : int
+        Neighbours to use.
+    landmarks : ndarray of int
+        Rows from which paths start.
+    sharpness : float
+        Zero takes the length of paths. Otherwise a step of length d (in units of the
+        mean one) costs ``exp(sharpness * d) - 1``, so that long steps across empty
+        regions are avoided, and the sum is brought back to a length by the inverse.
+    """
+
+    def __init__(
+        self,
+        neighbors: Source,
+        k: int,
+        landmarks: NDArray[Any],
+        sharpness: float,
+    ) -> None:
+        self._neighbors = neighbors
+        self._k = k
+        self._sharpness = sharpness
+        distances, indices = (part[:, :k] for part in neighbors.train)
+        b = backend_of(distances)
+        self._unit = auto_bandwidth(to_host(distances))
+        self._costs = b.shortest_paths(self._steps(distances), indices, landmarks)
+        n = self._costs.shape[0]
+        lengths = self._lengths(self._costs[:: -(-n // LENGTH_ROWS)])
+        finite = lengths[b.xp.isfinite(lengths) & (lengths > 0)]
+        width = 0.7 * b.median(finite) if finite.shape[0] else 1.0
+        self._gamma = 0.5 / width**2
+        K = to_host(self._kernel(self._costs[landmarks]))
+        self._M = b.asarray(inverse_square_root((K + K.T) / 2, tol=1e-2))
+        self.train = b.over_rows(
+            lambda batch: self._features(self._costs[batch], b.dtype(distances)), n
+        )
+
+    def _steps(self, distances: Any) -> Any:
+        b = backend_of(distances)
+        # A step of length zero would be no edge.
+        d = b.xp.clip(b.astype(distances, np.float64) / self._unit, 1e-6, None)
+        if self._sharpness == 0:
+            return b.xp.clip(d, None, MAX_EXPONENT)
+        return b.xp.expm1(b.xp.clip(self._sharpness * d, None, MAX_EXPONENT))
+
+    def _lengths(self, costs: Any) -> Any:
+        xp = backend_of(costs).xp
+        return xp.log1p(costs) / self._sharpness if self._sharpness else costs
+
+    def _kernel(self, costs: Any) -> Any:
+        return backend_of(costs).xp.exp(-self._gamma * self._lengths(costs) ** 2)
+
+    def _features(self, costs: Any, dtype: Any) -> Any:
+        return backend_of(costs).astype(self._kernel(costs) @ self._M, dtype)
+
+    def new(self, view: View) -> Any:
+        distances, indices = view[self._neighbors]
+        b = backend_of(distances)
+        steps = self._steps(distances[:, : self._k])
+        costs = self._costs[indices[:, 0]] + steps[:, :1]
+        for j in range(1, self._k):
+            other = self._costs[indices[:, j]] + steps[:, j : j + 1]
+            costs = b.xp.minimum(costs, other)
+        return self._features(costs, b.dtype(distances))

@@ -1,0 +1,166 @@
+"""Scale rows such that Euclidean distance means something."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array, issparse
+from sklearn.preprocessing import normalize
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from fewlabels._backend import backend_of, to_host
+from fewlabels._rows import has_own_units
+from fewlabels.preprocessing import Moments
+
+# Up to so many rows everything is computed in double precision.
+DOUBLE_ROWS = 5000
+# Rows whose median stands for the middle of all.
+CENTRE_ROWS = 500
+# New rows may be this many deviations away, and are not taken for further, so that no
+# square overflows.
+FAR = 1e9
+
+
+class RowScaling:
+    """Bring rows to a scale on which Euclidean distance means something.
+
+    Text, which comes as sparse rows, is scaled to rows of length one. Columns of a
+    table, which have units of their own, are standardised; pixels and other columns of
+    one unit are only centred. Constant columns are dropped. Rows come out as those of
+    `fit` did, dense or sparse, the latter without being centred, which moves no
+    distance.
+
+    Parameters
+    ----------
+    scale : {"auto", "standard", "unit", "none"}
+        What to do; "auto" guesses: sparse rows are text, dense ones are a table where
+        there are up to 20 columns that vary or where the standard deviation of one is
+        more than four times the median of all.
+    """
+
+    def __init__(self, scale: str) -> None:
+        self.scale = scale
+
+    def fit(self, X: Any, moments: Moments | None = None) -> "RowScaling":
+        """Look at the training rows, and at those of the table they were drawn from."""
+        self.sparse_ = issparse(X)
+        self.kind_ = "unit" if self.scale == "auto" and self.sparse_ else self.scale
+        self.dtype_ = np.float64 if X.shape[0] <= DOUBLE_ROWS else np.float32
+        # A scale of one first, so that squares neither overflow nor vanish.
+        self.size_ = _largest(X.data if self.sparse_ else X) or 1.0
+        if moments is None or self.sparse_ or self.kind_ == "unit":
+            deviation, largest = self._deviations(X)
+        else:
+            self.size_ = float(moments.largest.max(initial=0.0)) or 1.0
+            deviation = moments.deviation / self.size_
+            largest = moments.largest / self.size_
+        rounding = 10 * np.finfo(backend_of(X).dtype(X)).eps * largest
+        self.columns_ = np.flatnonzero(deviation > rounding)
+        if not self.sparse_:
+            # The median, unlike the mean, does not follow far rows: others keep digits.
+            some = self._sized(X[:: max(1, X.shape[0] // CENTRE_ROWS)])
+            self.centre_ = np.median(to_host(some)[:, self.columns_], axis=0)
+        deviation = deviation[self.columns_]
+        if self.kind_ == "auto":
+            self.kind_ = "standard" if has_own_units(deviation) else "none"
+        if self.kind_ == "standard":
+            self.factor_ = 1 / deviation
+        else:
+            unit = 1.0 if self.kind_ == "unit" else deviation.max(initial=0.0)
+            self.factor_ = np.full(deviation.size, 1 / unit if deviation.size else 1.0)
+        return self
+
+    def _deviations(self, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Find standard deviations and largest values of the columns."""
+        if self.sparse_:
+            Z = self._sized(X)
+            largest = abs(Z).max(axis=0).toarray().ravel()
+            unit = np.where(largest > 0, largest, 1.0)
+            _, variance = mean_variance_axis(Z @ diags_array(1 / unit), axis=0)
+            return unit * np.sqrt(variance), largest
+        n, b = X.shape[0], backend_of(X)
+        xp = b.xp
+
+        def moments(batch: slice) -> Any:
+            Z = self._sized(X[batch])
+            return xp.stack([xp.sum(Z, axis=0) / n, xp.max(xp.abs(Z), axis=0)])
+
+        def squares(batch: slice) -> Any:
+            Z = (self._sized(X[batch]) - mean) / unit
+            return xp.sum(Z * Z, axis=0) / n
+
+        parts = xp.stack(b.each_batch(moments, n))
+        mean, largest = xp.sum(parts[:, 0], axis=0), xp.max(parts[:, 1], axis=0)
+        unit = xp.where(largest > 0, largest, xp.ones_like(largest))
+        variance = xp.sum(xp.stack(b.each_batch(squares, n)), axis=0)
+        return to_host(unit * xp.sqrt(variance)), to_host(largest)
+
+    def table_columns(
+        self, groups: NDArray[np.intp] | None
+    ) -> list[NDArray[np.intp]] | None:
+        """List the features of every column that is left; None if it is no table.
+
+        Parameters
+        ----------
+        groups : ndarray of shape (n_features,) or None
+            Column of every feature, for a table that was encoded; without it, columns
+            that were standardised are those of a table.
+        """
+        if self.sparse_ or (groups is None and self.kind_ != "standard"):
+            return None
+        kept = self.columns_ if groups is None else groups[self.columns_]
+        return [np.flatnonzero(kept == g) for g in np.unique(kept)]
+
+    def _sized(self, X: Any) -> Any:
+        """Rows of size one in the form of the training rows."""
+        if self.sparse_:
+            Z = csr_array(X, dtype=np.float64) / self.size_
+            if self.kind_ != "unit":
+                return Z
+            # The largest value of a row first: a row may be tiny beside others.
+            return normalize(normalize(Z, norm="max", copy=False), copy=False)
+        b = backend_of(X)
+        Z = b.astype(X, np.float64) / self.size_
+        if self.kind_ != "unit":
+            return Z
+        sizes = b.xp.max(b.xp.abs(Z), axis=1, keepdims=True)
+        return _unit_rows(Z / b.xp.where(sizes > 0, sizes, b.xp.ones_like(sizes)))
+
+    def transform(self, X: Any) -> Any:
+        """Scale rows, which stay where they are."""
+        if self.sparse_:
+            Z = self._sized(X)[:, self.columns_] @ diags_array(self.factor_)
+            np.clip(Z.data, -FAR, FAR, out=Z.data)
+            return csr_array(Z, dtype=self.dtype_)
+        b = backend_of(X := X.toarray() if issparse(X) else X)
+        columns, centre, factor = (
+            b.asarray(part) for part in (self.columns_, self.centre_, self.factor_)
+        )
+        # Allocated at once: rows may fill much of the memory.
+        like = b.asarray(np.empty(0, dtype=self.dtype_))
+        scaled = b.xp.empty(
+            (X.shape[0], self.columns_.size), dtype=like.dtype, device=like.device
+        )
+
+        def scale(batch: slice) -> None:
+            Z = (self._sized(X[batch])[:, columns] - centre) * factor
+            scaled[batch] = b.astype(b.xp.clip(Z, -FAR, FAR), self.dtype_)
+
+        b.each_batch(scale, X.shape[0])
+        return scaled
+
+
+def _largest(A: Any) -> float:
+    """Largest size of the numbers of an array, 0 for none."""
+    xp = backend_of(A).xp
+    return float(max(xp.max(A), -xp.min(A))) if math.prod(A.shape) else 0.0
+
+
+def _unit_rows(Z: Any) -> Any:
+    """Rows of length one, or zero."""
+    xp = backend_of(Z).xp
+    norms = xp.sqrt(xp.linalg.vecdot(Z, Z))
+    return Z / xp.where(norms > 0, norms, xp.ones_like(norms))[:, None]
