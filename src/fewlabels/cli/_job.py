@@ -16,7 +16,7 @@ from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import typed
 
 LABELS = ("markers", "merge_labels", "task")
-_READING = ("delimiter", "encoding", "sheet", "header_row")
+READING = ("delimiter", "encoding", "sheet", "header_row")
 
 
 class Job:
@@ -33,7 +33,11 @@ class Job:
     def __init__(self, console: Console, settings: dict[str, Any]) -> None:
         self.console = console
         self.settings = settings
-        self.page = {"command": typed(), "random_state": settings["seed"]}
+        # What a report says of how it was made.
+        self.page: dict[str, Any] = {
+            "command": typed(),
+            "random_state": settings.get("seed"),
+        }
         self.output: str | None = settings.get("output")
         self.report: str | None = settings.get("report_path")
         streams = [self.output, self.report, "-" if settings["as_json"] else None]
@@ -59,7 +63,7 @@ class Job:
         found = open_large(
             path,
             batch_rows=self.settings["batch_rows"],
-            **{key: self.settings[key] for key in _READING},
+            **{key: self.settings[key] for key in READING},
         )
         if found is None:
             self.check_files()
@@ -85,12 +89,12 @@ class Job:
 
         table = read_table(
             path,
-            **{key: self.settings[key] for key in _READING},
+            **{key: self.settings[key] for key in READING},
             progress=lambda share: self.console.tell(0.1 * share, "reading the file"),
         )
         if rewritten and self.output != "-":
             output_format(table, Path(str(self.output)).suffixes[-2:])
-        if self.settings["features"]:
+        if self.settings.get("features"):
             table = read_features(self.settings["features"], table)
         return table
 

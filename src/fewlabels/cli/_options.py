@@ -84,7 +84,7 @@ def file(name: str) -> Callable[[Command], Command]:
 
 
 table = file("table")
-reading = (
+file_format = (
     click.option(
         "--delimiter",
         callback=_delimiter,
@@ -99,6 +99,9 @@ reading = (
         metavar="LINE",
         help="Line with the column names, 0 if there is none; guessed by default.",
     ),
+)
+reading = (
+    *file_format,
     click.option(
         "--features",
         metavar="FILE",
@@ -120,7 +123,7 @@ sample_rows = click.option(
     metavar="NUMBER",
     help="Unlabelled rows to learn from, where not all rows are held in memory.",
 )
-target = (
+label_column = (
     click.option(
         "-t",
         "--target",
@@ -135,6 +138,9 @@ target = (
         metavar="TEXT",
         help="Text that means 'no label', besides empty cells and NA.",
     ),
+)
+target = (
+    *label_column,
     click.option(
         "--merge-labels",
         is_flag=True,
@@ -148,11 +154,14 @@ target = (
         help="Predict classes or numbers; auto decides by the labels.",
     ),
 )
-columns = (
+kinds = (
     _several("--ignore", help="Leave a column out (repeat, or write a,b,c)."),
     _several("--text", help="Treat a column as free text."),
     _several("--categorical", help="Treat a column as categories."),
     _several("--numeric", help="Treat a column as numbers."),
+)
+columns = (
+    *kinds,
     _several(
         "--date", help="Treat a column as dates; 'born=%d.%m.%y' also names the format."
     ),
@@ -203,18 +212,19 @@ device = click.option(
     callback=_device,
     help="Where to compute; cuda is an NVIDIA GPU and needs fewlabels[gpu].",
 )
-running = (
-    click.option(
-        "--seed",
-        type=click.IntRange(0),
-        default=0,
-        show_default=True,
-        help="Random seed.",
-    ),
+printing = (
     click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
     click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON."),
     click.option("-f", "--force", is_flag=True, help="Replace files that exist."),
 )
+seed = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Random seed.",
+)
+running = (seed, *printing)
 report = click.option(
     "--report",
     "report_path",

@@ -10,7 +10,7 @@ from fewlabels.cli import _options as options
 from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import commands, typed
 from fewlabels.cli._help import CommandWithExamples
-from fewlabels.cli._job import Job, names_in
+from fewlabels.cli._job import READING, Job, names_in
 
 
 @commands.command(
@@ -22,7 +22,7 @@ from fewlabels.cli._job import Job, names_in
 )
 @options.with_options(
     options.table,
-    options.target,
+    options.label_column,
     click.option(
         "--class",
         "classes",
@@ -59,10 +59,10 @@ from fewlabels.cli._job import Job, names_in
         is_flag=True,
         help="Print the address instead of opening a browser.",
     ),
-    options.columns,
-    options.reading,
+    options.kinds,
+    options.file_format,
     options.bank,
-    click.option("--seed", type=click.IntRange(0), default=0, help="Random seed."),
+    options.seed,
     click.option("-q", "--quiet", is_flag=True, help="Print only the address."),
 )
 def studio(table: str, **settings: Any) -> None:
@@ -76,14 +76,6 @@ def studio(table: str, **settings: Any) -> None:
     console = Console(settings["quiet"])
     if table == "-":
         raise UseError("The studio needs a file: labels are kept beside it.")
-    unused: dict[str, Any] = {"features": None, "date": (), "merge_labels": False}
-    unused["embed"] = False
-    unused |= dict.fromkeys(("scale", "text_weight", "task"), "auto")
-    for name, default in unused.items():
-        if settings[name] != default:
-            option = "--" + name.replace("_", "-")
-            raise UseError(f"The studio does not know {option}: leave it out.")
-    kinds = ("ignore", "text", "categorical", "numeric")
     with console.messages():
         from fewlabels.studio import Studio
 
@@ -96,14 +88,11 @@ def studio(table: str, **settings: Any) -> None:
             markers=settings["markers"],
             kinds={
                 key: [n for given in settings[key] for n in names_in(given, [])]
-                for key in kinds
+                for key in ("ignore", "text", "categorical", "numeric")
             },
             bank=settings["bank"],
             seed=settings["seed"],
-            reading={
-                key: settings[key]
-                for key in ("delimiter", "encoding", "sheet", "header_row")
-            },
+            reading={key: settings[key] for key in READING},
             host=settings["host"],
             port=settings["port"],
             command=typed(),
@@ -134,7 +123,7 @@ def studio(table: str, **settings: Any) -> None:
 @options.with_options(
     options.table,
     options.file("labels"),
-    options.target,
+    options.label_column,
     click.option(
         "--labels-in",
         metavar="COLUMN",
@@ -149,8 +138,8 @@ def studio(table: str, **settings: Any) -> None:
         "--overwrite", is_flag=True, help="Replace labels that TABLE already has."
     ),
     options.output,
-    options.reading,
-    options.running,
+    options.file_format,
+    options.printing,
 )
 def merge(table: str, labels: str, **settings: Any) -> None:
     """Bring LABELS that were given elsewhere back to the rows of TABLE.
@@ -160,7 +149,6 @@ def merge(table: str, labels: str, **settings: Any) -> None:
     All other cells of TABLE come back as they were.
     """
     console = Console(settings["quiet"])
-    settings["report_path"] = None
     job = Job(console, settings)
 
     def work() -> tuple[dict[str, Any], list[str]]:
