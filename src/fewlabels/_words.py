@@ -1,4 +1,4 @@
-"""Words for messages: lists of names, and counts with their nouns."""
+"""Words for messages: lists of names, counts with their nouns, and what recurs."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -24,3 +24,12 @@ def nearest_name(name: str, names: Sequence[str]) -> str | None:
     folded = {other.casefold(): other for other in reversed(names)}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
     return folded[near[0]] if near else None
+
+
+def indefinite_kernel(found: str) -> str:
+    """Say that a kernel matrix is not positive semidefinite, and what to do."""
+    return (
+        f"The kernel matrix is not positive semidefinite{found}: use another kernel, "
+        "or a matrix without its negative part, "
+        "fewlabels.kernels.check_semidefinite(K, clip=True) with kernel='precomputed'."
+    )

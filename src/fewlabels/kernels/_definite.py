@@ -8,16 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from fewlabels._words import indefinite_kernel
+
 # Negative eigenvalues up to this share of the largest, about the root of the precision,
 # are rounding errors; those of matrices stored in single precision are larger.
 INDEFINITE = 1e-8
 INDEFINITE_SINGLE = 1e-5
-
-# What to do about a matrix that is not positive semidefinite.
-CLIP = (
-    "use another kernel, or a matrix without its negative part, "
-    "fewlabels.kernels.check_semidefinite(K, clip=True) with kernel='precomputed'."
-)
 
 
 def check_semidefinite(K: NDArray[Any], *, clip: bool = False) -> NDArray[Any]:
@@ -60,8 +56,5 @@ def check_semidefinite(K: NDArray[Any], *, clip: bool = False) -> NDArray[Any]:
     if clip:
         clipped = (vectors * np.maximum(values, 0.0)) @ vectors.T
         return ((clipped + clipped.T) / 2).astype(K.dtype, copy=False)
-    raise ValueError(
-        "The kernel matrix is not positive semidefinite (eigenvalues from "
-        f"{values[0]:.2g} to {values[-1]:.2g}), so the objective has no minimum: "
-        + CLIP
-    )
+    found = f" (eigenvalues from {values[0]:.2g} to {values[-1]:.2g})"
+    raise ValueError(indefinite_kernel(f"{found}, so the objective has no minimum"))

@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS, inverse_square_root
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
-from fewlabels.kernels._definite import CLIP
+from fewlabels._words import indefinite_kernel
 from fewlabels.kernels._functions import (
     KERNEL_CONSTRAINTS,
     Kernel,
@@ -135,10 +135,7 @@ def pivoted_cholesky(
         # Of a psd matrix, what is left is psd: a diagonal below zero is rounding, which
         # grows with the number of subtractions, or no kernel.
         if residual.min(initial=0.0) < -max((rank + 1) * floor, forgiven):
-            raise ValueError(
-                "The kernel matrix is not positive semidefinite, so it has no such "
-                "factor: " + CLIP
-            )
+            raise ValueError(indefinite_kernel(", so it has no such factor"))
         np.maximum(residual, 0, out=residual)
         left = residual.sum()
         pivot = int(np.argmax(residual))

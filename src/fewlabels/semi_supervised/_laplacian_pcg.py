@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels._line_search import line_search
+from fewlabels._words import indefinite_kernel
 from fewlabels.semi_supervised._laplacian_deformed import _check_weights
 from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
@@ -424,11 +425,8 @@ class _Descent:
         stretch = np.sqrt(np.sum(self.Kg**2, axis=0) / np.maximum(squares, 1e-300))
         self.stretch = max(self.stretch, float(stretch.max()))  # below the norm of K
         if np.any(product < -_INDEFINITE * self.stretch * squares):
-            raise ValueError(
-                "The kernel matrix is not positive semidefinite, so the objective may "
-                "have no minimum: use another kernel, or a matrix without its negative "
-                "part, fewlabels.kernels.check_semidefinite(K, clip=True)."
-            )
+            found = ", so the objective may have no minimum"
+            raise ValueError(indefinite_kernel(found))
         self.product = np.maximum(product, 0.0) + self.g_b**2
         state.norms = {
             "objective": self.objective(),
