@@ -102,13 +102,6 @@ class GraphVectors(Source):
     """
 
     for_training = ("laplacian",)
-    # Eigenvectors of more rows than this start from random numbers, of two seeds.
-    RANDOM_ROWS = 500
-
-    @classmethod
-    def n_draws(cls, n_rows: int) -> int:
-        """Tell how many seeds the eigenvectors of so many rows take."""
-        return 2 if n_rows > cls.RANDOM_ROWS else 0
 
     def __init__(
         self, neighbors: Source, k: int, width: float, n_vectors: int, rng: Any

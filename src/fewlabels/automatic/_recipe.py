@@ -29,6 +29,7 @@ from fewlabels.automatic._graphs import GraphVectors, Neighbors
 from fewlabels.automatic._kernels import BankKernel, ColumnKernel, FeatureKernel
 from fewlabels.automatic._paths import Geodesics
 from fewlabels.automatic._sources import Beside, Rows, Source, column_sums
+from fewlabels.graphs import DENSE_VERTICES
 
 
 @dataclass(frozen=True)
@@ -218,19 +219,20 @@ class Workshop:
         if not self._graphs:
             neighbors, n_vectors = self.neighbors, self.settings.n_vectors
             graphs = [g for g in self.settings.graphs if g[0] < self.n_rows / 2]
-            generators = []
-            for _ in graphs:
+            # Eigenvectors start from two seeds, those of a small graph from none.
+            n_draws = 2 if self.n_rows > DENSE_VERTICES else 0
+            tasks = []
+            for graph in graphs:
                 # Each goes on where the one before will stop.
-                generators.append(deepcopy(self.rng))
-                self.rng.randint(2**31, size=GraphVectors.n_draws(self.n_rows))
+                tasks.append((*graph, n_vectors, deepcopy(self.rng)))
+                self.rng.randint(2**31, size=n_draws)
 
-            def find(task: tuple[tuple[int, float], Any]) -> GraphVectors:
-                return GraphVectors(neighbors, *task[0], n_vectors, task[1])
+            def find(task: tuple[int, float, int, Any]) -> GraphVectors:
+                return GraphVectors(neighbors, *task)
 
             # Each has some ten arrays of the size of its vectors.
             needed = 10 * len(graphs) * 4 * self.n_rows * n_vectors
             at_once = len(graphs) if needed <= budget_bytes(None) else 1
-            tasks = list(zip(graphs, generators, strict=True))
             for batch in gen_batches(len(tasks), at_once):
                 for vectors in side_by_side(find, tasks[batch]):
                     self._graphs[vectors.n_neighbors] = vectors

@@ -12,6 +12,7 @@ from fewlabels.graphs._connectivity import (
     warn_unreached,
 )
 from fewlabels.graphs._eigen import (
+    DENSE_VERTICES,
     EIGEN_SOLVERS,
     Eigenpairs,
     laplacian_eigenpairs,
@@ -65,6 +66,7 @@ from fewlabels.graphs._weights import (
 )
 
 __all__ = [
+    "DENSE_VERTICES",
     "EIGEN_SOLVERS",
     "GRAPH_CONSTRAINTS",
     "SEARCH_CONSTRAINTS",
