@@ -41,6 +41,9 @@ UNITS = (2.0**15, 2.0**4, 2.0**-7)
 NEAREST_BYTES = 4 * 8 * ROOM
 # Rounds of shorter paths between two looks at whether there were any.
 ROUNDS = 4
+# Multiply and add in one step: Triton warns where it is not told, and will not by
+# itself in future.
+FUSION = {"enable_fp_fusion": True}
 # Classes of a local search, and points that it looks at together.
 MAX_CLASSES = 31
 POINTS = 1024
@@ -282,6 +285,7 @@ def _options(size: Tiles) -> dict[str, Any]:
         "num_warps": size.warps,
         "num_stages": size.stages,
         "maxnreg": size.registers,
+        **FUSION,
     }
 
 
@@ -590,8 +594,9 @@ def relax(indptr: Any, indices: Any, lengths: Any, costs: Any) -> Any:
     width = min(64, 1 << (m - 1).bit_length())
     rows = max(1, 128 // width)
     _kernels.relax[(-(-n // rows), -(-m // width))](
-        indptr, indices, lengths, costs, changed, n, m, R=rows, M=width, num_warps=4
-    )
+        indptr, indices, lengths, costs, changed, n, m,
+        R=rows, M=width, num_warps=4, **FUSION,
+    )  # fmt: skip
     return changed
 
 
@@ -626,5 +631,6 @@ def climb(
         CLASSES=1 << others.bit_length(),
         BLOCK=min(POINTS, 1 << (u - 1).bit_length()),
         num_warps=4,
+        **FUSION,
     )
     return gains
