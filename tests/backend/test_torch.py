@@ -141,6 +141,21 @@ def test_kernel_product(kernel, m):
     )
 
 
+@pytest.mark.parametrize(("part", "room"), [(1.0, 15.0), (0.5, 10.0), (0.1, 2.5)])
+def test_room_is_what_this_process_may_take(part, room, monkeypatch):
+    answers = {
+        "mem_get_info": (50.0, 100.0),
+        "memory_reserved": 20.0,
+        "memory_allocated": 10.0,
+        "get_per_process_memory_fraction": part,
+    }
+    for name, answer in answers.items():
+        monkeypatch.setattr(
+            torch.cuda, name, lambda place, answer=answer: answer, raising=False
+        )
+    assert _torch.TorchBackend(torch.device("cuda", 0)).room() == room
+
+
 def test_fused_kernels_are_for_gpus():
     from fewlabels._backend import _triton
 

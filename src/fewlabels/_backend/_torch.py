@@ -176,10 +176,15 @@ class TorchBackend(Backend):
         """See :meth:`Backend.room`; a share of the memory of a GPU that is free."""
         if self._place.type != "cuda":
             return HOST_BYTES
-        free, _ = torch.cuda.mem_get_info(self._place)
-        cached = torch.cuda.memory_reserved(self._place)
-        cached -= torch.cuda.memory_allocated(self._place)
-        return MEMORY_SHARE * (free + cached)
+        free, total = torch.cuda.mem_get_info(self._place)
+        reserved = torch.cuda.memory_reserved(self._place)
+        # Processes may be allowed a part of a card each; an old torch does not tell.
+        allowed = getattr(torch.cuda, "get_per_process_memory_fraction", None)
+        if allowed is not None:
+            free = max(0.0, min(free, allowed(self._place) * total - reserved))
+        return MEMORY_SHARE * (
+            free + reserved - torch.cuda.memory_allocated(self._place)
+        )
 
     def tile_rows(self, bytes_per_row: int) -> int:
         """Rows of a tile whose temporary arrays fit into the memory that is free."""
