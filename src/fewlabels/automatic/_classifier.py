@@ -64,7 +64,6 @@ from fewlabels.automatic._choice import (
     probabilities,
     wrong,
 )
-from fewlabels.automatic._compact import Plain, Rounded
 from fewlabels.automatic._engine import (
     BankModel,
     Scored,
@@ -72,6 +71,7 @@ from fewlabels.automatic._engine import (
     fit_models,
     score_candidates,
 )
+from fewlabels.automatic._kept import Plain, Rounded
 from fewlabels.automatic._members import (
     Contribution,
     Member,

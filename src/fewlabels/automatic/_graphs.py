@@ -77,6 +77,20 @@ def edge_weights(
     return heat_weights(distances / stretched, bandwidth)
 
 
+def new_edges(
+    distances: Any, reach: Any, k: int, bandwidth: float, longest: float
+) -> Any:
+    """Weights of edges from new rows, to rows whose last neighbours reach so far.
+
+    An edge has half a weight for every end that counts the other among its k nearest.
+    """
+    b, dtype = backend_of(distances), backend_of(distances).dtype(distances)
+    w = edge_weights(distances, distances[:, k - 1 : k], reach, bandwidth, longest)
+    halves = 0.5 * b.astype(distances <= reach, dtype)
+    halves[:, :k] += 0.5
+    return b.astype(w, dtype) * halves
+
+
 class GraphVectors(Source):
     r"""Leading eigenvectors of the normalised Laplacian of a neighbour graph.
 
@@ -153,14 +167,8 @@ class GraphVectors(Source):
 
     def new(self, view: View) -> NDArray[Any]:
         d, near = view[self._neighbors]
-        b, k = backend_of(d), self.n_neighbors
-        reach = self._reach[near]
-        w = edge_weights(d, d[:, k - 1 : k], reach, self._bandwidth, self._longest)
-        w = b.astype(w, b.dtype(d))
-        # Half a weight for every end that counts the other among its neighbours.
-        halves = 0.5 * b.astype(d <= reach, b.dtype(d))
-        halves[:, :k] += 0.5
-        w = w * halves
+        b, reach = backend_of(d), self._reach[near]
+        w = new_edges(d, reach, self.n_neighbors, self._bandwidth, self._longest)
         w = w / b.xp.sqrt(b.xp.sum(w, axis=1, keepdims=True) * self._degrees[near])
         n_queries, n_near = near.shape
         indptr = b.asarray(np.arange(n_queries + 1) * n_near)

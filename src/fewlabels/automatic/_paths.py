@@ -18,47 +18,29 @@ LENGTH_ROWS = 10_000
 MAX_EXPONENT = 50.0
 
 
-class Geodesics(Source):
-    """Nyström features of a Gaussian kernel on path lengths to landmarks.
+class PathKernel(Source):
+    """A Gaussian kernel on lengths of paths to landmarks.
 
     Parameters
     ----------
-    neighbors : Neighbors
+    neighbors : Source
         The neighbour search.
     k : int
         Neighbours to use.
-    landmarks : ndarray of int
-        Rows from which paths start.
     sharpness : float
         Zero takes the length of paths. Otherwise a step of length d (in units of the
         mean one) costs ``exp(sharpness * d) - 1``, so that long steps across empty
         regions are avoided, and the sum is brought back to a length by the inverse.
     """
 
-    def __init__(
-        self,
-        neighbors: Source,
-        k: int,
-        landmarks: NDArray[Any],
-        sharpness: float,
-    ) -> None:
+    _costs: Any  # from every training row to every landmark
+    _unit: float
+    _gamma: float
+
+    def __init__(self, neighbors: Source, k: int, sharpness: float) -> None:
         self._neighbors = neighbors
         self._k = k
         self._sharpness = sharpness
-        distances, indices = (part[:, :k] for part in neighbors.train)
-        b = backend_of(distances)
-        self._unit = auto_bandwidth(to_host(distances))
-        self._costs = b.shortest_paths(self._steps(distances), indices, landmarks)
-        n = self._costs.shape[0]
-        lengths = self._lengths(self._costs[:: -(-n // LENGTH_ROWS)])
-        finite = lengths[b.xp.isfinite(lengths) & (lengths > 0)]
-        width = 0.7 * b.median(finite) if finite.shape[0] else 1.0
-        self._gamma = 0.5 / width**2
-        K = to_host(self._kernel(self._costs[landmarks]))
-        self._M = b.asarray(inverse_square_root((K + K.T) / 2, tol=1e-2))
-        self.train = b.over_rows(
-            lambda batch: self._features(self._costs[batch], b.dtype(distances)), n
-        )
 
     def _steps(self, distances: Any) -> Any:
         b = backend_of(distances)
@@ -75,15 +57,60 @@ class Geodesics(Source):
     def _kernel(self, costs: Any) -> Any:
         return backend_of(costs).xp.exp(-self._gamma * self._lengths(costs) ** 2)
 
-    def _features(self, costs: Any, dtype: Any) -> Any:
-        return backend_of(costs).astype(self._kernel(costs) @ self._M, dtype)
-
-    def new(self, view: View) -> Any:
+    def _new_costs(self, view: View) -> Any:
+        """Costs of new rows: a step to a neighbour, and on from there."""
         distances, indices = view[self._neighbors]
-        b = backend_of(distances)
+        xp = backend_of(distances).xp
         steps = self._steps(distances[:, : self._k])
         costs = self._costs[indices[:, 0]] + steps[:, :1]
         for j in range(1, self._k):
             other = self._costs[indices[:, j]] + steps[:, j : j + 1]
-            costs = b.xp.minimum(costs, other)
-        return self._features(costs, b.dtype(distances))
+            costs = xp.minimum(costs, other)
+        return costs
+
+
+class Geodesics(PathKernel):
+    """Nyström features of a Gaussian kernel on path lengths to landmarks.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+        The neighbour search.
+    k : int
+        Neighbours to use.
+    landmarks : ndarray of int
+        Rows from which paths start.
+    sharpness : float
+        Of the costs of steps, see :class:`PathKernel`.
+    """
+
+    def __init__(
+        self,
+        neighbors: Source,
+        k: int,
+        landmarks: NDArray[Any],
+        sharpness: float,
+    ) -> None:
+        super().__init__(neighbors, k, sharpness)
+        distances, indices = (part[:, :k] for part in neighbors.train)
+        b = backend_of(distances)
+        self._unit = auto_bandwidth(to_host(distances))
+        self._costs = b.shortest_paths(self._steps(distances), indices, landmarks)
+        n = self._costs.shape[0]
+        lengths = self._lengths(self._costs[:: -(-n // LENGTH_ROWS)])
+        finite = lengths[b.xp.isfinite(lengths) & (lengths > 0)]
+        width = 0.7 * b.median(finite) if finite.shape[0] else 1.0
+        self._gamma = 0.5 / width**2
+        K = to_host(self._kernel(self._costs[landmarks]))
+        self._M = b.asarray(inverse_square_root((K + K.T) / 2, tol=1e-2))
+        self.train = b.over_rows(
+            lambda batch: self._features(self._costs[batch], b.dtype(distances)), n
+        )
+
+    def _features(self, costs: Any, dtype: Any) -> Any:
+        return backend_of(costs).astype(self._kernel(costs) @ self._M, dtype)
+
+    def new(self, view: View) -> Any:
+        distances = view[self._neighbors][0]
+        dtype = backend_of(distances).dtype(distances)
+        return self._features(self._new_costs(view), dtype)
