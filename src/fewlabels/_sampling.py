@@ -109,37 +109,3 @@ class SmallestKeys(NamedTuple):
             Of all rows.
         """
         return self.seen(other.rows, other.keys)
-
-
-def smallest_keys(
-    n_rows: int, size: int, seed: int, batch: int = 2**20
-) -> NDArray[np.int64]:
-    """Sample rows by number, in constant memory.
-
-    Parameters
-    ----------
-    n_rows : int
-        How many there are.
-    size : int
-        How many to sample; all where there are fewer.
-    seed : int
-        Seed.
-    batch : int, default=2**20
-        Rows to look at at a time.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_sampled,)
-        In rising order.
-
-    Examples
-    --------
-    >>> from fewlabels._sampling import smallest_keys
-    >>> smallest_keys(5, 9, seed=0)
-    array([0, 1, 2, 3, 4])
-    """
-    sample = SmallestKeys(size)
-    for start in range(0, n_rows, batch):
-        stop = min(start + batch, n_rows)
-        sample = sample.seen(np.arange(start, stop), row_keys(start, stop, seed))
-    return np.sort(sample.rows)
