@@ -36,10 +36,8 @@ from fewlabels.semi_supervised import (
     laplacian_low_rank,
     laplacian_pcg,
 )
-from fewlabels.semi_supervised._laplacian_deformed import (
-    deform_dense,
-    hinge_in_labels,
-)
+from fewlabels.semi_supervised._laplacian_deformed import deform_dense
+from fewlabels.semi_supervised._laplacian_in_labels import hinge_in_labels
 
 
 def claims(out):

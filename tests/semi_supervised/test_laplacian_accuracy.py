@@ -20,7 +20,7 @@ from fewlabels.semi_supervised import (
     laplacian_dense,
 )
 from fewlabels.semi_supervised._box_qp import box_qp
-from fewlabels.semi_supervised._laplacian_deformed import hinge_in_labels
+from fewlabels.semi_supervised._laplacian_in_labels import hinge_in_labels
 
 
 def few_labels(y):

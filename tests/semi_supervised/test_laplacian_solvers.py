@@ -24,8 +24,10 @@ from fewlabels.semi_supervised import (
 )
 from fewlabels.semi_supervised._laplacian_deformed import (
     deform_dense,
-    hinge_in_labels,
     laplacian_factor,
+)
+from fewlabels.semi_supervised._laplacian_in_labels import (
+    hinge_in_labels,
     newton_in_labels,
 )
 from fewlabels.semi_supervised._laplacian_problem import graph_energy, kernel_energy

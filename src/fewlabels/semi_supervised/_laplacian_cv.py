@@ -53,8 +53,8 @@ from fewlabels.semi_supervised._laplacian_base import (
 from fewlabels.semi_supervised._laplacian_deformed import (
     LowRankFactor,
     laplacian_factor,
-    least_squares_in_labels,
 )
+from fewlabels.semi_supervised._laplacian_in_labels import least_squares_in_labels
 from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
     graph_energy,

@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels._line_search import line_search
 from fewlabels._words import indefinite_kernel
-from fewlabels.semi_supervised._laplacian_deformed import _check_weights
 from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
     LaplacianSolution,
+    check_alphas,
     kernel_product,
 )
 
@@ -306,7 +306,7 @@ def laplacian_pcg(
     >>> solution.outputs[:, 0].round(3)
     array([ 0.833, -0.833])
     """
-    _check_weights(alpha, graph_alpha)
+    check_alphas(alpha, graph_alpha)
     if problem.loss == "hinge":
         raise ValueError("loss='hinge' is not smooth: use laplacian_dense.")
     n, k = problem.n_samples, problem.targets.shape[1]

@@ -333,3 +333,11 @@ def kernel_energy(K: Any, laplacian: LaplacianPower) -> float:
     if not (variance > 0 and energy > 0):
         return 1.0
     return energy / variance
+
+
+def check_alphas(alpha: float, graph_alpha: float) -> None:
+    """Refuse weights of the norm and of the graph term that have no minimum."""
+    if not 0 < alpha < np.inf:
+        raise ValueError(f"alpha must be positive, got {alpha}.")
+    if not 0 <= graph_alpha < np.inf:
+        raise ValueError(f"graph_alpha must not be negative, got {graph_alpha}.")
