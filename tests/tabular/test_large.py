@@ -16,9 +16,15 @@ from click.testing import CliRunner
 from numpy.testing import assert_array_equal
 
 from fewlabels.cli import commands
-from fewlabels.preprocessing import FileError, TableError
-from fewlabels.tabular import label_table, load_model, read_table, save_model
-from fewlabels.tabular import large as module
+from fewlabels.preprocessing import FileError, Table, TableError
+from fewlabels.tabular import (
+    _batches,
+    _rewriting,
+    label_table,
+    load_model,
+    read_table,
+    save_model,
+)
 from fewlabels.tabular.large import (
     RowSample,
     label_large,
@@ -123,8 +129,8 @@ class TestReading:
     def test_small_files_are_read_at_once(self, files, monkeypatch):
         assert open_large(str(files / "t.csv")) is None
         assert open_large(str(files / "t.csv"), batch_rows=0) is None
-        monkeypatch.setattr(module, "LARGE_BYTES", 100)
-        assert open_large(str(files / "t.csv")).batch_rows == module.BATCH_ROWS
+        monkeypatch.setattr(_batches, "LARGE_BYTES", 100)
+        assert open_large(str(files / "t.csv")).batch_rows == _batches.BATCH_ROWS
 
     def test_a_folder_of_parts(self, frame, tmp_path):
         folder = folder_of(tmp_path / "parts", frame)
@@ -190,7 +196,7 @@ class TestSample:
     def test_many_labels_are_sampled_too(self):
         sample = RowSample(10, 20, seed=0)
         for start in range(0, 1000, 100):
-            table = module.Table(["x"], [np.arange(start, start + 100)])
+            table = Table(["x"], [np.arange(start, start + 100)])
             sample.add(start, table, np.ones(100, dtype=bool))
         numbers, table = sample.table("x")
         assert numbers.size == 20
@@ -270,7 +276,7 @@ class TestPredicting:
         assert again.n_rows == 500
 
     def test_one_file_becomes_parts(self, files, model, monkeypatch):
-        monkeypatch.setattr(module, "PART_ROWS", 200)
+        monkeypatch.setattr(_rewriting, "PART_ROWS", 200)
         out = files / "out"
         out.mkdir()
         arguments = ("predict", model, files / "t.parquet", "-o", out)

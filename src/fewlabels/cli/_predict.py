@@ -100,7 +100,7 @@ def _in_batches(job: Job, model: Any, large: Any) -> tuple[dict[str, Any], list[
         large,
         str(job.output),
         force=job.settings["force"],
-        report=job.console.tell,
+        progress=job.console.tell,
     )
     if model.predicts_numbers:
         found = f"between {written.low:.4g} and {written.high:.4g}"

@@ -20,7 +20,7 @@ from fewlabels.preprocessing import (
     TableTransformer,
 )
 from fewlabels.tabular.jobs import (
-    Report,
+    Progress,
     distinct_rows,
     encode,
     name_left_out,
@@ -113,7 +113,7 @@ def cluster_table(
     *,
     device: str | None = None,
     random_state: Any = 0,
-    progress: Report | None = None,
+    progress: Progress | None = None,
     summary: TableSummary | None = None,
     **encoding: Any,
 ) -> ClusteredTable:

@@ -27,7 +27,7 @@ from fewlabels.tabular._targets import TargetColumn, revealing_columns
 # the time and memory it takes (docs/command_line.md).
 FAST_ROWS = 20_000
 
-Report = Callable[[float, str], None]
+Progress = Callable[[float, str], None]
 
 
 def silent(share: float, what: str) -> None:

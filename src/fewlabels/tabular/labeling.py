@@ -20,7 +20,7 @@ from fewlabels.tabular._models import TableModel
 from fewlabels.tabular._targets import TargetColumn, read_target, require_classes
 from fewlabels.tabular.jobs import (
     FAST_ROWS,
-    Report,
+    Progress,
     encode,
     name_left_out,
     noting,
@@ -255,7 +255,7 @@ def label_table(
     as_frame: bool | str = "auto",
     device: str | None = None,
     random_state: Any = 0,
-    progress: Report | None = None,
+    progress: Progress | None = None,
     summary: TableSummary | None = None,
     **encoding: Any,
 ) -> Any:

@@ -1,0 +1,230 @@
+"""What can be learned from of a large table: its labels, and a sample of the rest."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewlabels._sampling import SmallestKeys, row_keys
+from fewlabels._words import plural
+from fewlabels.preprocessing import Table, TableError, TableSample, TableSummary
+from fewlabels.preprocessing.cells import (
+    is_missing,
+    is_placeholder,
+    object_array,
+    text_of,
+)
+from fewlabels.tabular._batches import BATCH_ROWS, LargeTable
+
+# Rows without a label that are learned from, and how many labelled ones at most.
+SAMPLE_ROWS = 50_000
+MAX_LABELED = 100_000
+
+
+class RowSample:
+    """All rows of one kind, and a sample of the others.
+
+    Which others are taken depends on their numbers and the seed alone, not on batches.
+
+    Parameters
+    ----------
+    size : int
+        How many of the others.
+    max_always : int
+        How many of the first kind at most; of more, a sample too.
+    seed : int
+        Seed.
+    """
+
+    def __init__(self, size: int, max_always: int, seed: int) -> None:
+        self._seed = seed
+        self._smallest = [SmallestKeys(size), SmallestKeys(max_always)]
+        self._seen = [0, 0]
+        self._kept: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any], Table]] = []
+
+    def add(self, first: int, table: Table, always: NDArray[np.bool_]) -> None:
+        """Look at further rows."""
+        rows = np.arange(first, first + table.n_rows)
+        keys = row_keys(first, first + table.n_rows, self._seed)
+        for kind in (0, 1):
+            of_kind = always == bool(kind)
+            self._seen[kind] += int(of_kind.sum())
+            self._smallest[kind] = self._smallest[kind].seen(
+                rows[of_kind], keys[of_kind]
+            )
+        self._kept.append((rows, keys, always, table))
+        self._kept[-1] = self._thinned(*self._kept[-1])
+        if sum(part[0].size for part in self._kept) > 2 * self.n_kept + BATCH_ROWS:
+            self._kept = [self._thinned(*part) for part in self._kept]
+
+    @property
+    def n_kept(self) -> int:
+        """How many rows are sampled."""
+        return sum(smallest.rows.size for smallest in self._smallest)
+
+    @property
+    def n_seen(self) -> tuple[int, int]:
+        """How many other rows, and rows of the first kind, there are."""
+        return self._seen[0], self._seen[1]
+
+    def _thinned(
+        self,
+        rows: NDArray[Any],
+        keys: NDArray[Any],
+        always: NDArray[Any],
+        table: Table,
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Table]:
+        keep = np.zeros(rows.size, dtype=bool)
+        for kind, smallest in enumerate(self._smallest):
+            last = smallest.keys[-1] if smallest.keys.size else 0
+            keep |= (always == bool(kind)) & (keys <= last)
+        columns = [column[keep] for column in table.columns]
+        thin = Table(table.names, columns, table.source, categorical=table.categorical)
+        return rows[keep], keys[keep], always[keep], thin
+
+    def table(self, source: str) -> tuple[NDArray[Any], Table]:
+        """Give the numbers of the rows in their order, and a table of them."""
+        parts = [self._thinned(*part) for part in self._kept]
+        numbers = np.concatenate([part[0] for part in parts])
+        order = np.argsort(numbers)
+        tables = [part[3] for part in parts]
+        names = list(dict.fromkeys(name for table in tables for name in table.names))
+        columns = []
+        for name in names:
+            columns.append(_stacked([_column(table, name) for table in tables])[order])
+        return numbers[order], Table(names, columns, source)
+
+
+def _column(table: Table, name: str) -> NDArray[Any]:
+    if name in table.names:
+        return table[name]
+    return object_array([None] * table.n_rows)
+
+
+def _stacked(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    """Put columns below each other, as objects where their types differ."""
+    columns = [column for column in columns if column.size] or columns[:1]
+    kinds = {column.dtype.kind for column in columns}
+    if len(kinds) == 1 or kinds <= {"i", "u", "f"}:
+        return np.concatenate(columns)
+    return object_array([value for column in columns for value in column.tolist()])
+
+
+def sample_of(
+    large: LargeTable,
+    target: str | None,
+    *,
+    markers: Sequence[Any] = (),
+    sample_rows: int = SAMPLE_ROWS,
+    random_state: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> TableSample:
+    """Take what can be learned from: labelled rows, and a sample of the others.
+
+    Parameters
+    ----------
+    large : LargeTable
+        The table.
+    target : str or None
+        The label column, if any.
+    markers : sequence, default=()
+        Values that stand for "no label".
+    sample_rows : int, default=50,000
+        How many rows without a label to take.
+    random_state : int, default=0
+        Seed.
+    progress : callable, default=None
+        Told the share that is read.
+
+    Returns
+    -------
+    sample : TableSample
+        A table of these rows in their order, with a note that says how many they are;
+        and what all rows say of the columns, but for the target. None where rows
+        differ in their columns.
+    """
+    sample = RowSample(sample_rows, MAX_LABELED, random_state)
+    marked = {text_of(marker) for marker in markers}
+    summary: TableSummary | None = None
+    names: list[str] = []
+    for _, first, table in large.batches(progress):
+        labeled = np.zeros(table.n_rows, dtype=bool)
+        rest = table
+        if target is not None:
+            cells = table.columns[table.index(target, "target")].tolist()
+            labeled = np.array([_is_label(cell, marked) for cell in cells], dtype=bool)
+            rest = table.without([target])
+        sample.add(first, table, labeled)
+        if first == 0:
+            names, summary = rest.names, TableSummary.of(rest)
+        elif summary is not None:
+            same = rest.names == names
+            summary = summary.merge(TableSummary.of(rest)) if same else None
+    others, given = sample.n_seen
+    if large.n_rows == 0:
+        raise TableError(f"{large.source} has no rows.")
+    taken = min(others, sample_rows)
+    some = (
+        f"all {taken:,}" if taken == others else f"a sample of {taken:,} of {others:,}"
+    )
+    labels = plural(min(given, MAX_LABELED), "labelled row")
+    large.sampled, table = sample.table(large.source)
+    table.notes = [
+        *large.notes,
+        f"Read in batches of {plural(large.batch_rows, 'row')}, and learned from "
+        + (f"{some} rows" if target is None else f"{labels} and {some} others")
+        + (
+            "; kinds, words and medians of columns are those of these rows, scales and "
+            "categories those of all."
+            if summary is not None
+            else "; kinds and scales of columns are those of these rows."
+        ),
+    ]
+    return TableSample(table, None if summary is None else summary.settled())
+
+
+def _is_label(cell: Any, marked: set[str]) -> bool:
+    """Whether a cell looks like a label; what may be a mark is sampled like a hole."""
+    if is_missing(cell):
+        return False
+    text = text_of(cell)
+    return text not in marked and text != "-1" and not is_placeholder(text)
+
+
+def given_labels(
+    sample: Table, texts: NDArray[Any], target: str, markers: Sequence[Any]
+) -> Callable[[NDArray[Any]], list[str | None]]:
+    """Read labels of further rows as those of a sample were read.
+
+    Parameters
+    ----------
+    sample : Table
+        The sample.
+    texts : ndarray of object
+        Labels of its rows, None where there is none.
+    target : str
+        The label column.
+    markers : sequence
+        Values that stand for "no label".
+
+    Returns
+    -------
+    read : callable
+        From cells to labels.
+    """
+    known: dict[str, str | None] = {text_of(marker): None for marker in markers}
+    for cell, text in zip(sample[target].tolist(), texts, strict=True):
+        if not is_missing(cell):
+            known.setdefault(text_of(cell), text)
+
+    def read(cells: NDArray[Any]) -> list[str | None]:
+        found: list[str | None] = []
+        for cell in cells.tolist():
+            text = None if is_missing(cell) else text_of(cell)
+            found.append(None if text is None else known.get(text, text))
+        return found
+
+    return read
