@@ -69,11 +69,11 @@ def data_of(name, n_labels):
     return np.asarray(X, dtype=np.float32), y, random_splits(y, n_labels)
 
 
-def random_splits(y, n_labels):
+def random_splits(y, n_labels, n_splits=N_RANDOM_SPLITS):
     """Draw the same number of labels of every class."""
     classes = np.unique(y)
     splits = []
-    for seed in range(N_RANDOM_SPLITS):
+    for seed in range(n_splits):
         rng = np.random.RandomState(seed)
         per_class = n_labels // classes.size
         splits.append(

@@ -414,6 +414,17 @@ class TestChooser:
         assert lines_of(tmp_path / "chooser_drop.csv") == lines
 
     @pytest.mark.slow
+    def test_one_label_of_each_class(self, chooser, tmp_path, capsys):
+        call = ["single", "--sets", "toy", "--out", str(tmp_path)]
+        chooser.main(call)
+        (line,) = lines_of(tmp_path / "chooser_single.csv")
+        assert capsys.readouterr().out.strip() == " | ".join(line.values())
+        assert (line["classes"], line["draws"]) == ("2", "20")
+        assert float(line["automatic"]) < 5
+        chooser.main(call)
+        assert lines_of(tmp_path / "chooser_single.csv") == [line]
+
+    @pytest.mark.slow
     def test_many_rows(self, chooser, capsys):
         chooser.million(2000, 500)
         *_, own, new = capsys.readouterr().out.strip().split("\n")

@@ -126,6 +126,34 @@ def test_pools_of_unequal_candidates(with_nearest, moons):
     assert_allclose(part.fixed.sum(), 1)
 
 
+@pytest.mark.parametrize(
+    ("n_classes", "vectors", "clusters", "share"),
+    [
+        (2, {2, 3}, {2, 4}, 1 / 3),
+        (4, {5}, {4, 8}, 1 / 5),
+        (7, {10}, {8}, 1 / 8),
+        (100, {50}, {32}, 1 / 101),  # there are no more
+    ],
+)
+def test_what_answers_with_one_label_of_each_class(
+    moons, n_classes, vectors, clusters, share
+):
+    bank = KernelBank(scale="none", random_state=0).build(moons[0])
+    pool = pool_of(bank.candidates, "pixels", n_classes)
+    assert_array_equal(np.unique(pool.ridges[pool.fixed > 0]), [1.0])
+    weights = {}
+    for candidate, weight in zip(bank.candidates, pool.shares(pool.fixed), strict=True):
+        if weight > 0:
+            weights.setdefault(candidate.family, {})[candidate] = weight
+    assert set(weights) == {"unit filter", "graph vectors", "clusters"}
+    assert {c.n_groups for c in weights["graph vectors"]} == vectors
+    assert {c.n_groups for c in weights["clusters"]} == clusters
+    assert_allclose(sum(weights["clusters"].values()), share)
+    assert_allclose(sum(weights["unit filter"].values()), (1 - share) / 2)
+    for family in weights.values():
+        assert np.ptp(list(family.values())) < 1e-12
+
+
 def test_the_whole_classifier_with_a_learner(with_nearest, moons):
     X, y_true, y = moons
     model = FewLabelsClassifier(bank="fast", random_state=0).fit(X[:110], y[:110])

@@ -287,6 +287,17 @@ class TestWithoutEvidence:
         assert np.isnan(model.candidates_["loo_log_loss"]).all()
         assert "fixed average" in model.explain()
 
+    def test_one_label_of_each_of_two_clouds(self):
+        """No graph tells them apart in so many dimensions, but clusters do."""
+        truth = np.arange(300) % 2
+        X = np.random.default_rng(0).normal(size=(300, 60))
+        X[:, :20] += 0.54 * (2 * truth[:, None] - 1)
+        model = FewLabelsClassifier(bank="fast", random_state=0)
+        for first, second in ((0, 1), (10, 31), (100, 201)):
+            y = np.full(300, -1)
+            y[[first, second]] = truth[[first, second]]
+            assert model.fit(X, y).score(X, truth) > 0.95
+
     def test_a_single_class(self):
         X, _, _ = moons(50)
         with pytest.warns(UserWarning, match="single class"):

@@ -41,11 +41,14 @@ class Candidate:
         A name of :data:`fewlabels.automatic._families.FAMILIES`.
     ridges : ndarray of shape (n_variants,)
         Its variants, each with a ridge; a single NaN where there is no such choice.
+    n_groups : int or None
+        How many groups of rows it is made to tell apart, if there is such a number.
     """
 
     name: str
     family: str
     ridges: NDArray[Any] = np.array([np.nan])
+    n_groups: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return to_host(self.__dict__)

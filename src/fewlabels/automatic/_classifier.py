@@ -202,8 +202,8 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
     With more than 500 labels, the choice is made on a sample of 500, and few kernels
     are then fitted to all labels. With more than some 150, the expected error repeats
     the choice among the kernels that carry most of the weight. Where no class has two
-    labels, held-out rows say nothing, and a fixed average answers: kernels along
-    graphs, supervised ones and, on tables, forests.
+    labels, held-out rows say nothing, and a fixed average answers: kernels of graphs
+    and clusters, for text and tables supervised ones and, on tables, forests.
 
     Examples
     --------

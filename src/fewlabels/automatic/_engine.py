@@ -40,18 +40,19 @@ from fewlabels.automatic._families import FAMILIES
 from fewlabels.automatic._kernels import models_of
 from fewlabels.automatic._scores import JoinedModels, Models
 
-# Shares of kernels along graphs, of the supervised ones, and of forests with the linear
-# kernel where held-out rows say nothing, and their ridge. With one label of each class,
-# five draws: on four sets of text a half of them takes 43.5 to 41.2 %, on two sets of
-# digits it costs 4 points, and 0.15 of them less than one.
+# Shares, where held-out rows say nothing, of the families that are made for it, of the
+# supervised ones, and of forests with the linear kernel. Chosen, together with the
+# families and ridges, on one half of the sets in docs/automatic_measured.md.
 FALLBACK_SHARES = {
     "table": (1 / 3, 1 / 3, 1 / 3),
     "text": (0.5, 0.5, 0.0),
-    "pixels": (0.85, 0.15, 0.0),
+    "pixels": (1.0, 0.0, 0.0),
 }
-FALLBACK_RIDGE = 0.1
-# Ridge of what is mixed in where labels of a table are few.
-INSURANCE_RIDGE = 1.0
+# Ridge of supervised kernels there, and of all else that has a share whatever the
+# labels say: so large that every label has about the same strength, wherever it lies,
+# as in Poisson learning.
+SUPERVISED_RIDGE = 0.1
+FIXED_RIDGE = 1.0
 # More labels than this are sampled for the choice; all of them then fit the model.
 MAX_SCORED = 500
 # With more labels than that, so few candidates carry nearly all of the weight.
@@ -281,7 +282,8 @@ def score_candidates(
     labeled = everything
     if everything.size > MAX_SCORED:
         labeled = everything.sample(MAX_SCORED, rng)
-    candidates, pool = bank.candidates, pool_of(bank.candidates, bank.kind)
+    candidates = bank.candidates
+    pool = pool_of(candidates, bank.kind, np.unique(labeled.codes).size)
     useful = labeled.says_something and len(candidates) > 0
     seed = rng.randint(2**31)  # all candidates meet the same blocks
     n_variants = max((c.ridges.size for c in candidates), default=1)
@@ -318,26 +320,49 @@ def score_candidates(
     return Scored(labeled, pool, choice, found, nested)
 
 
-def pool_of(candidates: list[Candidate], kind: str = "pixels") -> Pool:
+def pool_of(
+    candidates: list[Candidate], kind: str = "pixels", n_classes: int = 2
+) -> Pool:
     """Collect what is known of candidates beforehand."""
     sizes = np.array([c.ridges.size for c in candidates], dtype=np.intp)
     groups = np.repeat(np.arange(sizes.size), sizes)
     ridges = np.concatenate([np.empty(0), *(c.ridges for c in candidates)])
+    usual, smooth = (
+        np.isnan(ridges) | (ridges == ridge)
+        for ridge in (SUPERVISED_RIDGE, FIXED_RIDGE)
+    )
     families = [FAMILIES[c.family] for c in candidates]
     supervised = np.array([f.supervised for f in families], dtype=bool)[groups]
-    fallback = np.array([f.fallback for f in families], dtype=bool)[groups]
-    usual = np.isnan(ridges) | (ridges == FALLBACK_RIDGE)
     insurance = np.zeros(groups.size)
     if kind == "table":
-        smooth = np.isnan(ridges) | (ridges == INSURANCE_RIDGE)
         names = np.array([f.name if f.insures else "" for f in families])[groups]
         insuring = [_even((names == name) & smooth) for name in set(names) - {""}]
         insurance = np.mean(insuring, axis=0) if insuring else insurance
-    parts = np.array([_even(fallback & usual), _even(supervised & usual), insurance])
+    fallback = _fallback(candidates, n_classes)[groups] * smooth
+    parts = np.array([fallback, _even(supervised & usual), insurance])
     fixed = np.array(FALLBACK_SHARES[kind]) @ parts
     if not fixed.any():
         fixed = _even(usual)
     return Pool(groups, ridges, supervised, fixed / (fixed.sum() or 1.0), insurance)
+
+
+def _fallback(candidates: list[Candidate], n_classes: int) -> NDArray[np.float64]:
+    """Weights, of sum 1 or 0, of candidates that suit classes with a label each.
+
+    Of those made for a number of groups, these have as many as there are classes, up to
+    twice as many; or else the next larger number, or the largest.
+    """
+    weights = np.zeros(len(candidates))
+    for family in FAMILIES.values():
+        places = [k for k, c in enumerate(candidates) if c.family == family.name]
+        if family.fallback is None or not places:
+            continue
+        groups = np.array([candidates[k].n_groups or n_classes for k in places])
+        enough = groups[groups >= n_classes]
+        least = enough.min() if enough.size else groups.max()
+        suited = (least <= groups) & (groups <= max(least, 2 * n_classes))
+        weights[places] = _even(suited) * (2 / n_classes) ** family.fallback
+    return weights / (weights.sum() or 1.0)
 
 
 def _even(chosen: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -19,8 +19,9 @@ class Family:
         The same for a cell of a table.
     supervised : bool
         Whether it may be the supervised baseline.
-    fallback : bool
-        Whether it answers where held-out rows say nothing.
+    fallback : int or None
+        Where held-out rows say nothing, it has a share in proportion to this power of
+        2 / (number of classes); None is no share.
     insures : bool
         Whether it has a say whatever few labels of a table seem to tell.
     """
@@ -29,7 +30,7 @@ class Family:
     words: str
     short: str
     supervised: bool = False
-    fallback: bool = False
+    fallback: int | None = None
     insures: bool = False
 
 
@@ -61,17 +62,13 @@ FAMILIES = {
             insures=True,
         ),
         Family("components", "leading principal components", "principal components"),
-        Family("clusters", "clusters", "clusters"),
-        Family("graph vectors", *_GRAPH),
-        Family("graph filter", *_GRAPH, fallback=True),
-        Family("unit filter", *_GRAPH),
+        # Of many classes few have a cluster of their own, but two often do.
+        Family("clusters", "clusters", "clusters", fallback=1),
+        Family("graph vectors", *_GRAPH, fallback=0),
+        Family("graph filter", *_GRAPH),
+        Family("unit filter", *_GRAPH, fallback=0),
         Family("deformed linear", *_SMOOTH),
-        Family("deformed rbf", *_SMOOTH, fallback=True),
-        Family(
-            "geodesic",
-            "paths through the neighbour graph",
-            "paths on the graph",
-            fallback=True,
-        ),
+        Family("deformed rbf", *_SMOOTH),
+        Family("geodesic", "paths through the neighbour graph", "paths on the graph"),
     )
 }

@@ -154,6 +154,8 @@ class FeatureKernel(BankKernel):
     moments : pair of ndarray, default=None
         Means of z and of z z' over the rows z of the source, where there is a
         transform.
+    n_groups : int, default=None
+        See :class:`fewlabels.automatic._candidates.Candidate`.
     """
 
     def __init__(
@@ -167,6 +169,7 @@ class FeatureKernel(BankKernel):
         unit_rows: bool = False,
         transform: NDArray[Any] | None = None,
         moments: tuple[NDArray[Any], NDArray[Any]] | None = None,
+        n_groups: int | None = None,
     ) -> None:
         self.name = name
         self.family = family
@@ -176,6 +179,7 @@ class FeatureKernel(BankKernel):
         self._unit_rows = unit_rows
         self._transform = transform
         self._moments = moments
+        self.n_groups = n_groups
 
     def raw(self, view: View) -> Any:
         """Features before centring; with a transform, what it applies to."""

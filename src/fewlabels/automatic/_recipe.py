@@ -410,7 +410,8 @@ class Cluster(Step):
     def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
         if shop.components.deviations.size and self.k <= shop.n_rows / 3:
             source = Clusters(shop.leading, self.k, self.n_runs, CLUSTER_ROWS, shop.rng)
-            yield FeatureKernel(f"clusters {self.k}", "clusters", source)
+            name = f"clusters {self.k}"
+            yield FeatureKernel(name, "clusters", source, n_groups=self.k)
 
 
 @dataclass(frozen=True)
@@ -444,6 +445,7 @@ class Vectors(OnGraph):
                     graph,
                     n_columns=m + extra,
                     unit_rows=True,
+                    n_groups=m,
                 )
 
 
