@@ -115,6 +115,15 @@ def row_indices(graph: csr_array) -> NDArray[Any]:
     return np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
 
 
+def _kept_edges(
+    graph: csr_array, rows: NDArray[Any], keep: NDArray[np.bool_]
+) -> csr_array:
+    """Drop entries of a CSR array, but none for being zero."""
+    counts = np.bincount(rows[keep], minlength=graph.shape[0])
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return csr_array((graph.data[keep], graph.indices[keep], indptr), shape=graph.shape)
+
+
 def _nearest_first(
     distances: NDArray[Any], indices: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -336,12 +345,10 @@ class ExactSearch(NeighborSearch):
             self._index.radius_neighbors_graph(self._centred(X), reach, "distance")
         )
         rows = row_indices(graph)
-        data = self._refined(rows, graph.indices, graph.data, X)
-        keep = data <= radius
-        counts = np.bincount(rows[keep], minlength=graph.shape[0])
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        data = data[keep] * data.dtype.type(self._unit)
-        return csr_array((data, graph.indices[keep], indptr), shape=graph.shape)
+        graph.data = self._refined(rows, graph.indices, graph.data, X)
+        graph = _kept_edges(graph, rows, graph.data <= radius)
+        graph.data *= graph.data.dtype.type(self._unit)
+        return graph
 
     @property
     def _slack(self) -> float:
@@ -586,12 +593,7 @@ class GraphSearch(NeighborSearch):
 
     def within_radius(self, radius: float, X: Any = None) -> csr_array:
         graph, rows, keep = self._edges(X)
-        keep &= graph.data <= radius
-        counts = np.bincount(rows[keep], minlength=graph.shape[0])
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        return csr_array(
-            (graph.data[keep], graph.indices[keep], indptr), shape=graph.shape
-        )
+        return _kept_edges(graph, rows, keep & (graph.data <= radius))
 
 
 def _has_faiss() -> bool:
