@@ -14,22 +14,22 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
-from fewlabels.preprocessing import FileError, TableError
-from fewlabels.tabular._formats import BY_SUFFIX, EXTRA, FileFormat
-from fewlabels.tabular.files import check_writable, format_of, replacing
+from fewlabels.preprocessing import FileError
+from fewlabels.tabular._formats import BY_SUFFIX, FileFormat
+from fewlabels.tabular.files import (
+    UNPACKERS,
+    check_writable,
+    format_of,
+    replacing,
+)
 
-_OPENERS: dict[str, Callable[..., Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
-}
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
@@ -138,17 +138,15 @@ class Part:
                 file = stack.enter_context(Path(self.path).open("rb"))
             packed = file
             compression = PurePosixPath(self.name).suffix.lower()
-            if compression in _OPENERS:
-                file = stack.enter_context(_OPENERS[compression](file, "rb"))
-            elif compression == ".zst":
-                file = stack.enter_context(_unpacked_zst(file))
+            if compression in UNPACKERS:
+                file = stack.enter_context(UNPACKERS[compression](file))
             yield Opened(file, packed, self.size)
 
     @property
     def suffix(self) -> str:
         """What the name of the unpacked file ends with."""
         ends = [s.lower() for s in PurePosixPath(self.name).suffixes]
-        if ends and (ends[-1] in _OPENERS or ends[-1] == ".zst"):
+        if ends and ends[-1] in UNPACKERS:
             ends.pop()
         return ends[-1] if ends else ""
 
@@ -158,14 +156,6 @@ class Part:
             return BY_SUFFIX[".csv"]
         with self.open() as opened:
             return format_of(opened.file.read(4096), self.suffix)
-
-
-def _unpacked_zst(file: Any) -> Any:
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise TableError(f"Reading .zst needs pyarrow. {EXTRA}") from None
-    return pa.input_stream(file, compression="zstd")
 
 
 def find_parts(path: str) -> list[Part]:
@@ -293,8 +283,10 @@ def writing(path: str, *, force: bool) -> Iterator[BinaryIO]:
         if compression == ".gz":
             # The same bytes on every run.
             file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))
-        elif compression in _OPENERS:
-            file = stack.enter_context(_OPENERS[compression](file, "wb"))
+        elif compression == ".bz2":
+            file = stack.enter_context(bz2.open(file, "wb"))
+        elif compression == ".xz":
+            file = stack.enter_context(lzma.open(file, "wb"))
         elif compression == ".zst":
             import pyarrow as pa
 

@@ -44,7 +44,24 @@ _MAGIC = (
     (b"\xfd7zXZ\x00", ".xz"),
     (b"\x28\xb5\x2f\xfd", ".zst"),
 )
-COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
+
+
+def _unpacked_zst(file: Any) -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise TableError(f"Reading .zst needs pyarrow. {EXTRA}") from None
+    return pa.input_stream(file, compression="zstd")
+
+
+# From a file to one of what it holds.
+UNPACKERS: dict[str, Callable[[Any], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": _unpacked_zst,
+}
+COMPRESSIONS = (*UNPACKERS, ".zip")
 # What archives hold besides files of their owner.
 _LITTER = re.compile(r"(^|/)(__MACOSX/|\.|Thumbs\.db$|desktop\.ini$)", re.IGNORECASE)
 # Seconds after which a file that was never finished is litter of a run that was killed.
@@ -187,38 +204,30 @@ def _decompressed(
         return data, suffixes
     inner = suffixes[:-1] if suffixes and suffixes[-1] in COMPRESSIONS else suffixes
     try:
-        match found:
-            case ".gz":
-                return gzip.decompress(data), inner
-            case ".bz2":
-                return bz2.decompress(data), inner
-            case ".xz":
-                return lzma.decompress(data), inner
-            case ".zst":
-                import pyarrow as pa
-
-                with pa.input_stream(io.BytesIO(data), compression="zstd") as stream:
-                    return stream.read(), inner
-            case _:
-                with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                    members = [
-                        member
-                        for member in archive.namelist()
-                        if not member.endswith("/") and not _LITTER.search(member)
-                    ]
-                    if len(members) != 1:
-                        raise TableError(
-                            f"{name} holds {len(members)} files ({listed(members, 5)}"
-                            "): unpack it and pass one of them."
-                        )
-                    ending = [s.lower() for s in Path(members[0]).suffixes]
-                    return archive.read(members[0]), ending
+        if found == ".zip":
+            return _only_member(data, name)
+        with UNPACKERS[found](io.BytesIO(data)) as file:
+            return file.read(), inner
     except TableError:
         raise
-    except ImportError:
-        raise TableError(f"Reading .zst needs pyarrow. {EXTRA}") from None
     except Exception as error:
         raise TableError(f"{name} cannot be unpacked: {error}.") from None
+
+
+def _only_member(data: bytes, name: str) -> tuple[bytes, list[str]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = [
+            member
+            for member in archive.namelist()
+            if not member.endswith("/") and not _LITTER.search(member)
+        ]
+        if len(members) != 1:
+            raise TableError(
+                f"{name} holds {len(members)} files ({listed(members, 5)}): unpack it "
+                "and pass one of them."
+            )
+        ending = [s.lower() for s in Path(members[0]).suffixes]
+        return archive.read(members[0]), ending
 
 
 def _is_workbook(data: bytes) -> bool:
