@@ -18,12 +18,10 @@ from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, fit_context, validate_data
 from fewlabels.active._base import Query
 from fewlabels.active._elm import (
-    _CONSTRAINTS,
     ELMClassifier,
     elm_probabilities,
     elm_start,
     elm_update,
-    random_layer,
 )
 from fewlabels.active._loop import Oracle, QueryLoop
 from fewlabels.active._utilities import margin, select_batch
@@ -91,7 +89,7 @@ class ActiveELMClassifier(QueryLoop, ELMClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_CONSTRAINTS,
+        **ELMClassifier._parameter_constraints,
         **QueryLoop._loop_constraints,
         "alpha": [Interval(Real, 0, None, closed="neither")],
     }
@@ -147,9 +145,7 @@ class ActiveELMClassifier(QueryLoop, ELMClassifier):
 
     def _start(self) -> None:
         rng = check_random_state(self.random_state)
-        self.layer_ = random_layer(
-            self.X_, self.n_hidden, self.activation, self.weight_scale, rng
-        )
+        self.layer_ = self._layer(self.X_, rng)
         self._rng = rng
         self._hidden = self.layer_(self.X_)
         self._state: Any = None

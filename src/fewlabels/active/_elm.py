@@ -237,16 +237,51 @@ def elm_update(state: ELMState, H: NDArray[Any], Y: NDArray[Any]) -> ELMState:
     return ELMState(state.B + P @ (H.T @ (Y - H @ state.B)), P)
 
 
-_CONSTRAINTS: dict[str, list[Any]] = {
-    "n_hidden": [Interval(Integral, 1, None, closed="left")],
-    "activation": [StrOptions(set(ACTIVATIONS))],
-    "alpha": [Interval(Real, 0, None, closed="left")],
-    "weight_scale": [Interval(Real, 0, None, closed="neither"), None],
-    "random_state": ["random_state"],
-}
+class _ExtremeLearning:
+    """What both machines share: parameters, the layer, and outputs behind it."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_hidden": [Interval(Integral, 1, None, closed="left")],
+        "activation": [StrOptions(set(ACTIVATIONS))],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "weight_scale": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
+    }
+    layer_: HiddenLayer
+    coef_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        n_hidden: int = 200,
+        *,
+        activation: str = "sigmoid",
+        alpha: float = 0.01,
+        weight_scale: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_hidden = n_hidden
+        self.activation = activation
+        self.alpha = alpha
+        self.weight_scale = weight_scale
+        self.random_state = random_state
+
+    def _layer(self, X: Any, random_state: Any) -> HiddenLayer:
+        return random_layer(
+            X, self.n_hidden, self.activation, self.weight_scale, random_state
+        )
+
+    def _outputs(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return self.layer_(X) @ self.coef_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
 
 
-class ELMRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class ELMRegressor(_ExtremeLearning, MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Extreme learning machine for real targets.
 
     A hidden layer with random weights that are never trained, and ridge regression on
@@ -299,23 +334,6 @@ class ELMRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = _CONSTRAINTS
-
-    def __init__(
-        self,
-        n_hidden: int = 200,
-        *,
-        activation: str = "sigmoid",
-        alpha: float = 0.01,
-        weight_scale: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_hidden = n_hidden
-        self.activation = activation
-        self.alpha = alpha
-        self.weight_scale = weight_scale
-        self.random_state = random_state
-
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Draw the layer and fit the output weights.
@@ -341,9 +359,7 @@ class ELMRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             multi_output=True,
             y_numeric=True,
         )
-        self.layer_ = random_layer(
-            X, self.n_hidden, self.activation, self.weight_scale, self.random_state
-        )
+        self.layer_ = self._layer(X, self.random_state)
         Y = np.asarray(y, dtype=np.float64)
         B = elm_weights(self.layer_(X), Y.reshape(X.shape[0], -1), alpha=self.alpha)
         self.coef_ = B if Y.ndim > 1 else B[:, 0]
@@ -362,14 +378,7 @@ class ELMRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             The predictions.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return self.layer_(X) @ self.coef_
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return self._outputs(X)
 
 
 def elm_probabilities(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -380,7 +389,7 @@ def elm_probabilities(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     return P / P.sum(axis=1, keepdims=True)
 
 
-class ELMClassifier(PartialLabelClassifier):
+class ELMClassifier(_ExtremeLearning, PartialLabelClassifier):
     r"""Extreme learning machine for classes.
 
     One-vs-rest targets of -1 and +1 are fitted as in :class:`ELMRegressor`, on the
@@ -435,23 +444,6 @@ class ELMClassifier(PartialLabelClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = _CONSTRAINTS
-
-    def __init__(
-        self,
-        n_hidden: int = 200,
-        *,
-        activation: str = "sigmoid",
-        alpha: float = 0.01,
-        weight_scale: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_hidden = n_hidden
-        self.activation = activation
-        self.alpha = alpha
-        self.weight_scale = weight_scale
-        self.random_state = random_state
-
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Draw the layer and fit the output weights to the labelled rows.
@@ -473,9 +465,7 @@ class ELMClassifier(PartialLabelClassifier):
             self, X, y, accept_sparse="csr", dtype=FLOATS
         )
         self.classes_ = labels.classes
-        self.layer_ = random_layer(
-            X, self.n_hidden, self.activation, self.weight_scale, self.random_state
-        )
+        self.layer_ = self._layer(X, self.random_state)
         H = self.layer_(X)
         Y = signed_targets(labels.codes, self.classes_.size)
         rows = labels.labeled
@@ -488,11 +478,6 @@ class ELMClassifier(PartialLabelClassifier):
         holes = np.flatnonzero(labels.codes == UNLABELED)
         outputs = as_decision(H[holes] @ self.coef_)
         self.transduction_[holes] = decide(outputs, self.classes_)
-
-    def _outputs(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return self.layer_(X) @ self.coef_
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Compute the outputs of the network.
@@ -541,8 +526,3 @@ class ELMClassifier(PartialLabelClassifier):
         if self.classes_.size == 1:
             return np.ones((outputs.shape[0], 1))
         return elm_probabilities(outputs)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
