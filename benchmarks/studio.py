@@ -47,7 +47,9 @@ def _engine(table, seed):
     from fewlabels.tabular import TargetColumn
 
     nothing = np.full(table.n_rows, None, dtype=object)
-    engine = Engine(table, TargetColumn("?", nothing, {}), Options("?", seed=seed))
+    engine = Engine(
+        table, TargetColumn("?", nothing, {}), Options("?", random_state=seed)
+    )
     engine.encode()
     engine.build(lambda share, what: None)
     return engine

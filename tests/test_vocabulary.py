@@ -8,6 +8,7 @@ import inspect
 import re
 import sys
 import textwrap
+from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
 
@@ -54,6 +55,11 @@ def parameters(found):
         return {}
 
 
+def is_record(found):
+    """Whether a class holds results, whose names are those of attributes."""
+    return is_dataclass(found) or (inspect.isclass(found) and issubclass(found, tuple))
+
+
 def estimators():
     return [pair for pair in public() if hasattr(pair[1], "get_params")]
 
@@ -76,7 +82,7 @@ def test_no_synonyms():
     found = {
         f"{where}({name})": f"use {synonyms[name]}"
         for where, found in public()
-        if inspect.isroutine(found) or hasattr(found, "get_params")
+        if not is_record(found)
         for name in parameters(found)
         if name in synonyms
     }

@@ -91,7 +91,7 @@ def studio(table: str, **settings: Any) -> None:
                 for key in ("ignore", "text", "categorical", "numeric")
             },
             bank=settings["bank"],
-            seed=settings["seed"],
+            random_state=settings["seed"],
             reading={key: settings[key] for key in READING},
             host=settings["host"],
             port=settings["port"],

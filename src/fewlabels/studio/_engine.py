@@ -10,7 +10,7 @@ import copy
 import math
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from fewlabels.tabular import (
     write_table,
 )
 from fewlabels.tabular import TargetColumn as Target
+from fewlabels.tabular.jobs import Progress
 
 # Beyond so many rows the smaller bank is used: a refit must keep pace with a person.
 FAST_ROWS = 5_000
@@ -54,8 +55,6 @@ EXPLORED = 20
 # So many suspicious labels are shown, and odds up to this.
 MAX_SUSPECTS, MAX_ODDS = 20, 1000.0
 
-Tell = Callable[[float, str], None]
-
 
 @dataclass
 class Options:
@@ -67,7 +66,7 @@ class Options:
     categorical: Sequence[str] = ()
     numeric: Sequence[str] = ()
     bank: str = "auto"
-    seed: int = 0
+    random_state: int = 0
 
     @property
     def kinds(self) -> dict[str, list[str]]:
@@ -131,7 +130,7 @@ class Engine:
             text=kinds["text"],
             categorical=kinds["categorical"],
             numeric=kinds["numeric"],
-            random_state=self.options.seed,
+            random_state=self.options.random_state,
         )
         rows = self.table.without([self.options.target])
         self.features = transformer.fit_transform(rows)
@@ -139,7 +138,7 @@ class Engine:
         if not issparse(self.features):
             self.features = self.features.astype(np.float32)
 
-    def build(self, tell: Tell) -> None:
+    def build(self, tell: Progress) -> None:
         """Build the bank of kernels, which needs no labels."""
         bank = self.options.bank
         if bank == "auto":
@@ -149,7 +148,7 @@ class Engine:
             scale="unit" if issparse(self.features) else "none",
             feature_groups=self.feature_groups,
             progress=lambda share: tell(share, "learning"),
-            random_state=self.options.seed,
+            random_state=self.options.random_state,
         )
         # The bank depends on rows alone; any label will do until there are some.
         with warnings.catch_warnings():
@@ -157,19 +156,19 @@ class Engine:
             self.model.fit(self.features, self._y({0: "?"}))
         self.model.progress = False
         self._sampling = FewLabelsSampling(
-            max_candidates=POOL, max_rows=1000, random_state=self.options.seed
+            max_candidates=POOL, max_rows=1000, random_state=self.options.random_state
         )
 
     def layout(self) -> tuple[NDArray[np.float32], str]:
         """Place all rows in the unit square."""
         n = self.table.n_rows
-        rng = np.random.default_rng(self.options.seed)
+        rng = np.random.default_rng(self.options.random_state)
         dense = self._dense()
         if n <= MAP_ROWS:
-            plane, method = positions(dense, self.options.seed)
+            plane, method = positions(dense, self.options.random_state)
             return plane.astype(np.float32), method
         sample = np.sort(rng.choice(n, MAP_ROWS, replace=False))
-        placed, method = positions(dense[sample], self.options.seed)
+        placed, method = positions(dense[sample], self.options.random_state)
         near = NearestNeighbors(n_neighbors=3).fit(dense[sample])
         distances, found = near.kneighbors(dense)
         weights = 1 / (distances + 1e-6 + 0.05 * distances.mean())
@@ -183,7 +182,7 @@ class Engine:
         """Group rows that are alike, with the distance to the centre of the group."""
         dense = self._dense()
         k = int(np.clip(self.table.n_rows // GROUP_SIZE, 1, MAX_GROUPS))
-        kmeans = MiniBatchKMeans(k, n_init=1, random_state=self.options.seed)
+        kmeans = MiniBatchKMeans(k, n_init=1, random_state=self.options.random_state)
         distances = kmeans.fit_transform(dense)
         codes = kmeans.labels_
         own = distances[np.arange(codes.size), codes]
@@ -198,14 +197,14 @@ class Engine:
             return np.asarray(
                 self.features.toarray() if issparse(self.features) else self.features
             )
-        svd = TruncatedSVD(size, random_state=self.options.seed)
+        svd = TruncatedSVD(size, random_state=self.options.random_state)
         return svd.fit_transform(self.features)
 
     # -- after every label --------------------------------------------------------
 
     def cover(self, labels: Mapping[int, str], banned: set[int]) -> list[int]:
         """Choose typical rows of groups that have no label yet."""
-        rng = np.random.default_rng(self.options.seed)
+        rng = np.random.default_rng(self.options.random_state)
         n = self.table.n_rows
         known = np.array(sorted(labels), dtype=np.intp)
         known = rng.permutation(known)[: COVER_ROWS // 2]
@@ -217,7 +216,8 @@ class Engine:
         rows = np.sort(np.concatenate([known, rest]))
         y = np.where(np.isin(rows, known), 0, -1)
         strategy = ClusterCoverage(
-            min(known.size + QUESTIONS, rows.size), random_state=self.options.seed
+            min(known.size + QUESTIONS, rows.size),
+            random_state=self.options.random_state,
         )
         found = strategy.query(
             self.features[rows], y, n_queries=min(QUESTIONS, rest.size)
@@ -299,7 +299,7 @@ class Engine:
     # -- in the end ---------------------------------------------------------------
 
     def export(
-        self, what: str, labels: Mapping[int, str], tell: Tell, typed: str
+        self, what: str, labels: Mapping[int, str], tell: Progress, typed: str
     ) -> bytes:
         """Make the labelled table, the model or the report, as the commands do."""
         target = self.options.target
@@ -319,7 +319,7 @@ class Engine:
             markers=("",),  # no label of a person is a mark
             task="classes",
             bank=self.options.bank,
-            random_state=self.options.seed,
+            random_state=self.options.random_state,
             progress=tell,
             **kinds,
         )
@@ -333,7 +333,7 @@ class Engine:
                     save_model(labeled.model, path)
                 case _:
                     page = label_report(
-                        labeled, command=typed, random_state=self.options.seed
+                        labeled, command=typed, random_state=self.options.random_state
                     )
                     path.write_bytes(page.encode("utf-8", "xmlcharrefreplace"))
             return path.read_bytes()

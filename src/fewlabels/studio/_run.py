@@ -53,7 +53,7 @@ class Studio:
     bank : {"auto", "fast", "default", "thorough"}, default="auto"
         How much to try, see :class:`~fewlabels.automatic.FewLabelsClassifier`; "auto"
         is "fast" beyond 5,000 rows, so that learning keeps pace with a person.
-    seed : int, default=0
+    random_state : int, default=0
         Seed.
     reading : dict, default=None
         Options of :func:`fewlabels.tabular.read_table`.
@@ -100,7 +100,7 @@ class Studio:
         markers: Sequence[Any] = (),
         kinds: dict[str, list[str]] | None = None,
         bank: str = "auto",
-        seed: int = 0,
+        random_state: int = 0,
         reading: dict[str, Any] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
@@ -114,7 +114,7 @@ class Studio:
         self._worker = Worker(self._receive)
         try:
             self._open(table, target, store, classes, size, markers, reading or {})
-            self._teach(kinds or {}, bank, seed, command, (host, port, framed))
+            self._teach(kinds or {}, bank, random_state, command, (host, port, framed))
         except BaseException:
             self._worker.stop()
             raise
@@ -188,7 +188,7 @@ class Studio:
         self,
         kinds: dict[str, list[str]],
         bank: str,
-        seed: int,
+        random_state: int,
         command: str,
         where: tuple[str, int, bool],
     ) -> None:
@@ -208,7 +208,7 @@ class Studio:
                 for n, c in zip(table.names, table.columns, strict=True)
                 if n not in self._hidden
             ],
-            seed=seed,
+            random_state=random_state,
         )
         self.session.notes += [*table.notes, *self.given.notes]
         app = App(self.session, command=command, table=table, changed=self._changed)
@@ -217,7 +217,7 @@ class Studio:
         options: dict[str, Any] = {
             "target": target,
             "bank": bank,
-            "seed": seed,
+            "random_state": random_state,
             **kinds,
         }
         texts = self.given.texts

@@ -48,7 +48,7 @@ class Session:
         Name of the table, number of rows and target, for the page.
     columns : sequence of ndarray
         The table without its target, for the first questions.
-    seed : int, default=0
+    random_state : int, default=0
         Seed of the first questions.
     """
 
@@ -60,7 +60,7 @@ class Session:
         classes: Sequence[str] = (),
         about: dict[str, Any],
         columns: Sequence[NDArray[Any]],
-        seed: int = 0,
+        random_state: int = 0,
     ) -> None:
         self.cards, self.store, self.about = cards, store, about
         self.n_rows: int = about["rows"]
@@ -87,9 +87,11 @@ class Session:
         self._send: Callable[..., None] = lambda *message: None
         done = {*self.labels, *self.skipped}
         rest = np.array([r for r in range(self.n_rows) if r not in done], dtype=np.intp)
-        self.order = covering_rows(columns, rest, FIRST, seed) if rest.size else []
+        self.order = (
+            covering_rows(columns, rest, FIRST, random_state) if rest.size else []
+        )
         self.order_by = "cover"
-        self._spare = np.random.default_rng(seed).permutation(self.n_rows)
+        self._spare = np.random.default_rng(random_state).permutation(self.n_rows)
         self._spare_at = 0
 
     # -- labels -------------------------------------------------------------------
