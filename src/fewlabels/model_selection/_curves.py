@@ -2,9 +2,10 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Integral
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -313,66 +314,37 @@ def learning_curve_labels(
         )
 
     rng = check_random_state(random_state)
+    draw = _Draw(X, labels, known, n_pool, rng)
+    names = tuple(named)
     if asked:
-        names, curves = _strategy_curves(
-            named,
-            asked,
-            X,
-            labels,
-            known,
-            n_pool,
-            Asking(label_counts, n_queries, scoring, held_out),
-            n_repeats,
-            rng,
-            n_jobs,
-            progress,
-        )
-        return LabelCurve(
-            names=names,
-            metric=scoring if isinstance(scoring, str) else _name_of(scoring),
-            n_labels=label_counts,
-            n_unlabeled=unlabeled_counts + (n_test if held_out == "unlabeled" else 0),
-            scores=_stacked([[j.score for j in c] for c in curves], len(names)),
-            fit_seconds=_stacked(
-                [[j.fit_seconds for j in c] for c in curves], len(names)
-            ),
-            n_test=n_test,
-        )
-    jobs = []
-    for _ in range(n_repeats):
-        pool = draw_labels(labels, rng, n_labeled=n_pool)
-        test = np.setdiff1d(known, pool, assume_unique=True)
-        shown = labels
-        draws = []
-        for count in label_counts[::-1]:
-            kept = draw_labels(_only(shown, pool), rng, n_labeled=int(count))
-            shown = _only(labels, kept)
-            draws.append((kept, shown))
-            pool = kept
-        # Rows that never are labelled come first: then any number of labels has the
-        # same unlabelled rows beside it.
-        most_kept = draws[0][0]
-        rest = np.setdiff1d(np.arange(labels.size), np.union1d(test, most_kept))
-        order = rng.permutation(rest)
-        for kept, shown in draws[::-1]:
-            for n_rows in unlabeled_counts:
-                rows = np.union1d(kept, order[:n_rows])
-                if held_out == "unlabeled":
-                    rows = np.union1d(rows, test)
-                jobs += [
-                    delayed(fit_and_score)(e, X, shown, labels, rows, test, scoring)
-                    for e in named.values()
-                ]
-    judged = run_all(jobs, n_jobs, progress, "learning curve")
-    shape = (n_repeats, label_counts.size, unlabeled_counts.size, len(named))
-    axes = (3, 1, 2, 0)
+        asking = Asking(label_counts, n_queries, scoring, held_out)
+        jobs = [_query_jobs(draw, named, asked, asking) for _ in range(n_repeats)]
+        if len(named) == 1:
+            names = tuple(asked)
+        else:
+            names = tuple(f"{name}, {strategy}" for name in named for strategy in asked)
+        shape, axes = (n_repeats, len(names), label_counts.size, 1), (1, 2, 3, 0)
+    else:
+        counts = label_counts, unlabeled_counts
+        jobs = [
+            _drawn_jobs(draw, named, counts, scoring, held_out)
+            for _ in range(n_repeats)
+        ]
+        shape = (n_repeats, label_counts.size, unlabeled_counts.size, len(names))
+        axes = (3, 1, 2, 0)
+    found = run_all(list(chain.from_iterable(jobs)), n_jobs, progress, "learning curve")
+    judged = list(chain.from_iterable(found)) if asked else found
+
+    def cube(values: list[float]) -> NDArray[Any]:
+        return np.array(values).reshape(shape).transpose(axes)
+
     return LabelCurve(
-        names=tuple(named),
+        names=names,
         metric=scoring if isinstance(scoring, str) else _name_of(scoring),
         n_labels=label_counts,
         n_unlabeled=unlabeled_counts + (n_test if held_out == "unlabeled" else 0),
-        scores=_cube([float(j.score) for j in judged], shape, axes),
-        fit_seconds=_cube([j.fit_seconds for j in judged], shape, axes),
+        scores=cube([float(j.score) for j in judged]),
+        fit_seconds=cube([j.fit_seconds for j in judged]),
         n_test=n_test,
     )
 
@@ -401,12 +373,6 @@ def _only(labels: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
     hidden = np.ones(labels.size, dtype=bool)
     hidden[rows] = False
     return with_holes(labels, hidden)
-
-
-def _cube(
-    values: list[float], shape: tuple[int, ...], axes: tuple[int, ...]
-) -> NDArray[Any]:
-    return np.array(values).reshape(shape).transpose(axes)
 
 
 class Asking(NamedTuple):
@@ -452,40 +418,66 @@ def _named_strategies(strategies: Any) -> dict[str, Any]:
     return {"random": None, **named}
 
 
-def _strategy_curves(
+class _Draw(NamedTuple):
+    """What the rows of a repetition are drawn from."""
+
+    X: Any
+    labels: NDArray[Any]
+    known: NDArray[np.intp]
+    n_pool: int
+    rng: RandomState
+
+    def split(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Draw rows whose labels may be shown, and those to test on."""
+        pool = draw_labels(self.labels, self.rng, n_labeled=self.n_pool)
+        return pool, np.setdiff1d(self.known, pool, assume_unique=True)
+
+
+def _drawn_jobs(
+    draw: _Draw,
     named: dict[str, Any],
-    asked: dict[str, Any],
-    X: Any,
-    labels: NDArray[Any],
-    known: NDArray[np.intp],
-    n_pool: int,
-    asking: Asking,
-    n_repeats: int,
-    rng: RandomState,
-    n_jobs: int | None,
-    progress: Progress,
-) -> tuple[tuple[str, ...], list[list[Judged]]]:
-    """One curve for every repetition, estimator and strategy, in this order."""
-    jobs = []
-    for _ in range(n_repeats):
-        pool = draw_labels(labels, rng, n_labeled=n_pool)
-        test = np.setdiff1d(known, pool, assume_unique=True)
-        first = int(asking.counts[0])
-        start = draw_labels(_only(labels, pool), rng, n_labeled=first)
-        seed = rng.randint(2**31)
-        jobs += [
-            delayed(query_curve)(
+    counts: tuple[NDArray[np.intp], NDArray[np.intp]],
+    scoring: Any,
+    held_out: str,
+) -> Iterator[Any]:
+    """Jobs of a repetition, by numbers of labels, of unlabelled rows, and estimator."""
+    X, labels, rng = draw.X, draw.labels, draw.rng
+    label_counts, unlabeled_counts = counts
+    pool, test = draw.split()
+    shown = labels
+    draws = []
+    for count in label_counts[::-1]:
+        pool = draw_labels(_only(shown, pool), rng, n_labeled=int(count))
+        shown = _only(labels, pool)
+        draws.append((pool, shown))
+    # Rows that never are labelled come first: then any number of labels has the same
+    # unlabelled rows beside it.
+    most_kept = draws[0][0]
+    rest = np.setdiff1d(np.arange(labels.size), np.union1d(test, most_kept))
+    order = rng.permutation(rest)
+    for kept, shown in draws[::-1]:
+        for n_rows in unlabeled_counts:
+            rows = np.union1d(kept, order[:n_rows])
+            if held_out == "unlabeled":
+                rows = np.union1d(rows, test)
+            for e in named.values():
+                yield delayed(fit_and_score)(e, X, shown, labels, rows, test, scoring)
+
+
+def _query_jobs(
+    draw: _Draw, named: dict[str, Any], asked: dict[str, Any], asking: Asking
+) -> Iterator[Any]:
+    """Jobs of a repetition, a curve each, by estimator and strategy."""
+    X, labels, rng = draw.X, draw.labels, draw.rng
+    pool, test = draw.split()
+    first = int(asking.counts[0])
+    start = draw_labels(_only(labels, pool), rng, n_labeled=first)
+    seed = rng.randint(2**31)
+    for e in named.values():
+        for strategy in asked.values():
+            yield delayed(query_curve)(
                 e, strategy, X, labels, start, pool, test, asking, seed
             )
-            for e in named.values()
-            for strategy in asked.values()
-        ]
-    names = tuple(
-        strategy if len(named) == 1 else f"{name}, {strategy}"
-        for name in named
-        for strategy in asked
-    )
-    return names, run_all(jobs, n_jobs, progress, "learning curve")
 
 
 def query_curve(
@@ -572,10 +564,3 @@ def _asked(
             f"candidates, got {rows!r}."
         )
     return rows
-
-
-def _stacked(curves: list[list[float]], n_names: int) -> NDArray[Any]:
-    """Bring (repetition, name) x count into the order of a LabelCurve."""
-    values = np.array(curves, dtype=float)
-    by_name = values.reshape(-1, n_names, values.shape[1])
-    return by_name.transpose(1, 2, 0)[:, :, None]
