@@ -76,6 +76,11 @@ def ask(table: str, number: int, **settings: Any) -> None:
         labeled = job.label(read) if classes else None
         if labeled is not None:
             found = suggest_rows(labeled, target.name, number, random_state=seed)
+            if job.report:
+                page = label_report(labeled, **job.page, suggestion=found)
+                job.write_page(page, job.report)
+        elif job.report:
+            raise UseError("A report needs labels of two classes: leave --report out.")
         else:
             found = suggest_rows(
                 read,
@@ -86,35 +91,14 @@ def ask(table: str, number: int, **settings: Any) -> None:
                 progress=job.tell,
                 **job.encoding(read),
             )
-        if job.report and labeled is None:
-            raise UseError("A report needs labels of two classes: leave --report out.")
-        if job.report and labeled is not None:
-            job.write_page(
-                label_report(labeled, **job.page, suggestion=found), job.report
-            )
-        rows = [
-            {
-                "rank": rank,
-                "row": int(row) + 1,
-                "guess": guess,
-                "confidence": round(float(sure), 4),
-                "values": {
-                    name: jsonable(column[row])
-                    for name, column in zip(read.names, read.columns, strict=True)
-                },
-            }
-            for rank, (row, guess, sure) in enumerate(
-                zip(found.rows, found.guesses, found.confidence, strict=True), start=1
-            )
-        ]
+        rows = _questions(found, read)
         if job.output:
             part = read.take(found.rows)
-            names = part.free_names(["rank", "row", "guess", "confidence"])
+            keys = ("rank", "row", "guess", "confidence")
+            names = part.free_names(keys)
             added = {
                 name: [_cell(row[key]) for row in rows]
-                for name, key in zip(
-                    names, ("rank", "row", "guess", "confidence"), strict=True
-                )
+                for name, key in zip(names, keys, strict=True)
             }
             write_table(part, job.output, added, force=settings["force"])
         summary = {
@@ -134,6 +118,24 @@ def ask(table: str, number: int, **settings: Any) -> None:
     if not rows:
         console.say("Every row has a label already.")
     job.finish(summary, [f"Chosen: {summary['reason']}."] if rows else [])
+
+
+def _questions(found: Any, table: Any) -> list[dict[str, Any]]:
+    """Rows to label, the most useful first, with what is known of them."""
+    chosen = zip(found.rows, found.guesses, found.confidence, strict=True)
+    return [
+        {
+            "rank": rank,
+            "row": int(row) + 1,
+            "guess": guess,
+            "confidence": round(float(sure), 4),
+            "values": {
+                name: jsonable(column[row])
+                for name, column in zip(table.names, table.columns, strict=True)
+            },
+        }
+        for rank, (row, guess, sure) in enumerate(chosen, start=1)
+    ]
 
 
 def _cell(value: Any) -> Any:
