@@ -130,7 +130,8 @@ class GramOperator(LinearOperator):
 
     def __getstate__(self) -> dict[str, Any]:
         # What is on a device stays behind: the machine that loads it may have none.
-        return {**to_host(self.__dict__), "_backend": NUMPY, "_moved": None}
+        state: Any = super().__getstate__()  # SciPy 1.18 takes a module out of it
+        return {**to_host(state), "_backend": NUMPY, "_moved": None}
 
     def _transpose(self) -> "GramOperator":
         return self
