@@ -101,7 +101,6 @@ def paths():
 def searches():
     """Moves in one call are those of the compiled loop, with bounds and limits."""
     _together.LONG_BURST, _triton.POINTS = 8, 16
-    _triton.FUSED_SEARCHES = True
     for seed, n_classes in ((0, 2), (1, 3)):
         for balanced in (False, True):
             problem = random_problem(

@@ -19,9 +19,6 @@ MIN_ENTRIES = 2**24
 MAX_DEGREE = 8
 # Neighbours that can be told apart by slots.
 MAX_NEIGHBORS = 48
-# The kernel of local searches has run in the interpreter alone: until a GPU has shown
-# that it is quicker there, steps of plain torch are taken.
-FUSED_SEARCHES = False
 # Right-hand sides that are taken at once.
 MAX_BLOCK = 128
 # Columns of rows that a tile holds whole, beyond which it takes them in chunks.
@@ -109,12 +106,7 @@ def fits_paths(lengths: Any, costs: Any) -> bool:
 
 def fits_climb(H: Any) -> bool:
     """Whether local searches move by a fused kernel; bits stand for their classes."""
-    return (
-        FUSED_SEARCHES
-        and H.shape[1] < MAX_CLASSES
-        and H.shape[2] > 0
-        and _can_run(H.device)
-    )
+    return H.shape[1] < MAX_CLASSES and H.shape[2] > 0 and _can_run(H.device)
 
 
 class Tiles(NamedTuple):
