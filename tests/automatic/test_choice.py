@@ -204,16 +204,20 @@ class TestErrors:
         nothing = choice.best_temperature(np.full((100, 1), np.nan), labeled)
         assert noise < nothing == choice.USUAL_TEMPERATURE < sure
 
-    def test_temperature_is_the_best(self, rng):
+    @pytest.mark.parametrize(
+        "drawn", [(), (choice.CAUTIOUS_TEMPERATURE, choice.CAUTION)]
+    )
+    def test_temperature_is_the_best(self, rng, drawn):
         """Against a fine grid of the penalised log-loss, written out."""
         _, labeled, _ = problem(rng, 50, few=False)
         outputs = 0.5 * labeled.Y + rng.normal(size=(50, 1))
         T = np.geomspace(0.25, 256, 4001)
         margins = (outputs * labeled.Y)[:, 0]
         penalised = np.logaddexp(0, -2 * T[:, None] * margins).sum(axis=1)
-        penalised += np.log(T / 3) ** 2
+        usual, pull = drawn or (3.0, 1.0)
+        penalised += pull * np.log(T / usual) ** 2
         best = T[penalised.argmin()]
-        found = choice.best_temperature(outputs, labeled)
+        found = choice.best_temperature(outputs, labeled, *drawn)
         assert abs(np.log2(found / best)) <= 0.13  # half a step of the grid
 
     def test_probabilities_are_never_certain(self):

@@ -78,7 +78,8 @@ class TestOnMoons:
         _, y_true, y, model = fitted
         estimate = model.expected_error_
         error = np.mean(model.transduction_[y < 0] != y_true[y < 0])
-        assert estimate.low < 0.01  # a single label was wrong when held out
+        # A single label was wrong when held out.
+        assert estimate.low < estimate.value / 5
         assert error <= estimate.high
         assert estimate.value < model.baseline_error_.value
         assert model.gain_.low < model.gain_.value < model.gain_.high

@@ -52,6 +52,8 @@ from fewlabels.automatic._advice import (
 from fewlabels.automatic._bank import BANK_CONSTRAINTS, KernelBank, build_bank
 from fewlabels.automatic._candidates import Candidate, Outputs
 from fewlabels.automatic._choice import (
+    CAUTION,
+    CAUTIOUS_TEMPERATURE,
     FEW,
     NOT_JUDGED,
     USUAL_TEMPERATURE,
@@ -442,13 +444,13 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         held, held_baseline = (nothing, nothing) if nested is None else nested[:2]
         held = held + self._shift
         labeled = self._as_unlabeled(labeled)
-        self.temperature_ = best_temperature(held, labeled)
+        self.temperature_, other = (
+            best_temperature(outputs, labeled, CAUTIOUS_TEMPERATURE, CAUTION)
+            for outputs in (held, held_baseline)
+        )
         self.expected_error_ = estimate_of_rows(held, labeled, own, self.temperature_)
         self.baseline_error_ = estimate_of_rows(
-            held_baseline,
-            labeled,
-            supervised,
-            best_temperature(held_baseline, labeled),
+            held_baseline, labeled, supervised, other
         )
         self.gain_ = gain_over(held, held_baseline, labeled, self.expected_error_)
         self._keep_held_out(nested, labeled)
