@@ -664,17 +664,20 @@ class TestPeers:
         monkeypatch.setattr(mnist, "load_mnist", lambda return_X_y: (X, y))
         mnist.main(["run", "--draws", "1", "--out", str(tmp_path)])
         first = lines_of(tmp_path / "peers_mnist.csv")
-        mnist.main(["run", "--draws", "2", "--out", str(tmp_path)])
+        two = ["--draws", "2"]
+        mnist.main(["run", "--out", str(tmp_path), *two])
         lines = lines_of(tmp_path / "peers_mnist.csv")
         assert lines[: len(first)] == first
         assert len(lines) == 2 * len(first) == 2 * 4 * 2
         with_five = [float(r["accuracy"]) for r in lines if r["labels"] == "50"]
         assert min(with_five) > 80
+        mnist.main(["run", "--methods", "unscaled", "--out", str(tmp_path), *two])
         mnist.main(["report", "--out", str(tmp_path)])
         table = {r["method"]: r for r in lines_of(tmp_path / "peers_mnist_means.csv")}
         assert list(table) == [
             mnist.OURS,
             mnist.TOLD,
+            mnist.UNSCALED,
             "Poisson, published",
             "PoissonMBO (true sizes), published",
         ]

@@ -3,6 +3,7 @@
     python benchmarks/peers/mnist.py run                       # pixels
     python benchmarks/peers/mnist.py run --device cuda         # in two minutes
     python benchmarks/peers/mnist.py run --embedding FILE      # that of mnist_vae.py
+    python benchmarks/peers/mnist.py run --methods unscaled    # not taken for a table
     python benchmarks/peers/mnist.py run --methods graphs      # our Poisson learning
     python benchmarks/peers/mnist.py run --methods graphlearning
     python benchmarks/peers/mnist.py report                    # means beside published
@@ -24,6 +25,7 @@ import sys
 import time
 import warnings
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -43,10 +45,12 @@ from fewlabels.semi_supervised import GraphRegularizationClassifier
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 SIZES = (10, 20, 30, 50)
 OURS, TOLD = "FewLabelsClassifier", "FewLabelsClassifier (true sizes)"
+UNSCALED = "FewLabelsClassifier (scale none)"
 POISSON, MBO = "poisson", "PoissonMBO (true sizes)"
 SPREAD = "Poisson learning of fewlabels"
 LIBRARIES = {
     "fewlabels": (OURS, TOLD),
+    "unscaled": (UNSCALED,),
     "graphs": (SPREAD,),
     "graphlearning": (POISSON, MBO),
 }
@@ -63,9 +67,9 @@ def published(name):
     return Path(folder) / name
 
 
-def automatic(X, y, device):
+def automatic(X, y, device, scale="auto"):
     """Return a function from labels to answers and judgement; the bank is made once."""
-    model = FewLabelsClassifier(random_state=0, device=device)
+    model = FewLabelsClassifier(scale=scale, random_state=0, device=device)
 
     def answer(labels, method):
         sizes = np.bincount(y[labels < 0])
@@ -116,6 +120,7 @@ def graphlearning(X, y, device):
 
 MAKERS = {
     "fewlabels": automatic,
+    "unscaled": partial(automatic, scale="none"),
     "graphs": spreading,
     "graphlearning": graphlearning,
 }
