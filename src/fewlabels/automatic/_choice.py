@@ -36,8 +36,8 @@ TEMPERATURES = 2.0 ** np.arange(-1, 9)
 FINAL_TEMPERATURES = 2.0 ** np.arange(-2, 8.25, 0.25)
 USUAL_TEMPERATURE = 3.0
 # Probabilities are drawn towards a lower temperature, and twice as much: where a few
-# held-out rows happen to be right, the best one is far too high. Chosen among nine by
-# the log-loss on one half of the sets of docs/automatic_measured.md.
+# held-out rows happen to be right, the best one is far too high. Chosen among nine, see
+# docs/automatic_measured.md.
 CAUTIOUS_TEMPERATURE = 1.5
 CAUTION = 2.0
 N_HALVES = 20
