@@ -1,15 +1,16 @@
 """Synthetic tables, drawn in batches on the device: the prior of the network.
 
 Every table of a batch has the same numbers of rows, columns and classes, and its own
-mechanism. Four kinds of mechanisms take turns: causal networks, clusters and curves,
-trees, and latent classes. Columns are then warped, quantised, turned into categories,
-copied, made irrelevant, and given holes, and the classes get shares and wrong labels.
+mechanism. Five kinds of mechanisms take turns: causal networks, clusters and curves,
+trees, sums of single effects, and latent classes. Columns are then warped, quantised,
+turned into categories, copied, made irrelevant, and given holes, and the classes get
+shares and wrong labels.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -61,21 +62,29 @@ def draw_sizes(rng, max_rows=640, max_columns=64):
     """Draw the sizes of a batch; `rng` is NumPy's."""
     n_classes = int(rng.choice([2, 3, 4, 5, 6, 7, 8, 10], p=_CLASS_SHARES))
     n_columns = round(math.exp(rng.uniform(math.log(2), math.log(max_columns))))
-    n_rows = round(math.exp(rng.uniform(math.log(60), math.log(max_rows))))
-    per_class = rng.rand() < 0.6
+    n_rows = round(math.exp(rng.uniform(math.log(80), math.log(max_rows))))
+    # Some rows can never be looked at, as most of a large table.
+    n_context = n_rows - 8
+    if rng.rand() < 0.4:
+        n_context = round(n_rows * rng.uniform(0.3, 0.9))
+    return draw_labels(
+        Sizes(n_rows, n_columns, n_classes, n_classes, n_context, True), rng
+    )
+
+
+def draw_labels(sizes, rng):
+    """Draw the number of labels, some per class or some at random."""
+    per_class = bool(rng.rand() < 0.6)
     if per_class:
         each = int(rng.choice([1, 2, 3, 4, 5, 7, 10, 14, 20], p=_EACH_SHARES))
-        n_labeled = each * n_classes
+        n_labeled = each * sizes.n_classes
     else:
         n_labeled = round(math.exp(rng.uniform(math.log(5), math.log(120))))
-    n_labeled = max(2, min(n_labeled, n_rows // 2))
-    n_context = n_rows
-    if rng.rand() < 0.4:
-        n_context = n_labeled + int(rng.rand() * (n_rows - n_labeled))
-    return Sizes(n_rows, n_columns, n_classes, n_labeled, n_context, per_class)
+    n_labeled = max(2, min(n_labeled, sizes.n_rows // 2, sizes.n_context))
+    return replace(sizes, n_labeled=n_labeled, per_class=per_class)
 
 
-_CLASS_SHARES = [0.36, 0.2, 0.12, 0.09, 0.08, 0.06, 0.05, 0.04]
+_CLASS_SHARES = [0.31, 0.18, 0.12, 0.1, 0.08, 0.07, 0.07, 0.07]
 _EACH_SHARES = [0.06, 0.1, 0.2, 0.12, 0.14, 0.1, 0.16, 0.06, 0.06]
 
 
@@ -243,9 +252,9 @@ def classes_of_intervals(value, C):
 def network(B, sizes, device):
     """Causal networks: columns are units of a random network, the class another."""
     n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
-    q = integer(1, 9)
+    q = round(float(log_uniform(1, device="cpu", low=1, high=24)))
     width = int(max(8, min(48, F)))
-    depth = integer(1, 5)
+    depth = min(integer(1, 5), integer(1, 5))
     density = float(log_uniform(1, device="cpu", low=2.0 / width, high=0.8))
     units = [causes(B, n, q, device)]
     for _ in range(depth):
@@ -256,7 +265,7 @@ def network(B, sizes, device):
     W = normal(B, origin.shape[2], C, device=device)
     W = W * (torch.rand_like(W) < max(0.15, 1.5 / origin.shape[2]))
     scores = torch.bmm(standardised(origin), W)
-    temperature = log_uniform(B, 1, 1, device=device, low=0.005, high=0.3)
+    temperature = log_uniform(B, 1, 1, device=device, low=0.005, high=0.5)
     scores = standardised(scores) + temperature * gumbel(scores)
     by_cuts = classes_of_intervals(scores[..., 0], C)
     y = torch.where(flags(0.5, B, 1, device=device), classes_of_scores(scores), by_cuts)
@@ -330,8 +339,8 @@ def trees(B, sizes, device):
     own = log_uniform(B, 1, F, device=device, low=0.1, high=2.0)
     X = standardised(torch.bmm(Z, W)) + own * normal(B, n, F, device=device)
     T = integer(1, 6)
-    D = integer(1, 5)
-    few = integer(1, min(F, 6) + 1)
+    D = min(integer(1, 5), integer(1, 5))
+    few = min(integer(1, min(F, 6) + 1), integer(1, min(F, 6) + 1))
     relevant = torch.rand(B, F, device=device).argsort(1)[:, :few]
     nodes = 2**D - 1
     chosen = integers(0, few, B, T * nodes, device=device)
@@ -348,9 +357,40 @@ def trees(B, sizes, device):
     score = torch.zeros(B, n, C, device=device)
     for k in range(T):
         score = score + pick(values[:, :, k], leaf[..., k])
-    noise = log_uniform(B, 1, 1, device=device, low=0.005, high=0.2)
+    noise = log_uniform(B, 1, 1, device=device, low=0.005, high=0.5)
     score = standardised(score) + noise * gumbel(score)
     return X, classes_of_scores(score)
+
+
+def additive(B, sizes, device):
+    """Add up effects of single columns, most of them weak, and much chance."""
+    n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
+    q = integer(1, max(2, F))
+    Z = causes(B, n, q, device)
+    W = normal(B, q, F, device=device) * flags(
+        max(0.2, 1.2 / q), B, q, F, device=device
+    )
+    own = log_uniform(B, 1, F, device=device, low=0.2, high=4.0)
+    X = standardised(
+        standardised(torch.bmm(Z, W)) + own * normal(B, n, F, device=device)
+    )
+    centre = normal(B, 1, F, device=device)
+    slope = log_uniform(B, 1, F, device=device, low=0.5, high=4.0)
+    kind = integers(0, 6, B, 1, F, device=device)
+    effect = torch.where(kind == 3, torch.tanh(slope * (X - centre)), X)
+    effect = torch.where(kind == 4, (X - centre).abs(), effect)
+    effect = torch.where(kind == 5, (X > centre).to(X.dtype), effect)
+    share = uniform(B, 1, 1, device=device, low=0.1)
+    relevant = torch.rand(B, F, 1, device=device) < share
+    relevant[:, 0] = True
+    # Effects of one column on all classes are small or large together.
+    size = torch.exp(normal(B, F, 1, device=device)) * relevant
+    scores = torch.bmm(standardised(effect), size * normal(B, F, C, device=device))
+    chance = log_uniform(B, 1, 1, device=device, low=0.02, high=0.8)
+    scores = standardised(scores) + chance * gumbel(scores)
+    by_cuts = classes_of_intervals(scores[..., 0], C)
+    y = torch.where(flags(0.5, B, 1, device=device), classes_of_scores(scores), by_cuts)
+    return X, y
 
 
 def latent_classes(B, sizes, device):
@@ -377,6 +417,7 @@ MECHANISMS = {
     "network": network,
     "clusters": clusters,
     "trees": trees,
+    "additive": additive,
     "latent classes": latent_classes,
 }
 
