@@ -17,6 +17,9 @@ Array = NDArray[np.float32]
 # Numbers of a cell: up to four values, and whether it is a number or a code.
 CODE_SIZE = 4
 CELL_SIZE = 6
+HEAD_SIZE = 32
+# Columns of a token, and numbers of the random vector that tells tokens apart.
+PAIR = 2
 NAME_SIZE = 32
 CELL_LIMIT = 6.0
 # Columns of more than so many features that are no categories, or of more columns, are
@@ -41,18 +44,21 @@ class CellEncoder:
         Tokens of one value; the others have four.
     knots : ndarray of shape (KNOTS, n_numbers)
         Quantiles of the numbers.
-    names : ndarray of shape (n_tokens, NAME_SIZE)
-        Random vectors that tell columns from each other.
+    order : ndarray of int of shape (n_tokens,)
+        Order in which two of them make a pair.
+    names : ndarray of shape (n_pairs, NAME_SIZE)
+        Random vectors that tell pairs from each other.
     """
 
     projection: Array
     mean: Array
     is_number: NDArray[np.bool_]
     knots: Array
+    order: NDArray[np.intp]
     names: Array
 
     def __call__(self, X: NDArray[Any]) -> Array:
-        """Compute cells of shape (n_tokens, n_rows, CELL_SIZE)."""
+        """Compute cells of shape (n_pairs, n_rows, PAIR * CELL_SIZE)."""
         values = (X - self.mean).astype(np.float32) @ self.projection
         cells = np.zeros((self.is_number.size, X.shape[0], CELL_SIZE), np.float32)
         n_numbers = int(self.is_number.sum())
@@ -68,7 +74,11 @@ class CellEncoder:
         np.clip(cells, -CELL_LIMIT, CELL_LIMIT, out=cells)
         cells[:n_numbers, :, CODE_SIZE] = 1
         cells[n_numbers:, :, CODE_SIZE + 1] = 1
-        return cells
+        n_pairs = self.names.shape[0]
+        pairs = np.zeros((n_pairs * PAIR, X.shape[0], CELL_SIZE), np.float32)
+        pairs[: self.order.size] = cells[self.order]
+        split = pairs.reshape(n_pairs, PAIR, X.shape[0], CELL_SIZE)
+        return split.transpose(0, 2, 1, 3).reshape(n_pairs, X.shape[0], -1)
 
 
 def fit_cells(
@@ -123,12 +133,14 @@ def fit_cells(
     n_numbers = len(numbers)
     values = (X - mean) @ P[:, :n_numbers]
     knots = np.quantile(values, np.linspace(0, 1, KNOTS), axis=0, method="nearest")
+    n_tokens = n_numbers + len(codes)
     return CellEncoder(
         P.astype(np.float32),
         mean,
-        np.arange(n_numbers + len(codes)) < n_numbers,
+        np.arange(n_tokens) < n_numbers,
         knots.astype(np.float32),
-        rng.standard_normal((n_numbers + len(codes), NAME_SIZE)).astype(np.float32),
+        rng.permutation(n_tokens),
+        rng.standard_normal((-(-n_tokens // PAIR), NAME_SIZE)).astype(np.float32),
     )
 
 
@@ -139,13 +151,11 @@ class Network:
     ----------
     weights : mapping of str to ndarray
         By the names of the trained network.
-    n_heads : int
-        Heads of attention.
     """
 
-    def __init__(self, weights: Mapping[str, NDArray[Any]], n_heads: int) -> None:
+    def __init__(self, weights: Mapping[str, NDArray[Any]]) -> None:
         self._weights = {k: np.asarray(v, np.float32) for k, v in weights.items()}
-        self._n_heads = n_heads
+        self._n_heads = self._weights["out.weight"].shape[1] // HEAD_SIZE
         self.n_layers = 1 + max(
             int(k.split(".")[1]) for k in weights if k.startswith("layers.")
         )
@@ -157,10 +167,10 @@ class Network:
 
         Parameters
         ----------
-        cells : ndarray of shape (n_tokens, n_rows, CELL_SIZE)
+        cells : ndarray of shape (n_pairs, n_rows, PAIR * CELL_SIZE)
             Cells of the rows.
-        names : ndarray of shape (n_tokens, NAME_SIZE)
-            Names of the columns.
+        names : ndarray of shape (n_pairs, NAME_SIZE)
+            Names of the pairs.
         codes : ndarray of int of shape (n_rows,)
             Classes of the rows, -1 where unknown.
         n_classes : int
@@ -189,16 +199,20 @@ class Network:
         for k in range(self.n_layers):
             name = f"layers.{k}."
             across = layer_norm(Z, w[name + "norms.0.weight"]).transpose(1, 0, 2)
-            own = self._keys_values(np.ascontiguousarray(across), name + "columns.")
-            Z = Z + self._attend(across, own, name + "columns.").transpose(1, 0, 2)
+            across = np.ascontiguousarray(across)
+            own = self._keys_values(across, name + "columns")
+            mixed = self._attend(across, own, name + "columns")
+            Z = Z + mixed.transpose(1, 0, 2)
+            if k + 1 == self.n_layers:  # no one looks at other tokens any more
+                Z = Z[-n_classes:]
             down = layer_norm(Z, w[name + "norms.1.weight"])
             if memory[k] is None:
-                memory[k] = self._keys_values(down, name + "rows.")
-            Z += self._attend(down, memory[k], name + "rows.")
+                memory[k] = self._keys_values(down, name + "rows")
+            Z += self._attend(down, memory[k], name + "rows")
             hidden = layer_norm(Z, w[name + "norms.2.weight"])
             hidden = gelu(hidden @ w[name + "up.weight"].T + w[name + "up.bias"])
             Z += hidden @ w[name + "down.weight"].T + w[name + "down.bias"]
-        last = layer_norm(Z[-n_classes:], w["norm.weight"])
+        last = layer_norm(Z, w["norm.weight"])
         return (last @ w["out.weight"].T + w["out.bias"])[..., 0].T
 
     def _heads(self, Z: Array) -> Array:
@@ -207,21 +221,21 @@ class Network:
         return parts.transpose(0, 2, 1, 3)
 
     def _keys_values(self, Z: Array, name: str) -> tuple[Array, Array]:
-        both = Z @ self._weights[name + "key_value.weight"].T
+        both = Z @ self._weights[name + ".weight"][Z.shape[2] :].T
         k, v = np.split(both, 2, axis=2)
         return np.ascontiguousarray(self._heads(k).swapaxes(2, 3)), self._heads(v)
 
     def _attend(self, Z: Array, memory: tuple[Array, Array], name: str) -> Array:
         keys, values = memory
-        q = self._heads(Z @ self._weights[name + "query.weight"].T)
-        scores = q @ keys
-        scores *= np.float32(1 / np.sqrt(q.shape[3]))
+        q = self._heads(Z @ self._weights[name + ".weight"][: Z.shape[2]].T)
+        q *= np.float32(HEAD_SIZE**-0.5)
+        scores: Array = q @ keys
         scores -= scores.max(axis=3, keepdims=True)
         np.exp(scores, out=scores)
-        mixed = scores @ values
+        mixed: Array = scores @ values
         mixed /= scores.sum(axis=3, keepdims=True)
-        flat = mixed.transpose(0, 2, 1, 3).reshape(Z.shape)
-        return flat @ self._weights[name + "out.weight"].T
+        flat: Array = mixed.transpose(0, 2, 1, 3).reshape(Z.shape)
+        return flat @ self._weights[name + "_out.weight"].T
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import torch
 class Muon(torch.optim.Optimizer):
     """Momentum, made orthogonal by five steps of Newton and Schulz.
 
-    Steps are scaled to the size of those of Adam, so that both take one rate.
+    Steps are scaled to the size of those of Adam, so that both take one rate, which may
+    be a tensor.
     """
 
     def __init__(self, params, lr, momentum=0.95, weight_decay=0.01):

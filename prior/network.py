@@ -1,8 +1,9 @@
 """The network: attention over the columns of a row and over the rows of a column.
 
-A row is a sequence of tokens, one per column and one per class. The token of a class
-says whether the row has it, has another, or has no label. All weights are shared, so
-that no order of rows, columns or classes matters, and their numbers are free.
+A row is a sequence of tokens, one per pair of columns and one per class. The token of a
+class says whether the row has it, has another, or has no label. All weights are shared,
+so that no order of rows or classes matters and all numbers are free; that of columns
+matters by who is whose pair and by the random vectors that tell pairs apart.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -12,34 +13,33 @@ from draw import CELL_SIZE
 from torch import Tensor, nn
 from torch.nn import functional
 
-SHORT = 48
-# Every column of a table has a random vector, which tells it from others.
+# Columns of a token.
+PAIR = 2
+# Every pair of columns has a random vector, which tells it from others.
 IDENTITY_SIZE = 32
 
 
-class Attention(nn.Module):
-    """Attention with several heads, from all tokens to the first `n_keys` of them."""
+def among_columns(qkv: Tensor, n_heads: int) -> Tensor:
+    """Attention within rows, of queries, keys and values side by side."""
+    B, length, n, size = qkv.shape
+    if qkv.is_cuda:
+        from columns import fused
 
-    def __init__(self, size: int, n_heads: int) -> None:
-        super().__init__()
-        self.n_heads = n_heads
-        self.query = nn.Linear(size, size, bias=False)
-        self.key_value = nn.Linear(size, 2 * size, bias=False)
-        self.out = nn.Linear(size, size, bias=False)
+        return fused(qkv, n_heads)
+    parts = qkv.view(B, length, n, 3, n_heads, -1).permute(3, 0, 2, 4, 1, 5)
+    mixed = functional.scaled_dot_product_attention(*parts)
+    return mixed.permute(0, 3, 1, 2, 4).reshape(B, length, n, size // 3)
 
-    def forward(self, Z: Tensor, n_keys: int) -> Tensor:
-        *outer, length, size = Z.shape
-        shape = (-1, length, self.n_heads, size // self.n_heads)
-        q = self.query(Z).view(shape).transpose(1, 2)
-        kv = self.key_value(Z[..., :n_keys, :])
-        k, v = kv.view(-1, n_keys, 2, *shape[2:]).permute(2, 0, 3, 1, 4)
-        if n_keys < SHORT:
-            # Fused kernels pad every sequence to a tile.
-            scores = q @ k.transpose(2, 3) * shape[3] ** -0.5
-            mixed = torch.softmax(scores, 3) @ v
-        else:
-            mixed = functional.scaled_dot_product_attention(q, k, v)
-        return self.out(mixed.transpose(1, 2).reshape(*outer, length, size))
+
+def among_rows(qkv: Tensor, n_heads: int, n_context: int) -> Tensor:
+    """Attention within columns, to the first rows."""
+    B, length, n, size = qkv.shape
+    parts = qkv.view(B * length, n, 3, n_heads, -1)
+    q = parts[:, :, 0].transpose(1, 2)
+    k = parts[:, :n_context, 1].transpose(1, 2)
+    v = parts[:, :n_context, 2].transpose(1, 2)
+    mixed = functional.scaled_dot_product_attention(q, k, v)
+    return mixed.transpose(1, 2).reshape(B, length, n, size // 3)
 
 
 class Layer(nn.Module):
@@ -47,23 +47,27 @@ class Layer(nn.Module):
 
     def __init__(self, size: int, n_heads: int, hidden: int) -> None:
         super().__init__()
+        self.n_heads = n_heads
         self.norms = nn.ModuleList([nn.LayerNorm(size, bias=False) for _ in range(3)])
-        self.columns = Attention(size, n_heads)
-        self.rows = Attention(size, n_heads)
+        self.columns = nn.Linear(size, 3 * size, bias=False)
+        self.columns_out = nn.Linear(size, size, bias=False)
+        self.rows = nn.Linear(size, 3 * size, bias=False)
+        self.rows_out = nn.Linear(size, size, bias=False)
         self.up = nn.Linear(size, hidden)
         self.down = nn.Linear(hidden, size)
 
     def forward(self, Z: Tensor, n_context: int) -> Tensor:
-        # (tables, columns, rows, size): the rows of a column lie side by side.
-        across = self.norms[0](Z).transpose(1, 2).contiguous()
-        Z = Z + self.columns(across, across.shape[2]).transpose(1, 2)
-        Z = Z + self.rows(self.norms[1](Z), n_context)
+        # (tables, tokens of a row, rows, size): the rows of a column lie side by side.
+        mixed = among_columns(self.columns(self.norms[0](Z)), self.n_heads)
+        Z = Z + self.columns_out(mixed)
+        mixed = among_rows(self.rows(self.norms[1](Z)), self.n_heads, n_context)
+        Z = Z + self.rows_out(mixed)
         hidden = functional.gelu(self.up(self.norms[2](Z)), approximate="tanh")
         return Z + self.down(hidden)
 
 
 class PriorNetwork(nn.Module):
-    """Logits of the classes of all rows, given the cells and the first labels.
+    """Logits of the classes of all rows, given cells and some labels.
 
     Parameters
     ----------
@@ -72,13 +76,13 @@ class PriorNetwork(nn.Module):
     """
 
     def __init__(
-        self, size: int = 96, n_layers: int = 6, n_heads: int = 3, hidden: int = 192
+        self, size: int = 128, n_layers: int = 6, n_heads: int = 4, hidden: int = 256
     ) -> None:
         super().__init__()
         self.settings = {
             "size": size, "n_layers": n_layers, "n_heads": n_heads, "hidden": hidden
         }  # fmt: skip
-        self.cell_up = nn.Linear(CELL_SIZE, size)
+        self.cell_up = nn.Linear(PAIR * CELL_SIZE, size)
         self.cell_down = nn.Linear(size, size)
         self.identity = nn.Linear(IDENTITY_SIZE, size, bias=False)
         # A class that is not the row's, one that is, and that of a row without a label.
@@ -89,34 +93,36 @@ class PriorNetwork(nn.Module):
         self.norm = nn.LayerNorm(size, bias=False)
         self.out = nn.Linear(size, 1)
         for layer in self.layers:
-            for last in (layer.columns.out, layer.rows.out, layer.down):
+            for last in (layer.columns_out, layer.rows_out, layer.down):
                 nn.init.normal_(last.weight, std=0.02 / (2 * n_layers) ** 0.5)
         nn.init.normal_(self.marks.weight, std=1.0)
 
-    def forward(
-        self,
-        cells: Tensor,
-        classes: Tensor,
-        n_labeled: int,
-        n_context: int,
-        n_classes: int,
-    ) -> Tensor:
-        """Compute logits of shape (n_tables, n_rows, n_classes)."""
-        hidden = functional.gelu(self.cell_up(cells), approximate="tanh")
+    def forward(self, cells: Tensor, marks: Tensor, n_context: int) -> Tensor:
+        """Compute logits of shape (n_tables, n_rows, n_classes).
+
+        Parameters
+        ----------
+        cells : Tensor of shape (n_tables, n_rows, n_columns, CELL_SIZE)
+            Cells.
+        marks : Tensor of int of shape (n_tables, n_rows, n_classes)
+            Whether a row has a class (1) or not (0), or 2 without a label.
+        n_context : int
+            Rows that others may look at, which are first.
+        """
+        pairs = functional.pad(cells, (0, 0, 0, -cells.shape[2] % PAIR))
+        pairs = pairs.unflatten(2, (-1, PAIR)).flatten(3)
+        hidden = functional.gelu(self.cell_up(pairs), approximate="tanh")
         names = torch.randn(
-            (cells.shape[0], 1, cells.shape[2], IDENTITY_SIZE),
+            (cells.shape[0], 1, pairs.shape[2], IDENTITY_SIZE),
             device=cells.device,
             dtype=cells.dtype,
         )
-        columns = (self.cell_down(hidden) + self.identity(names)).transpose(1, 2)
-        marks = torch.full(
-            (*classes.shape, n_classes), 2, dtype=torch.long, device=cells.device
-        )
-        known = classes[:, :n_labeled]
-        marks[:, :n_labeled] = functional.one_hot(known, n_classes)
-        labels = self.marks(marks).transpose(1, 2).to(columns.dtype)
-        Z = torch.cat([columns, labels], 1)
+        columns = self.cell_down(hidden) + self.identity(names)
+        # One product instead of an embedding, whose gradient collides.
+        hot = functional.one_hot(marks, 3).to(cells.dtype)
+        Z = torch.cat([columns, hot @ self.marks.weight], 2)
+        Z = Z.transpose(1, 2).contiguous()
         for layer in self.layers:
             Z = layer(Z, n_context)
-        last = self.norm(Z[:, -n_classes:])
+        last = self.norm(Z[:, -marks.shape[2] :])
         return self.out(last)[..., 0].transpose(1, 2)

@@ -3,7 +3,8 @@
     python prior/train.py --seconds 500 --total 1500 --out build/prior
 
 The rate of learning follows the share of `--total` seconds that all pieces together
-have used, so that pieces add up to one training.
+have used, so that pieces add up to one training. On a GPU, layers are compiled, and a
+step is recorded for each of some shapes of tables and then replayed.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -13,17 +14,199 @@ import copy
 import csv
 import math
 import time
-from dataclasses import replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 import torch
-from draw import Sizes, draw_sizes, draw_tables
+from draw import Sizes, draw_labels, draw_sizes, draw_tables
 from muon import Muon
-from network import PriorNetwork
+from network import PAIR, PriorNetwork
+from torch import Tensor
 from torch.nn import functional
 
 VALIDATION_SEED = 1_000_003
+# Between two looks at the validation tables, and between two checkpoints, in seconds.
+LOOK = 20
+SAVE = 100
+
+
+@dataclass
+class Batch:
+    """Tables of one shape: what the network sees, and what it is asked.
+
+    Attributes
+    ----------
+    cells, marks : Tensor
+        Inputs of the network.
+    truth : Tensor of int of shape (n_tables, n_rows)
+        Classes.
+    asked : Tensor of shape (n_tables, n_rows)
+        One at rows without a label whose class has one.
+    known : Tensor of bool of shape (n_tables, n_classes)
+        Classes with a label.
+    """
+
+    cells: Tensor
+    marks: Tensor
+    truth: Tensor
+    asked: Tensor
+    known: Tensor
+
+    def tensors(self):
+        """All of them."""
+        return [getattr(self, field.name) for field in fields(self)]
+
+    def split(self, size):
+        """Cut into smaller ones, the mechanisms mixed."""
+        order = torch.randperm(self.truth.shape[0], device=self.truth.device)
+        return [
+            Batch(*(tensor[part] for tensor in self.tensors()))
+            for part in order.split(size)
+        ]
+
+
+def as_batch(tables, kind):
+    """Hide the classes of rows without a label."""
+    n_labeled, C = tables.n_labeled, tables.n_classes
+    hot = functional.one_hot(tables.classes, C)
+    marks = hot.clone()
+    marks[:, n_labeled:] = 2
+    known = hot[:, :n_labeled].any(1)
+    asked = known.gather(1, tables.classes).to(torch.float32)
+    asked[:, :n_labeled] = 0
+    return Batch(tables.cells.to(kind), marks, tables.classes, asked, known)
+
+
+class Trainer:
+    """The weights, their averages and the steps.
+
+    Parameters
+    ----------
+    given : Namespace
+        Options.
+    device : device
+        Where.
+    """
+
+    def __init__(self, given, device):
+        network = PriorNetwork(
+            size=given.size,
+            n_layers=given.layers,
+            n_heads=given.size // 32,
+            hidden=2 * given.size,
+        ).to(device)
+        self.network = network
+        self.average = copy.deepcopy(network)
+        self.rate = torch.zeros((), device=device)
+        self.loss = torch.zeros((), device=device)
+        self.base = given.rate
+        matrices = [
+            p for n, p in network.named_parameters() if p.ndim == 2 and "layers" in n
+        ]
+        chosen = {id(p) for p in matrices}
+        rest = [p for p in network.parameters() if id(p) not in chosen]
+        self.optimizers = [
+            Muon(matrices, self.rate),
+            torch.optim.AdamW(
+                rest, self.rate, betas=(0.9, 0.98), weight_decay=0.0,
+                capturable=device.type == "cuda",
+            ),
+        ]  # fmt: skip
+        self.steps, self.seconds, self.tables = 0, 0.0, 0
+        # Steps are taken in single precision, gradients computed in half of it.
+        self.rough = copy.deepcopy(network).to(torch.bfloat16)
+        self.exact = list(network.parameters())
+        self.loose = list(self.rough.parameters())
+        for weight in self.exact:
+            weight.grad = torch.zeros_like(weight)
+        self.gradients = [weight.grad for weight in self.exact]
+        if given.compile and device.type == "cuda":
+            torch._dynamo.config.recompile_limit = 64
+            torch.fx.experimental._config.use_duck_shape = False
+            for layer in self.rough.layers:
+                layer.compile(dynamic=True)
+
+    def load(self, path, device):
+        """Go on from a checkpoint."""
+        state = torch.load(path, map_location=device, weights_only=True)
+        self.network.load_state_dict(state["network"])
+        self.average.load_state_dict(state["average"])
+        for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(saved)
+            for group in optimizer.param_groups:
+                group["lr"] = self.rate
+        self.steps, self.tables = state["steps"], state["tables"]
+        self.seconds = state["seconds"]
+
+    def save(self, folder, seconds, lines):
+        """Write a checkpoint, the weights alone, and the curve."""
+        state = {
+            "settings": self.network.settings,
+            "network": self.network.state_dict(),
+            "average": self.average.state_dict(),
+            "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
+            "steps": self.steps,
+            "seconds": seconds,
+            "tables": self.tables,
+        }
+        half = {k: v.half() for k, v in self.average.state_dict().items()}
+        weights = {"settings": self.network.settings, "average": half}
+        for name, content in (("checkpoint.pt", state), ("weights.pt", weights)):
+            torch.save(content, folder / f"{name}.part")
+            (folder / f"{name}.part").replace(folder / name)
+        if lines:
+            with (folder / "curve.csv").open("w", newline="") as file:
+                writer = csv.DictWriter(file, list(lines[0]))
+                writer.writeheader()
+                writer.writerows(lines)
+
+    def step(self, batch, n_context):
+        """Take one step; nothing in it waits for the device."""
+        with torch.no_grad():
+            torch._foreach_copy_(self.loose, self.exact)
+        loss = loss_of(self.rough, batch, n_context)
+        loss.backward()
+        torch._foreach_copy_(self.gradients, [weight.grad for weight in self.loose])
+        for weight in self.loose:
+            weight.grad = None
+        torch.nn.utils.clip_grad_norm_(self.exact, 1.0)
+        for optimizer in self.optimizers:
+            optimizer.step()
+        with torch.no_grad():
+            torch._foreach_lerp_(list(self.average.parameters()), self.exact, 1e-3)
+            self.loss += loss.detach()
+
+
+class Recorded:
+    """A step for batches of one shape, recorded once and replayed.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        Takes the step.
+    batch : Batch
+        A first batch, whose memory those to come are copied to.
+    n_context : int
+        Rows to look at.
+    pool : handle or None
+        Memory of all recordings, none of which run at once.
+    """
+
+    def __init__(self, trainer, batch, n_context, pool):
+        self.batch = batch
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            trainer.step(batch, n_context)
+        torch.cuda.current_stream().wait_stream(stream)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph, pool=pool):
+            trainer.step(batch, n_context)
+
+    def __call__(self, batch):
+        torch._foreach_copy_(self.batch.tensors(), batch.tensors())
+        self.graph.replay()
 
 
 def main():
@@ -33,141 +216,85 @@ def main():
     parser.add_argument("--total", type=float, default=1500, help="of all pieces")
     parser.add_argument("--out", type=Path, default=Path("build/prior"))
     parser.add_argument("--start", type=Path, help="checkpoint of the last piece")
-    parser.add_argument("--tokens", type=int, default=150_000, help="of a step")
+    parser.add_argument("--tokens", type=int, default=160_000, help="of a step")
     parser.add_argument("--repeat", type=int, default=4, help="steps drawn at once")
-    parser.add_argument("--size", type=int, default=96)
+    parser.add_argument("--shapes", type=int, default=48, help="of tables")
+    parser.add_argument("--max-rows", type=int, default=560)
+    parser.add_argument("--size", type=int, default=128)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--rate", type=float, default=1.5e-3)
-    parser.add_argument("--optimizer", choices=["adam", "muon"], default="muon")
+    parser.add_argument("--no-compile", dest="compile", action="store_false")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_float32_matmul_precision("high")
     torch.backends.cuda.enable_cudnn_sdp(False)  # fails on short sequences
-    torch.manual_seed(given.seed)
-    rng = np.random.RandomState(given.seed)
-    network = PriorNetwork(
-        size=given.size,
-        n_layers=given.layers,
-        n_heads=given.size // 32,
-        hidden=2 * given.size,
-    ).to(device)
-    state = None
+    trainer = Trainer(given, device)
     if given.start is not None:
-        state = torch.load(given.start, map_location=device, weights_only=True)
-        network.load_state_dict(state["network"])
-        torch.manual_seed(given.seed + state["steps"])
-        rng = np.random.RandomState(given.seed + state["steps"])
-    average = copy.deepcopy(network)
-    optimizers = make_optimizers(network, given)
-    steps, used, seen = 0, 0.0, 0
-    if state is not None:
-        average.load_state_dict(state["average"])
-        for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
-            optimizer.load_state_dict(saved)
-        steps, used, seen = state["steps"], state["seconds"], state["tables"]
-    # Steps are taken in single precision, gradients computed in half of it.
-    rough = copy.deepcopy(network).to(torch.bfloat16)
-    exact, loose = list(network.parameters()), list(rough.parameters())
-    for weight in exact:
-        weight.grad = torch.zeros_like(weight)
-    gradients = [weight.grad for weight in exact]
-    n_weights = sum(p.numel() for p in network.parameters())
-    print(f"{n_weights} weights, {device}, from step {steps}", flush=True)
-    tables = validation_tables(device)
-    begun, last, running = time.perf_counter(), 0.0, []
-    lines, waiting = [], []
-    while (passed := time.perf_counter() - begun) < given.seconds:
-        share = min(1.0, (used + passed) / given.total)
-        rate = learning_rate(share, steps)
-        for optimizer in optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = group["base"] * rate
-        if not waiting:
-            sizes = draw_sizes(rng, max_rows=150 + round(490 * min(1, share / 0.5)))
-            per_table = sizes.n_rows * (sizes.n_columns + sizes.n_classes)
-            n_tables = max(4, given.tokens // per_table)
-            waiting = split(
-                draw_tables(n_tables * given.repeat, sizes, device), n_tables
-            )
-        batch = waiting.pop()
-        with torch.no_grad():
-            torch._foreach_copy_(loose, exact)
-        loss = loss_of(rough, batch)
-        loss.backward()
-        torch._foreach_copy_(gradients, [weight.grad for weight in loose])
-        for weight in loose:
-            weight.grad = None
-        torch.nn.utils.clip_grad_norm_(exact, 1.0)
-        for optimizer in optimizers:
-            optimizer.step()
-        steps, seen = steps + 1, seen + n_tables
-        with torch.no_grad():
-            keep = min(0.999, steps / (steps + 20))
-            torch._foreach_lerp_(
-                list(average.parameters()), list(network.parameters()), 1 - keep
-            )
-        running.append(loss.detach())
-        if passed - last > 20:
-            last = passed
-            mean = torch.stack(running).mean().item()
-            running = []
+        trainer.load(given.start, device)
+    torch.manual_seed(given.seed + trainer.steps)
+    rng = np.random.RandomState(given.seed + trainer.steps)
+    n_weights = sum(p.numel() for p in trainer.exact)
+    print(f"{n_weights} weights, {device}, from step {trainer.steps}", flush=True)
+    checked = validation_tables(device)
+    shapes = [draw_sizes(rng, given.max_rows) for _ in range(given.shapes)]
+    counts = [max(4, given.tokens // tokens_of(sizes)) for sizes in shapes]
+    start = time.perf_counter()
+    recorded = record(trainer, shapes, counts, device)
+    print(f"{len(shapes)} shapes, {time.perf_counter() - start:.0f} s", flush=True)
+    begun = looked = saved = time.perf_counter()
+    lines, first = [], trainer.steps
+    while (now := time.perf_counter()) - begun < given.seconds:
+        seconds = trainer.seconds + now - begun
+        rate = learning_rate(min(1.0, seconds / given.total), trainer.steps)
+        trainer.rate.fill_(trainer.base * rate)
+        k = rng.randint(len(shapes))
+        sizes = draw_labels(shapes[k], rng)
+        drawn = draw_tables(counts[k] * given.repeat, sizes, device)
+        for batch in as_batch(drawn, torch.bfloat16).split(counts[k]):
+            recorded[k](batch)
+        trainer.steps += given.repeat
+        trainer.tables += counts[k] * given.repeat
+        if now - looked > LOOK:
+            mean = trainer.loss.item() / (trainer.steps - first)
+            trainer.loss.zero_()
+            looked, first = now, trainer.steps
             line = {
-                "seconds": round(used + passed), "steps": steps, "tables": seen,
-                "loss": round(mean, 4),
-                **validate(average, tables),
+                "seconds": round(seconds), "steps": trainer.steps,
+                "tables": trainer.tables, "loss": round(mean, 4),
+                **validate(trainer.average, checked),
             }  # fmt: skip
             lines.append(line)
-            print(line, f"lr {rate:.3f}", flush=True)
+            print(line, f"rate {rate:.3f}", flush=True)
             if not math.isfinite(mean):
                 raise SystemExit("the loss is not finite")
-    used += time.perf_counter() - begun
-    checkpoint = {
-        "settings": network.settings,
-        "network": network.state_dict(),
-        "average": average.state_dict(),
-        "optimizers": [optimizer.state_dict() for optimizer in optimizers],
-        "steps": steps,
-        "seconds": used,
-        "tables": seen,
-    }
-    torch.save(checkpoint, given.out / "checkpoint.pt")
-    half = {k: v.half() for k, v in average.state_dict().items()}
-    torch.save(
-        {"settings": network.settings, "average": half}, given.out / "weights.pt"
-    )
-    with (given.out / f"curve_{steps}.csv").open("w", newline="") as file:
-        if lines:
-            writer = csv.DictWriter(file, list(lines[0]))
-            writer.writeheader()
-            writer.writerows(lines)
-    print(f"{steps} steps, {seen} tables, {used:.0f} s", flush=True)
+        if now - saved > SAVE:
+            saved = now
+            trainer.save(given.out, seconds, lines)
+    seconds = trainer.seconds + time.perf_counter() - begun
+    trainer.save(given.out, seconds, lines)
+    print(f"{trainer.steps} steps, {trainer.tables} tables, {seconds:.0f} s")
 
 
-def make_optimizers(network, given):
-    """Adam for all, or Muon for the matrices of the layers and Adam for the rest."""
-    matrices = [
-        p for n, p in network.named_parameters() if p.ndim == 2 and "layers" in n
-    ]
-    chosen = {id(p) for p in matrices}
-    rest = [p for p in network.parameters() if id(p) not in chosen]
-    if given.optimizer == "adam":
-        groups = [
-            {"params": matrices, "weight_decay": 0.01},
-            {"params": rest, "weight_decay": 0.0},
+def tokens_of(sizes):
+    """Tokens of a table."""
+    return sizes.n_rows * (-(-sizes.n_columns // PAIR) + sizes.n_classes)
+
+
+def record(trainer, shapes, counts, device):
+    """Make a function of each shape that takes a step."""
+    if device.type != "cuda":
+        return [
+            lambda batch, sizes=sizes: trainer.step(batch, sizes.n_context)
+            for sizes in shapes
         ]
-        made = [torch.optim.AdamW(groups, given.rate, betas=(0.9, 0.98), fused=True)]
-    else:
-        made = [
-            Muon(matrices, given.rate),
-            torch.optim.AdamW(
-                rest, given.rate, betas=(0.9, 0.98), fused=True, weight_decay=0.0
-            ),
-        ]
-    for optimizer in made:
-        for group in optimizer.param_groups:
-            group["base"] = given.rate
+    pool, made = torch.cuda.graph_pool_handle(), []
+    for sizes, count in zip(shapes, counts, strict=True):
+        batch = as_batch(draw_tables(count, sizes, device), torch.bfloat16)
+        made.append(Recorded(trainer, batch, sizes.n_context, pool))
+    torch.cuda.synchronize()
+    trainer.loss.zero_()
     return made
 
 
@@ -177,37 +304,20 @@ def learning_rate(share, steps):
     return warm * min(1.0, max(0.01, (1 - share) / 0.4))
 
 
-def loss_of(model, batch):
-    """Cross-entropy on the rows without a label whose class has one."""
-    logits = answers(model, batch)
-    known, truth = known_classes(batch), batch.classes[:, batch.n_labeled :]
-    logits = logits[:, batch.n_labeled :].masked_fill(~known[:, None], -1e4)
-    counts = known.gather(1, truth)
-    losses = functional.cross_entropy(logits.transpose(1, 2), truth, reduction="none")
-    return (losses * counts).sum() / counts.sum().clamp(min=1)
+def loss_of(model, batch, n_context):
+    """Cross-entropy on the rows that are asked."""
+    each = losses(model, batch, n_context)[0]
+    return (each * batch.asked).sum() / batch.asked.sum().clamp(min=1)
 
 
-def answers(model, batch):
-    """Logits of a batch, in the precision of the network."""
-    cells = batch.cells.to(model.out.weight.dtype)
-    return model(
-        cells, batch.classes, batch.n_labeled, batch.n_context, batch.n_classes
-    ).float()
-
-
-def split(batch, size):
-    """Cut a batch into smaller ones, the rows of mechanisms mixed."""
-    order = torch.randperm(batch.classes.shape[0], device=batch.classes.device)
-    return [
-        replace(batch, cells=batch.cells[part], classes=batch.classes[part])
-        for part in order.split(size)
-    ]
-
-
-def known_classes(batch):
-    """Which classes have a label, by table."""
-    labels = functional.one_hot(batch.classes[:, : batch.n_labeled], batch.n_classes)
-    return labels.any(1)
+def losses(model, batch, n_context):
+    """Cross-entropy of every row, and logits."""
+    logits = model(batch.cells, batch.marks, n_context).float()
+    logits = logits.masked_fill(~batch.known[:, None], -1e4)
+    each = functional.cross_entropy(
+        logits.transpose(1, 2), batch.truth, reduction="none"
+    )
+    return each, logits
 
 
 def validation_tables(device, n=50):
@@ -218,31 +328,27 @@ def validation_tables(device, n=50):
     )
     torch.manual_seed(VALIDATION_SEED)
     shapes = [(2, 10, 6), (3, 20, 9), (5, 12, 50), (2, 30, 40)]
-    batches = [
+    drawn = [
         draw_tables(n, Sizes(300, F, C, labeled, 300, C != 2 or labeled == 6), device)
         for C, F, labeled in shapes
     ]
     torch.set_rng_state(state[0])
     if state[1] is not None:
         torch.cuda.set_rng_state(state[1])
-    return batches
+    return [(as_batch(tables, torch.float32), tables.n_labeled) for tables in drawn]
 
 
 @torch.no_grad()
-def validate(network, tables):
+def validate(network, checked):
     """Mean loss and error over the validation tables."""
-    losses, errors = [], []
-    for batch in tables:
-        logits = answers(network, batch)
-        known = known_classes(batch)
-        logits = logits.masked_fill(~known[:, None], -1e4)[:, batch.n_labeled :]
-        truth = batch.classes[:, batch.n_labeled :]
-        seen = known.gather(1, truth)
-        each = functional.cross_entropy(logits.transpose(1, 2), truth, reduction="none")
-        losses.append((each * seen).sum() / seen.sum())
-        errors.append((logits.argmax(2) != truth).float().mean())
+    found, errors = [], []
+    for batch, n_labeled in checked:
+        each, logits = losses(network, batch, batch.truth.shape[1])
+        found.append((each * batch.asked).sum() / batch.asked.sum())
+        wrong = (logits.argmax(2) != batch.truth)[:, n_labeled:]
+        errors.append(wrong.float().mean())
     return {
-        "validation_loss": round(torch.stack(losses).mean().item(), 4),
+        "validation_loss": round(torch.stack(found).mean().item(), 4),
         "validation_error": round(100 * torch.stack(errors).mean().item(), 2),
     }
 

@@ -2,6 +2,9 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -27,15 +30,18 @@ def test_numpy_answers_as_torch(prior):
     for weight in network.parameters():
         torch.nn.init.normal_(weight, std=0.2)
     cells, classes = torch.randn(1, 40, 7, 6), torch.randint(0, 3, (1, 40))
+    marks = torch.nn.functional.one_hot(classes, 3)
+    marks[:, 10:] = 2
     torch.manual_seed(1)
-    names = torch.randn(1, 1, 7, NAME_SIZE)[0, 0].numpy()
+    names = torch.randn(1, 1, 4, NAME_SIZE)[0, 0].numpy()
     torch.manual_seed(1)
     with torch.no_grad():
-        expected = network(cells, classes, 10, 30, 3)[0].numpy()
+        expected = network(cells, marks, 30)[0].numpy()
     weights = {name: value.numpy() for name, value in network.state_dict().items()}
-    rows, codes = cells[0].permute(1, 0, 2).numpy(), classes[0].numpy().copy()
+    pairs = torch.nn.functional.pad(cells[0], (0, 0, 0, 1)).reshape(40, 4, 12)
+    rows, codes = pairs.permute(1, 0, 2).numpy(), classes[0].numpy().copy()
     codes[10:] = -1
-    context = Network(weights, 2).context(rows[:, :30], names, codes[:30], 3)
+    context = Network(weights).context(rows[:, :30], names, codes[:30], 3)
     np.testing.assert_allclose(context.logits, expected[:30], atol=1e-5)
     np.testing.assert_allclose(context(rows[:, 30:]), expected[30:], atol=1e-5)
 
@@ -63,7 +69,7 @@ def test_cells_do_not_depend_on_the_unit_of_a_column(prior):
     X = np.column_stack([rng.randn(80), rng.randint(0, 2, (80, 3)), rng.randn(80, 5)])
     columns = [np.array([0]), np.array([1, 2, 3]), np.arange(4, 9)]
     cells = fit_cells(X, columns, np.random.RandomState(1))(X)
-    assert cells.shape == (4, 80, 6)
+    assert cells.shape == (2, 80, 12)
     X[:, 0] = 1000 * X[:, 0] + 7
     moved = fit_cells(X, columns, np.random.RandomState(1))(X)
     np.testing.assert_allclose(moved, cells, atol=1e-5)
@@ -78,3 +84,27 @@ def test_steps_of_muon_are_orthogonal(prior):
     values = torch.linalg.svdvals(made)
     assert values.min() > 0.3
     assert values.max() < 1.4
+
+
+def test_fused_attention_over_columns(prior):
+    """In Triton's interpreter, beside attention of torch, with its gradient."""
+    pytest.importorskip("triton")
+    code = """
+import torch
+from columns import fused
+from network import among_columns
+
+torch.manual_seed(0)
+for length in (1, 3, 13, 33, 64):
+    x = torch.randn(2, length, 7, 3 * 64, requires_grad=True)
+    expected, found = among_columns(x, 2), fused(x, 2)
+    gradient = torch.randn_like(expected)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+    (one,) = torch.autograd.grad(expected, x, gradient)
+    (two,) = torch.autograd.grad(found, x, gradient)
+    torch.testing.assert_close(two, one, atol=1e-5, rtol=1e-4)
+"""
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(FOLDER)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
