@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import csv
 import subprocess
 import sys
 import tempfile
@@ -320,6 +321,38 @@ def report():
     return figure
 
 
+def prior():
+    """Draw how the network learned from synthetic tables, and what real ones say."""
+    results = OUT.parents[1] / "benchmarks" / "results"
+    curve = np.genfromtxt(results / "prior_curve.csv", delimiter=",", names=True)
+    with (results / "prior_checkpoints.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    axes[0].plot(curve["tables"] / 1e6, curve["validation_error"], color=BLUE)
+    axes[0].set(title="200 synthetic tables", ylabel="error (%)", ylim=(34, 44))
+    for labels, y in (("3 per class", 40.3), ("10 per class", 33.3)):
+        some = [line for line in lines if line["labels"] == labels]
+        for name, color, style in [
+            ("extra trees", GREY, ":"),
+            ("automatic", INK, "--"),
+            ("network alone", BLUE, "-o"),
+        ]:
+            axes[1].plot(
+                [int(line["tables"]) / 1e6 for line in some],
+                [float(line[name]) for line in some],
+                style,
+                color=color,
+                markersize=4,
+                label=name if labels == "3 per class" else None,
+            )
+        axes[1].text(2.3, y, labels, color="#555", fontsize=9)
+    axes[1].set(title="14 real tables, three draws", ylim=(26, 46))
+    axes[1].legend(fontsize=8, loc="upper right")
+    for ax in axes:
+        ax.set_xlabel("million synthetic tables seen")
+    return figure
+
+
 PICTURES = {
     "baseline": baseline,
     "certainty": certainty,
@@ -333,6 +366,7 @@ PICTURES = {
     "graph_labels": graph_labels,
     "embeddings": embeddings,
     "two_views": two_views,
+    "prior": prior,
 }
 
 
