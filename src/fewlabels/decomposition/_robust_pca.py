@@ -101,10 +101,11 @@ class _LeadingTriplets:
             inner, s, Vt = linalg.svd(Q.T @ M, full_matrices=False, check_finite=False)
             U = Q @ inner
             MV = M @ Vt.T
-            # M' u = s v holds by construction; M v = s u once the space is right.
-            wanted = s > level
-            errors = MV[:, wanted] - U[:, wanted] * s[wanted]
-            if np.max(np.einsum("ij,ij->j", errors, errors), initial=0.0) <= tol**2:
+            # M' u = s v holds by construction; M v = s u once the space is right. The
+            # next value may still grow: its error must be small beside its way up.
+            r = int(np.count_nonzero(s > level))
+            errors = linalg.norm((MV - U * s)[:, : r + 1], axis=0)
+            if np.all(errors <= np.maximum(0.1 * (level - s[: r + 1]), tol)):
                 return U, s, Vt, True
         return U, s, Vt, False
 
