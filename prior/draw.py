@@ -328,16 +328,21 @@ def see(Z, F, sizes):
     return X + noise * torch.randn_like(X)
 
 
-def trees(B, sizes, device):
-    """Trees and rules on few columns, which are correlated or not."""
-    n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
+def correlated(B, n, F, device, low, high):
+    """Columns with causes in common, and with noise of their own of some size."""
     q = integer(1, max(2, F))
     Z = causes(B, n, q, device)
     W = normal(B, q, F, device=device) * flags(
         max(0.2, 1.2 / q), B, q, F, device=device
     )
-    own = log_uniform(B, 1, F, device=device, low=0.1, high=2.0)
-    X = standardised(torch.bmm(Z, W)) + own * normal(B, n, F, device=device)
+    own = log_uniform(B, 1, F, device=device, low=low, high=high)
+    return standardised(torch.bmm(Z, W)) + own * normal(B, n, F, device=device)
+
+
+def trees(B, sizes, device):
+    """Trees and rules on few columns, which are correlated or not."""
+    n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
+    X = correlated(B, n, F, device, low=0.1, high=2.0)
     T = integer(1, 6)
     D = min(integer(1, 5), integer(1, 5))
     few = min(integer(1, min(F, 6) + 1), integer(1, min(F, 6) + 1))
@@ -365,15 +370,7 @@ def trees(B, sizes, device):
 def additive(B, sizes, device):
     """Add up effects of single columns, most of them weak, and much chance."""
     n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
-    q = integer(1, max(2, F))
-    Z = causes(B, n, q, device)
-    W = normal(B, q, F, device=device) * flags(
-        max(0.2, 1.2 / q), B, q, F, device=device
-    )
-    own = log_uniform(B, 1, F, device=device, low=0.2, high=4.0)
-    X = standardised(
-        standardised(torch.bmm(Z, W)) + own * normal(B, n, F, device=device)
-    )
+    X = standardised(correlated(B, n, F, device, low=0.2, high=4.0))
     centre = normal(B, 1, F, device=device)
     slope = log_uniform(B, 1, F, device=device, low=0.5, high=4.0)
     kind = integers(0, 6, B, 1, F, device=device)
