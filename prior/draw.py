@@ -3,8 +3,8 @@
 Every table of a batch has the same numbers of rows, columns and classes, and its own
 mechanism. Five kinds of mechanisms take turns: causal networks, clusters and curves,
 trees, sums of single effects, and latent classes. Columns are then warped, quantised,
-turned into categories, copied, made irrelevant, and given holes, and the classes get
-shares and wrong labels.
+turned into categories or joined as the directions of a text are, copied, made
+irrelevant, and given holes, and the classes get shares and wrong labels.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -28,7 +28,7 @@ class Tables:
     ----------
     cells : Tensor of shape (n_tables, n_rows, n_columns, CELL_SIZE)
         A number is (z, rank, 0, 0, 1, 0): standardised, and its rank from -1 to 1. What
-        needs several numbers, as a category does, is (code, 0, 1).
+        needs several numbers, as a category or a text does, is (code, 0, 1).
     classes : Tensor of int of shape (n_tables, n_rows)
         The classes.
     n_labeled : int
@@ -58,10 +58,11 @@ class Sizes:
     per_class: bool
 
 
-def draw_sizes(rng, max_rows=640, max_columns=64):
+def draw_sizes(rng, max_rows=640, max_columns=100, max_tokens=64):
     """Draw the sizes of a batch; `rng` is NumPy's."""
-    n_classes = int(rng.choice([2, 3, 4, 5, 6, 7, 8, 10], p=_CLASS_SHARES))
+    n_classes = int(rng.choice([2, 3, 4, 5, 6, 7, 8, 10, 13, 18], p=_CLASS_SHARES))
     n_columns = round(math.exp(rng.uniform(math.log(2), math.log(max_columns))))
+    n_columns = min(n_columns, 2 * (max_tokens - n_classes))
     n_rows = round(math.exp(rng.uniform(math.log(80), math.log(max_rows))))
     # Some rows can never be looked at, as most of a large table.
     n_context = n_rows - 8
@@ -84,7 +85,7 @@ def draw_labels(sizes, rng):
     return replace(sizes, n_labeled=n_labeled, per_class=per_class)
 
 
-_CLASS_SHARES = [0.31, 0.18, 0.12, 0.1, 0.08, 0.07, 0.07, 0.07]
+_CLASS_SHARES = [0.31, 0.17, 0.12, 0.1, 0.08, 0.06, 0.05, 0.05, 0.03, 0.03]
 _EACH_SHARES = [0.06, 0.1, 0.2, 0.12, 0.14, 0.1, 0.16, 0.06, 0.06]
 
 
@@ -145,7 +146,18 @@ def standardised(X, dim=1):
     return (X - X.mean(dim, keepdim=True)) / (X.std(dim, keepdim=True) + 1e-6)
 
 
+def places(X):
+    """Place of every row (B, n, ...) in the order of its values."""
+    order = X.argsort(1)
+    counted = torch.arange(X.shape[1], device=X.device)
+    counted = counted.view(-1, *[1] * (X.ndim - 2)).expand(X.shape)
+    return torch.empty_like(order).scatter(1, order, counted)
+
+
 # --- mechanisms -------------------------------------------------------------------
+
+# Levels of a category.
+MAX_LEVELS = 64
 
 # Clusters of a class.
 GROUPS = (1, 1, 2, 3)
@@ -228,7 +240,8 @@ def classes_of_scores(scores):
     B, _, C = scores.shape
     scores = standardised(scores)
     shift = torch.log(class_shares(B, C, scores.device) * C + 1e-3)
-    return (scores + 0.6 * shift[:, None]).argmax(2)
+    size = uniform(B, 1, 1, device=scores.device, low=0.3, high=1.3)
+    return (scores + size * shift[:, None]).argmax(2)
 
 
 def classes_of_intervals(value, C):
@@ -242,7 +255,7 @@ def classes_of_intervals(value, C):
     first = torch.arange(n_cuts, device=device) < C
     shares = torch.where(simple & ~first, torch.zeros_like(shares), shares)
     ends = (shares / shares.sum(1, keepdim=True)).cumsum(1)[:, :-1]
-    rank = value.argsort(1).argsort(1).to(ends.dtype) / n
+    rank = places(value).to(ends.dtype) / n
     interval = torch.searchsorted(ends.contiguous(), rank.contiguous())
     shuffled = torch.rand(B, C, device=device).argsort(1)
     other = integers(0, C, B, C, device=device)
@@ -339,10 +352,46 @@ def correlated(B, n, F, device, low, high):
     return standardised(torch.bmm(Z, W)) + own * normal(B, n, F, device=device)
 
 
+def with_levels(X):
+    """Give some columns few values, which are all that the class depends on.
+
+    Values of the levels are at random, or in the order of the intervals.
+    """
+    B, _, F = X.shape
+    share = uniform(B, 1, device=X.device, low=-1.0, high=1.2).clamp(0, 1)
+    chosen = torch.rand(B, F, device=X.device) < share
+    level = cut(X)
+    values = normal(B, MAX_LEVELS, F, device=X.device)
+    ordered = flags(0.4, B, 1, F, device=X.device)
+    values = torch.where(ordered, values.sort(1).values, values)
+    return torch.where(chosen[:, None], values.gather(1, level), standardised(X))
+
+
+def cut(X):
+    """Levels of numbers (B, n, F): intervals, of which several may be one level."""
+    B, n, F = X.shape
+    device = X.device
+    k = log_uniform(B, F, device=device, low=2, high=14).floor()
+    k = torch.where(flags(0.2, B, F, device=device), k.square().clamp(max=48), k)
+    scattered = flags(0.3, B, F, device=device)
+    pieces = torch.where(scattered, (3 * k).clamp(max=MAX_LEVELS), k)
+    spread = uniform(B, F, 1, device=device, low=0.3, high=1.6)
+    shares = torch.exp(spread * normal(B, F, MAX_LEVELS, device=device))
+    shares = shares * (torch.arange(MAX_LEVELS, device=device) < pieces[..., None])
+    ends = (shares / shares.sum(2, keepdim=True)).cumsum(2)[..., :-1].contiguous()
+    rank = places(X).to(X.dtype).div(n).transpose(1, 2).contiguous()
+    piece = torch.searchsorted(ends, rank)  # (B, F, n)
+    names = torch.rand(B, F, MAX_LEVELS, device=device) * k[..., None]
+    level = torch.where(
+        scattered[..., None], names.long().gather(2, piece), piece
+    )
+    return level.transpose(1, 2)
+
+
 def trees(B, sizes, device):
     """Trees and rules on few columns, which are correlated or not."""
     n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
-    X = correlated(B, n, F, device, low=0.1, high=2.0)
+    X = with_levels(correlated(B, n, F, device, low=0.1, high=2.0))
     T = integer(1, 6)
     D = min(integer(1, 5), integer(1, 5))
     few = min(integer(1, min(F, 6) + 1), integer(1, min(F, 6) + 1))
@@ -350,12 +399,12 @@ def trees(B, sizes, device):
     nodes = 2**D - 1
     chosen = integers(0, few, B, T * nodes, device=device)
     column = relevant.gather(1, chosen).view(B, T, nodes)
-    ranks = 2 * X.argsort(1).argsort(1).to(X.dtype) / n - 1
-    cut = uniform(B, T, nodes, device=device, low=-0.8, high=0.8)
+    ranks = middle_ranks(X)
+    ends = uniform(B, T, nodes, device=device, low=-0.8, high=0.8)
     at = torch.zeros(B, n, T, dtype=torch.long, device=device)
     for _ in range(D):
         c = column.transpose(1, 2).gather(1, at)
-        th = cut.transpose(1, 2).gather(1, at)
+        th = ends.transpose(1, 2).gather(1, at)
         at = 2 * at + 1 + (ranks.gather(2, c) > th)
     leaf = at - nodes
     values = normal(B, 2**D, T, C, device=device)
@@ -370,7 +419,7 @@ def trees(B, sizes, device):
 def additive(B, sizes, device):
     """Add up effects of single columns, most of them weak, and much chance."""
     n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
-    X = standardised(correlated(B, n, F, device, low=0.2, high=4.0))
+    X = with_levels(correlated(B, n, F, device, low=0.2, high=4.0))
     centre = normal(B, 1, F, device=device)
     slope = log_uniform(B, 1, F, device=device, low=0.5, high=4.0)
     kind = integers(0, 6, B, 1, F, device=device)
@@ -471,28 +520,25 @@ def disturb(X):
 
 
 def to_cells(X):
-    """Turn columns into cells: numbers, few levels, categories, numbers with holes."""
+    """Turn columns into cells: numbers, some with holes, and what needs several.
+
+    Several numbers describe a category, a number with holes, or four directions of a
+    text or a date, which are seen through a random projection.
+    """
     B, n, F = X.shape
     device = X.device
+    level, n_levels = levels(X)
+    found = n_levels <= MAX_LEVELS
     # A table is mostly numbers, mostly categories, or mixed.
-    bent = flags(0.25, B, 1, F, device=device)
-    rate = uniform(B, 1, F, device=device, low=0.3, high=1.2)
-    X = torch.where(bent, torch.exp(rate * X.clamp(-4, 4)), X)
     mix = uniform(B, 1, device=device, low=-0.4, high=1.2).clamp(0, 1)
     category = torch.rand(B, F, device=device) < mix
-    few = ~category & flags(0.25, B, F, device=device)
-    k = log_uniform(B, F, device=device, low=2, high=16).floor().clamp(2, 15)
-    # Levels: ends of the intervals between ranks, more or less equal.
-    K = 16
-    shares = torch.exp(0.8 * normal(B, F, K, device=device))
-    shares = shares * (torch.arange(K, device=device) < k[..., None])
-    ends = (shares / shares.sum(2, keepdim=True)).cumsum(2)[..., :-1].contiguous()
-    rank = X.argsort(1).argsort(1).to(X.dtype).div(n).transpose(1, 2).contiguous()
-    level = torch.searchsorted(ends, rank)  # (B, F, n)
-    codes = normal(B, F, K, CODE_SIZE, device=device)
-    code = codes.gather(2, level[..., None].expand(B, F, n, CODE_SIZE))
-    code = code.transpose(1, 2)
-    X = torch.where(few[:, None], level.transpose(1, 2).to(X.dtype), X)
+    few = ~category & ~found & flags(0.25, B, F, device=device)
+    level = torch.where(found[:, None], level.clamp(max=MAX_LEVELS - 1), cut(X))
+    X = torch.where(few[:, None], level.to(X.dtype), X)
+    joined = joined_columns(X)
+    X = warped(X)
+    codes = normal(B, MAX_LEVELS, F, CODE_SIZE, device=device)
+    code = codes.gather(1, level[..., None].expand(B, n, F, CODE_SIZE))
     # Holes: the number and a mark, seen through a random projection.
     share = uniform(B, 1, F, device=device, high=0.4)
     holey = ~category & (
@@ -504,15 +550,60 @@ def to_cells(X):
     both = torch.stack([number, standardised(hole.to(X.dtype))], 3)
     turn = normal(B, F, 2, CODE_SIZE, device=device)
     marked = torch.einsum("bnfk,bfkc->bnfc", both, turn)
-    several = standardised(torch.where(category[:, None, :, None], code, marked))
+    several = torch.where(category[:, None, :, None], code, marked)
+    # Texts are not in most tables; where they are, they may be most of it.
+    share = uniform(B, 1, device=device, low=-0.8, high=0.8).clamp(min=0)
+    text = torch.rand(B, F, device=device) < share
+    several = standardised(torch.where(text[:, None, :, None], joined, several))
     ranks = middle_ranks(number)
     plain = torch.stack(
         [number, ranks, torch.zeros_like(ranks), torch.zeros_like(ranks)], 3
     )
-    is_several = (category | holey)[:, None, :, None]
+    is_several = (category | holey | text)[:, None, :, None]
     values = torch.where(is_several, several, plain).clamp(-6, 6)
     kind = is_several.expand(B, n, F, 1).to(X.dtype)
     return torch.cat([values, 1 - kind, kind], 3)
+
+
+def levels(X):
+    """Number the different values of every column, and count them."""
+    ordered, order = X.sort(1)
+    new = torch.zeros_like(order)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    place = new.cumsum(1)
+    return torch.zeros_like(order).scatter(1, order, place), place[:, -1] + 1
+
+
+def warped(X):
+    """Bend some columns, and let some be the same number for most rows."""
+    B, _, F = X.shape
+    device = X.device
+    bent = flags(0.25, B, 1, F, device=device)
+    rate = uniform(B, 1, F, device=device, low=0.3, high=1.2)
+    spiky = flags(0.08, B, 1, F, device=device)
+    floor = normal(B, 1, F, device=device)
+    X = torch.where(spiky, (X - floor).clamp(min=0), X)
+    return torch.where(bent, torch.exp(rate * X.clamp(-4, 4)), X)
+
+
+def joined_columns(X):
+    """Join every column with three others, some of them noise, and mix the four."""
+    B, n, F = X.shape
+    device = X.device
+    X = standardised(X)
+    noise = normal(B, n, F, device=device)
+    threshold = uniform(B, 1, F, device=device, low=-1.5, high=1.5).clamp(min=0)
+    parts = []
+    for k in range(CODE_SIZE):
+        other = integers(0, F, B, 1, F, device=device).expand(X.shape)
+        part = X.gather(2, other) if k else X
+        idle = flags(0.4 if k else 0.1, B, 1, F, device=device)
+        part = torch.where(idle, noise.roll(k, 1), part)
+        # Most words are in few texts.
+        rare = part.sign() * (part.abs() - threshold).clamp(min=0)
+        parts.append(rare)
+    turn = normal(B, F, CODE_SIZE, CODE_SIZE, device=device)
+    return torch.einsum("bnfk,bfkc->bnfc", torch.stack(parts, 3), turn)
 
 
 def compressed(X, hole):
