@@ -324,31 +324,37 @@ def report():
 def prior():
     """Draw how the network learned from synthetic tables, and what real ones say."""
     results = OUT.parents[1] / "benchmarks" / "results"
-    curve = np.genfromtxt(results / "prior_curve.csv", delimiter=",", names=True)
-    with (results / "prior_checkpoints.csv").open(newline="") as file:
-        lines = list(csv.DictReader(file))
+    curve, lines = (
+        list(csv.DictReader((results / name).open(newline="")))
+        for name in ("prior_curve.csv", "prior_checkpoints.csv")
+    )
+
+    def plot(ax, some, column, *style, **options):
+        tables = [int(line["tables"]) / 1e6 for line in some]
+        ax.plot(tables, [float(line[column]) for line in some], *style, **options)
+
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    axes[0].plot(curve["tables"] / 1e6, curve["validation_error"], color=BLUE)
-    axes[0].set(title="200 synthetic tables", ylabel="error (%)", ylim=(34, 44))
-    for labels, y in (("3 per class", 40.3), ("10 per class", 33.3)):
-        some = [line for line in lines if line["labels"] == labels]
-        for name, color, style in [
-            ("extra trees", GREY, ":"),
-            ("automatic", INK, "--"),
-            ("network alone", BLUE, "-o"),
-        ]:
-            axes[1].plot(
-                [int(line["tables"]) / 1e6 for line in some],
-                [float(line[name]) for line in some],
-                style,
-                color=color,
-                markersize=4,
-                label=name if labels == "3 per class" else None,
-            )
-        axes[1].text(2.3, y, labels, color="#555", fontsize=9)
+    axes[0].set(title="200 synthetic tables", ylabel="error (%)", ylim=(32, 44))
     axes[1].set(title="14 real tables, three draws", ylim=(26, 46))
-    axes[1].legend(fontsize=8, loc="upper right")
+    for drawn, color in (("first", GREY), ("second", BLUE)):
+        some = [line for line in curve if line["tables_drawn"] == drawn]
+        plot(axes[0], some, "validation_error", color=color, label=f"{drawn} kind")
+        for labels in ("3 per class", "10 per class"):
+            some = [
+                line
+                for line in lines
+                if line["tables_drawn"] == drawn and line["labels"] == labels
+            ]
+            named = f"network, {drawn} kind" if labels == "3 per class" else None
+            plot(axes[1], some, "network alone", "-o", color=color, ms=4, label=named)
+    for labels, y in (("3 per class", 40.3), ("10 per class", 33.3)):
+        line = next(line for line in lines if line["labels"] == labels)
+        for name, style in (("extra trees", ":"), ("automatic", "--")):
+            label = name if labels == "3 per class" else None
+            axes[1].axhline(float(line[name]), ls=style, color=INK, lw=1, label=label)
+        axes[1].text(2.3, y, labels, color="#555", fontsize=9)
     for ax in axes:
+        ax.legend(fontsize=8, loc="upper right")
         ax.set_xlabel("million synthetic tables seen")
     return figure
 

@@ -10,8 +10,16 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from inference import Array, CellEncoder, Context, Network, fit_cells
+from inference import (
+    MAX_TOKENS,
+    Array,
+    CellEncoder,
+    Context,
+    Network,
+    fit_cells,
+)
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.special import softmax
 
 from fewlabels._backend import to_host
@@ -27,11 +35,16 @@ from fewlabels.automatic._choice import Choice, Labeled, Pool
 from fewlabels.automatic._scores import Blocks, Models, stratified_blocks
 from fewlabels.automatic._sources import Source, View
 
-# Share of the network as far as held-out rows do not speak against it.
+# Share of the network as far as held-out rows do not speak against it, and over how
+# many standard errors of its excess of loss the share falls by a factor of e.
 SHARE = 0.5
-# Rows without a label that are read: for the answer, and with some labels held out.
-N_CONTEXT = 300
-N_CONTEXT_HELD_OUT = 150
+DECAY = 4.0
+# Rows without a label that are read; more of them change nothing on real tables.
+N_CONTEXT = 150
+# Tables are read twice, with other codes and pairs, if that takes no more tokens than
+# this: some three seconds. Tables of more pairs of cells than that are not read at all.
+TWICE_TOKENS = 40_000
+MAX_PAIRS = 500_000
 # Passes that hold out labels: each some of them, and then each a half.
 N_BLOCKS = 8
 N_HALVES = 2
@@ -42,17 +55,15 @@ MAX_LABELS = 1_000
 
 
 @dataclass(frozen=True)
-class Answers(Outputs):
-    """What the network says, having read some rows.
+class Reading:
+    """Rows that were read, ready to answer for others.
 
     Attributes
     ----------
-    source : Source
-        Dense rows.
     encoder : CellEncoder
         Makes cells of rows.
     cells : ndarray of shape (n_pairs, n_read, n_numbers)
-        Cells of the rows that it reads.
+        Cells of the rows that were read.
     codes : ndarray of int of shape (n_read,)
         Their classes, -1 where unknown.
     n_classes : int
@@ -61,7 +72,6 @@ class Answers(Outputs):
         The network.
     """
 
-    source: Source
     encoder: CellEncoder
     cells: Array
     codes: NDArray[np.intp]
@@ -70,12 +80,12 @@ class Answers(Outputs):
 
     @cached_property
     def context(self) -> Context:
-        """The rows, read."""
+        """What was made of the rows."""
         names = self.encoder.names
         return self.network.context(self.cells, names, self.codes, self.n_classes)
 
-    def __call__(self, view: View) -> NDArray[Any]:
-        X = to_host(view[self.source])
+    def __call__(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Compute probabilities of the classes of rows."""
         n_tokens = self.cells.shape[0] + self.n_classes
         size = max(1, BATCH_TOKENS // n_tokens)
         parts = [
@@ -84,8 +94,28 @@ class Answers(Outputs):
         ]
         logits = np.concatenate([np.empty((0, self.n_classes)), *parts])
         logits[:, ~np.isin(np.arange(self.n_classes), self.codes)] = -np.inf
-        shares = softmax(logits, axis=1)
-        return 2 * (shares[:, 1:] if self.n_classes == 2 else shares) - 1
+        return np.asarray(softmax(logits, axis=1))
+
+
+@dataclass(frozen=True)
+class Answers(Outputs):
+    """What the network says, in the mean over readings.
+
+    Attributes
+    ----------
+    source : Source
+        Dense rows.
+    readings : list of Reading
+        Labelled rows and others, each time with other codes and pairs of columns.
+    """
+
+    source: Source
+    readings: list[Reading]
+
+    def __call__(self, view: View) -> NDArray[Any]:
+        X = to_host(view[self.source])
+        p = np.mean([reading(X) for reading in self.readings], axis=0)
+        return 2 * (p[:, 1:] if p.shape[1] == 2 else p) - 1
 
 
 class InContext(Learner):
@@ -97,34 +127,35 @@ class InContext(Learner):
         Dense rows.
     columns : list of ndarray of int
         Features of every column.
-    network : Network
-        The network.
     seed : int
         Of codes of categories, of pairs of columns and of the rows that are read.
+    network : Network
+        The network.
     """
 
     def __init__(
         self,
         source: Source,
         columns: list[NDArray[np.intp]],
-        network: Network,
         seed: int,
+        network: Network,
     ) -> None:
         self.name = self.family = "network"
         self._source = source
-        self._network = network
         rng = np.random.RandomState(seed)
         X = to_host(source.train)
-        self._encoder = fit_cells(X, columns, rng)
-        self._order = rng.permutation(X.shape[0])
+        self._encoders = [fit_cells(X, columns, rng) for _ in range(2)]
+        self._n_pairs = self._encoders[0].names.shape[0]
+        self._network = network
+        self._orders = [rng.permutation(X.shape[0]) for _ in self._encoders]
 
     def prepare(self) -> bool:
-        """Tell whether a column says anything."""
-        return self._encoder.names.size > 0
+        """Tell whether a column says anything, and whether there is time to listen."""
+        return 0 < self._n_pairs * self._orders[0].size <= MAX_PAIRS
 
     def learn(self, labeled: Labeled) -> Outputs:
         """Read labelled rows, and some without a label."""
-        return self._read(labeled, N_CONTEXT_HELD_OUT)
+        return Answers(self._source, [self._read(labeled, 0)])
 
     def fit(
         self,
@@ -133,20 +164,23 @@ class InContext(Learner):
         found: Any,
         rng: np.random.RandomState,
     ) -> Outputs:
-        """Read labelled rows, and more of the others."""
-        return Shared(self._read(labeled, N_CONTEXT), float(weights.sum()))
+        """Read them twice, if there is time."""
+        readings = [self._read(labeled, 0)]
+        n_tokens = self._n_pairs + readings[0].n_classes
+        if 2 * n_tokens * self._orders[0].size <= TWICE_TOKENS:
+            readings.append(self._read(labeled, 1))
+        return Shared(Answers(self._source, readings), float(weights.sum()))
 
-    def _read(self, labeled: Labeled, n_context: int) -> Answers:
+    def _read(self, labeled: Labeled, number: int) -> Reading:
         if labeled.size > MAX_LABELS:
             labeled = labeled.sample(MAX_LABELS, np.random.RandomState(labeled.size))
         n_classes = max(2, labeled.Y.shape[1])
-        others = self._order[~np.isin(self._order, labeled.groups)][:n_context]
+        order, encoder = self._orders[number], self._encoders[number]
+        others = order[~np.isin(order, labeled.groups)][:N_CONTEXT]
         rows = np.concatenate([labeled.groups, others])
         codes = np.concatenate([labeled.codes, np.full(others.size, -1)])
-        cells = self._encoder(to_host(self._source.train[rows]))
-        return Answers(
-            self._source, self._encoder, cells, codes, n_classes, self._network
-        )
+        cells = encoder(to_host(self._source.train[rows]))
+        return Reading(encoder, cells, codes, n_classes, self._network)
 
 
 class FewPasses:
@@ -233,7 +267,8 @@ def mixed(choice: Choice, labeled: Labeled, place: int) -> Choice:
         best = means.argmin(axis=1)
         held = choice.losses.many_log[np.arange(best.size), best]
         excess = held[place] + np.log(choice.weights @ np.exp(-held))
-        share *= _choice._plausibility(excess, labeled.importance)
+        plausibility = _choice._plausibility(excess, labeled.importance)
+        share *= plausibility ** (_choice.INSURANCE_DECAY / DECAY)
     weights = (1 - share) * choice.weights
     weights[place] += share
     return choice._replace(weights=weights)
@@ -245,9 +280,12 @@ def in_banks(network: Network) -> Iterator[None]:
 
     class Reader(_recipe.Step):
         def candidates(self, shop: Any) -> Iterator[Candidate]:
-            if shop.columns is not None:
+            columns, X = shop.columns, shop.rows.train
+            if columns is None and X.shape[1] <= MAX_TOKENS and not issparse(X):
+                columns = [np.array([place]) for place in range(X.shape[1])]
+            if columns is not None:
                 seed = shop.rng.randint(2**31)
-                yield InContext(shop.rows, shop.columns, network, seed)
+                yield InContext(shop.rows, columns, seed, network)
 
     def models(learner: Learner, labeled: Labeled) -> Any:
         passes = FewPasses if isinstance(learner, InContext) else LearnedModels

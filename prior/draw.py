@@ -382,9 +382,7 @@ def cut(X):
     rank = places(X).to(X.dtype).div(n).transpose(1, 2).contiguous()
     piece = torch.searchsorted(ends, rank)  # (B, F, n)
     names = torch.rand(B, F, MAX_LEVELS, device=device) * k[..., None]
-    level = torch.where(
-        scattered[..., None], names.long().gather(2, piece), piece
-    )
+    level = torch.where(scattered[..., None], names.long().gather(2, piece), piece)
     return level.transpose(1, 2)
 
 
@@ -566,7 +564,7 @@ def to_cells(X):
 
 
 def levels(X):
-    """Number the different values of every column, and count them."""
+    """Find the number of every value among those of its column, and how many."""
     ordered, order = X.sort(1)
     new = torch.zeros_like(order)
     new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]

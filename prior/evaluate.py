@@ -55,18 +55,14 @@ def errors(name, draw, weights):
         line = {"table": name, "draw": draw, "setting": setting, "share": "0"}
         trees = ExtraTreesClassifier(random_state=draw).fit(X[kept], codes[kept])
         answers = {"extra trees": trees.predict(X[rest])}
-        plain = classifier(X, groups, draw)
-        answers["automatic"] = plain.fit(X, y).transduction_[rest]
-        if groups is not None and not issparse(X):
-            with in_banks(load(weights)):
-                model = classifier(X, groups, draw).fit(X, y)
-                shares = {c.family: c.weight for c in model.contributions()}
-            answers["automatic with network"] = model.transduction_[rest]
-            line["share"] = f"{shares.get('network', 0.0):.3f}"
-            answers["network alone"] = alone(model, y)[rest]
-        else:  # it reads tables only
-            answers["automatic with network"] = answers["automatic"]
-            answers["network alone"] = answers["automatic"]
+        plain = classifier(X, groups, draw).fit(X, y)
+        answers["automatic"] = plain.transduction_[rest]
+        with in_banks(load(weights)):
+            model = classifier(X, groups, draw).fit(X, y)
+            shares = {c.family: c.weight for c in model.contributions()}
+        answers["automatic with network"] = model.transduction_[rest]
+        line["share"] = f"{shares.get('network', 0.0):.3f}"
+        answers["network alone"] = alone(model, y)[rest]
         for method in METHODS:
             wrong = np.mean(answers[method] != codes[rest])
             line[method] = f"{100 * wrong:.2f}"
@@ -84,7 +80,7 @@ def alone(model, y):
     """Classes by the network of a fitted model alone."""
     bank = model._bank
     network = next((c for c in bank.candidates if isinstance(c, InContext)), None)
-    if network is None:  # these rows are no table
+    if network is None:  # it reads no sparse rows
         return model.transduction_
     rows = np.flatnonzero(y >= 0)
     model._row_weights = np.ones(rows.size)

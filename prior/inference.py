@@ -22,9 +22,10 @@ HEAD_SIZE = 32
 PAIR = 2
 NAME_SIZE = 32
 CELL_LIMIT = 6.0
-# Columns of more than so many features that are no categories, or of more columns, are
-# represented by leading ones.
-MAX_TOKENS = 64
+# A table of more tokens, which training does not have, is replaced by so many leading
+# directions. Of a column of many features that are no categories the first count.
+MAX_TOKENS = 100
+TABLE_DIRECTIONS = 32
 MAX_DIRECTIONS = 16
 KNOTS = 257
 EQUAL = 1e-4
@@ -48,6 +49,8 @@ class CellEncoder:
         Order in which two of them make a pair.
     names : ndarray of shape (n_pairs, NAME_SIZE)
         Random vectors that tell pairs from each other.
+    is_reduced : bool
+        Whether leading directions stand for more columns than the network knows.
     """
 
     projection: Array
@@ -56,6 +59,7 @@ class CellEncoder:
     knots: Array
     order: NDArray[np.intp]
     names: Array
+    is_reduced: bool
 
     def __call__(self, X: NDArray[Any]) -> Array:
         """Compute cells of shape (n_pairs, n_rows, PAIR * CELL_SIZE)."""
@@ -121,9 +125,10 @@ def fit_cells(
             turn = np.linalg.qr(rng.standard_normal((CODE_SIZE, CODE_SIZE)))[0]
             P[few] = turn[: few.size] / deviation[few][:, None]
             codes.append(P)
-    if len(numbers) + len(codes) > MAX_TOKENS:
+    is_reduced = len(numbers) + len(codes) > MAX_TOKENS
+    if is_reduced:
         Z = (X - mean)[:, used] / deviation[used]
-        V = np.linalg.svd(Z, full_matrices=False)[2][: MAX_TOKENS // 2]
+        V = np.linalg.svd(Z, full_matrices=False)[2][:TABLE_DIRECTIONS]
         P = np.zeros((n_features, V.shape[0]))
         P[used] = V.T / deviation[used][:, None]
         numbers, codes = list(P.T[:, :, None]), []
@@ -141,6 +146,7 @@ def fit_cells(
         knots.astype(np.float32),
         rng.permutation(n_tokens),
         rng.standard_normal((-(-n_tokens // PAIR), NAME_SIZE)).astype(np.float32),
+        is_reduced,
     )
 
 
@@ -200,15 +206,17 @@ class Network:
             name = f"layers.{k}."
             across = layer_norm(Z, w[name + "norms.0.weight"]).transpose(1, 0, 2)
             across = np.ascontiguousarray(across)
-            own = self._keys_values(across, name + "columns")
-            mixed = self._attend(across, own, name + "columns")
+            q, keys, v = np.split(across @ w[name + "columns.weight"].T, 3, axis=2)
+            mixed = self._attend(q, self._memory(keys, v), name + "columns")
             Z = Z + mixed.transpose(1, 0, 2)
             if k + 1 == self.n_layers:  # no one looks at other tokens any more
                 Z = Z[-n_classes:]
             down = layer_norm(Z, w[name + "norms.1.weight"])
+            q, *others = w[name + "rows.weight"].reshape(3, -1, down.shape[2])
             if memory[k] is None:
-                memory[k] = self._keys_values(down, name + "rows")
-            Z += self._attend(down, memory[k], name + "rows")
+                keys, v = self._memory(*(down @ other.T for other in others))
+                memory[k] = np.ascontiguousarray(keys), np.ascontiguousarray(v)
+            Z += self._attend(down @ q.T, memory[k], name + "rows")
             hidden = layer_norm(Z, w[name + "norms.2.weight"])
             hidden = gelu(hidden @ w[name + "up.weight"].T + w[name + "up.bias"])
             Z += hidden @ w[name + "down.weight"].T + w[name + "down.bias"]
@@ -220,21 +228,17 @@ class Network:
         parts = Z.reshape(outer, length, self._n_heads, size // self._n_heads)
         return parts.transpose(0, 2, 1, 3)
 
-    def _keys_values(self, Z: Array, name: str) -> tuple[Array, Array]:
-        both = Z @ self._weights[name + ".weight"][Z.shape[2] :].T
-        k, v = np.split(both, 2, axis=2)
-        return np.ascontiguousarray(self._heads(k).swapaxes(2, 3)), self._heads(v)
+    def _memory(self, keys: Array, values: Array) -> tuple[Array, Array]:
+        return self._heads(keys).swapaxes(2, 3), self._heads(values)
 
-    def _attend(self, Z: Array, memory: tuple[Array, Array], name: str) -> Array:
+    def _attend(self, q: Array, memory: tuple[Array, Array], name: str) -> Array:
         keys, values = memory
-        q = self._heads(Z @ self._weights[name + ".weight"][: Z.shape[2]].T)
-        q *= np.float32(HEAD_SIZE**-0.5)
-        scores: Array = q @ keys
+        scores: Array = (self._heads(q) * np.float32(HEAD_SIZE**-0.5)) @ keys
         scores -= scores.max(axis=3, keepdims=True)
         np.exp(scores, out=scores)
         mixed: Array = scores @ values
         mixed /= scores.sum(axis=3, keepdims=True)
-        flat: Array = mixed.transpose(0, 2, 1, 3).reshape(Z.shape)
+        flat: Array = mixed.transpose(0, 2, 1, 3).reshape(q.shape)
         return flat @ self._weights[name + "_out.weight"].T
 
 
