@@ -150,10 +150,15 @@ def test_cancelled_work_is_gone(client):
         return client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.tasks))
 
     before = tasks()  # such as what the test with a killed worker has left
+    # A process that was started in the background of a shell hears of no interrupts.
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     # Not by the client's loop, which hears of calls of its own thread alone.
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        classifier(client).fit(rows, y)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            classifier(client).fit(rows, y)
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
     waited = time.monotonic() + 2  # less than one more block would take
     while time.monotonic() < waited:
