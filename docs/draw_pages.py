@@ -325,7 +325,7 @@ def prior():
     """Draw how the network learned from synthetic tables, and what real ones say."""
     results = OUT.parents[1] / "benchmarks" / "results"
     curve, lines = (
-        list(csv.DictReader((results / name).open(newline="")))
+        list(csv.DictReader((results / name).read_text().splitlines()))
         for name in ("prior_curve.csv", "prior_checkpoints.csv")
     )
 

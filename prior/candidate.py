@@ -10,14 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from inference import (
-    MAX_TOKENS,
-    Array,
-    CellEncoder,
-    Context,
-    Network,
-    fit_cells,
-)
+from inference import MAX_TOKENS, Array, CellEncoder, Context, Network, fit_cells
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import softmax
@@ -32,7 +25,7 @@ from fewlabels.automatic._candidates import (
     Shared,
 )
 from fewlabels.automatic._choice import Choice, Labeled, Pool
-from fewlabels.automatic._scores import Blocks, Models, stratified_blocks
+from fewlabels.automatic._scores import Blocks, stratified_blocks
 from fewlabels.automatic._sources import Source, View
 
 # Share of the network as far as held-out rows do not speak against it, and over how
@@ -42,7 +35,7 @@ DECAY = 4.0
 # Rows without a label that are read; more of them change nothing on real tables.
 N_CONTEXT = 150
 # Tables are read twice, with other codes and pairs, if that takes no more tokens than
-# this: some three seconds. Tables of more pairs of cells than that are not read at all.
+# this, some three seconds. They are not read at all if they have more pairs of cells.
 TWICE_TOKENS = 40_000
 MAX_PAIRS = 500_000
 # Passes that hold out labels: each some of them, and then each a half.
@@ -183,74 +176,22 @@ class InContext(Learner):
         return Reading(encoder, cells, codes, n_classes, self._network)
 
 
-class FewPasses:
+class FewPasses(LearnedModels):
     """Held-out outputs of a costly learner: every row is held out twice.
 
-    Once with a few others, once with half of all; blocks that are asked for get the
+    Once with a few others, once with half of all; whatever blocks are asked for get the
     outputs of the one or the other.
-
-    Parameters
-    ----------
-    learner : Learner
-        The learner.
-    labeled : Labeled
-        The rows.
     """
 
-    def __init__(self, learner: Learner, labeled: Labeled) -> None:
-        self._learner = learner
-        self._labeled = labeled
-
-    @cached_property
-    def _some(self) -> NDArray[Any]:
-        return self._passes(N_BLOCKS)
-
-    @cached_property
-    def _half(self) -> NDArray[Any]:
-        return self._passes(N_HALVES)
-
-    def _passes(self, n_blocks: int) -> NDArray[Any]:
+    def held_out(self, blocks: Blocks) -> NDArray[Any]:
+        """See :meth:`fewlabels.automatic._scores.Models.held_out`."""
         labeled = self._labeled
-        outputs = np.full((1, *labeled.Y.shape), np.nan)
-        n_blocks = min(n_blocks, np.unique(labeled.groups).size)
+        halves = 2 * max(len(block) for block in blocks) >= labeled.size
+        n_groups = np.unique(labeled.groups).size
+        n_blocks = min(N_HALVES if halves else N_BLOCKS, n_groups)
         rng = np.random.RandomState(labeled.size)
-        for block in stratified_blocks(labeled.codes, labeled.groups, n_blocks, rng):
-            view = View(batch=labeled.groups[block])
-            outputs[0, block] = self._learner.learn(labeled.without(block))(view)
-        return outputs
-
-    def held_out(self, blocks: Blocks) -> NDArray[Any]:
-        """See :meth:`fewlabels.automatic._scores.Models.held_out`."""
-        largest = max(len(block) for block in blocks)
-        return self._half if 2 * largest >= self._labeled.size else self._some
-
-    def without(self, block: NDArray[np.intp]) -> Models:
-        """See :meth:`fewlabels.automatic._scores.Models.without`."""
-        return Without(self, np.setdiff1d(np.arange(self._labeled.size), block))
-
-    def kept(self) -> list[Any]:
-        """Nothing that fitting could use."""
-        return [None]
-
-
-@dataclass(frozen=True)
-class Without:
-    """The outputs for some rows, whatever others there are."""
-
-    models: FewPasses
-    rows: NDArray[np.intp]
-
-    def held_out(self, blocks: Blocks) -> NDArray[Any]:
-        """See :meth:`fewlabels.automatic._scores.Models.held_out`."""
-        return self.models.held_out(blocks)[:, self.rows]
-
-    def without(self, block: NDArray[np.intp]) -> Models:
-        """See :meth:`fewlabels.automatic._scores.Models.without`."""
-        return Without(self.models, np.delete(self.rows, block))
-
-    def kept(self) -> list[Any]:
-        """Nothing that fitting could use."""
-        return [None]
+        own = stratified_blocks(labeled.codes, labeled.groups, n_blocks, rng)
+        return super().held_out(own)
 
 
 class PoolWithNetwork(Pool):
@@ -276,7 +217,7 @@ def mixed(choice: Choice, labeled: Labeled, place: int) -> Choice:
 
 @contextmanager
 def in_banks(network: Network) -> Iterator[None]:
-    """Let banks of tables have the network, too."""
+    """Let banks of tables, and of other dense rows of few columns, have the network."""
 
     class Reader(_recipe.Step):
         def candidates(self, shop: Any) -> Iterator[Candidate]:

@@ -62,6 +62,7 @@ def draw_sizes(rng, max_rows=640, max_columns=100, max_tokens=64):
     """Draw the sizes of a batch; `rng` is NumPy's."""
     n_classes = int(rng.choice([2, 3, 4, 5, 6, 7, 8, 10, 13, 18], p=_CLASS_SHARES))
     n_columns = round(math.exp(rng.uniform(math.log(2), math.log(max_columns))))
+    # Two columns are a token, and a row has to fit into a tile of columns.py.
     n_columns = min(n_columns, 2 * (max_tokens - n_classes))
     n_rows = round(math.exp(rng.uniform(math.log(80), math.log(max_rows))))
     # Some rows can never be looked at, as most of a large table.
@@ -531,7 +532,7 @@ def to_cells(X):
     mix = uniform(B, 1, device=device, low=-0.4, high=1.2).clamp(0, 1)
     category = torch.rand(B, F, device=device) < mix
     few = ~category & ~found & flags(0.25, B, F, device=device)
-    level = torch.where(found[:, None], level.clamp(max=MAX_LEVELS - 1), cut(X))
+    level = torch.where(found[:, None], level, cut(X))
     X = torch.where(few[:, None], level.to(X.dtype), X)
     joined = joined_columns(X)
     X = warped(X)

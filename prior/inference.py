@@ -49,8 +49,6 @@ class CellEncoder:
         Order in which two of them make a pair.
     names : ndarray of shape (n_pairs, NAME_SIZE)
         Random vectors that tell pairs from each other.
-    is_reduced : bool
-        Whether leading directions stand for more columns than the network knows.
     """
 
     projection: Array
@@ -59,7 +57,6 @@ class CellEncoder:
     knots: Array
     order: NDArray[np.intp]
     names: Array
-    is_reduced: bool
 
     def __call__(self, X: NDArray[Any]) -> Array:
         """Compute cells of shape (n_pairs, n_rows, PAIR * CELL_SIZE)."""
@@ -125,8 +122,7 @@ def fit_cells(
             turn = np.linalg.qr(rng.standard_normal((CODE_SIZE, CODE_SIZE)))[0]
             P[few] = turn[: few.size] / deviation[few][:, None]
             codes.append(P)
-    is_reduced = len(numbers) + len(codes) > MAX_TOKENS
-    if is_reduced:
+    if len(numbers) + len(codes) > MAX_TOKENS:
         Z = (X - mean)[:, used] / deviation[used]
         V = np.linalg.svd(Z, full_matrices=False)[2][:TABLE_DIRECTIONS]
         P = np.zeros((n_features, V.shape[0]))
@@ -146,7 +142,6 @@ def fit_cells(
         knots.astype(np.float32),
         rng.permutation(n_tokens),
         rng.standard_normal((-(-n_tokens // PAIR), NAME_SIZE)).astype(np.float32),
-        is_reduced,
     )
 
 
