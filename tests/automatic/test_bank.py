@@ -24,7 +24,8 @@ from fewlabels.automatic._scaling import FAR, RowScaling
 from fewlabels.automatic._sources import Source, View
 from fewlabels.graphs import graph_laplacian, nearest_neighbors, similarity_graph
 
-SMALL = replace(BANKS["default"], cluster_runs=5)
+# Kernels alone.
+SMALL = replace(BANKS["default"], cluster_runs=5, forests=False)
 
 
 @pytest.fixture(scope="module")
@@ -424,6 +425,45 @@ def test_large_sets_are_sampled(monkeypatch, rows):
         K = kernel.block(np.arange(bank.n_rows))
         assert np.linalg.eigvalsh(K)[0] > -1e-8, kernel.name
         assert abs(K.mean() - 1) < 0.2, kernel.name
+
+
+def families(X, **parameters):
+    bank = KernelBank("fast", random_state=0, **parameters).build(X)
+    return {candidate.family for candidate in bank.candidates}
+
+
+@pytest.mark.parametrize("scale", ["auto", "none", "unit"])
+def test_dense_rows_of_few_columns_have_forests(rows, scale):
+    """They may be a table that somebody has standardised."""
+    X = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    found = families(X, scale=scale)
+    assert "forest" in found
+    assert not {"wide forest", "column"} & found  # nothing says that it is a table
+
+
+def test_rows_of_many_columns_have_forests_if_they_are_a_table(rows):
+    many = np.random.default_rng(0).normal(size=(60, _recipe.FEW_COLUMNS + 1))
+    forests = {"forest", "wide forest"}
+    assert not forests & families(many)
+    assert not forests & families(sparse.csr_array(rows))
+    assert forests <= families(many, scale="standard")
+    assert forests <= families(many, feature_groups=np.arange(many.shape[1]))
+    # Columns that do not vary do not count.
+    constant = np.column_stack([many[:, :-1], np.ones((60, 5))])
+    assert "forest" in families(constant)
+
+
+def test_trees_learn_what_a_column_of_a_standardised_table_says(monkeypatch):
+    """One of 30 columns decides, by being small; no kernel of all columns sees it."""
+    X = np.random.default_rng(1).normal(size=(400, 30))
+    y = (abs(X[:, 0]) < 0.67).astype(int)
+    given = np.where(np.arange(400) < 120, y, -1)
+    model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, given)
+    assert np.mean((model.transduction_ == y)[120:]) > 0.8
+    assert {c.family: c.weight for c in model.contributions()}["forest"] > 0.5
+    monkeypatch.setitem(BANKS, "fast", replace(BANKS["fast"], forests=False))
+    model.fit(X, given)
+    assert np.mean((model.transduction_ == y)[120:]) < 0.6
 
 
 def test_a_compact_copy_predicts_and_does_no_more(rows):

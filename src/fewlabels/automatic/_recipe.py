@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
@@ -43,7 +44,7 @@ class BankSettings:
     columns : int
         Up to so many columns of a table get a kernel each.
     forests : bool
-        Whether forests are grown on tables.
+        Whether forests are grown on tables, and on other dense rows of few columns.
     whitened : tuple of int
         Numbers of leading components, each with variance one.
     component_widths : tuple of (int, float)
@@ -135,6 +136,9 @@ BANKS = {
 REFERENCE_ROWS = 2000
 MEDIAN_ROWS = 1000
 CLUSTER_ROWS = 3000
+# Up to so many columns, dense rows have forests though nothing marks them as a table.
+# More are mostly pixels or embeddings: up to a third more time there, for no gain.
+FEW_COLUMNS = 100
 # Not among what was tuned, which docs/automatic.md lists.
 NEIGHBORS = 15
 GEODESIC_NEIGHBORS = 5
@@ -315,19 +319,25 @@ class SingleColumns(Step):
 
 @dataclass(frozen=True)
 class Forests(Step):
-    """Forests on a table, and on its components and graphs beside it.
+    """Forests on dense rows; on a table, on its components and graphs beside it too.
 
-    Splits look at the root of the number of columns, or at a third of them.
+    Rows of few columns may be a table though nothing marks them as one: somebody may
+    have standardised it. Splits look at the root of the number of columns, or at a
+    third of them.
     """
 
     graphs: tuple[int, ...]
+    max_columns: int = FEW_COLUMNS
     n_leading: int = 20
 
     def candidates(self, shop: Workshop) -> Iterator[Candidate]:
-        if shop.columns is None:
+        rows, is_table = shop.rows.train, shop.columns is not None
+        if not is_table and (issparse(rows) or rows.shape[1] > self.max_columns):
             return
-        plain = Beside([(shop.rows, shop.rows.train.shape[1])])
+        plain = Beside([(shop.rows, rows.shape[1])])
         yield from self._forests("forest", plain, shop.rng)
+        if not is_table:  # kernels see components and graphs; trees add little
+            return
         parts: list[tuple[Source, int]] = [(shop.rows, plain.n_columns)]
         if shop.components.deviations.size:
             leading = min(self.n_leading, shop.components.deviations.size)
@@ -546,7 +556,7 @@ def recipe(given: BankSettings) -> list[Step]:
             steps.append(Deformed(4, k, "linear", given.deformations))
             steps.append(Deformed(6, k, "rbf 0.5", given.deformations))
     steps += [Paths(8)] * bool(given.landmarks)
-    # Last, so that on other rows than tables the steps before draw the same numbers.
+    # Last, so that the steps before draw the same numbers with and without these.
     steps += [SingleColumns(2, given.columns)]
     steps += [Forests(1, tuple(k for k, _ in given.graphs[-2:]))] * given.forests
     return steps

@@ -50,7 +50,7 @@ class CompactSaving:
         >>> small = model.fit(X[:1400], holes).compact(transduction=False)
         >>> bool((small.predict(X[1400:]) == model.predict(X[1400:])).mean() > 0.99)
         True
-        >>> len(pickle.dumps(small)) < 1e6
+        >>> len(pickle.dumps(small)) < len(pickle.dumps(model)) < 2e6
         True
         """
         check_is_fitted(self)
