@@ -172,6 +172,6 @@ if __name__ == "__main__":
         print(*line.values(), sep="\t")
     if len(sys.argv) == 1:
         with open(RESULTS, "w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, lines[0])
+            writer = csv.DictWriter(file, lines[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(lines)
