@@ -90,11 +90,15 @@ _CLASS_SHARES = [0.31, 0.17, 0.12, 0.1, 0.08, 0.06, 0.05, 0.05, 0.03, 0.03]
 _EACH_SHARES = [0.06, 0.1, 0.2, 0.12, 0.14, 0.1, 0.16, 0.06, 0.06]
 
 
-def draw_tables(n_tables, sizes, device, kinds=None):
-    """Draw a batch of tables, an equal part of each kind of mechanism."""
+def draw_tables(n_tables, sizes, device, kinds=None, real=None, share=0.4):
+    """Draw a batch of tables, an equal part of each kind of mechanism.
+
+    Of ``real`` tables (see :class:`real.RealTables`) there is at most some share.
+    """
+    n_real = round(n_tables * real.share(sizes, share)) if real else 0
     kinds = list(MECHANISMS) if kinds is None else kinds
-    counts = [n_tables // len(kinds)] * len(kinds)
-    for k in torch.randperm(len(kinds))[: n_tables % len(kinds)].tolist():
+    counts = [(n_tables - n_real) // len(kinds)] * len(kinds)
+    for k in torch.randperm(len(kinds))[: (n_tables - n_real) % len(kinds)].tolist():
         counts[k] += 1
     columns, classes = [], []
     for kind, count in zip(kinds, counts, strict=True):
@@ -102,14 +106,14 @@ def draw_tables(n_tables, sizes, device, kinds=None):
             made = MECHANISMS[kind](count, sizes, device)
             columns.append(made[0])
             classes.append(made[1])
-    X, y = torch.cat(columns), torch.cat(classes)
-    y = wrong_labels(y, sizes.n_classes)
-    order = labeled_first(y, sizes)
-    X = X.gather(1, order[..., None].expand(X.shape))
-    y = y.gather(1, order)
-    return Tables(
-        to_cells(disturb(X)), y, sizes.n_labeled, sizes.n_context, sizes.n_classes
-    )
+    y = wrong_labels(torch.cat(classes), sizes.n_classes)
+    X, y = labeled_first(torch.cat(columns), y, sizes)
+    cells = to_cells(disturb(X))
+    if n_real:
+        X, category, more = real.draw(n_real, sizes)
+        X, more = labeled_first(X, more, sizes)
+        cells, y = torch.cat([cells, real_cells(X, category)]), torch.cat([y, more])
+    return Tables(cells, y, sizes.n_labeled, sizes.n_context, sizes.n_classes)
 
 
 # --- chance -----------------------------------------------------------------------
@@ -389,8 +393,15 @@ def cut(X):
 
 def trees(B, sizes, device):
     """Trees and rules on few columns, which are correlated or not."""
-    n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
+    n, F = sizes.n_rows, sizes.n_columns
     X = with_levels(correlated(B, n, F, device, low=0.1, high=2.0))
+    return X, classes_of_trees(X, sizes.n_classes)
+
+
+def classes_of_trees(X, C):
+    """Add up what a few small trees say of every class."""
+    B, n, F = X.shape
+    device = X.device
     T = integer(1, 6)
     D = min(integer(1, 5), integer(1, 5))
     few = min(integer(1, min(F, 6) + 1), integer(1, min(F, 6) + 1))
@@ -412,13 +423,20 @@ def trees(B, sizes, device):
         score = score + pick(values[:, :, k], leaf[..., k])
     noise = log_uniform(B, 1, 1, device=device, low=0.005, high=0.5)
     score = standardised(score) + noise * gumbel(score)
-    return X, classes_of_scores(score)
+    return classes_of_scores(score)
 
 
 def additive(B, sizes, device):
     """Add up effects of single columns, most of them weak, and much chance."""
-    n, F, C = sizes.n_rows, sizes.n_columns, sizes.n_classes
+    n, F = sizes.n_rows, sizes.n_columns
     X = with_levels(correlated(B, n, F, device, low=0.2, high=4.0))
+    return X, classes_of_effects(X, sizes.n_classes)
+
+
+def classes_of_effects(X, C):
+    """Add up effects of the columns on every class."""
+    B, _, F = X.shape
+    device = X.device
     centre = normal(B, 1, F, device=device)
     slope = log_uniform(B, 1, F, device=device, low=0.5, high=4.0)
     kind = integers(0, 6, B, 1, F, device=device)
@@ -434,8 +452,9 @@ def additive(B, sizes, device):
     chance = log_uniform(B, 1, 1, device=device, low=0.02, high=0.8)
     scores = standardised(scores) + chance * gumbel(scores)
     by_cuts = classes_of_intervals(scores[..., 0], C)
-    y = torch.where(flags(0.5, B, 1, device=device), classes_of_scores(scores), by_cuts)
-    return X, y
+    return torch.where(
+        flags(0.5, B, 1, device=device), classes_of_scores(scores), by_cuts
+    )
 
 
 def latent_classes(B, sizes, device):
@@ -480,8 +499,14 @@ def wrong_labels(y, C):
     return torch.where(wrong, integers(0, C, B, n, device=y.device), y)
 
 
-def labeled_first(y, sizes):
+def labeled_first(X, y, sizes):
     """Order the rows, those to be labelled in front."""
+    order = labeled_order(y, sizes)
+    return X.gather(1, order[..., None].expand(X.shape)), y.gather(1, order)
+
+
+def labeled_order(y, sizes):
+    """Places of the rows in that order."""
     B, n = y.shape
     chance = torch.rand(B, n, device=y.device)
     if not sizes.per_class:
@@ -536,8 +561,6 @@ def to_cells(X):
     X = torch.where(few[:, None], level.to(X.dtype), X)
     joined = joined_columns(X)
     X = warped(X)
-    codes = normal(B, MAX_LEVELS, F, CODE_SIZE, device=device)
-    code = codes.gather(1, level[..., None].expand(B, n, F, CODE_SIZE))
     # Holes: the number and a mark, seen through a random projection.
     share = uniform(B, 1, F, device=device, high=0.4)
     holey = ~category & (
@@ -545,22 +568,44 @@ def to_cells(X):
     )
     above = (X > X.median(1, keepdim=True).values) | flags(0.5, B, 1, F, device=device)
     hole = (torch.rand(B, n, F, device=device) < share) & above & holey[:, None]
-    number = compressed(X, hole)
-    both = torch.stack([number, standardised(hole.to(X.dtype))], 3)
-    turn = normal(B, F, 2, CODE_SIZE, device=device)
-    marked = torch.einsum("bnfk,bfkc->bnfc", both, turn)
-    several = torch.where(category[:, None, :, None], code, marked)
     # Texts are not in most tables; where they are, they may be most of it.
     share = uniform(B, 1, device=device, low=-0.8, high=0.8).clamp(min=0)
     text = torch.rand(B, F, device=device) < share
-    several = standardised(torch.where(text[:, None, :, None], joined, several))
+    number = compressed(X, hole)
+    several = several_numbers(number, hole, level, category)
+    several = torch.where(text[:, None, :, None], joined, several)
+    return joint_cells(number, several, category | holey | text)
+
+
+def real_cells(X, category):
+    """Turn columns of real tables, which have holes, into cells."""
+    hole = X.isnan() & ~category[:, None]
+    level = X.nan_to_num(0).long().clamp(0, MAX_LEVELS - 1)
+    middle = X.nanmedian(1, keepdim=True).values.nan_to_num(0)
+    number = standardised(torch.where(X.isnan(), middle, X))
+    several = several_numbers(number, hole, level, category)
+    return joint_cells(number, several, category | hole.any(1))
+
+
+def several_numbers(number, hole, level, category):
+    """Describe a level by a random code, and a number with holes by a projection."""
+    B, n, F = number.shape
+    codes = normal(B, MAX_LEVELS, F, CODE_SIZE, device=number.device)
+    code = codes.gather(1, level[..., None].expand(B, n, F, CODE_SIZE))
+    both = torch.stack([number, standardised(hole.to(number.dtype))], 3)
+    turn = normal(B, F, 2, CODE_SIZE, device=number.device)
+    marked = torch.einsum("bnfk,bfkc->bnfc", both, turn)
+    return torch.where(category[:, None, :, None], code, marked)
+
+
+def joint_cells(number, several, is_several):
+    """Put together numbers with their ranks and what needs several numbers."""
     ranks = middle_ranks(number)
-    plain = torch.stack(
-        [number, ranks, torch.zeros_like(ranks), torch.zeros_like(ranks)], 3
-    )
-    is_several = (category | holey | text)[:, None, :, None]
-    values = torch.where(is_several, several, plain).clamp(-6, 6)
-    kind = is_several.expand(B, n, F, 1).to(X.dtype)
+    none = torch.zeros_like(ranks)
+    plain = torch.stack([number, ranks, none, none], 3)
+    kind = is_several[:, None, :, None].expand(*number.shape, 1)
+    values = torch.where(kind, standardised(several), plain).clamp(-6, 6)
+    kind = kind.to(number.dtype)
     return torch.cat([values, 1 - kind, kind], 3)
 
 

@@ -22,6 +22,7 @@ import torch
 from draw import Sizes, draw_labels, draw_sizes, draw_tables
 from muon import Muon
 from network import PAIR, PriorNetwork
+from real import RealTables
 from torch import Tensor
 from torch.nn import functional
 
@@ -224,6 +225,8 @@ def main():
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--rate", type=float, default=1.5e-3)
     parser.add_argument("--no-compile", dest="compile", action="store_false")
+    parser.add_argument("--real", type=Path, help="real tables, from collect.py")
+    parser.add_argument("--real-share", type=float, default=0.4, help="at most")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
@@ -237,6 +240,7 @@ def main():
     rng = np.random.RandomState(given.seed + trainer.steps)
     n_weights = sum(p.numel() for p in trainer.exact)
     print(f"{n_weights} weights, {device}, from step {trainer.steps}", flush=True)
+    real = RealTables(given.real, device) if given.real else None
     checked = validation_tables(device)
     shapes = [draw_sizes(rng, given.max_rows) for _ in range(given.shapes)]
     counts = [max(4, given.tokens // tokens_of(sizes)) for sizes in shapes]
@@ -251,7 +255,9 @@ def main():
         trainer.rate.fill_(trainer.base * rate)
         k = rng.randint(len(shapes))
         sizes = draw_labels(shapes[k], rng)
-        drawn = draw_tables(counts[k] * given.repeat, sizes, device)
+        drawn = draw_tables(
+            counts[k] * given.repeat, sizes, device, real=real, share=given.real_share
+        )
         for batch in as_batch(drawn, torch.bfloat16).split(counts[k]):
             recorded[k](batch)
         trainer.steps += given.repeat

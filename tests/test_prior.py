@@ -62,6 +62,68 @@ def test_drawn_tables_have_the_form_of_real_cells(prior):
         assert drawn.classes.max() < 3
 
 
+@pytest.fixture
+def real(prior, tmp_path):
+    """Six tables whose last column tells the first two apart, and holes."""
+    torch = pytest.importorskip("torch")
+    from real import RealTables
+
+    rng, arrays = np.random.RandomState(0), {}
+    for k in range(6):
+        level = rng.randint(3, size=100)
+        number = level + 0.01 * rng.randn(100)
+        holes = np.where(rng.rand(100) < 0.2, np.nan, rng.randn(100))
+        arrays[f"values_{k}"] = np.stack([level, number, holes], 1).astype(np.float16)
+        arrays[f"category_{k}"] = np.array([True, False, False])
+        arrays[f"telling_{k}"] = np.array([1.0, 1.0, 0.0], np.float32)
+    np.savez(tmp_path / "real.npz", names=np.arange(6), **arrays)
+    return RealTables(tmp_path / "real.npz", torch.device("cpu"))
+
+
+def test_real_tables_ask_for_one_column_and_show_others(real):
+    torch = pytest.importorskip("torch")
+    from draw import CELL_SIZE, Sizes, draw_tables
+
+    torch.manual_seed(0)
+    sizes = Sizes(80, 3, 3, 9, 80, per_class=True)
+    X, category, y = real.draw(50, sizes)
+    assert X.shape == (50, 80, 3)
+    assert y.unique().tolist() == [0, 1, 2]
+    # What is asked for is a category or a number, and the other one of them is shown.
+    assert 0 < category[:, :2].any(1).sum() < 50
+    # Two columns are left to show; a third one is one of them with its rows mixed.
+    same = (
+        X[:, :, 2].sort(1).values.nan_to_num() == X[:, :, 0].sort(1).values.nan_to_num()
+    )
+    assert same.all()
+    assert (X[:, :, 2] != X[:, :, 0]).any(1).all()
+    drawn = draw_tables(50, sizes, torch.device("cpu"), real=real, share=1.0)
+    assert drawn.cells.shape == (50, 80, 3, CELL_SIZE)
+    assert torch.isfinite(drawn.cells).all()
+    # None fits where tables have more rows, columns or classes than those.
+    assert real.share(Sizes(101, 3, 3, 9, 80, True), 0.4) == 0
+    assert real.share(Sizes(80, 6, 3, 9, 80, True), 0.4) == 0
+    assert real.share(sizes, 0.4) == pytest.approx(0.4 * 6 / 50)
+
+
+def test_classes_of_real_columns_follow_them(real):
+    torch = pytest.importorskip("torch")
+    from real import cut_in_order
+
+    torch.manual_seed(0)
+    table, target = torch.zeros(20, dtype=int), torch.zeros(20, dtype=int)
+    level = torch.randint(0, 3, (20, 60)).float()
+    names = real.merged(table, target, level, 2)
+    for mine, given in zip(names, level, strict=True):
+        assert all(mine[given == k].unique().numel() == 1 for k in range(3))
+        assert mine.unique().numel() == 2
+    number = torch.randint(0, 10, (20, 60)).float()
+    classes = cut_in_order(number, 4)
+    for mine, given in zip(classes, number, strict=True):
+        runs = mine[given.argsort()]
+        assert (runs[1:] != runs[:-1]).sum() == mine.unique().numel() - 1
+
+
 def test_cells_do_not_depend_on_the_unit_of_a_column(prior):
     from inference import fit_cells
 
