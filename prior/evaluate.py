@@ -78,19 +78,26 @@ def classifier(X, groups, draw):
 
 def alone(model, y):
     """Classes by the network of a fitted model alone."""
+    outputs = alone_outputs(model, y)
+    if outputs is None:  # it reads no sparse rows
+        return model.transduction_
+    return (
+        (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(1)
+    )
+
+
+def alone_outputs(model, y):
+    """Ask the network of a fitted model alone; None where there is none."""
     bank = model._bank
     network = next((c for c in bank.candidates if isinstance(c, InContext)), None)
-    if network is None:  # it reads no sparse rows
-        return model.transduction_
+    if network is None:
+        return None
     rows = np.flatnonzero(y >= 0)
     model._row_weights = np.ones(rows.size)
     codes = np.searchsorted(model.classes_, y[rows])
     labeled = model._labeled(codes, bank.index[rows])
     answers = network.fit(labeled, np.ones(1), None, np.random.RandomState(0))
-    outputs = answers(View(batch=slice(None)))[bank.index]
-    return (
-        (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(1)
-    )
+    return answers(View(batch=slice(None)))[bank.index]
 
 
 def read_runs():

@@ -22,10 +22,9 @@ HEAD_SIZE = 32
 PAIR = 2
 NAME_SIZE = 32
 CELL_LIMIT = 6.0
-# A table of more tokens, which training does not have, is replaced by so many leading
-# directions. Of a column of many features that are no categories the first count.
+# Training has no tables of more columns. Of a column of many features that are no
+# categories the first count.
 MAX_TOKENS = 100
-TABLE_DIRECTIONS = 32
 MAX_DIRECTIONS = 16
 KNOTS = 257
 EQUAL = 1e-4
@@ -122,12 +121,6 @@ def fit_cells(
             turn = np.linalg.qr(rng.standard_normal((CODE_SIZE, CODE_SIZE)))[0]
             P[few] = turn[: few.size] / deviation[few][:, None]
             codes.append(P)
-    if len(numbers) + len(codes) > MAX_TOKENS:
-        Z = (X - mean)[:, used] / deviation[used]
-        V = np.linalg.svd(Z, full_matrices=False)[2][:TABLE_DIRECTIONS]
-        P = np.zeros((n_features, V.shape[0]))
-        P[used] = V.T / deviation[used][:, None]
-        numbers, codes = list(P.T[:, :, None]), []
     P = np.hstack([*numbers, *codes]) if numbers or codes else np.zeros((n_features, 0))
     values = (X - mean) @ P
     P = P / values.std(axis=0).clip(1e-12)
