@@ -151,6 +151,7 @@ class KernelBank:
             self._neighbors,
             rng,
             columns,
+            columns is not None or self._scaling.may_be_table(),
             self._backend,
         )
         steps = recipe(self.settings)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
@@ -44,7 +43,7 @@ class BankSettings:
     columns : int
         Up to so many columns of a table get a kernel each.
     forests : bool
-        Whether forests are grown on tables, and on other dense rows of few columns.
+        Whether forests are grown on tables, and on other rows that may be one.
     whitened : tuple of int
         Numbers of leading components, each with variance one.
     component_widths : tuple of (int, float)
@@ -136,9 +135,6 @@ BANKS = {
 REFERENCE_ROWS = 2000
 MEDIAN_ROWS = 1000
 CLUSTER_ROWS = 3000
-# Up to so many columns, dense rows have forests though nothing marks them as a table.
-# More are mostly pixels or embeddings: up to a third more time there, for no gain.
-FEW_COLUMNS = 100
 # Not among what was tuned, which docs/automatic.md lists.
 NEIGHBORS = 15
 GEODESIC_NEIGHBORS = 5
@@ -161,6 +157,8 @@ class Workshop:
         Of samples and starts.
     columns : list of ndarray of int, default=None
         Features of every column, where the rows are those of a table.
+    may_be_table : bool, default=True
+        Whether the rows may be those of a table, though it is not known.
     backend : Backend
         Where dense rows live, and all that comes of rows shall.
     """
@@ -172,11 +170,13 @@ class Workshop:
         neighbors: str,
         rng: np.random.RandomState,
         columns: list[NDArray[np.intp]] | None = None,
+        may_be_table: bool = True,
         backend: Backend = NUMPY,
     ) -> None:
         self.rows = Rows(rows)
         self.backend = backend
         self.columns = columns
+        self.may_be_table = may_be_table
         self.n_rows = rows.shape[0]
         self.settings = settings
         self.rng = rng
@@ -321,22 +321,18 @@ class SingleColumns(Step):
 class Forests(Step):
     """Forests on dense rows; on a table, on its components and graphs beside it too.
 
-    Rows of few columns may be a table though nothing marks them as one: somebody may
-    have standardised it. Splits look at the root of the number of columns, or at a
-    third of them.
+    Splits look at the root of the number of columns, or at a third of them.
     """
 
     graphs: tuple[int, ...]
-    max_columns: int = FEW_COLUMNS
     n_leading: int = 20
 
     def candidates(self, shop: Workshop) -> Iterator[Candidate]:
-        rows, is_table = shop.rows.train, shop.columns is not None
-        if not is_table and (issparse(rows) or rows.shape[1] > self.max_columns):
+        if not shop.may_be_table:
             return
-        plain = Beside([(shop.rows, rows.shape[1])])
+        plain = Beside([(shop.rows, shop.rows.train.shape[1])])
         yield from self._forests("forest", plain, shop.rng)
-        if not is_table:  # kernels see components and graphs; trees add little
+        if shop.columns is None:  # kernels see components and graphs; trees add little
             return
         parts: list[tuple[Source, int]] = [(shop.rows, plain.n_columns)]
         if shop.components.deviations.size:
