@@ -451,6 +451,9 @@ def test_rows_of_many_columns_have_forests_if_they_are_a_table(rows):
     # Somebody may have standardised it.
     standardised = (many - many.mean(axis=0)) / many.std(axis=0)
     assert forests & families(standardised) == {"forest"}
+    # Rows that come twice counted twice when it was.
+    often = np.vstack([many, many[:30]])
+    assert "forest" in families((often - often.mean(axis=0)) / often.std(axis=0))
     assert not forests & families(sparse.csr_array(standardised))
     # Columns that do not vary do not count.
     constant = np.column_stack([many[:, :-1], np.ones((60, 5))])

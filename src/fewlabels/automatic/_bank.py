@@ -29,7 +29,7 @@ from fewlabels._threads import in_threads, threads
 from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._kernels import BankKernel
 from fewlabels.automatic._recipe import BANKS, BankSettings, Workshop, recipe
-from fewlabels.automatic._scaling import RowScaling
+from fewlabels.automatic._scaling import RowScaling, may_be_table
 from fewlabels.automatic._sources import View
 from fewlabels.preprocessing import Moments, TableSample
 
@@ -151,7 +151,7 @@ class KernelBank:
             self._neighbors,
             rng,
             columns,
-            columns is not None or self._scaling.may_be_table(),
+            columns is not None or may_be_table(rows, np.bincount(self.index)),
             self._backend,
         )
         steps = recipe(self.settings)

@@ -69,14 +69,12 @@ class RowScaling:
             some = self._sized(X[:: max(1, X.shape[0] // CENTRE_ROWS)])
             self.centre_ = np.median(to_host(some)[:, self.columns_], axis=0)
         deviation = deviation[self.columns_]
-        widest = deviation.max(initial=0.0)
-        self.same_ = bool(np.all(deviation >= SAME_DEVIATION * widest))
         if self.kind_ == "auto":
             self.kind_ = "standard" if has_own_units(deviation) else "none"
         if self.kind_ == "standard":
             self.factor_ = 1 / deviation
         else:
-            unit = 1.0 if self.kind_ == "unit" else widest
+            unit = 1.0 if self.kind_ == "unit" else deviation.max(initial=0.0)
             self.factor_ = np.full(deviation.size, 1 / unit if deviation.size else 1.0)
         return self
 
@@ -121,10 +119,6 @@ class RowScaling:
         kept = self.columns_ if groups is None else groups[self.columns_]
         return [np.flatnonzero(kept == g) for g in np.unique(kept)]
 
-    def may_be_table(self) -> bool:
-        """Tell whether rows may be those of a table, as far as they show it."""
-        return not self.sparse_ and (self.same_ or self.columns_.size <= FEW_COLUMNS)
-
     def _sized(self, X: Any) -> Any:
         """Rows of size one in the form of the training rows."""
         if self.sparse_:
@@ -162,6 +156,23 @@ class RowScaling:
 
         b.each_batch(scale, X.shape[0])
         return scaled
+
+
+def may_be_table(rows: Any, repeats: NDArray[np.intp]) -> bool:
+    """Tell whether distinct rows, each met so often, may be an unmarked table."""
+    if issparse(rows) or rows.shape[1] <= FEW_COLUMNS:
+        return not issparse(rows)
+    b = backend_of(rows)
+    shares = b.astype(b.asarray(repeats / repeats.sum()), b.dtype(rows))
+
+    def moments(batch: slice) -> Any:
+        Z, weights = rows[batch], shares[batch]
+        return b.xp.stack([weights @ Z, weights @ (Z * Z)])
+
+    parts = b.each_batch(moments, rows.shape[0])
+    mean, square = to_host(b.xp.sum(b.xp.stack(parts), axis=0))
+    variance = square - mean**2
+    return bool(variance.min() >= SAME_DEVIATION**2 * variance.max())
 
 
 def _largest(A: Any) -> float:
