@@ -335,17 +335,22 @@ def prior():
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     axes[0].set(title="200 synthetic tables", ylabel="error (%)", ylim=(32, 44))
-    axes[1].set(title="14 real tables, three draws", ylim=(26, 46))
-    for drawn, color in (("first", GREY), ("second", BLUE)):
+    axes[1].set(title="14 real tables, three draws", ylim=(26, 52))
+    kinds = {
+        "first": ("first kind", GREY),
+        "second": ("second kind", BLUE),
+        "with real": ("half of them real", GREEN),
+    }
+    for drawn, (words, color) in kinds.items():
         some = [line for line in curve if line["tables_drawn"] == drawn]
-        plot(axes[0], some, "validation_error", color=color, label=f"{drawn} kind")
+        plot(axes[0], some, "validation_error", color=color, label=words)
         for labels in ("3 per class", "10 per class"):
             some = [
                 line
                 for line in lines
                 if line["tables_drawn"] == drawn and line["labels"] == labels
             ]
-            named = f"network, {drawn} kind" if labels == "3 per class" else None
+            named = f"network, {words}" if labels == "3 per class" else None
             plot(axes[1], some, "network alone", "-o", color=color, ms=4, label=named)
     for labels, y in (("3 per class", 40.3), ("10 per class", 33.3)):
         line = next(line for line in lines if line["labels"] == labels)
@@ -355,7 +360,7 @@ def prior():
         axes[1].text(2.3, y, labels, color="#555", fontsize=9)
     for ax in axes:
         ax.legend(fontsize=8, loc="upper right")
-        ax.set_xlabel("million synthetic tables seen")
+        ax.set_xlabel("million tables seen")
     return figure
 
 

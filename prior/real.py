@@ -120,9 +120,8 @@ class RealTables:
         X = torch.where((place >= n_own)[:, None], X.gather(1, mixed), X)
         category = self.category[table[:, None], columns]
         asked = self.values[table[:, None], rows, target[:, None]].float()
-        asked = torch.where(
-            asked.isnan(), asked.nanmedian(1, keepdim=True).values, asked
-        )
+        middle = asked.nanmedian(1, keepdim=True).values
+        asked = torch.where(asked.isnan(), middle, asked)
         y = torch.where(
             self.category[table, target][:, None],
             self.merged(table, target, asked, C),

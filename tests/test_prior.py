@@ -92,11 +92,9 @@ def test_real_tables_ask_for_one_column_and_show_others(real):
     # What is asked for is a category or a number, and the other one of them is shown.
     assert 0 < category[:, :2].any(1).sum() < 50
     # Two columns are left to show; a third one is one of them with its rows mixed.
-    same = (
-        X[:, :, 2].sort(1).values.nan_to_num() == X[:, :, 0].sort(1).values.nan_to_num()
-    )
-    assert same.all()
-    assert (X[:, :, 2] != X[:, :, 0]).any(1).all()
+    first, third = X[:, :, 0].nan_to_num(), X[:, :, 2].nan_to_num()
+    assert (first.sort(1).values == third.sort(1).values).all()
+    assert (first != third).any(1).all()
     drawn = draw_tables(50, sizes, torch.device("cpu"), real=real, share=1.0)
     assert drawn.cells.shape == (50, 80, 3, CELL_SIZE)
     assert torch.isfinite(drawn.cells).all()
