@@ -44,7 +44,8 @@ harmonic classifiers under "Few labels", when the default weights of graphs chan
 on another machine: their seconds and memory cannot be compared. Those weights were
 chosen on other splits of half of these sets ([](graphs.md)). Errors of the
 automatic classifier under "Few labels", defaults, were measured again later: they are
-newer than its seconds and memory, and than its grid and its growth.
+newer than its seconds and memory, and than its growth and its grid, but for the grid of
+g241c, g241d, bci and g50c.
 
 Rows are given as the loaders return them. A cell says so if a method was over its limit
 of time or memory, failed, or its library was missing. HistGradientBoosting wants 20
