@@ -451,6 +451,11 @@ def test_rows_of_many_columns_have_forests_if_they_are_a_table(rows):
     # Somebody may have standardised it.
     standardised = (many - many.mean(axis=0)) / many.std(axis=0)
     assert forests & families(standardised) == {"forest"}
+    # With rows that are not given now.
+    longer = np.random.default_rng(1).normal(size=(400, many.shape[1]))
+    longer = np.exp(longer[:, ::-1].cumsum(axis=1) / 20)  # all of another variance
+    assert not forests & families(longer[:300])
+    assert "forest" in families(((longer - longer.mean(0)) / longer.std(0))[:300])
     # Rows that come twice counted twice when it was.
     often = np.vstack([many, many[:30]])
     assert "forest" in families((often - often.mean(axis=0)) / often.std(axis=0))
