@@ -27,11 +27,14 @@ def explained(Y, w):
     return float(w.sum() * np.sum(np.average(Y, axis=0, weights=w) ** 2))
 
 
-def grow(X, Y, w, rows, columns, max_features, draw):
-    """A tree as nested tuples (column, threshold, left, right), or the leaf's mean."""
+def grow(X, Y, w, rows, columns, n_varying, max_features, draw):
+    """A tree as nested tuples (column, threshold, left, right), or the leaf's mean.
+
+    Columns after the first `n_varying` are known to be constant.
+    """
     if np.ptp(Y[rows], axis=0).max() == 0:
         return np.average(Y[rows], axis=0, weights=w[rows])
-    best, split, tried, n_left = None, None, 0, len(columns)
+    best, split, tried, n_left = None, None, 0, n_varying
     while n_left and tried < max_features:
         place = int(draw() * n_left)
         n_left -= 1
@@ -39,6 +42,8 @@ def grow(X, Y, w, rows, columns, max_features, draw):
         column = columns[n_left]
         low, high = X[rows, column].min(), X[rows, column].max()
         if high - low <= 1e-7:
+            n_varying -= 1
+            columns[n_left], columns[n_varying] = columns[n_varying], columns[n_left]
             continue
         tried += 1
         threshold = low + draw() * (high - low)
@@ -52,9 +57,11 @@ def grow(X, Y, w, rows, columns, max_features, draw):
     if split is None:
         return np.average(Y[rows], axis=0, weights=w[rows])
     inside = X[rows, split[0]] <= split[1]
-    left = grow(X, Y, w, rows[inside], columns, max_features, draw)
-    right = grow(X, Y, w, rows[~inside], columns, max_features, draw)
-    return *split, left, right
+    below = [
+        grow(X, Y, w, part, columns, n_varying, max_features, draw)
+        for part in (rows[inside], rows[~inside])
+    ]
+    return *split, *below
 
 
 def forest_outputs(X, Y, w, max_features, seeds, Z):
@@ -67,6 +74,7 @@ def forest_outputs(X, Y, w, max_features, seeds, Z):
             w,
             np.arange(len(X)),
             list(range(X.shape[1])),
+            X.shape[1],
             max_features,
             Generator(seed).uniform,
         )

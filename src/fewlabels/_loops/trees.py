@@ -40,26 +40,27 @@ def _uniform(state):
 
 @_compiled
 def _grow(
-    X, Y, weights, max_features, seeds, feature, threshold, right, values,
-    rows, columns, start, end, parent, total, left, state,
+    X, target, amount, weights, max_features, seeds, feature, threshold, right, values,
+    rows, columns, start, end, parent, varying, own, value, weight, share,
+    total, left, state,
 ):  # fmt: skip
-    """Grow the trees; the arrays of the second line are room to work in.
+    """Grow the trees; the arrays of the last two lines are room to work in.
 
-    Subtrees that wait have their rows from `start` to `end`, and a `parent` whose right
-    child they are.
+    Subtrees that wait have their rows from `start` to `end`, a `parent` whose right
+    child they are, and only the first `varying` columns, as others are constant there.
     """
-    n, n_targets = Y.shape
+    n, n_targets = target.size, total.size
     for tree in range(seeds.size):
         state[0] = seeds[tree]
         for i in range(n):
             rows[i] = i
         for j in range(columns.size):
             columns[j] = j
-        start[0], end[0], parent[0] = 0, n, -1
+        start[0], end[0], parent[0], varying[0] = 0, n, -1, columns.size
         waiting, node, n_leaves = 1, 0, 0
         while waiting > 0:
             waiting -= 1
-            a, b = start[waiting], end[waiting]
+            a, b, n_varying = start[waiting], end[waiting], varying[waiting]
             if parent[waiting] >= 0:
                 right[tree, parent[waiting]] = node
             while True:  # down the left side
@@ -67,29 +68,31 @@ def _grow(
                 for t in range(n_targets):
                     total[t] = 0.0
                 for place in range(a, b):
-                    i = rows[place]
+                    i, first = rows[place], rows[a]
+                    own[place], weight[place] = target[i], weights[i]
+                    share[place] = weights[i] * amount[i]
                     sum_weights += weights[i]
-                    for t in range(n_targets):
-                        total[t] += weights[i] * Y[i, t]
-                        pure &= Y[i, t] == Y[rows[a], t]
+                    total[target[i]] += share[place]
+                    pure &= target[i] == target[first] and amount[i] == amount[first]
                 # The best of some random splits. Columns are tried in random order
-                # until `max_features` of them were not constant.
+                # until `max_features` of them were not constant; those that are come
+                # last, as they will be constant below too.
                 best, column, cut = 0.0, -1, 0.0
-                tried, n_left = 0, 0 if pure else columns.size
+                tried, n_left = 0, 0 if pure else n_varying
                 while n_left > 0 and tried < max_features:
                     drawn = int(_uniform(state) * n_left)
                     n_left -= 1
                     j = columns[drawn]
                     columns[drawn] = columns[n_left]
                     columns[n_left] = j
-                    low = high = X[rows[a], j]
+                    low = high = X[j, rows[a]]
                     for place in range(a, b):
-                        value = X[rows[place], j]
-                        if value < low:
-                            low = value
-                        if value > high:
-                            high = value
+                        x = value[place] = X[j, rows[place]]
+                        low, high = min(low, x), max(high, x)
                     if high - low <= CONSTANT:
+                        n_varying -= 1
+                        columns[n_left] = columns[n_varying]
+                        columns[n_varying] = j
                         continue
                     tried += 1
                     between = low + _uniform(state) * (high - low)
@@ -98,17 +101,18 @@ def _grow(
                     left_weight = 0.0
                     for t in range(n_targets):
                         left[t] = 0.0
+                    # No branch, which nobody could foresee.
                     for place in range(a, b):
-                        i = rows[place]
-                        if X[i, j] <= between:
-                            left_weight += weights[i]
-                            for t in range(n_targets):
-                                left[t] += weights[i] * Y[i, t]
-                    gain = 0.0
+                        below = 1.0 if value[place] <= between else 0.0
+                        left_weight += below * weight[place]
+                        left[own[place]] += below * share[place]
+                    left_squares = right_squares = 0.0
                     for t in range(n_targets):
                         rest = total[t] - left[t]
-                        gain += left[t] * left[t] / left_weight
-                        gain += rest * rest / (sum_weights - left_weight)
+                        left_squares += left[t] * left[t]
+                        right_squares += rest * rest
+                    gain = left_squares / left_weight
+                    gain += right_squares / (sum_weights - left_weight)
                     # Of equal ones the first.
                     if column < 0 or gain > best * (1 + TIE):
                         best, column, cut = gain, j, between
@@ -120,13 +124,14 @@ def _grow(
                 middle, last = a, b - 1
                 while middle <= last:
                     i = rows[middle]
-                    if X[i, column] <= cut:
+                    if X[column, i] <= cut:
                         middle += 1
                     else:
                         rows[middle] = rows[last]
                         rows[last] = i
                         last -= 1
                 start[waiting], end[waiting], parent[waiting] = middle, b, node
+                varying[waiting] = n_varying
                 waiting += 1
                 b = middle
                 node += 1
@@ -137,15 +142,22 @@ def _grow(
             node += 1
 
 
-def grow_forest(X, Y, weights, max_features, seeds, feature, threshold, right, values):
+def grow_forest(
+    X, target, amount, weights, max_features, seeds, feature, threshold, right, values
+):
     """Grow a tree for every seed, by squared error, until no leaf can be split.
+
+    Of the targets of a row, one is not zero; for classes the criterion is then the Gini
+    impurity.
 
     Parameters
     ----------
-    X : ndarray of float64 of shape (n, n_columns)
-        Rows.
-    Y : ndarray of float64 of shape (n, n_targets)
-        Targets. For classes coded as -1 and 1 the criterion is the Gini impurity.
+    X : ndarray of float64 of shape (n_columns, n)
+        The rows, transposed.
+    target : ndarray of intp of shape (n,)
+        Which target of every row is not zero.
+    amount : ndarray of float64 of shape (n,)
+        And what it is.
     weights : ndarray of float64 of shape (n,)
         Positive weights of the rows.
     max_features : int
@@ -159,11 +171,11 @@ def grow_forest(X, Y, weights, max_features, seeds, feature, threshold, right, v
     values : ndarray of float64 of shape (n_trees, n, n_targets)
         Mean targets of the leaves.
     """
-    n, n_targets = Y.shape
-    sizes = n, X.shape[1], n, n, n
+    (n_columns, n), n_targets = X.shape, values.shape[2]
     _grow(
         X,
-        Y,
+        target,
+        amount,
         weights,
         max_features,
         seeds,
@@ -171,9 +183,8 @@ def grow_forest(X, Y, weights, max_features, seeds, feature, threshold, right, v
         threshold,
         right,
         values,
-        *(np.empty(size, dtype=np.intp) for size in sizes),
-        np.empty(n_targets),
-        np.empty(n_targets),
+        *(np.empty(size, dtype=np.intp) for size in (n, n_columns, *[n] * 5)),
+        *(np.empty(size) for size in (n, n, n, n_targets, n_targets)),
         np.empty(1, dtype=np.uint64),
     )
 

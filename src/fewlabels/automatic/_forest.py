@@ -81,8 +81,11 @@ class Forest(Learner):
         from fewlabels._loops.trees import grow_forest
 
         rows = to_host(self._source.train[labeled.groups])
-        X = np.ascontiguousarray(rows, dtype=np.float64)
+        X = np.ascontiguousarray(rows.T, dtype=np.float64)
         n, n_targets = labeled.Y.shape
+        # Targets of several classes are -1 but for one: all are shifted to 0 and 2.
+        base = 0.0 if n_targets == 1 else -1.0
+        own = labeled.codes if n_targets > 1 else np.zeros(n, dtype=np.intp)
         seeds = np.random.RandomState(self._seed).randint(1, 2**62, n_trees)
         feature = np.full((n_trees, 2 * n - 1), -1, dtype=np.int32)
         right = np.zeros_like(feature)
@@ -90,7 +93,8 @@ class Forest(Learner):
         values = np.zeros((n_trees, n, n_targets))
         grow_forest(
             X,
-            np.ascontiguousarray(labeled.Y, dtype=np.float64),
+            own,
+            labeled.Y[np.arange(n), own] - base,
             np.ascontiguousarray(labeled.importance, dtype=np.float64),
             self._max_features,
             seeds.astype(np.uint64),
@@ -99,4 +103,5 @@ class Forest(Learner):
             right,
             values,
         )
+        values += base
         return GrownForest(self._source, feature, threshold, right, values, weight)
