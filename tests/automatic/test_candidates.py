@@ -81,7 +81,7 @@ def labeled_rows(bank, y):
 def test_kernels_and_learners_side_by_side(with_nearest, moons):
     X, _, y = moons
     bank = KernelBank("fast", scale="none", random_state=0).build(X)
-    nearest, *kernels, _, _ = bank.candidates  # and two forests
+    nearest, *kernels, _, _, _ = bank.candidates  # and three forests
     assert isinstance(nearest, Nearest)
     assert all(isinstance(kernel, BankKernel) for kernel in kernels)
     labeled = labeled_rows(bank, y)
@@ -115,8 +115,8 @@ def test_held_out_rows_of_a_learner_are_not_seen(with_nearest, moons):
 def test_pools_of_unequal_candidates(with_nearest, moons):
     bank = KernelBank("fast", scale="none", random_state=0).build(moons[0])
     pool = pool_of(bank.candidates)
-    n_kernels = len(bank.candidates) - 3  # the others are nearest and two forests
-    assert_array_equal(np.bincount(pool.groups), [1, *[5] * n_kernels, 1, 1])
+    n_kernels = len(bank.candidates) - 4  # the others are nearest and three forests
+    assert_array_equal(np.bincount(pool.groups), [1, *[5] * n_kernels, *[1] * 3])
     assert np.isnan(pool.ridges[0])
     assert pool.decades_below[0] == 0
     assert pool.smoothest == 0

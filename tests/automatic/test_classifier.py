@@ -67,8 +67,8 @@ class TestOnMoons:
     def test_table(self, fitted):
         *_, model = fitted
         table = model.candidates_
-        # Of two columns, each with a kernel of its own, and four forests.
-        assert {len(column) for column in table.values()} == {(72 - 7 + 2) * 5 + 4}
+        # Of two columns, each with a kernel of its own, and six forests.
+        assert {len(column) for column in table.values()} == {(72 - 7 + 2) * 5 + 6}
         assert_allclose(table["weight"].sum(), 1)
         best = table["weight"].argmax()
         assert table["loo_squared_error"][best] < np.median(table["loo_squared_error"])

@@ -321,7 +321,7 @@ class SingleColumns(Step):
 class Forests(Step):
     """Forests on dense rows; on a table, on its components and graphs beside it too.
 
-    Splits look at the root of the number of columns, or at a third of them.
+    Splits look at the root of the number of columns, a third of them, or all.
     """
 
     graphs: tuple[int, ...]
@@ -348,9 +348,9 @@ class Forests(Step):
         self, name: str, source: Beside, rng: np.random.RandomState
     ) -> Iterator[Candidate]:
         m = source.n_columns
-        for words, size in ((f"{name}, root", m**0.5), (f"{name}, third", m / 3)):
+        for word, size in (("root", m**0.5), ("third", m / 3), ("all", m)):
             seed = rng.randint(2**31)
-            yield Forest(words, name, source, max(1, int(size)), seed)
+            yield Forest(f"{name}, {word}", name, source, max(1, int(size)), seed)
 
 
 @dataclass(frozen=True)
