@@ -177,7 +177,8 @@ class TestErrors:
         total = n + choice.DOUBT_WORTH + 2 * prior
         counted = 0.2 * n + 0.1 * choice.DOUBT_WORTH + prior
         assert_allclose(estimate.value, counted / total)
-        posterior = beta(choice.TRUST * counted, choice.TRUST * (total - counted))
+        trust = choice.TRUST * 19 / 20  # of 20 labels in each of two classes
+        posterior = beta(trust * counted, trust * (total - counted))
         assert_allclose(posterior.cdf([estimate.low, estimate.high]), [0.05, 0.95])
         alone = choice.expected_error(outputs, labeled, None)
         assert_allclose(alone.value, (0.2 * n + prior) / (n + 2 * prior))

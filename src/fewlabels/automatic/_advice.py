@@ -279,6 +279,7 @@ def errors_above(
                 float(unit @ (wrong & as_sure)),
                 float(unit @ (~wrong & as_sure)),
                 float(1 - sure[among].mean()),
+                held.codes.size / p.shape[1],
             )
         found.append(AcceptedRows(confidence, n_rows, n_rows / sure.size, error))
     return found
