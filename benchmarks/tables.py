@@ -8,8 +8,9 @@ rows at random. Figures are errors in percent on the rows without a label.
     python benchmarks/tables.py run wine adult   # some of them
     python benchmarks/tables.py report           # the tables of the documentation
 
-The folder of the tables is named by FEWLABELS_TABLES, or lies beside the checkout.
-`index.csv` there names them, `NAME.csv.gz` has the label in the column `target`. Rules
+The folder of the tables is named by FEWLABELS_TABLES, or lies beside the checkout;
+`packaged.py` makes another one. `index.csv` there names them, `NAME.csv.gz` has the
+label in the column `target`, and results begin with the name of the folder. Rules
 of the automatic classifier were chosen on the tables at even places of the sorted names
 ("first half"); look at the other half.
 """
@@ -135,7 +136,7 @@ def run_table(name, draw):
 
 def read_runs():
     """Lines of earlier runs."""
-    path = RESULTS / "tables_runs.csv"
+    path = RESULTS / f"{FOLDER.name}_runs.csv"
     if not path.exists():
         return []
     with path.open(newline="", encoding="utf-8") as file:
@@ -144,7 +145,9 @@ def read_runs():
 
 def write(name, lines):
     """Write lines, all of them with the same keys."""
-    with (RESULTS / name).open("w", newline="", encoding="utf-8") as file:
+    with (RESULTS / f"{FOLDER.name}_{name}.csv").open(
+        "w", newline="", encoding="utf-8"
+    ) as file:
         writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)
@@ -163,9 +166,7 @@ def run(chosen):
     parallel = Parallel(n_jobs=-1, return_as="generator_unordered")
     for number, fresh in enumerate(parallel(delayed(run_table)(*job) for job in jobs)):
         lines += fresh
-        write(
-            "tables_runs.csv", sorted(lines, key=lambda v: (v["table"], int(v["draw"])))
-        )
+        write("runs", sorted(lines, key=lambda v: (v["table"], int(v["draw"]))))
         print(f"{number + 1} of {len(jobs)}: {fresh[0]['table']}", file=sys.stderr)
 
 
@@ -229,9 +230,9 @@ def report():
             else:
                 line[setting] = ""
         by_table.append(line)
-    write("tables_means.csv", means)
-    write("tables_intervals.csv", intervals)
-    write("tables_errors.csv", by_table)
+    write("means", means)
+    write("intervals", intervals)
+    write("errors", by_table)
     print(json.dumps(means, indent=1))
 
 
