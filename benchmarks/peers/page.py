@@ -45,7 +45,7 @@ on another machine: their seconds and memory cannot be compared. Those weights w
 chosen on other splits of half of these sets ([](graphs.md)). Errors of the
 automatic classifier under "Few labels", defaults, were measured again later: they are
 newer than its seconds and memory, and than its growth and its grid, but for the grid of
-g241c, g241d, bci and g50c, and the seconds and memory of the first three.
+g241c, g241d, bci and g50c, and their seconds and memory.
 
 Rows are given as the loaders return them. A cell says so if a method was over its limit
 of time or memory, failed, or its library was missing. HistGradientBoosting wants 20
