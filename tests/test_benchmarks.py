@@ -585,7 +585,7 @@ def test_real_tables_beside_simple_methods(monkeypatch, tmp_path):
     ]
     module.main(["report"])
     for name in ("means", "intervals", "errors"):
-        assert (tmp_path / f"tables_{name}.csv").exists()
+        assert (tmp_path / f"{tmp_path.name}_{name}.csv").exists()
 
 
 def drawn_rows(y, per_class, rng):
