@@ -11,25 +11,11 @@ from tests.reference import trees as reference
 
 
 def forest_outputs(X, Y, w, max_features, seeds, Z):
-    n, n_trees = len(X), len(seeds)
-    feature = np.empty((n_trees, 2 * n - 1), dtype=np.int32)
-    right = np.empty_like(feature)
-    threshold = np.empty(feature.shape)
-    values = np.empty((n_trees, n, Y.shape[1]))
     target = np.abs(Y).argmax(axis=1)
-    grow_forest(
-        np.ascontiguousarray(X.T),
-        target,
-        Y[np.arange(n), target],
-        w,
-        max_features,
-        seeds,
-        feature,
-        threshold,
-        right,
-        values,
-    )
-    return NUMPY.forest_outputs(Z, feature, threshold, right, values)
+    amount = Y[np.arange(len(Y)), target]
+    columns = np.ascontiguousarray(X.T)
+    trees = grow_forest(columns, target, amount, w, Y.shape[1], max_features, seeds)
+    return NUMPY.forest_outputs(Z, *trees)
 
 
 @pytest.mark.usefixtures("compiled")

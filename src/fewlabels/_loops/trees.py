@@ -64,11 +64,11 @@ def _grow(
             if parent[waiting] >= 0:
                 right[tree, parent[waiting]] = node
             while True:  # down the left side
-                pure, sum_weights = True, 0.0
+                pure, sum_weights, first = True, 0.0, rows[a]
                 for t in range(n_targets):
                     total[t] = 0.0
                 for place in range(a, b):
-                    i, first = rows[place], rows[a]
+                    i = rows[place]
                     own[place], weight[place] = target[i], weights[i]
                     share[place] = weights[i] * amount[i]
                     sum_weights += weights[i]
@@ -142,9 +142,7 @@ def _grow(
             node += 1
 
 
-def grow_forest(
-    X, target, amount, weights, max_features, seeds, feature, threshold, right, values
-):
+def grow_forest(X, target, amount, weights, n_targets, max_features, seeds):
     """Grow a tree for every seed, by squared error, until no leaf can be split.
 
     Of the targets of a row, one is not zero; for classes the criterion is then the Gini
@@ -160,18 +158,28 @@ def grow_forest(
         And what it is.
     weights : ndarray of float64 of shape (n,)
         Positive weights of the rows.
+    n_targets : int
+        How many targets there are.
     max_features : int
         Columns that a split looks at.
     seeds : ndarray of uint64 of shape (n_trees,)
         Not zero.
-    feature, right : ndarray of int32 of shape (n_trees, 2 n - 1)
-        The nodes, written here.
+
+    Returns
+    -------
+    feature : ndarray of int32 of shape (n_trees, 2 n - 1)
+        Columns of the nodes.
     threshold : ndarray of float64 of shape (n_trees, 2 n - 1)
         Rows at or below it go left.
+    right : ndarray of int32 of shape (n_trees, 2 n - 1)
+        Right children.
     values : ndarray of float64 of shape (n_trees, n, n_targets)
         Mean targets of the leaves.
     """
-    (n_columns, n), n_targets = X.shape, values.shape[2]
+    (n_columns, n), n_trees = X.shape, seeds.size
+    feature = np.full((n_trees, 2 * n - 1), -1, dtype=np.int32)
+    threshold, right = np.zeros(feature.shape), np.zeros_like(feature)
+    values = np.zeros((n_trees, n, n_targets))
     _grow(
         X,
         target,
@@ -187,6 +195,7 @@ def grow_forest(
         *(np.empty(size) for size in (n, n, n, n_targets, n_targets)),
         np.empty(1, dtype=np.uint64),
     )
+    return feature, threshold, right, values
 
 
 @_called

@@ -87,21 +87,14 @@ class Forest(Learner):
         base = 0.0 if n_targets == 1 else -1.0
         own = labeled.codes if n_targets > 1 else np.zeros(n, dtype=np.intp)
         seeds = np.random.RandomState(self._seed).randint(1, 2**62, n_trees)
-        feature = np.full((n_trees, 2 * n - 1), -1, dtype=np.int32)
-        right = np.zeros_like(feature)
-        threshold = np.zeros(feature.shape)
-        values = np.zeros((n_trees, n, n_targets))
-        grow_forest(
+        feature, threshold, right, values = grow_forest(
             X,
             own,
             labeled.Y[np.arange(n), own] - base,
             np.ascontiguousarray(labeled.importance, dtype=np.float64),
+            n_targets,
             self._max_features,
             seeds.astype(np.uint64),
-            feature,
-            threshold,
-            right,
-            values,
         )
         values += base
         return GrownForest(self._source, feature, threshold, right, values, weight)
