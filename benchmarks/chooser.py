@@ -44,11 +44,11 @@ from sklearn.svm import SVC
 from tqdm import tqdm
 
 from fewlabels import FewLabelsClassifier, RLSClassifier
-from fewlabels.automatic._choice import FINAL_TEMPERATURES
 from fewlabels.automatic._families import FAMILIES
+from fewlabels.automatic._losses import log_losses
+from fewlabels.automatic._probabilities import FINAL_TEMPERATURES
 from fewlabels.automatic._recipe import BANKS
 from fewlabels.automatic._scaling import RowScaling
-from fewlabels.automatic._scores import log_losses
 from fewlabels.semi_supervised import (
     GraphRegularizationClassifier,
     HarmonicFunctionClassifier,

@@ -23,7 +23,7 @@ from fewlabels.automatic import (
     verdict,
 )
 from fewlabels.automatic import _choice as choice
-from fewlabels.automatic._advice import effect_words, guess_words, halving_words
+from fewlabels.automatic._sentences import effect_words, guess_words, halving_words
 from fewlabels.datasets import hide_labels
 
 

@@ -14,10 +14,12 @@ from sklearn.datasets import make_moons
 from fewlabels import FewLabelsClassifier
 from fewlabels.automatic import _bank, _choice
 from fewlabels.automatic._bank import KernelBank
-from fewlabels.automatic._candidates import LearnedModels, Learner, Outputs
-from fewlabels.automatic._engine import pool_of
+from fewlabels.automatic._candidates import Outputs
 from fewlabels.automatic._families import FAMILIES, Family
-from fewlabels.automatic._kernels import RIDGES, BankKernel, models_of
+from fewlabels.automatic._judge import models_of
+from fewlabels.automatic._kernels import RIDGES, BankKernel
+from fewlabels.automatic._learners import LearnedModels, Learner
+from fewlabels.automatic._pool import pool_of
 from fewlabels.automatic._recipe import BANKS, Step, recipe
 from fewlabels.datasets import hide_labels
 

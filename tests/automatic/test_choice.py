@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binomtest
 
 from fewlabels.automatic import _choice as choice
-from fewlabels.automatic._scores import kernel_models
+from fewlabels.automatic._held_out import kernel_models
 
 RIDGES = np.array([0.01, 1.0])
 

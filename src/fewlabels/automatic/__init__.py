@@ -2,28 +2,26 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from fewlabels.automatic._advice import (
+from fewlabels.automatic._classifier import FewLabelsClassifier
+from fewlabels.automatic._curve import LearningCurve, learning_curve
+from fewlabels.automatic._diagnostics import (
     AcceptedRows,
     ClassError,
-    ColumnEffect,
     Confusion,
     HeldOut,
-    LearningCurve,
     SuspiciousLabel,
     class_errors,
-    column_effects,
     errors_above,
     expected_confusions,
     largest_confusions,
-    learning_curve,
     suspicious_labels,
-    verdict,
 )
-from fewlabels.automatic._choice import ErrorEstimate
-from fewlabels.automatic._classifier import FewLabelsClassifier
-from fewlabels.automatic._engine import BankModel
+from fewlabels.automatic._effects import ColumnEffect, column_effects
+from fewlabels.automatic._errors import ErrorEstimate
 from fewlabels.automatic._members import Contribution, Member
+from fewlabels.automatic._model import BankModel
 from fewlabels.automatic._regressor import FewLabelsRegressor
+from fewlabels.automatic._sentences import verdict
 
 __all__ = [
     "AcceptedRows",

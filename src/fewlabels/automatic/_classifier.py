@@ -27,64 +27,64 @@ from fewlabels._labels import (
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels._sklearn import StrOptions, fit_context, validate_data
-from fewlabels.automatic._advice import (
+from fewlabels.automatic._answer import candidate_table, fit_models
+from fewlabels.automatic._bank import (
+    BANK_CONSTRAINTS,
+    KernelBank,
+    build_bank,
+)
+from fewlabels.automatic._candidates import Candidate, Outputs
+from fewlabels.automatic._curve import LearningCurve, learning_curve
+from fewlabels.automatic._diagnostics import (
     CONFIDENCES,
     SUSPICIOUS_ODDS,
     AcceptedRows,
     ClassError,
-    ColumnEffect,
     HeldOut,
-    LearningCurve,
     SuspiciousLabel,
     class_errors,
-    column_effects,
-    columns_of,
-    effect_words,
     errors_above,
     expected_confusions,
-    guess_words,
-    halving_words,
-    learning_curve,
-    suspicion_words,
     suspicious_labels,
-    verdict,
 )
-from fewlabels.automatic._bank import BANK_CONSTRAINTS, KernelBank, build_bank
-from fewlabels.automatic._candidates import Candidate, Outputs
-from fewlabels.automatic._choice import (
-    CAUTION,
-    CAUTIOUS_TEMPERATURE,
-    FEW,
+from fewlabels.automatic._effects import ColumnEffect, column_effects, columns_of
+from fewlabels.automatic._errors import (
     NOT_JUDGED,
-    USUAL_TEMPERATURE,
     ErrorEstimate,
-    Labeled,
-    Nested,
-    best_temperature,
     estimate_of_rows,
     gain_over,
-    probabilities,
-    wrong,
 )
-from fewlabels.automatic._engine import (
-    BankModel,
-    Scored,
-    candidate_table,
-    fit_models,
-    score_candidates,
-)
+from fewlabels.automatic._judge import Scored, score_candidates
 from fewlabels.automatic._kept import Plain, Rounded
+from fewlabels.automatic._labeled import FEW, Labeled
+from fewlabels.automatic._losses import class_outputs, wrong
 from fewlabels.automatic._members import (
     Contribution,
     Member,
-    choice_words,
     contributions_of,
     members_of,
+)
+from fewlabels.automatic._model import BankModel
+from fewlabels.automatic._nested import Nested
+from fewlabels.automatic._probabilities import (
+    CAUTION,
+    CAUTIOUS_TEMPERATURE,
+    USUAL_TEMPERATURE,
+    best_temperature,
+    probabilities,
 )
 from fewlabels.automatic._recipe import BankSettings
 from fewlabels.automatic._saving import CompactSaving
 from fewlabels.automatic._scaling import RowScaling
-from fewlabels.automatic._scores import class_outputs
+from fewlabels.automatic._sentences import (
+    _helped,
+    choice_words,
+    effect_words,
+    guess_words,
+    halving_words,
+    suspicion_words,
+    verdict,
+)
 from fewlabels.automatic._shares import (
     drawn_by_class,
     estimated_shares,
@@ -876,17 +876,3 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _helped(gain: ErrorEstimate, n_labeled: int) -> str:
-    if not gain.is_known:
-        return "These labels cannot tell whether that helped."
-    low, high = 100 * gain.low, 100 * gain.high
-    interval = f"(gain {low:.0f} to {high:.0f} points)"
-    if gain.low > 0:
-        return f"That probably helped {interval}."
-    if gain.high < 0:
-        return f"That probably hurt {interval}: use baseline_."
-    if n_labeled <= FEW:
-        return f"There are too few labels to say whether that helped {interval}."
-    return f"It is not clear whether that helped {interval}."

@@ -19,12 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._backend import to_host
-from fewlabels.automatic._candidates import (
-    Candidate,
-    Outputs,
-    lean_copy,
-    total_outputs,
-)
+from fewlabels.automatic._candidates import Candidate, Outputs, lean_copy, total_outputs
 from fewlabels.automatic._clusters import Clusters
 from fewlabels.automatic._components import Components, Leading
 from fewlabels.automatic._features import LinearFeatures, Nystrom

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._backend import backend_of, to_host
-from fewlabels.automatic._candidates import Learner, Outputs
-from fewlabels.automatic._choice import Labeled
+from fewlabels.automatic._candidates import Outputs
+from fewlabels.automatic._labeled import Labeled
+from fewlabels.automatic._learners import Learner
 from fewlabels.automatic._sources import Source, View
 
 # Trees of a forest that is learned again for every block, and of one that answers.

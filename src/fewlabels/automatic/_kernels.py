@@ -7,9 +7,7 @@ grid of ridges then fits all. Nothing of size n x n is ever formed.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -19,10 +17,8 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
 from fewlabels._backend import backend_of, to_host
-from fewlabels._threads import in_threads
-from fewlabels.automatic._candidates import Candidate, LearnedModels, Outputs
-from fewlabels.automatic._choice import Labeled
-from fewlabels.automatic._scores import JoinedModels, Models, kernel_models
+from fewlabels.automatic._candidates import Candidate, Outputs
+from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._sources import Source, View
 
 RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
@@ -72,27 +68,6 @@ class BankKernel(Candidate):
         A[np.diag_indices_from(A)] += ridge / labeled.importance
         coef = linalg.solve(A, Y, assume_a="pos", overwrite_a=True)
         return self.outputs(labeled.groups, coef)
-
-
-def models_of(
-    candidates: Sequence[Candidate],
-    labeled: Labeled,
-    learned: Mapping[Candidate, LearnedModels],
-) -> Models:
-    """Models of candidates on labelled rows, those of kernels in closed form.
-
-    Those of learners are given, since they remember what they have answered.
-    """
-    parts: list[Models] = []
-    for _, same in groupby(candidates, lambda c: isinstance(c, BankKernel)):
-        group: list[Any] = list(same)
-        if isinstance(group[0], BankKernel):
-            blocks = in_threads(lambda kernel: kernel.block(labeled.groups), group)
-            diagonal = 1 / labeled.importance
-            parts.append(kernel_models(blocks, RIDGES, labeled.Y, diagonal))
-        else:
-            parts += [learned[learner] for learner in group]
-    return parts[0] if len(parts) == 1 else JoinedModels(parts)
 
 
 def _dense(A: Any) -> Any:

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from fewlabels.automatic._bank import KernelBank
-from fewlabels.automatic._choice import ErrorEstimate, Labeled, binomial_interval
+from fewlabels.automatic._errors import ErrorEstimate, binomial_interval
 from fewlabels.automatic._families import FAMILIES
 from fewlabels.automatic._kernels import BankKernel
+from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._sources import View
 
 # Kernels that weigh less than this share of the heaviest are left out.
@@ -138,28 +139,3 @@ def contributions_of(
             )
         )
     return sorted(found, key=lambda contribution: -contribution.weight)
-
-
-def choice_words(table: dict[str, NDArray[Any]]) -> list[str]:
-    """Say what the answers rest on, in the order of the families where shares tie."""
-    lines = []
-    if np.isnan(table["loo_squared_error"]).all():
-        lines.append(
-            "No class has two different labelled rows, so no method can be tested on "
-            "held-out labels: a fixed average of several answers."
-        )
-    words = np.array([FAMILIES[f].words for f in table["family"]])
-    shares = {
-        word: table["weight"][words == word].sum()
-        for word in dict.fromkeys(family.words for family in FAMILIES.values())
-    }
-    ranked = sorted(shares.items(), key=lambda pair: -round(pair[1], 2))
-    carried = [f"{w} {100 * share:.0f} %" for w, share in ranked if share >= 0.005]
-    lines.append("What the answers rest on: " + ", ".join(carried[:4]) + ".")
-    best = int(np.argmax(table["weight"]))
-    name, ridge = table["candidate"][best], table["ridge"][best]
-    if np.isfinite(ridge):
-        name += f" with ridge {ridge:g}"
-    weight = 100 * table["weight"][best]
-    lines.append(f"Largest single weight: {name}, {weight:.0f} %.")
-    return lines

@@ -17,27 +17,14 @@ from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels._regressor import PartialTargetMixin
 from fewlabels._sklearn import fit_context, validate_data
-from fewlabels.automatic._advice import (
-    ColumnEffect,
-    column_effects,
-    columns_of,
-    effect_words,
-)
+from fewlabels.automatic._answer import candidate_table, fit_models
 from fewlabels.automatic._bank import BANK_CONSTRAINTS, build_bank
-from fewlabels.automatic._choice import (
-    FEW,
-    NOT_JUDGED,
-    ErrorEstimate,
-    Labeled,
-    root_mean_square,
-)
-from fewlabels.automatic._engine import (
-    candidate_table,
-    fit_models,
-    score_candidates,
-)
-from fewlabels.automatic._members import choice_words
+from fewlabels.automatic._effects import ColumnEffect, column_effects, columns_of
+from fewlabels.automatic._errors import NOT_JUDGED, ErrorEstimate, root_mean_square
+from fewlabels.automatic._judge import score_candidates
+from fewlabels.automatic._labeled import FEW, Labeled
 from fewlabels.automatic._saving import CompactSaving
+from fewlabels.automatic._sentences import choice_words, effect_words
 from fewlabels.preprocessing import FrameEncoding
 
 

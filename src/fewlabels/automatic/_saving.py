@@ -8,7 +8,7 @@ from typing import Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels.automatic._bank import KernelBank
-from fewlabels.automatic._engine import BankModel, compact_models
+from fewlabels.automatic._model import BankModel, compact_models
 
 
 class CompactSaving:

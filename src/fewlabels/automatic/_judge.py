@@ -1,0 +1,143 @@
+"""Judge: from a bank and labels to weights and honest held-out outputs."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewlabels._progress import ProgressLine
+from fewlabels._threads import in_threads
+from fewlabels.automatic._bank import KernelBank
+from fewlabels.automatic._candidates import Candidate
+from fewlabels.automatic._held_out import JoinedModels, Models, kernel_models
+from fewlabels.automatic._kernels import RIDGES, BankKernel
+from fewlabels.automatic._labeled import Labeled
+from fewlabels.automatic._learners import LearnedModels, Learner
+from fewlabels.automatic._losses import Losses, held_out_losses
+from fewlabels.automatic._nested import Nested, nested_outputs
+from fewlabels.automatic._pool import Pool, pool_of
+from fewlabels.automatic._weights import Choice, choose
+
+# More labels than this are sampled for the choice; all of them then fit the model.
+MAX_SCORED = 500
+# Bytes of inverses held while scoring, and while judging the whole procedure.
+CHUNK_BYTES = 2**26
+NESTED_BYTES = 2**26
+
+
+class Scored(NamedTuple):
+    """What was found on the labelled rows.
+
+    Attributes
+    ----------
+    labeled : Labeled
+        The rows that were scored, perhaps a sample of all.
+    pool : Pool
+        The candidates.
+    choice : Choice
+        Their weights.
+    found : list
+        What scoring found for every candidate that fitting it can use.
+    nested : Nested or None
+        Outputs of the whole procedure; None where held-out rows say nothing, or where
+        it was not judged.
+    """
+
+    labeled: Labeled
+    pool: Pool
+    choice: Choice
+    found: list[Any]
+    nested: Nested | None
+
+
+def score_candidates(
+    bank: KernelBank,
+    everything: Labeled,
+    rng: np.random.RandomState,
+    line: ProgressLine,
+    *,
+    judge: bool = True,
+) -> Scored:
+    """Score every candidate, weigh them, and judge the whole procedure."""
+    bank.check_whole()
+    labeled = everything
+    if everything.size > MAX_SCORED:
+        labeled = everything.sample(MAX_SCORED, rng)
+    candidates = bank.candidates
+    pool = pool_of(candidates, bank.kind, np.unique(labeled.codes).size)
+    useful = labeled.says_something and len(candidates) > 0
+    seed = rng.randint(2**31)  # all candidates meet the same blocks
+    n_variants = max((c.ridges.size for c in candidates), default=1)
+    size = 8 * n_variants * labeled.size**2  # bytes of the inverses of a kernel
+    per_chunk = max(1, CHUNK_BYTES // size)
+    keep_all = judge and size * len(candidates) <= NESTED_BYTES
+    learned: dict[Candidate, LearnedModels] = {
+        c: LearnedModels(c, labeled) for c in candidates if isinstance(c, Learner)
+    }
+    losses: list[Losses] = []
+    found: list[Any] = []
+    kept: list[Models] = []
+    for start in range(0, len(candidates), per_chunk):
+        models = models_of(candidates[start : start + per_chunk], labeled, learned)
+        found += models.kept()
+        if useful:
+            fresh = np.random.RandomState(seed)
+            losses.append(held_out_losses(models, labeled, fresh))
+        if keep_all:
+            kept.append(models)
+        line.update(0.7 + 0.1 * start / len(candidates), "scores")
+    choice = choose(_joined(losses) if useful else None, labeled, pool, rng)
+    nested = None
+    if useful and judge:
+        line.update(0.8, "expected error")
+        judged = pool
+        if not keep_all:
+            chosen = _heaviest(choice, pool, NESTED_BYTES // size)
+            judged = pool.of(chosen)
+            kept = [models_of([candidates[k] for k in chosen], labeled, learned)]
+        models = kept[0] if len(kept) == 1 else JoinedModels(kept)
+        nested = nested_outputs(models, labeled, judged, rng)
+    line.update(0.95, "outputs")
+    return Scored(labeled, pool, choice, found, nested)
+
+
+def _joined(parts: list[Losses]) -> Losses:
+    columns: list[Any] = [
+        None if column[0] is None else np.concatenate(column)
+        for column in zip(*parts, strict=True)
+    ]
+    return Losses(*columns)
+
+
+def _heaviest(choice: Choice, pool: Pool, n_kept: int) -> NDArray[np.intp]:
+    """Candidates whose inverses fit into memory: the heaviest, and the baseline."""
+    shares = pool.shares(choice.weights)
+    chosen = np.argsort(-shares, kind="stable")[: max(2, n_kept)]
+    if choice.baseline >= 0:
+        chosen = np.union1d(chosen, pool.groups[choice.baseline])
+    return np.sort(chosen)
+
+
+def models_of(
+    candidates: Sequence[Candidate],
+    labeled: Labeled,
+    learned: Mapping[Candidate, LearnedModels],
+) -> Models:
+    """Models of candidates on labelled rows, those of kernels in closed form.
+
+    Those of learners are given, since they remember what they have answered.
+    """
+    parts: list[Models] = []
+    for _, same in groupby(candidates, lambda c: isinstance(c, BankKernel)):
+        group: list[Any] = list(same)
+        if isinstance(group[0], BankKernel):
+            blocks = in_threads(lambda kernel: kernel.block(labeled.groups), group)
+            diagonal = 1 / labeled.importance
+            parts.append(kernel_models(blocks, RIDGES, labeled.Y, diagonal))
+        else:
+            parts += [learned[learner] for learner in group]
+    return parts[0] if len(parts) == 1 else JoinedModels(parts)

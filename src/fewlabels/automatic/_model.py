@@ -1,0 +1,200 @@
+"""A weighted sum of fitted candidates as a function of rows."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Iterable
+from copy import copy
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewlabels._classifier import as_decision
+from fewlabels._labels import decide
+from fewlabels._linalg import FLOATS
+from fewlabels._sklearn import check_array
+from fewlabels._threads import in_threads, n_threads
+from fewlabels.automatic._bank import KernelBank
+from fewlabels.automatic._candidates import Outputs, total_outputs
+from fewlabels.automatic._compact import EXACT_ROWS, Compactor
+
+
+class BankModel:
+    """A weighted sum of fitted candidates of a bank, such as the supervised baseline.
+
+    It is made by the automatic estimators.
+
+    Attributes
+    ----------
+    name : str
+        Kernel and ridge, or what else it is.
+    classes_ : ndarray of shape (n_classes,)
+        The classes; None for a regression.
+    training_outputs : ndarray of shape (n_distinct_rows, n_targets) or None
+        Outputs for the distinct training rows; None where these are not kept.
+
+    Examples
+    --------
+    >>> from fewlabels import FewLabelsClassifier
+    >>> from sklearn.datasets import make_moons
+    >>> from fewlabels.datasets import hide_labels
+    >>> X, y = make_moons(60, random_state=0)
+    >>> y = hide_labels(y, per_class=3, random_state=0)
+    >>> model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+    >>> model.baseline_  # doctest: +ELLIPSIS
+    BankModel('...')
+    >>> model.baseline_.predict(X).shape
+    (60,)
+    """
+
+    def __init__(
+        self,
+        bank: KernelBank,
+        functions: list[Outputs],
+        constant: NDArray[Any],
+        classes: NDArray[Any] | None,
+        batch: int,
+        name: str,
+    ) -> None:
+        self._bank = bank
+        self._functions = functions
+        self._constant = constant
+        self._batch = batch
+        self.classes_ = classes
+        self.name = name
+        self._unit = 1.0
+        self._shift: Any = 0.0
+        self.training_outputs: Any = self._of(
+            bank.training_views(bank.room_for(batch)), bank.n_rows
+        )
+
+    def changed(self, before: NDArray[Any], after: NDArray[Any]) -> float:
+        """Share of answers that differ between two arrays of outputs of functions.
+
+        Parameters
+        ----------
+        before, after : ndarray of shape (n_rows, n_targets)
+            What the functions of the model give, without its constant.
+
+        Returns
+        -------
+        share : float
+            For numbers, the root of the mean squared difference over 20, in standard
+            deviations of the known ones.
+        """
+        if self.classes_ is None:
+            return float(np.sqrt(np.mean((after - before) ** 2))) / 20
+        first, second = (
+            decide(
+                as_decision(self._unit * (part + self._constant) + self._shift),
+                self.classes_,
+            )
+            for part in (before, after)
+        )
+        return float(np.mean(first != second))
+
+    def rescale(self, unit: float, shift: float | NDArray[Any]) -> None:
+        """Bring outputs to the scale of given targets.
+
+        Parameters
+        ----------
+        unit : float
+            What an output of one stands for.
+        shift : float or ndarray of shape (n_targets,)
+            What an output of zero stands for.
+        """
+        self._unit, self._shift = unit, shift
+        self.training_outputs = unit * self.training_outputs + shift
+
+    def _of(self, views: Iterable[Any], n_rows: int) -> NDArray[Any]:
+        outputs = np.tile(self._constant, (n_rows, 1))
+        if self._functions:
+            parts, rest = [], iter(views)
+            # Some at a time: views of new rows hold these. A device takes one.
+            size = 4 * n_threads() if self._bank.is_on_host else 1
+            while some := list(islice(rest, size)):
+                parts += in_threads(
+                    lambda view: total_outputs(self._functions, view), some
+                )
+            outputs += np.concatenate(parts)
+        return self._unit * outputs + self._shift
+
+    def outputs(self, X: Any) -> NDArray[Any]:
+        """Compute outputs for rows; those of training rows are looked up.
+
+        Parameters
+        ----------
+        X : {ndarray, csr_matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        outputs : ndarray of shape (n_samples, n_targets)
+            One column per class, a single one for two classes and for a regression.
+        """
+        with self._bank.threads(X.shape):
+            size = self._bank.room_for(self._batch)
+            if self.training_outputs is None:
+                return self._of(self._bank.new_views(X, size), X.shape[0])
+            known = self._bank.known_rows(X)
+            outputs = self.training_outputs[known].astype(np.float64)
+            new = np.flatnonzero(known < 0)
+            if new.size:
+                views = self._bank.new_views(X[new], size)
+                outputs[new] = self._of(views, new.size)
+        return outputs
+
+    def forget_rows(self) -> "tuple[KernelBank, BankModel]":
+        """Copy the model without what it knows of the training rows.
+
+        Returns
+        -------
+        bank : KernelBank
+            Its bank.
+        model : BankModel
+            It treats every row as new.
+        """
+        lean = copy(self)
+        lean._bank = self._bank.compact(transduction=False)
+        lean.training_outputs = None
+        return lean._bank, lean
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class, or the target, of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predictions.
+        """
+        X = check_array(X, accept_sparse="csr", dtype=FLOATS)
+        outputs = as_decision(self.outputs(X))
+        return outputs if self.classes_ is None else decide(outputs, self.classes_)
+
+    def __repr__(self) -> str:
+        return f"BankModel({self.name!r})"
+
+
+def compact_models(
+    model: BankModel, baseline: BankModel, *, transduction: bool
+) -> tuple[KernelBank, BankModel, BankModel]:
+    """Copy models of one bank, with nothing but what they need for predictions."""
+    bank = model._bank
+    compactor = Compactor([*model._functions, *baseline._functions], bank.n_rows)
+    lean = [copy(model), copy(baseline)]
+    for one, changed in zip(lean, (model.changed, None), strict=True):
+        one._functions = compactor.compact(one._functions, changed)
+        one._bank = bank.compact(transduction=transduction)
+        one.training_outputs = None
+    if transduction:
+        exact = bank.n_rows <= EXACT_ROWS
+        outputs = model.training_outputs
+        lean[0].training_outputs = outputs if exact else outputs.astype(np.float32)
+    lean[1]._bank = lean[0]._bank
+    return lean[0]._bank, lean[0], lean[1]

@@ -1,0 +1,165 @@
+"""Sentences about errors, labels and columns."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewlabels.automatic._curve import LearningCurve
+from fewlabels.automatic._diagnostics import AcceptedRows, SuspiciousLabel
+from fewlabels.automatic._effects import ColumnEffect
+from fewlabels.automatic._errors import ErrorEstimate
+from fewlabels.automatic._families import FAMILIES
+from fewlabels.automatic._labeled import FEW
+
+
+def guess_words(error: ErrorEstimate, guessing: float) -> str:
+    """Say whether giving every row the largest class may be as good."""
+    if not error.is_known or error.high < guessing:
+        return ""
+    return (
+        "The answers may be no better than guessing: giving every row the largest "
+        f"class would be wrong for about {100 * guessing:.0f} %."
+    )
+
+
+def halving_words(curve: LearningCurve) -> str:
+    """Say how many labels would halve the error."""
+    if not curve.error > 0:
+        return ""
+    expected, least, most = curve.halving()
+    return (
+        f"To halve the error would take about {expected:,} labels in all (roughly: "
+        f"{least:,} to {most:,}); twice as many would bring it to about "
+        f"{100 * curve.error_with(2 * curve.n_labels):.0f} %."
+    )
+
+
+def suspicion_words(
+    suspicious: Sequence[SuspiciousLabel], first_row: int = 0, limit: int = 5
+) -> str:
+    """Name labels that the others contradict."""
+    if not suspicious:
+        return ""
+    named = [
+        f"row {s.row + first_row} ({s.label}; {s.likely} is more likely)"
+        for s in suspicious[:limit]
+    ]
+    more = len(suspicious) - len(named)
+    rest = f" and {more} more" if more else ""
+    return (
+        f"Labels that the others contradict: {', '.join(named)}{rest}. If they are "
+        "wrong, the expected error counts them as mistakes, and is too large."
+    )
+
+
+def effect_words(effects: Sequence[ColumnEffect], limit: int = 5) -> str:
+    """Name the columns that matter most."""
+    telling = [e for e in effects if e.effect >= 0.005][:limit]
+    if len(effects) < 2 or not telling:
+        return ""
+    named = [f"{e.column} ({100 * e.effect:.0f} %)" for e in telling]
+    return (
+        "Columns that matter most (how far answers move when values are shuffled "
+        f"among rows): {', '.join(named)}."
+    )
+
+
+def verdict(
+    error: ErrorEstimate, guessing: float, accepted: Sequence[AcceptedRows]
+) -> str:
+    """Say in one sentence what predicted labels are worth.
+
+    Parameters
+    ----------
+    error : ErrorEstimate
+        The error that is expected.
+    guessing : float
+        The error of giving every row the largest class.
+    accepted : sequence of AcceptedRows
+        Errors of the rows that are sure.
+
+    Returns
+    -------
+    sentence : str
+        A sentence.
+
+    Examples
+    --------
+    >>> from fewlabels.automatic import ErrorEstimate, verdict
+    >>> verdict(ErrorEstimate(0.04, 0.01, 0.09), 0.5, [])
+    'Probably about 4 of 100 predicted labels are wrong (1 to 9).'
+    """
+    if not error.is_known:
+        return f"Nothing can be said yet about the predicted labels: {error.note}."
+    value, low, high = (_of_100(e) for e in (error.value, error.low, error.high))
+    about = f"about {value} of 100 predicted labels are wrong ({low} to {high})"
+    if error.high >= guessing:
+        return (
+            f"Probably {about}, which may be no better than giving every row the "
+            "largest class: label more rows before you use them."
+        )
+    best = next(
+        (
+            a
+            for a in accepted
+            if a.confidence > 0
+            and a.share < 0.995
+            and a.error.value <= min(0.05, 0.7 * error.value)
+        ),
+        None,
+    )
+    if best is None or best.share < 0.05:
+        return f"Probably {about}."
+    return (
+        f"Probably {about}; of the {100 * best.share:.0f} % with a confidence of "
+        f"{best.confidence:g} or more, {_of_100(best.error.value)} of 100."
+    )
+
+
+def _of_100(share: float) -> str:
+    if 0 < share < 0.005:
+        return "less than 1"
+    return f"{100 * share:.0f}"
+
+
+def choice_words(table: dict[str, NDArray[Any]]) -> list[str]:
+    """Say what the answers rest on, in the order of the families where shares tie."""
+    lines = []
+    if np.isnan(table["loo_squared_error"]).all():
+        lines.append(
+            "No class has two different labelled rows, so no method can be tested on "
+            "held-out labels: a fixed average of several answers."
+        )
+    words = np.array([FAMILIES[f].words for f in table["family"]])
+    shares = {
+        word: table["weight"][words == word].sum()
+        for word in dict.fromkeys(family.words for family in FAMILIES.values())
+    }
+    ranked = sorted(shares.items(), key=lambda pair: -round(pair[1], 2))
+    carried = [f"{w} {100 * share:.0f} %" for w, share in ranked if share >= 0.005]
+    lines.append("What the answers rest on: " + ", ".join(carried[:4]) + ".")
+    best = int(np.argmax(table["weight"]))
+    name, ridge = table["candidate"][best], table["ridge"][best]
+    if np.isfinite(ridge):
+        name += f" with ridge {ridge:g}"
+    weight = 100 * table["weight"][best]
+    lines.append(f"Largest single weight: {name}, {weight:.0f} %.")
+    return lines
+
+
+def _helped(gain: ErrorEstimate, n_labeled: int) -> str:
+    if not gain.is_known:
+        return "These labels cannot tell whether that helped."
+    low, high = 100 * gain.low, 100 * gain.high
+    interval = f"(gain {low:.0f} to {high:.0f} points)"
+    if gain.low > 0:
+        return f"That probably helped {interval}."
+    if gain.high < 0:
+        return f"That probably hurt {interval}: use baseline_."
+    if n_labeled <= FEW:
+        return f"There are too few labels to say whether that helped {interval}."
+    return f"It is not clear whether that helped {interval}."
