@@ -50,8 +50,8 @@ PHASES = {
     "deformed kernels": ("automatic._recipe", "Deformed.on_graph"),
     "features' moments": ("automatic._kernels", "FeatureKernel.prepare"),
     "anchors": ("automatic._kernels", "ColumnKernel.prepare"),
-    "scores and expected error": ("automatic._classifier", "score_candidates"),
-    "outputs": ("automatic._classifier", "fit_models"),
+    "scores and expected error": ("automatic._classifier", "judge"),
+    "outputs": ("automatic._answer", "fit_models"),
 }
 COUNTS = ("seconds", "processor", "outside")
 

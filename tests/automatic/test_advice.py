@@ -14,6 +14,8 @@ from fewlabels.automatic import (
     ErrorEstimate,
     HeldOut,
     LearningCurve,
+    _errors,
+    _labeled,
     column_effects,
     errors_above,
     expected_confusions,
@@ -22,7 +24,6 @@ from fewlabels.automatic import (
     suspicious_labels,
     verdict,
 )
-from fewlabels.automatic import _choice as choice
 from fewlabels.automatic._sentences import effect_words, guess_words, halving_words
 from fewlabels.datasets import hide_labels
 
@@ -82,10 +83,10 @@ class TestSureRows:
         held = held_out(rng.integers(3, size=30), rng.dirichlet([1, 1, 1], size=30))
         weights = rng.random(30)
         held = HeldOut(held.rows, held.codes, held.p, weights, held.p)
-        labeled = choice.Labeled(
+        labeled = _labeled.Labeled(
             np.eye(3)[held.codes], held.codes, np.arange(30), weights, False
         )
-        whole = choice.expected_error(np.log(held.p), labeled, p.max(axis=1).mean())
+        whole = _errors.expected_error(np.log(held.p), labeled, p.max(axis=1).mean())
         (accepted,) = errors_above(p, held, [0.0])
         assert accepted.n_rows == 200
         assert accepted.share == 1.0
@@ -99,8 +100,10 @@ class TestSureRows:
         held = held_out([0, 0, 1], [[0.96, 0.04], [0.97, 0.03], [0.55, 0.45]])
         everything, sure = errors_above(p, held, [0.0, 0.9])
         assert (sure.n_rows, sure.share) == (3, 0.3)
-        counts = choice.DOUBT_WORTH * 0.05 + choice.PRIOR_ERRORS
-        total = 2 * choice.HELD_OUT_WORTH + choice.DOUBT_WORTH + 2 * choice.PRIOR_ERRORS
+        counts = _errors.DOUBT_WORTH * 0.05 + _errors.PRIOR_ERRORS
+        total = (
+            2 * _errors.HELD_OUT_WORTH + _errors.DOUBT_WORTH + 2 * _errors.PRIOR_ERRORS
+        )
         assert_allclose(sure.error.value, counts / total)
         assert sure.error.value < everything.error.value
         assert errors_above(p, held, [0.99]) == []  # no row is
@@ -122,7 +125,7 @@ class TestClasses:
         p = np.array([[0.8, 0.2, 0.0], [0.1, 0.9, 0.0]])
         held = held_out([0, 2], [[0.9, 0.1, 0.0], [0.1, 0.9, 0.0]])
         shares = expected_confusions(p, held)
-        h, d = choice.HELD_OUT_WORTH, choice.DOUBT_WORTH
+        h, d = _errors.HELD_OUT_WORTH, _errors.DOUBT_WORTH
         by_hand = h * np.array([[1, 0, 0], [0, 0, 0], [0, 1, 0]])
         by_hand = by_hand + d * np.array([[0.4, 0.05, 0], [0.1, 0.45, 0], [0, 0, 0]])
         assert_allclose(shares, by_hand / (2 * h + d))

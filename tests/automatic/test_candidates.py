@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
 
 from fewlabels import FewLabelsClassifier
-from fewlabels.automatic import _bank, _choice
+from fewlabels.automatic import _bank, _judge, _labeled
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._candidates import Outputs
 from fewlabels.automatic._families import FAMILIES, Family
@@ -71,7 +71,7 @@ def moons():
 
 def labeled_rows(bank, y):
     rows = np.flatnonzero(y != -1)
-    return _choice.Labeled(
+    return _labeled.Labeled(
         Y=np.where(y[rows] == 1, 1.0, -1.0)[:, None],
         codes=y[rows],
         groups=bank.index[rows],
@@ -177,9 +177,8 @@ def test_the_whole_classifier_with_a_learner(with_nearest, moons):
 
 
 def test_many_labels_fit_a_learner_again(with_nearest, moons, monkeypatch):
-    from fewlabels.automatic import _engine
 
-    monkeypatch.setattr(_engine, "MAX_SCORED", 12)
+    monkeypatch.setattr(_judge, "MAX_SCORED", 12)
     X, y_true, y = moons
     model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
     assert model.score(X, y_true) > 0.8

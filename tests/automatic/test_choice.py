@@ -9,7 +9,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binomtest
 
-from fewlabels.automatic import _choice as choice
+from fewlabels.automatic import (
+    _errors,
+    _labeled,
+    _losses,
+    _nested,
+    _pool,
+    _probabilities,
+    _weights,
+)
 from fewlabels.automatic._held_out import kernel_models
 
 RIDGES = np.array([0.01, 1.0])
@@ -21,7 +29,7 @@ def problem(rng, n_labeled, n_classes=2, few=True):
     noise = rng.normal(size=(n_labeled, 4))
     kernels = [Z @ Z.T / Z.shape[1] + 1 for Z in (useful, noise, useful**2)]
     columns = np.arange(n_classes) if n_classes > 2 else np.array([1])
-    labeled = choice.Labeled(
+    labeled = _labeled.Labeled(
         Y=np.where(codes[:, None] == columns, 1.0, -1.0),
         codes=codes,
         groups=np.arange(n_labeled),
@@ -31,7 +39,7 @@ def problem(rng, n_labeled, n_classes=2, few=True):
     supervised = np.repeat([True, False, True], 2)
     groups = np.repeat(np.arange(3), 2)
     fixed, insurance = np.full(6, 1 / 6), np.zeros(6)
-    pool = choice.Pool(groups, np.tile(RIDGES, 3), supervised, fixed, insurance)
+    pool = _pool.Pool(groups, np.tile(RIDGES, 3), supervised, fixed, insurance)
     return kernels, labeled, pool
 
 
@@ -47,15 +55,15 @@ def test_nested_outputs_equal_the_whole_procedure_again(rng, n_labeled, n_classe
     kernels, labeled, pool = problem(rng, n_labeled, n_classes, few)
     everything = np.arange(n_labeled)
     models = models_of(kernels, labeled.Y, everything)
-    nested = choice.nested_outputs(models, labeled, pool, np.random.RandomState(0))
+    nested = _nested.nested_outputs(models, labeled, pool, np.random.RandomState(0))
 
     same = np.random.RandomState(0)
-    for block in choice.outer_blocks(labeled, same):
+    for block in _nested.outer_blocks(labeled, same):
         rest = np.setdiff1d(everything, block)
         part = labeled.without(block)
         again = models_of(kernels, labeled.Y, rest)
-        chosen = choice.choose(
-            choice.held_out_losses(again, part, same), part, pool, same
+        chosen = _weights.choose(
+            _losses.held_out_losses(again, part, same), part, pool, same
         )
         answers = np.concatenate(
             [
@@ -72,46 +80,46 @@ class TestChoose:
     def test_the_useful_kernel_wins(self, rng):
         kernels, labeled, pool = problem(rng, 40, few=False)
         models = models_of(kernels, labeled.Y, np.arange(40))
-        losses = choice.held_out_losses(models, labeled, np.random.RandomState(0))
-        chosen = choice.choose(losses, labeled, pool, np.random.RandomState(0))
+        losses = _losses.held_out_losses(models, labeled, np.random.RandomState(0))
+        chosen = _weights.choose(losses, labeled, pool, np.random.RandomState(0))
         assert_allclose(chosen.weights.sum(), 1)
         shares = chosen.weights.reshape(3, 2).sum(axis=1)
         assert shares.argmax() == 0
         assert chosen.baseline in (0, 1, 4, 5)
-        assert chosen.weights[chosen.baseline] >= choice.INSURANCE
+        assert chosen.weights[chosen.baseline] >= _weights.INSURANCE
 
     def test_insurance_falls_with_the_evidence_against_it(self, rng):
         """A supervised kernel of noise is all but left out, an equal one is not."""
         kernels, labeled, pool = problem(rng, 40, few=False)
         pool = pool._replace(supervised=np.repeat([False, True, False], 2))
         models = models_of(kernels, labeled.Y, np.arange(40))
-        losses = choice.held_out_losses(models, labeled, np.random.RandomState(0))
-        chosen = choice.choose(losses, labeled, pool, np.random.RandomState(0))
+        losses = _losses.held_out_losses(models, labeled, np.random.RandomState(0))
+        chosen = _weights.choose(losses, labeled, pool, np.random.RandomState(0))
         best = losses.many_log.mean(axis=2).argmin(axis=1)
         held = losses.many_log[np.arange(6), best]
         worse = held[chosen.baseline] - held[0]
         t = worse.mean() / (worse.std(ddof=1) / np.sqrt(40))
         assert t > 3
-        assert 0 < choice._plausibility(worse, labeled.importance) < np.exp(-1.49)
-        assert choice._plausibility(-worse, labeled.importance) == 1
-        assert choice._plausibility(np.zeros(40), labeled.importance) == 1
+        assert 0 < _weights._plausibility(worse, labeled.importance) < np.exp(-1.49)
+        assert _weights._plausibility(-worse, labeled.importance) == 1
+        assert _weights._plausibility(np.zeros(40), labeled.importance) == 1
         assert_allclose(
-            choice._plausibility(worse, labeled.importance),
-            np.exp(-t / choice.INSURANCE_DECAY),
+            _weights._plausibility(worse, labeled.importance),
+            np.exp(-t / _weights.INSURANCE_DECAY),
         )
 
     def test_few_labels_pay_no_insurance(self, rng):
         kernels, labeled, pool = problem(rng, 10)
         pool = pool._replace(supervised=np.repeat([False, True, False], 2))
         models = models_of(kernels, labeled.Y, np.arange(10))
-        losses = choice.held_out_losses(models, labeled, np.random.RandomState(0))
-        few = choice.choose(losses, labeled, pool, np.random.RandomState(0))
-        assert few.weights[few.baseline] < choice.INSURANCE * 3
+        losses = _losses.held_out_losses(models, labeled, np.random.RandomState(0))
+        few = _weights.choose(losses, labeled, pool, np.random.RandomState(0))
+        assert few.weights[few.baseline] < _weights.INSURANCE * 3
         assert few.baseline in (2, 3)
 
     def test_without_evidence_the_fixed_weights(self, rng):
         _, labeled, pool = problem(rng, 10)
-        chosen = choice.choose(None, labeled, pool, np.random.RandomState(0))
+        chosen = _weights.choose(None, labeled, pool, np.random.RandomState(0))
         assert_array_equal(chosen.weights, pool.fixed)
         assert pool.supervised[chosen.baseline]
 
@@ -122,32 +130,32 @@ class TestChoose:
         groups = np.repeat(np.arange(66), 5)
         nobody = np.zeros(330, dtype=bool)
         fixed, insurance = np.full(330, 1 / 330), np.zeros(330)
-        pool = choice.Pool(groups, ridges, nobody, fixed, insurance)
+        pool = _pool.Pool(groups, ridges, nobody, fixed, insurance)
         means = np.add.outer(np.arange(66), 1e-6 * np.arange(5)).ravel()
         log = np.broadcast_to(means[:, None, None], (330, 10, 40))
         outputs = np.zeros((330, 40, 1))
-        losses = choice.Losses(log[:, 0], log[:, 0], log, log, None, outputs)
-        chosen = choice.choose(losses, labeled, pool, np.random.RandomState(0))
+        losses = _losses.Losses(log[:, 0], log[:, 0], log, log, None, outputs)
+        chosen = _weights.choose(losses, labeled, pool, np.random.RandomState(0))
         table = chosen.weights.reshape(66, 5)
         assert_allclose(table[:, -1].sum(), 1)
         few = replace(labeled, few=True)
-        chosen = choice.choose(losses, few, pool, np.random.RandomState(0))
+        chosen = _weights.choose(losses, few, pool, np.random.RandomState(0))
         assert_allclose(chosen.weights.reshape(66, 5)[:, 0].sum(), 1)
 
 
 class TestBlocks:
     def test_single_rows_for_few_labels(self, rng):
         _, labeled, _ = problem(rng, 12)
-        blocks = choice.outer_blocks(labeled, np.random.RandomState(0))
+        blocks = _nested.outer_blocks(labeled, np.random.RandomState(0))
         assert [len(b) for b in blocks] == [1] * 12
 
     def test_twentieths_for_more(self, rng):
         _, labeled, _ = problem(rng, 60, few=False)
-        assert len(choice.outer_blocks(labeled, np.random.RandomState(0))) == 20
+        assert len(_nested.outer_blocks(labeled, np.random.RandomState(0))) == 20
 
     def test_one_row_of_each_of_many_classes(self, rng):
         _, labeled, _ = problem(rng, 18, n_classes=6)
-        blocks = choice.outer_blocks(labeled, np.random.RandomState(0))
+        blocks = _nested.outer_blocks(labeled, np.random.RandomState(0))
         assert len(blocks) == 3
         for block in blocks:
             assert_array_equal(np.sort(labeled.codes[block]), np.arange(6))
@@ -157,32 +165,32 @@ class TestErrors:
     @pytest.mark.parametrize(("hits", "n"), [(0, 10), (3, 10), (10, 10), (7, 90)])
     def test_clopper_pearson(self, hits, n):
         expected = binomtest(hits, n).proportion_ci(0.9, "exact")
-        low, high = choice.binomial_interval(hits / n, n)
+        low, high = _errors.binomial_interval(hits / n, n)
         assert_allclose([low, high], [expected.low, expected.high], atol=1e-10)
 
     def test_paired_interval(self):
-        low, high = choice.paired_interval(0.3, 0.1, 100)
+        low, high = _errors.paired_interval(0.3, 0.1, 100)
         # Bonett and Price: (31 - 11) / 102 and its deviation.
         p, q = 31 / 102, 11 / 102
         half = 1.6448536269514722 * np.sqrt((p + q - (p - q) ** 2) / 102)
         assert_allclose([low, high], [p - q - half, p - q + half])
-        assert_allclose(choice.paired_interval(0.1, 0.3, 100), [-high, -low])
+        assert_allclose(_errors.paired_interval(0.1, 0.3, 100), [-high, -low])
 
     def test_held_out_errors_and_doubts_are_counted(self, rng):
         _, labeled, _ = problem(rng, 40, few=False)
         outputs = labeled.Y.copy()
         outputs[:8] *= -1  # a fifth is wrong
-        estimate = choice.expected_error(outputs, labeled, confidence=0.9)
-        n, prior = 40 * choice.HELD_OUT_WORTH, choice.PRIOR_ERRORS
-        total = n + choice.DOUBT_WORTH + 2 * prior
-        counted = 0.2 * n + 0.1 * choice.DOUBT_WORTH + prior
+        estimate = _errors.expected_error(outputs, labeled, confidence=0.9)
+        n, prior = 40 * _errors.HELD_OUT_WORTH, _errors.PRIOR_ERRORS
+        total = n + _errors.DOUBT_WORTH + 2 * prior
+        counted = 0.2 * n + 0.1 * _errors.DOUBT_WORTH + prior
         assert_allclose(estimate.value, counted / total)
-        trust = choice.TRUST * 19 / 20  # of 20 labels in each of two classes
+        trust = _errors.TRUST * 19 / 20  # of 20 labels in each of two classes
         posterior = beta(trust * counted, trust * (total - counted))
         assert_allclose(posterior.cdf([estimate.low, estimate.high]), [0.05, 0.95])
-        alone = choice.expected_error(outputs, labeled, None)
+        alone = _errors.expected_error(outputs, labeled, None)
         assert_allclose(alone.value, (0.2 * n + prior) / (n + 2 * prior))
-        no_error = choice.expected_error(labeled.Y, labeled, confidence=0.9)
+        no_error = _errors.expected_error(labeled.Y, labeled, confidence=0.9)
         assert no_error.low == 0
         assert no_error.value > 0
 
@@ -190,23 +198,23 @@ class TestErrors:
         kernels, labeled, pool = problem(rng, 10)
         insured = pool._replace(insurance=np.repeat([0.0, 0.0, 0.5], 2))
         models = models_of(kernels, labeled.Y, np.arange(10))
-        losses = choice.held_out_losses(models, labeled, np.random.RandomState(0))
+        losses = _losses.held_out_losses(models, labeled, np.random.RandomState(0))
         plain, with_forests = (
-            choice.choose(losses, labeled, p, np.random.RandomState(0)).weights
+            _weights.choose(losses, labeled, p, np.random.RandomState(0)).weights
             for p in (pool, insured)
         )
-        share = choice.FEW_INSURANCE
+        share = _weights.FEW_INSURANCE
         assert_allclose(with_forests, (1 - share) * plain + share * insured.insurance)
 
     def test_temperature_follows_the_evidence(self, rng):
         _, labeled, _ = problem(rng, 100, few=False)
-        sure = choice.best_temperature(labeled.Y, labeled)
-        noise = choice.best_temperature(rng.normal(size=(100, 1)), labeled)
-        nothing = choice.best_temperature(np.full((100, 1), np.nan), labeled)
-        assert noise < nothing == choice.USUAL_TEMPERATURE < sure
+        sure = _probabilities.best_temperature(labeled.Y, labeled)
+        noise = _probabilities.best_temperature(rng.normal(size=(100, 1)), labeled)
+        nothing = _probabilities.best_temperature(np.full((100, 1), np.nan), labeled)
+        assert noise < nothing == _probabilities.USUAL_TEMPERATURE < sure
 
     @pytest.mark.parametrize(
-        "drawn", [(), (choice.CAUTIOUS_TEMPERATURE, choice.CAUTION)]
+        "drawn", [(), (_probabilities.CAUTIOUS_TEMPERATURE, _probabilities.CAUTION)]
     )
     def test_temperature_is_the_best(self, rng, drawn):
         """Against a fine grid of the penalised log-loss, written out."""
@@ -218,11 +226,11 @@ class TestErrors:
         usual, pull = drawn or (3.0, 1.0)
         penalised += pull * np.log(T / usual) ** 2
         best = T[penalised.argmin()]
-        found = choice.best_temperature(outputs, labeled, *drawn)
+        found = _probabilities.best_temperature(outputs, labeled, *drawn)
         assert abs(np.log2(found / best)) <= 0.13  # half a step of the grid
 
     def test_probabilities_are_never_certain(self):
-        p = choice.probabilities(np.array([[1e6], [-1e6]]), 256.0)
+        p = _probabilities.probabilities(np.array([[1e6], [-1e6]]), 256.0)
         assert p.min() > 0
         assert p.max() < 1
         assert_allclose(p.sum(axis=1), 1)

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fewlabels import FewLabelsClassifier
-from fewlabels.automatic import _engine, _kernels
+from fewlabels.automatic import _judge, _kernels
 from fewlabels.datasets import hide_labels
 
 
@@ -156,7 +156,7 @@ class TestManyLabels:
 
     def test_more_labels_than_are_scored(self, monkeypatch):
         """The choice is made on a sample, the fit on all labels."""
-        monkeypatch.setattr(_engine, "MAX_SCORED", 60)
+        monkeypatch.setattr(_judge, "MAX_SCORED", 60)
         monkeypatch.setattr(_kernels, "MAX_SOLVED", 150)
         X, y = make_moons(500, noise=0.2, random_state=0)
         holes = np.where(np.arange(500) < 400, y, -1)
@@ -165,7 +165,7 @@ class TestManyLabels:
         assert model.baseline_.predict(X).shape == (500,)
 
     def test_judging_the_heaviest_kernels(self, monkeypatch):
-        monkeypatch.setattr(_engine, "NESTED_BYTES", 8 * 5 * 30**2 * 4)
+        monkeypatch.setattr(_judge, "NESTED_BYTES", 8 * 5 * 30**2 * 4)
         X, _, y = moons(n_labeled=30)
         model = FewLabelsClassifier(random_state=0).fit(X, y)
         assert model.expected_error_.value < 0.2
@@ -173,7 +173,7 @@ class TestManyLabels:
     def test_scoring_in_chunks_changes_nothing(self, monkeypatch):
         X, _, y = moons()
         whole = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
-        monkeypatch.setattr(_engine, "CHUNK_BYTES", 1)
+        monkeypatch.setattr(_judge, "CHUNK_BYTES", 1)
         chunks = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
         assert_allclose(chunks.candidates_["weight"], whole.candidates_["weight"])
 

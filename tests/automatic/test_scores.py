@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
-from fewlabels.automatic import _scores as scores
+from fewlabels.automatic import _held_out, _labeled, _losses
 from fewlabels.automatic import _weights as weights
 
 RIDGES = np.array([1e-3, 0.1, 10.0])
@@ -24,7 +24,7 @@ def problem(rng):
     codes = np.arange(n) % 3
     Y = np.where(codes[:, None] == np.arange(3), 1.0, -1.0)
     diagonal = rng.uniform(0.5, 2.0, size=n)
-    models = scores.kernel_models(kernels, RIDGES, Y, diagonal)
+    models = _held_out.kernel_models(kernels, RIDGES, Y, diagonal)
     return kernels, diagonal, codes, Y, models
 
 
@@ -42,7 +42,7 @@ class TestHeldOut:
     @pytest.mark.parametrize("n_blocks", [24, 5, 2])
     def test_equals_refitting(self, problem, rng, n_blocks):
         kernels, diagonal, codes, Y, models = problem
-        blocks = scores.stratified_blocks(
+        blocks = _labeled.stratified_blocks(
             codes, np.arange(24), n_blocks, np.random.RandomState(0)
         )
         outputs = models.held_out(blocks)
@@ -91,7 +91,7 @@ def test_nested_outputs_equal_refitting(problem):
 class TestBlocks:
     def test_a_partition_with_even_classes(self, rng):
         codes = np.repeat([0, 1, 2], [20, 10, 10])
-        blocks = scores.stratified_blocks(
+        blocks = _labeled.stratified_blocks(
             codes, np.arange(40), 10, np.random.RandomState(1)
         )
         assert_array_equal(np.sort(np.concatenate(blocks)), np.arange(40))
@@ -102,14 +102,14 @@ class TestBlocks:
         groups = np.array([0, 0, 0, 1, 2, 2, 3, 4])
         codes = np.array([0, 1, 0, 0, 1, 1, 1, 0])
         for seed in range(10):
-            blocks = scores.stratified_blocks(
+            blocks = _labeled.stratified_blocks(
                 codes, groups, 3, np.random.RandomState(seed)
             )
             for block in blocks:
                 assert not set(groups[block]) & set(np.delete(groups, block))
 
     def test_more_blocks_than_rows(self):
-        blocks = scores.stratified_blocks(
+        blocks = _labeled.stratified_blocks(
             np.array([0, 1]), np.arange(2), 5, np.random.RandomState(0)
         )
         assert len(blocks) == 2
@@ -119,7 +119,7 @@ class TestLosses:
     def test_two_classes(self, rng):
         outputs = rng.normal(size=(4, 6, 1))
         codes = np.array([0, 1, 0, 1, 1, 0])
-        losses = scores.log_losses(outputs, codes, np.array([0.5, 3.0]))
+        losses = _losses.log_losses(outputs, codes, np.array([0.5, 3.0]))
         signs = 2 * codes - 1
         margin = signs * outputs[:, :, 0]
         for index, T in enumerate((0.5, 3.0)):
@@ -128,14 +128,14 @@ class TestLosses:
     def test_three_classes(self, rng):
         outputs = rng.normal(size=(6, 3))
         codes = np.arange(6) % 3
-        losses = scores.log_losses(outputs, codes, np.array([2.0]))
+        losses = _losses.log_losses(outputs, codes, np.array([2.0]))
         p = softmax(2.0 * outputs, axis=1)[np.arange(6), codes]
         assert_allclose(losses[0], -np.log(p))
 
     def test_squared(self, rng):
         Y = rng.normal(size=(5, 2))
         outputs = rng.normal(size=(3, 5, 2))
-        losses = scores.squared_losses(outputs, Y)
+        losses = _losses.squared_losses(outputs, Y)
         assert_allclose(losses[1, 2], ((outputs[1, 2] - Y[2]) ** 2).mean())
 
 

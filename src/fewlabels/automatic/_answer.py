@@ -1,112 +1,248 @@
-"""Answer: from weights to functions of rows, class shares and an honest error."""
+"""Answer: from weights to functions of rows, class shares and honest errors."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels._params import budget_bytes
+from fewlabels._classifier import as_decision
+from fewlabels._labels import decide
 from fewlabels.automatic._bank import KernelBank
-from fewlabels.automatic._candidates import Outputs
-from fewlabels.automatic._judge import Scored
+from fewlabels.automatic._curve import LearningCurve, learning_curve
+from fewlabels.automatic._diagnostics import HeldOut
+from fewlabels.automatic._errors import (
+    NOT_JUDGED,
+    ErrorEstimate,
+    estimate_of_rows,
+    gain_over,
+    root_mean_square,
+)
+from fewlabels.automatic._judge import Judgement
 from fewlabels.automatic._labeled import Labeled
-from fewlabels.automatic._model import BankModel
+from fewlabels.automatic._losses import wrong
+from fewlabels.automatic._model import BankModel, fit_models
+from fewlabels.automatic._nested import Nested
+from fewlabels.automatic._probabilities import (
+    CAUTION,
+    CAUTIOUS_TEMPERATURE,
+    USUAL_TEMPERATURE,
+    best_temperature,
+    probabilities,
+)
+from fewlabels.automatic._shares import shares_and_shift
 
-# With more labels than that, so few candidates carry nearly all of the weight.
-MANY_LABELS_CANDIDATES = 8
-# Weights below this share of the largest are not worth a candidate's evaluation.
-NEGLIGIBLE = 1e-3
+
+class Errors(NamedTuple):
+    """What error to expect of predicted classes, and what that rests on.
+
+    Attributes
+    ----------
+    temperature : float or None
+        Probabilities are softmax(temperature * outputs); None where it is unknown.
+    expected, baseline, gain : ErrorEstimate
+        Error of the average, that of the supervised baseline, and by how much the
+        latter is larger.
+    curve : LearningCurve
+        How the error should fall as labels are added.
+    held_out : HeldOut or None
+        Labelled rows without their labels; None where these say nothing.
+    """
+
+    temperature: float | None
+    expected: ErrorEstimate
+    baseline: ErrorEstimate
+    gain: ErrorEstimate
+    curve: LearningCurve
+    held_out: HeldOut | None
 
 
-def fit_models(
+class ClassAnswer(NamedTuple):
+    """What an automatic classifier makes of its labels.
+
+    Attributes
+    ----------
+    model, baseline : BankModel
+        The average, and the best supervised candidate.
+    class_shares : ndarray of shape (n_classes,)
+        Shares of the classes that were assumed among unlabelled rows.
+    predicted : ndarray of shape (n_unlabeled,)
+        Classes of the unlabelled rows.
+    changed : float
+        Share of them to which the baseline gives another class.
+    errors : Errors
+        What error to expect.
+    """
+
+    model: BankModel
+    baseline: BankModel
+    class_shares: NDArray[Any]
+    predicted: NDArray[Any]
+    changed: float
+    errors: Errors
+
+
+def answer_classes(
     bank: KernelBank,
-    everything: Labeled,
-    scored: Scored,
+    labeled: Labeled,
+    judgement: Judgement,
     *,
-    classes: NDArray[Any] | None,
+    rows: NDArray[np.intp],
+    unlabeled: NDArray[np.intp],
+    classes: NDArray[Any],
+    class_prior: Any,
     memory_budget: float | None,
     rng: np.random.RandomState,
-) -> tuple[BankModel, BankModel]:
-    """Turn weights into functions of rows."""
-    choice, pool = scored.choice, scored.pool
-    batch = _batch(bank, everything.size, memory_budget)
-    nothing = np.zeros(everything.Y.shape[1])
-    mean = np.average(everything.Y, axis=0, weights=everything.importance)
+    judged: bool = True,
+) -> ClassAnswer:
+    """Fit the average and the baseline, and expect errors of their predictions.
 
-    def model(weights: NDArray[Any], name: str) -> BankModel:
-        functions = _fitted(bank, everything, scored, weights, rng)
-        constant = nothing if functions else mean
-        return BankModel(bank, functions, constant, classes, batch, name)
+    Parameters
+    ----------
+    bank : KernelBank
+        The candidates.
+    labeled : Labeled
+        All labelled rows.
+    judgement : Judgement
+        What :func:`judge` found on them, or on a sample of them.
+    rows : ndarray of shape (l,)
+        Which training rows have a label.
+    unlabeled : ndarray of int
+        Numbers of the distinct rows of those without one.
+    classes : ndarray of shape (n_classes,)
+        The classes.
+    class_prior : {"auto", "labels", "uniform"}, dict or array-like
+        Shares of the classes among the unlabelled rows.
+    memory_budget : float or None
+        MiB for temporary arrays.
+    rng : RandomState
+        Of samples of many labels.
+    judged : bool, default=True
+        Whether errors are to be estimated.
+    """
+    model, baseline = fit_models(
+        bank, labeled, judgement, classes=classes, memory_budget=memory_budget, rng=rng
+    )
+    held, temperature = judgement.choice.outputs, USUAL_TEMPERATURE
+    if held is not None:
+        temperature = best_temperature(held, judgement.labeled)
+    shares, shift = shares_and_shift(
+        model.training_outputs[unlabeled], temperature, labeled, class_prior, classes
+    )
+    model.rescale(1.0, shift)
+    own, supervised = (m.training_outputs[unlabeled] for m in (model, baseline))
+    predicted, other = (decide(as_decision(f), classes) for f in (own, supervised))
+    changed = float(np.mean(other != predicted)) if unlabeled.size else 0.0
+    if judged:
+        sampled = np.isin(labeled.groups, judgement.labeled.groups)
+        errors = _errors(
+            judgement.nested,
+            judgement.labeled.with_shares(shares),
+            shift,
+            own,
+            supervised,
+            rows[sampled],
+            rows.size,
+        )
+    else:
+        unknown = ErrorEstimate(np.nan, 0.0, 1.0, NOT_JUDGED)
+        gain = ErrorEstimate(np.nan, -1.0, 1.0, NOT_JUDGED)
+        curve = learning_curve(rows.size, np.nan)
+        errors = Errors(None, unknown, unknown, gain, curve, None)
+    return ClassAnswer(model, baseline, shares, predicted, changed, errors)
 
-    only = np.zeros_like(choice.weights)
-    name = "the mean of the labels"
-    if choice.baseline >= 0:
-        only[choice.baseline] = 1.0
-        name = bank.candidates[pool.groups[choice.baseline]].name
-        if np.isfinite(pool.ridges[choice.baseline]):
-            name += f", ridge {pool.ridges[choice.baseline]:g}"
-    return model(choice.weights, "average"), model(only, name)
+
+def _errors(
+    nested: Nested | None,
+    labeled: Labeled,
+    shift: NDArray[Any],
+    own: NDArray[Any],
+    supervised: NDArray[Any],
+    rows: NDArray[np.intp],
+    n_labels: int,
+) -> Errors:
+    """Expect errors on unlabelled rows from labelled ones that were held out.
+
+    `own` and `supervised` are the outputs for the unlabelled rows: where they are
+    close to a tie, errors are more likely.
+    """
+    codes = labeled.codes
+    nothing = np.full(labeled.Y.shape, np.nan)
+    held, held_baseline = (nothing, nothing) if nested is None else nested[:2]
+    held = held + shift
+    temperature, other = (
+        best_temperature(outputs, labeled, CAUTIOUS_TEMPERATURE, CAUTION)
+        for outputs in (held, held_baseline)
+    )
+    expected = estimate_of_rows(held, labeled, own, temperature)
+    baseline = estimate_of_rows(held_baseline, labeled, supervised, other)
+    gain = gain_over(held, held_baseline, labeled, expected)
+    curve, held_out = learning_curve(n_labels, expected.value), None
+    if nested is not None and expected.is_known:
+        if nested.halves is not None:
+            with_half = wrong(nested.halves + shift, codes)
+            curve = learning_curve(
+                n_labels, expected.value, wrong(held, codes), with_half
+            )
+        p, confirmed = (
+            probabilities(outputs + shift, temperature)
+            for outputs in (nested.outputs, nested.confirmed)
+        )
+        held_out = HeldOut(rows, codes, p, labeled.importance, confirmed)
+    return Errors(temperature, expected, baseline, gain, curve, held_out)
 
 
-def _fitted(
+class NumberAnswer(NamedTuple):
+    """What an automatic regressor makes of its targets: models, and their errors."""
+
+    model: BankModel
+    baseline: BankModel
+    expected_error: ErrorEstimate
+    baseline_error: ErrorEstimate
+
+
+def answer_numbers(
     bank: KernelBank,
-    everything: Labeled,
-    scored: Scored,
-    weights: NDArray[Any],
+    labeled: Labeled,
+    judgement: Judgement,
+    *,
+    unit: float,
+    mean: float,
+    memory_budget: float | None,
     rng: np.random.RandomState,
-) -> list[Outputs]:
-    """Fit every candidate that has a weight worth its evaluation."""
-    shares = scored.pool.shares(weights)
-    if not shares.any():
-        return []
-    order = np.argsort(-shares, kind="stable")
-    many = scored.labeled.size < everything.size
-    if many:
-        order = order[:MANY_LABELS_CANDIDATES]
-    active = order[shares[order] > NEGLIGIBLE * shares.max()]
-    weights = weights / shares[active].sum()
-    functions = []
-    for k in active:
-        candidate, own = bank.candidates[k], weights[scored.pool.groups == k]
-        found = None if many else scored.found[k]
-        functions.append(candidate.fit(everything, own, found, rng))
-    return functions
+    judged: bool = True,
+) -> NumberAnswer:
+    """Fit the average and the baseline in the unit of the targets.
 
-
-def _batch(bank: KernelBank, n_labeled: int, memory_budget: float | None) -> int:
-    """Rows per batch: a dozen temporary arrays of anchors, labels and columns."""
-    given = bank.settings
-    width = given.anchors + n_labeled + given.n_components + given.rank
-    return int(np.clip(budget_bytes(memory_budget) / (8 * 12 * width), 64, 16_384))
-
-
-def candidate_table(bank: KernelBank, scored: Scored) -> dict[str, NDArray[Any]]:
-    """Columns of a table with one line per candidate and ridge."""
-    groups = scored.pool.groups
-    names = np.array([c.name for c in bank.candidates], dtype=object)
-    families = np.array([c.family for c in bank.candidates], dtype=object)
-    table: dict[str, NDArray[Any]] = {
-        "candidate": names[groups],
-        "family": families[groups],
-        "ridge": scored.pool.ridges.copy(),
-    }
-    losses = scored.choice.losses
-    v = scored.labeled.importance / scored.labeled.importance.sum()
-    for name, loss in zip(
-        (
-            "loo_squared_error",
-            "many_squared_error",
-            "loo_log_loss",
-            "many_log_loss",
-            "loo_error",
-        ),
-        (None,) * 5 if losses is None else losses[:5],
-        strict=True,
-    ):
-        table[name] = np.full(table["ridge"].size, np.nan)
-        if loss is not None:
-            table[name] = loss @ v if loss.ndim == 2 else (loss @ v).min(axis=1)
-    table["weight"] = scored.choice.weights
-    return table
+    Parameters
+    ----------
+    bank : KernelBank
+        The candidates.
+    labeled : Labeled
+        The rows with a target; targets have mean 0 and variance 1.
+    judgement : Judgement
+        What :func:`judge` found on them.
+    unit, mean : float
+        What a target of 1 stands for, and one of 0.
+    memory_budget : float or None
+        MiB for temporary arrays.
+    rng : RandomState
+        Of samples of many targets.
+    judged : bool, default=True
+        Whether errors are to be estimated.
+    """
+    models = fit_models(
+        bank, labeled, judgement, classes=None, memory_budget=memory_budget, rng=rng
+    )
+    for model in models:
+        model.rescale(unit, mean)
+    unknown = ErrorEstimate(np.nan, 0.0, np.inf, NOT_JUDGED, percent=False)
+    expected = baseline = unknown
+    if judged:
+        nothing = np.full(judgement.labeled.Y.shape, np.nan)
+        expected, baseline = (
+            root_mean_square(held, judgement.labeled, unit)
+            for held in (judgement.nested or (nothing, nothing))[:2]
+        )
+    return NumberAnswer(*models, expected, baseline)

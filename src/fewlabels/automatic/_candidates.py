@@ -59,7 +59,7 @@ class Candidate:
         self,
         labeled: Labeled,
         weights: NDArray[Any],
-        found: Any,
+        coefs: Any,
         rng: np.random.RandomState,
     ) -> Outputs:
         """Learn a weighted sum of the variants."""

@@ -2,14 +2,10 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
-from sklearn.utils import Tags, check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,38 +22,17 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
-from fewlabels._sklearn import StrOptions, fit_context, validate_data
-from fewlabels.automatic._answer import candidate_table, fit_models
-from fewlabels.automatic._bank import (
-    BANK_CONSTRAINTS,
-    KernelBank,
-    build_bank,
-)
+from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels.automatic._answer import ClassAnswer, answer_classes
+from fewlabels.automatic._bank import BANK_CONSTRAINTS, KernelBank
 from fewlabels.automatic._candidates import Candidate, Outputs
-from fewlabels.automatic._curve import LearningCurve, learning_curve
-from fewlabels.automatic._diagnostics import (
-    CONFIDENCES,
-    SUSPICIOUS_ODDS,
-    AcceptedRows,
-    ClassError,
-    HeldOut,
-    SuspiciousLabel,
-    class_errors,
-    errors_above,
-    expected_confusions,
-    suspicious_labels,
-)
-from fewlabels.automatic._effects import ColumnEffect, column_effects, columns_of
-from fewlabels.automatic._errors import (
-    NOT_JUDGED,
-    ErrorEstimate,
-    estimate_of_rows,
-    gain_over,
-)
-from fewlabels.automatic._judge import Scored, score_candidates
+from fewlabels.automatic._curve import LearningCurve
+from fewlabels.automatic._diagnostics import HeldOut
+from fewlabels.automatic._errors import ErrorEstimate
+from fewlabels.automatic._explanation import ExplainedClassifier
+from fewlabels.automatic._judge import candidate_table, judge
 from fewlabels.automatic._kept import Plain, Rounded
 from fewlabels.automatic._labeled import FEW, Labeled
-from fewlabels.automatic._losses import class_outputs, wrong
 from fewlabels.automatic._members import (
     Contribution,
     Member,
@@ -65,37 +40,13 @@ from fewlabels.automatic._members import (
     members_of,
 )
 from fewlabels.automatic._model import BankModel
-from fewlabels.automatic._nested import Nested
-from fewlabels.automatic._probabilities import (
-    CAUTION,
-    CAUTIOUS_TEMPERATURE,
-    USUAL_TEMPERATURE,
-    best_temperature,
-    probabilities,
-)
+from fewlabels.automatic._probabilities import probabilities
 from fewlabels.automatic._recipe import BankSettings
-from fewlabels.automatic._saving import CompactSaving
 from fewlabels.automatic._scaling import RowScaling
-from fewlabels.automatic._sentences import (
-    _helped,
-    choice_words,
-    effect_words,
-    guess_words,
-    halving_words,
-    suspicion_words,
-    verdict,
-)
-from fewlabels.automatic._shares import (
-    drawn_by_class,
-    estimated_shares,
-    known_shares,
-    matching_offsets,
-)
 from fewlabels.automatic._sources import Source
-from fewlabels.preprocessing import FrameEncoding
 
 
-class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
+class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
     r"""Classify from a few labels without choosing a method.
 
     A bank of several dozen kernels is built from all rows, without labels: linear and
@@ -248,17 +199,19 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         progress: Progress = False,
         random_state: Any = None,
     ) -> None:
-        self.bank = bank
-        self.scale = scale
+        super().__init__(
+            bank=bank,
+            scale=scale,
+            feature_groups=feature_groups,
+            neighbors=neighbors,
+            n_jobs=n_jobs,
+            device=device,
+            memory_budget=memory_budget,
+            progress=progress,
+            random_state=random_state,
+        )
         self.class_weight = class_weight
         self.class_prior = class_prior
-        self.feature_groups = feature_groups
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.device = device
-        self.memory_budget = memory_budget
-        self.progress = progress
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     @accepts_tensors
@@ -287,12 +240,8 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         X, labels = validate_partially_labeled(
             self, X, y, accept_sparse="csr", dtype=FLOATS
         )
-        rng = check_random_state(self.random_state)
-        with ProgressLine(self.progress, type(self).__name__) as line:
-            self._bank = build_bank(self, X, given, rng, line)
-            self._label_seed = rng.randint(2**31)
-            with self._bank.threads():
-                self._fit_labels(labels, sample_weight, line)
+        with self._built_bank(X, given) as line:
+            self._learn(labels, sample_weight, line)
         return self
 
     def refit_labels(
@@ -322,60 +271,50 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         """
         check_is_fitted(self)
         labels = encode_labels(y)
-        self._bank.check_whole()
-        if labels.codes.size != self._bank.index.size:
-            raise ValueError(
-                f"y has {labels.codes.size} entries but fit has seen "
-                f"{self._bank.index.size} rows: pass one label per row, with the "
-                "marker for rows without a label."
-            )
-        with (
-            self._bank.threads(),
-            ProgressLine(self.progress, type(self).__name__) as line,
-        ):
-            self._fit_labels(labels, sample_weight, line, judge=judge)
+        with self._same_bank(labels.codes.size) as line:
+            self._learn(labels, sample_weight, line, judged=judge)
         return self
 
-    def _fit_labels(
+    def _learn(
         self,
         labels: Labels,
         sample_weight: ArrayLike | None,
         line: ProgressLine,
         *,
-        judge: bool = True,
+        judged: bool = True,
     ) -> None:
+        """Judge the candidates of the bank by labels, and answer for all rows."""
         rng = np.random.RandomState(self._label_seed)
         labels, row_weights = weighted_labels(labels, sample_weight)
-        rows = labels.labeled
-        self.classes_ = labels.classes
-        self.labeled_indices_ = rows
+        rows, unlabeled = labels.labeled, labels.codes == UNLABELED
+        self.classes_, self.labeled_indices_ = labels.classes, rows
         self._row_weights = row_weights[rows]
-        labeled = self._labeled(labels.codes[rows], self._bank.index[rows])
-        scored = score_candidates(self._bank, labeled, rng, line, judge=judge)
-        self._model, self.baseline_ = fit_models(
+        labeled = self._labeled(labels.codes[rows])
+        judgement = judge(self._bank, labeled, rng, line, repeat=judged)
+        prior = self.class_prior
+        if isinstance(prior, str) and prior == "auto" and self.class_weight is not None:
+            prior = "labels"
+        answer = answer_classes(
             self._bank,
             labeled,
-            scored,
+            judgement,
+            rows=rows,
+            unlabeled=self._bank.index[unlabeled],
             classes=self.classes_,
+            class_prior=prior,
             memory_budget=self.memory_budget,
             rng=rng,
+            judged=judged,
         )
-        self._keep_shares(labels, labeled, scored)
-        self.candidates_ = candidate_table(self._bank, scored)
-        self._contributions = contributions_of(self.candidates_, scored.labeled)
-        self._keep_answers(labels)
-        self._held: HeldOut | None = None
-        self._curve = learning_curve(rows.size, np.nan)
-        if judge:
-            self._keep_judgement(scored, labels)
-        else:
-            unknown = ErrorEstimate(np.nan, 0.0, 1.0, NOT_JUDGED)
-            self.expected_error_ = self.baseline_error_ = unknown
-            self.gain_ = ErrorEstimate(np.nan, -1.0, 1.0, NOT_JUDGED)
+        self.candidates_ = candidate_table(self._bank, judgement)
+        self._contributions = contributions_of(self.candidates_, judgement.labeled)
+        self.transduction_ = self.classes_[labels.codes]
+        self.transduction_[unlabeled] = answer.predicted
+        self._take(answer)
         line.update(1.0)
 
-    def _labeled(self, codes: NDArray[np.intp], groups: NDArray[np.intp]) -> Labeled:
-        n_classes = self.classes_.size
+    def _labeled(self, codes: NDArray[np.intp]) -> Labeled:
+        """Describe the labelled rows by their classes and weights."""
         weights = compute_class_weight(
             self.class_weight, classes=self.classes_, y=self.classes_[codes]
         )
@@ -386,105 +325,26 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
             )
         importance = weights[codes] * self._row_weights
         importance /= importance.mean()
-        Y = signed_targets(codes, n_classes)
+        Y = signed_targets(codes, self.classes_.size)
+        groups = self._bank.index[self.labeled_indices_]
         return Labeled(Y, codes, groups, importance, codes.size <= FEW)
 
-    def _keep_shares(self, labels: Labels, labeled: Labeled, scored: Scored) -> None:
-        """Shift outputs to the shares that classes have among unlabelled rows."""
-        n_classes = self.classes_.size
-        sums = np.bincount(labeled.codes, labeled.importance, minlength=n_classes)
-        given = sums / sums.sum()
-        rows = self._bank.index[labels.codes == UNLABELED]
-        outputs = scored.choice.outputs
-        self.class_shares_, self._shift = given, np.zeros(1)
-        if n_classes < 2 or not rows.size:
-            return
-        temperature = USUAL_TEMPERATURE
-        if outputs is not None:
-            temperature = best_temperature(outputs, scored.labeled)
-        logits = temperature * class_outputs(self._model.training_outputs[rows])
-        if isinstance(self.class_prior, str) and self.class_prior != "uniform":
-            unknown = self.class_prior == "auto" and self.class_weight is None
-            if not unknown or not drawn_by_class(np.bincount(labeled.codes)):
-                return
-            p = softmax(logits, axis=1)
-            self.class_shares_ = estimated_shares(p, given, labeled.size)
-            offsets = np.log(self.class_shares_ / given)
-        else:
-            self.class_shares_ = known_shares(self.class_prior, self.classes_)
-            offsets = matching_offsets(logits, self.class_shares_)
-        shift = offsets / temperature
-        self._shift = (shift[1:] - shift[0]) / 2 if n_classes == 2 else shift
-        self._model.rescale(1.0, self._shift)
-
-    def _as_unlabeled(self, labeled: Labeled) -> Labeled:
-        """Weigh labelled rows so that classes have their shares of unlabelled ones."""
-        sums = np.bincount(labeled.codes, labeled.importance)
-        ratio = self.class_shares_ * sums.sum() / sums
-        return replace(labeled, importance=labeled.importance * ratio[labeled.codes])
-
-    def _keep_answers(self, labels: Labels) -> None:
-        """Labels for all rows."""
-        unlabeled = np.flatnonzero(labels.codes == UNLABELED)
-        own = self._model.training_outputs[self._bank.index[unlabeled]]
-        self.transduction_ = self.classes_[labels.codes]
-        answers = decide(as_decision(own), self.classes_)
-        self.transduction_[unlabeled] = answers
-        supervised = self.baseline_.training_outputs[self._bank.index[unlabeled]]
-        other = decide(as_decision(supervised), self.classes_)
-        self._changed = float(np.mean(other != answers)) if unlabeled.size else 0.0
-
-    def _keep_judgement(self, scored: Scored, labels: Labels) -> None:
-        """How good these labels are."""
-        unlabeled = self._bank.index[labels.codes == UNLABELED]
-        own = self._model.training_outputs[unlabeled]
-        supervised = self.baseline_.training_outputs[unlabeled]
-        labeled, nested = scored.labeled, scored.nested
-        nothing = np.full(labeled.Y.shape, np.nan)
-        held, held_baseline = (nothing, nothing) if nested is None else nested[:2]
-        held = held + self._shift
-        labeled = self._as_unlabeled(labeled)
-        self.temperature_, other = (
-            best_temperature(outputs, labeled, CAUTIOUS_TEMPERATURE, CAUTION)
-            for outputs in (held, held_baseline)
-        )
-        self.expected_error_ = estimate_of_rows(held, labeled, own, self.temperature_)
-        self.baseline_error_ = estimate_of_rows(
-            held_baseline, labeled, supervised, other
-        )
-        self.gain_ = gain_over(held, held_baseline, labeled, self.expected_error_)
-        self._keep_held_out(nested, labeled)
-
-    def _keep_held_out(self, nested: Nested | None, labeled: Labeled) -> None:
-        """Keep what advice is drawn from."""
-        rows, codes = self.labeled_indices_, labeled.codes
-        error = self.expected_error_.value
-        if nested is None or np.isnan(error):
-            return
-        self._curve = learning_curve(rows.size, error)
-        if nested.halves is not None:
-            own, half = (
-                wrong(held + self._shift, codes)
-                for held in (nested.outputs, nested.halves)
-            )
-            self._curve = learning_curve(rows.size, error, own, half)
-        p, confirmed = (
-            probabilities(held + self._shift, self.temperature_)
-            for held in (nested.outputs, nested.confirmed)
-        )
-        # Of many labels a sample was held out: all rows of some groups.
-        sampled = np.isin(self._bank.index[rows], labeled.groups)
-        self._held = HeldOut(rows[sampled], codes, p, labeled.importance, confirmed)
-
-    def _rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        if self.transformer_ is not None:
-            X = self.transformer_.transform(X)
-        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+    def _take(self, answer: ClassAnswer) -> None:
+        """Take over what the last stage has found as attributes."""
+        self._model, self.baseline_ = answer.model, answer.baseline
+        self.class_shares_, self._changed = answer.class_shares, answer.changed
+        errors = answer.errors
+        self.expected_error_, self.baseline_error_ = errors.expected, errors.baseline
+        self.gain_, self._curve, self._held = errors.gain, errors.curve, errors.held_out
+        if errors.temperature is not None:
+            self.temperature_ = errors.temperature
 
     def _outputs(self, X: Any) -> NDArray[Any]:
-        rows = self._rows(X)  # which asks first whether there is a model
+        rows = self._rows(X)
         return self._model.outputs(rows)
+
+    def _predictions(self, rows: Any) -> NDArray[Any]:
+        return self._probabilities(self._model.outputs(rows))
 
     @accepts_tensors
     def decision_function(self, X: Any) -> NDArray[Any]:
@@ -548,174 +408,6 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         self._require_rows()
         return self._bank.index
 
-    def contributions(self) -> list[Contribution]:
-        """Tell what every family of candidates adds to the answer.
-
-        Returns
-        -------
-        contributions : list of Contribution
-            Families with their share and the error of their heaviest candidate when
-            one labelled row is left out; the heaviest first.
-        """
-        check_is_fitted(self)
-        return self._contributions
-
-    @property
-    def guessing_error_(self) -> float:
-        """Error of giving every row without a label the largest class."""
-        return float(1 - self.class_shares_.max())
-
-    def verdict(self) -> str:
-        """Say in one sentence what the predicted labels are worth.
-
-        Returns
-        -------
-        sentence : str
-            For the head of a report.
-        """
-        return verdict(self.expected_error_, self.guessing_error_, self.errors_above())
-
-    def learning_curve(self) -> LearningCurve:
-        """Tell how the error should fall as labels are added.
-
-        Returns
-        -------
-        curve : LearningCurve
-            A power law; its exponent is drawn towards the usual one, and is the usual
-            one with up to 20 labels.
-        """
-        check_is_fitted(self)
-        return self._curve
-
-    def errors_above(
-        self, confidences: Sequence[float] = CONFIDENCES
-    ) -> list[AcceptedRows]:
-        """Tell what error to expect among the rows that are sure.
-
-        Parameters
-        ----------
-        confidences : sequence of float
-            From which confidences on; the largest probability of a row is its
-            confidence.
-
-        Returns
-        -------
-        accepted : list of AcceptedRows
-            One for each that any row without a label has, with the number and share of
-            such rows and their expected error.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from fewlabels import FewLabelsClassifier
-        >>> from fewlabels.datasets import hide_labels
-        >>> X, y_true = load_iris(return_X_y=True)
-        >>> y = hide_labels(y_true, per_class=5, random_state=0)
-        >>> model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
-        >>> everything, sure = model.errors_above([0.0, 0.9])
-        >>> sure.share < everything.share, sure.error.value < everything.error.value
-        (True, True)
-        """
-        note = self.expected_error_.note
-        return errors_above(self._open(), self._held, confidences, note)
-
-    def expected_confusions(self) -> NDArray[np.float64]:
-        """Estimate which classes get which labels.
-
-        Returns
-        -------
-        shares : ndarray of shape (n_classes, n_classes)
-            Shares of all rows: true classes in rows, labels in columns, both in the
-            order of `classes_`; NaN where the expected error is unknown.
-        """
-        p = self._open()
-        if self._held is None:
-            return np.full((self.classes_.size,) * 2, np.nan)
-        return expected_confusions(p, self._held)
-
-    def class_errors(self) -> list[ClassError]:
-        """Tell what error to expect in every class.
-
-        Returns
-        -------
-        errors : list of ClassError
-            In the order of `classes_`; NaN where the expected error is unknown.
-        """
-        p = self._open()
-        n_classes = self.classes_.size
-        given = self.transduction_[self.labeled_indices_]
-        codes = np.searchsorted(self.classes_, given)
-        return class_errors(
-            self.expected_confusions(),
-            self.classes_,
-            np.bincount(codes, minlength=n_classes),
-            np.bincount(p.argmax(axis=1), minlength=n_classes),
-            codes.size,
-            len(p) > 0,
-        )
-
-    def suspicious_labels(self, odds: float = SUSPICIOUS_ODDS) -> list[SuspiciousLabel]:
-        """Find given labels that the others contradict strongly.
-
-        Parameters
-        ----------
-        odds : float
-            A label is named if, without it, another class has at least these odds.
-
-        Returns
-        -------
-        suspicious : list of SuspiciousLabel
-            The most doubtful first; none where the expected error is unknown.
-        """
-        check_is_fitted(self)
-        if self._held is None:
-            return []
-        return suspicious_labels(self._held, self.classes_, odds)
-
-    def column_effects(
-        self,
-        X: Any,
-        groups: ArrayLike | None = None,
-        *,
-        n_rows: int = 100,
-        random_state: Any = 0,
-    ) -> list[ColumnEffect]:
-        """Find out which columns matter, by exchanging their values among rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, such as those of `fit`.
-        groups : array-like of shape (n_features,), default=None
-            The column that every feature belongs to; by default that of the frame, or
-            else `feature_groups`, or else every feature is one.
-        n_rows : int, default=100
-            How many of the rows to try.
-        random_state : int, RandomState instance or None, default=0
-            Seed of the sample and of the exchange.
-
-        Returns
-        -------
-        effects : list of ColumnEffect
-            The column that matters most first.
-        """
-        return column_effects(
-            lambda rows: self._probabilities(self._model.outputs(rows)),
-            self._rows(X),
-            columns_of(self) if groups is None else groups,
-            n_rows=n_rows,
-            random_state=random_state,
-        )
-
-    def _open(self) -> NDArray[Any]:
-        """Probabilities of the rows without a label."""
-        check_is_fitted(self)
-        self._require_rows()
-        unlabeled = np.ones(self._bank.index.size, dtype=bool)
-        unlabeled[self.labeled_indices_] = False
-        rows = self._bank.index[unlabeled]
-        return self._probabilities(self._model.training_outputs[rows])
-
     def _probabilities(self, outputs: NDArray[Any]) -> NDArray[Any]:
         if self.classes_.size == 1:
             return np.ones((outputs.shape[0], 1))
@@ -768,12 +460,13 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         """
         check_is_fitted(self)
         self._bank.check_whole()
-        labeled, index = self.labeled_indices_, self._bank.index
-        codes = np.searchsorted(self.classes_, self.transduction_[labeled])
+        index = self._bank.index
+        given = self.transduction_[self.labeled_indices_]
+        codes = np.searchsorted(self.classes_, given)
         return members_of(
             self._bank,
             self.candidates_,
-            self._labeled(codes, index[labeled]),
+            self._labeled(codes),
             index[rows],
             np.asarray(places),
             n_members=n_members,
@@ -813,66 +506,3 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
             The logarithms of :meth:`predict_proba`.
         """
         return np.log(self.predict_proba(X))
-
-    def explain(self, X: Any = None, *, first_row: int = 0) -> str:
-        """Say in plain words what the answers rest on and how good they are.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-            Rows, such as those of `fit`. With them it also says which columns matter.
-        first_row : int, default=0
-            What to call the first row.
-
-        Returns
-        -------
-        text : str
-            A few lines, to be printed.
-        """
-        check_is_fitted(self)
-        n, n_labeled = self._bank.n_samples, self.labeled_indices_.size
-        lines = [
-            f"{n_labeled} labels of {self.classes_.size} classes, {n - n_labeled} rows "
-            "without a label."
-        ]
-        if self.classes_.size == 1 or not self.candidates_["weight"].size:
-            return lines[0] + " There is nothing to choose."
-        lines += choice_words(self.candidates_)
-        lines.append(f"Expected error: {self.expected_error_}.")
-        lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
-        if n_labeled < n:
-            lines.append(
-                f"The unlabelled rows changed {100 * self._changed:.0f} % of the "
-                "answers. " + _helped(self.gain_, n_labeled)
-            )
-        lines += self.advice(first_row=first_row)
-        if X is not None:
-            lines.append(effect_words(self.column_effects(X)))
-        return "\n".join(line for line in lines if line)
-
-    def advice(self, *, first_row: int = 0) -> list[str]:
-        """Say what the expected error means, and what to do about it.
-
-        Parameters
-        ----------
-        first_row : int, default=0
-            What to call the first row.
-
-        Returns
-        -------
-        sentences : list of str
-            Whether answers can be told from guessing, how many labels would halve the
-            error, and which given labels the others contradict.
-        """
-        check_is_fitted(self)
-        words = (
-            guess_words(self.expected_error_, self.guessing_error_),
-            halving_words(self._curve),
-            suspicion_words(self.suspicious_labels(), first_row),
-        )
-        return [sentence for sentence in words if sentence]
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -71,7 +71,7 @@ class Forest(Learner):
         self,
         labeled: Labeled,
         weights: NDArray[Any],
-        found: Any,
+        coefs: Any,
         rng: np.random.RandomState,
     ) -> Outputs:
         """Grow a large forest on all rows."""

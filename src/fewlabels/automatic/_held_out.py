@@ -56,6 +56,11 @@ class JoinedModels(NamedTuple):
         return [found for part in self.parts for found in part.kept()]
 
 
+def joined_models(parts: Sequence[Models]) -> Models:
+    """Take several models as one."""
+    return parts[0] if len(parts) == 1 else JoinedModels(parts)
+
+
 class Removed(NamedTuple):
     """What leaving rows out subtracts from inverses, as a product of two factors."""
 

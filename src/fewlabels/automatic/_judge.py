@@ -13,7 +13,7 @@ from fewlabels._progress import ProgressLine
 from fewlabels._threads import in_threads
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._candidates import Candidate
-from fewlabels.automatic._held_out import JoinedModels, Models, kernel_models
+from fewlabels.automatic._held_out import Models, joined_models, kernel_models
 from fewlabels.automatic._kernels import RIDGES, BankKernel
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._learners import LearnedModels, Learner
@@ -29,8 +29,8 @@ CHUNK_BYTES = 2**26
 NESTED_BYTES = 2**26
 
 
-class Scored(NamedTuple):
-    """What was found on the labelled rows.
+class Judgement(NamedTuple):
+    """What the labelled rows say of the candidates.
 
     Attributes
     ----------
@@ -40,29 +40,29 @@ class Scored(NamedTuple):
         The candidates.
     choice : Choice
         Their weights.
-    found : list
-        What scoring found for every candidate that fitting it can use.
+    coefs : list
+        Coefficients of every kernel on these rows; None for other candidates.
     nested : Nested or None
-        Outputs of the whole procedure; None where held-out rows say nothing, or where
-        it was not judged.
+        Outputs of the whole procedure for held-out rows; None where these say nothing,
+        or where nobody asked for it.
     """
 
     labeled: Labeled
     pool: Pool
     choice: Choice
-    found: list[Any]
+    coefs: list[Any]
     nested: Nested | None
 
 
-def score_candidates(
+def judge(
     bank: KernelBank,
     everything: Labeled,
     rng: np.random.RandomState,
     line: ProgressLine,
     *,
-    judge: bool = True,
-) -> Scored:
-    """Score every candidate, weigh them, and judge the whole procedure."""
+    repeat: bool = True,
+) -> Judgement:
+    """Score every candidate, weigh them, and repeat all that without some labels."""
     bank.check_whole()
     labeled = everything
     if everything.size > MAX_SCORED:
@@ -74,35 +74,35 @@ def score_candidates(
     n_variants = max((c.ridges.size for c in candidates), default=1)
     size = 8 * n_variants * labeled.size**2  # bytes of the inverses of a kernel
     per_chunk = max(1, CHUNK_BYTES // size)
-    keep_all = judge and size * len(candidates) <= NESTED_BYTES
+    keep_all = repeat and size * len(candidates) <= NESTED_BYTES
     learned: dict[Candidate, LearnedModels] = {
         c: LearnedModels(c, labeled) for c in candidates if isinstance(c, Learner)
     }
     losses: list[Losses] = []
-    found: list[Any] = []
-    kept: list[Models] = []
+    coefs: list[Any] = []
+    scored: list[Models] = []
     for start in range(0, len(candidates), per_chunk):
         models = models_of(candidates[start : start + per_chunk], labeled, learned)
-        found += models.kept()
+        coefs += models.kept()
         if useful:
             fresh = np.random.RandomState(seed)
             losses.append(held_out_losses(models, labeled, fresh))
         if keep_all:
-            kept.append(models)
+            scored.append(models)
         line.update(0.7 + 0.1 * start / len(candidates), "scores")
     choice = choose(_joined(losses) if useful else None, labeled, pool, rng)
     nested = None
-    if useful and judge:
+    if useful and repeat:
         line.update(0.8, "expected error")
         judged = pool
         if not keep_all:
             chosen = _heaviest(choice, pool, NESTED_BYTES // size)
             judged = pool.of(chosen)
-            kept = [models_of([candidates[k] for k in chosen], labeled, learned)]
-        models = kept[0] if len(kept) == 1 else JoinedModels(kept)
+            scored = [models_of([candidates[k] for k in chosen], labeled, learned)]
+        models = joined_models(scored)
         nested = nested_outputs(models, labeled, judged, rng)
     line.update(0.95, "outputs")
-    return Scored(labeled, pool, choice, found, nested)
+    return Judgement(labeled, pool, choice, coefs, nested)
 
 
 def _joined(parts: list[Losses]) -> Losses:
@@ -140,4 +140,34 @@ def models_of(
             parts.append(kernel_models(blocks, RIDGES, labeled.Y, diagonal))
         else:
             parts += [learned[learner] for learner in group]
-    return parts[0] if len(parts) == 1 else JoinedModels(parts)
+    return joined_models(parts)
+
+
+def candidate_table(bank: KernelBank, judgement: Judgement) -> dict[str, NDArray[Any]]:
+    """Columns of a table with one line per candidate and ridge."""
+    groups = judgement.pool.groups
+    names = np.array([c.name for c in bank.candidates], dtype=object)
+    families = np.array([c.family for c in bank.candidates], dtype=object)
+    table: dict[str, NDArray[Any]] = {
+        "candidate": names[groups],
+        "family": families[groups],
+        "ridge": judgement.pool.ridges.copy(),
+    }
+    losses = judgement.choice.losses
+    v = judgement.labeled.importance / judgement.labeled.importance.sum()
+    for name, loss in zip(
+        (
+            "loo_squared_error",
+            "many_squared_error",
+            "loo_log_loss",
+            "many_log_loss",
+            "loo_error",
+        ),
+        (None,) * 5 if losses is None else losses[:5],
+        strict=True,
+    ):
+        table[name] = np.full(table["ridge"].size, np.nan)
+        if loss is not None:
+            table[name] = loss @ v if loss.ndim == 2 else (loss @ v).min(axis=1)
+    table["weight"] = judgement.choice.weights
+    return table

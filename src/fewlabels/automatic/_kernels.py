@@ -45,12 +45,12 @@ class BankKernel(Candidate):
         self,
         labeled: Labeled,
         weights: NDArray[Any],
-        found: Any,
+        coefs: Any,
         rng: np.random.RandomState,
     ) -> Outputs:
         """Sum coefficients over ridges, or solve for many labels at the heaviest."""
-        if found is not None:
-            return self.outputs(labeled.groups, np.tensordot(weights, found, axes=1))
+        if coefs is not None:
+            return self.outputs(labeled.groups, np.tensordot(weights, coefs, axes=1))
         ridge, share = self.ridges[weights.argmax()], weights.sum()
         return self._solve(labeled, share * labeled.Y, ridge, rng)
 

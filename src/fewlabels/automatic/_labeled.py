@@ -59,6 +59,17 @@ class Labeled:
         counts = self.class_counts
         return counts.size > 1 and bool(counts.max() > 1)
 
+    def class_shares(self, n_classes: int) -> NDArray[np.float64]:
+        """Shares of the classes by importance."""
+        sums = np.bincount(self.codes, self.importance, minlength=n_classes)
+        return sums / sums.sum()
+
+    def with_shares(self, shares: NDArray[Any]) -> "Labeled":
+        """Weigh rows so that classes have given shares."""
+        sums = np.bincount(self.codes, self.importance)
+        ratio = shares * sums.sum() / sums
+        return replace(self, importance=self.importance * ratio[self.codes])
+
     def without(self, block: NDArray[np.intp]) -> "Labeled":
         """Take some rows away."""
         rest = np.setdiff1d(np.arange(self.size), block)

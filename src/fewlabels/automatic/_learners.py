@@ -40,7 +40,7 @@ class Learner(Candidate):
         self,
         labeled: Labeled,
         weights: NDArray[Any],
-        found: Any,
+        coefs: Any,
         rng: np.random.RandomState,
     ) -> Outputs:
         """Learn from all rows."""

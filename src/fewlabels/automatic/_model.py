@@ -13,11 +13,19 @@ from numpy.typing import NDArray
 from fewlabels._classifier import as_decision
 from fewlabels._labels import decide
 from fewlabels._linalg import FLOATS
+from fewlabels._params import budget_bytes
 from fewlabels._sklearn import check_array
 from fewlabels._threads import in_threads, n_threads
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._candidates import Outputs, total_outputs
 from fewlabels.automatic._compact import EXACT_ROWS, Compactor
+from fewlabels.automatic._judge import Judgement
+from fewlabels.automatic._labeled import Labeled
+
+# With more labels than that, so few candidates carry nearly all of the weight.
+MANY_LABELS_CANDIDATES = 8
+# Weights below this share of the largest are not worth a candidate's evaluation.
+NEGLIGIBLE = 1e-3
 
 
 class BankModel:
@@ -198,3 +206,65 @@ def compact_models(
         lean[0].training_outputs = outputs if exact else outputs.astype(np.float32)
     lean[1]._bank = lean[0]._bank
     return lean[0]._bank, lean[0], lean[1]
+
+
+def fit_models(
+    bank: KernelBank,
+    everything: Labeled,
+    judgement: Judgement,
+    *,
+    classes: NDArray[Any] | None,
+    memory_budget: float | None,
+    rng: np.random.RandomState,
+) -> tuple[BankModel, BankModel]:
+    """Turn weights into functions of rows."""
+    choice, pool = judgement.choice, judgement.pool
+    batch = _batch(bank, everything.size, memory_budget)
+    nothing = np.zeros(everything.Y.shape[1])
+    mean = np.average(everything.Y, axis=0, weights=everything.importance)
+
+    def model(weights: NDArray[Any], name: str) -> BankModel:
+        functions = _fitted(bank, everything, judgement, weights, rng)
+        constant = nothing if functions else mean
+        return BankModel(bank, functions, constant, classes, batch, name)
+
+    only = np.zeros_like(choice.weights)
+    name = "the mean of the labels"
+    if choice.baseline >= 0:
+        only[choice.baseline] = 1.0
+        name = bank.candidates[pool.groups[choice.baseline]].name
+        if np.isfinite(pool.ridges[choice.baseline]):
+            name += f", ridge {pool.ridges[choice.baseline]:g}"
+    return model(choice.weights, "average"), model(only, name)
+
+
+def _fitted(
+    bank: KernelBank,
+    everything: Labeled,
+    judgement: Judgement,
+    weights: NDArray[Any],
+    rng: np.random.RandomState,
+) -> list[Outputs]:
+    """Fit every candidate that has a weight worth its evaluation."""
+    shares = judgement.pool.shares(weights)
+    if not shares.any():
+        return []
+    order = np.argsort(-shares, kind="stable")
+    many = judgement.labeled.size < everything.size
+    if many:
+        order = order[:MANY_LABELS_CANDIDATES]
+    active = order[shares[order] > NEGLIGIBLE * shares.max()]
+    weights = weights / shares[active].sum()
+    functions = []
+    for k in active:
+        candidate, own = bank.candidates[k], weights[judgement.pool.groups == k]
+        coefs = None if many else judgement.coefs[k]
+        functions.append(candidate.fit(everything, own, coefs, rng))
+    return functions
+
+
+def _batch(bank: KernelBank, n_labeled: int, memory_budget: float | None) -> int:
+    """Rows per batch: a dozen temporary arrays of anchors, labels and columns."""
+    given = bank.settings
+    width = given.anchors + n_labeled + given.n_components + given.rank
+    return int(np.clip(budget_bytes(memory_budget) / (8 * 12 * width), 64, 16_384))

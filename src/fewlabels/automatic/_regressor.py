@@ -2,35 +2,27 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._backend import accepts_tensors
 from fewlabels._distances import safe_unit
 from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import FLOATS
-from fewlabels._progress import Progress, ProgressLine
+from fewlabels._progress import ProgressLine
 from fewlabels._regressor import PartialTargetMixin
-from fewlabels._sklearn import fit_context, validate_data
-from fewlabels.automatic._answer import candidate_table, fit_models
-from fewlabels.automatic._bank import BANK_CONSTRAINTS, build_bank
-from fewlabels.automatic._effects import ColumnEffect, column_effects, columns_of
-from fewlabels.automatic._errors import NOT_JUDGED, ErrorEstimate, root_mean_square
-from fewlabels.automatic._judge import score_candidates
+from fewlabels._sklearn import fit_context
+from fewlabels.automatic._answer import answer_numbers
+from fewlabels.automatic._estimator import BankEstimator
+from fewlabels.automatic._judge import candidate_table, judge
 from fewlabels.automatic._labeled import FEW, Labeled
-from fewlabels.automatic._saving import CompactSaving
 from fewlabels.automatic._sentences import choice_words, effect_words
-from fewlabels.preprocessing import FrameEncoding
 
 
-class FewLabelsRegressor(
-    CompactSaving, FrameEncoding, PartialTargetMixin, BaseEstimator
-):
+class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
     r"""Predict real targets from a few known ones without choosing a method.
 
     The bank, the closed-form scores and the average over ranks are those of
@@ -100,31 +92,6 @@ class FewLabelsRegressor(
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**BANK_CONSTRAINTS}
-
-    def __init__(
-        self,
-        *,
-        bank: str = "default",
-        scale: str = "auto",
-        feature_groups: ArrayLike | None = None,
-        neighbors: str = "auto",
-        n_jobs: int | None = None,
-        device: str | None = None,
-        memory_budget: float | None = None,
-        progress: Progress = False,
-        random_state: Any = None,
-    ) -> None:
-        self.bank = bank
-        self.scale = scale
-        self.feature_groups = feature_groups
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.device = device
-        self.memory_budget = memory_budget
-        self.progress = progress
-        self.random_state = random_state
-
     @fit_context(prefer_skip_nested_validation=True)
     @accepts_tensors
     def fit(self, X: Any, y: ArrayLike) -> Self:
@@ -148,12 +115,8 @@ class FewLabelsRegressor(
         X, targets = validate_partial_targets(
             self, X, y, accept_sparse="csr", dtype=FLOATS
         )
-        rng = check_random_state(self.random_state)
-        with ProgressLine(self.progress, type(self).__name__) as line:
-            self._bank = build_bank(self, X, given, rng, line)
-            self._label_seed = rng.randint(2**31)
-            with self._bank.threads():
-                self._fit_targets(targets, line)
+        with self._built_bank(X, given) as line:
+            self._learn(targets, line)
         return self
 
     def refit_labels(self, y: ArrayLike, *, judge: bool = True) -> Self:
@@ -175,65 +138,48 @@ class FewLabelsRegressor(
         """
         check_is_fitted(self)
         targets = encode_targets(y)
-        self._bank.check_whole()
-        if targets.size != self._bank.index.size:
-            raise ValueError(
-                f"y has {targets.size} entries but fit has seen "
-                f"{self._bank.index.size} rows: pass one target per row, NaN for rows "
-                "without one."
-            )
-        with (
-            self._bank.threads(),
-            ProgressLine(self.progress, type(self).__name__) as line,
-        ):
-            self._fit_targets(targets, line, judge=judge)
+        with self._same_bank(targets.size) as line:
+            self._learn(targets, line, judged=judge)
         return self
 
-    def _fit_targets(
-        self, targets: NDArray[Any], line: ProgressLine, *, judge: bool = True
+    def _learn(
+        self, targets: NDArray[Any], line: ProgressLine, *, judged: bool = True
     ) -> None:
+        """Judge the candidates of the bank by targets, and answer for all rows."""
         rng = np.random.RandomState(self._label_seed)
-        rows = np.flatnonzero(~np.isnan(targets))
-        self.labeled_indices_ = rows
+        missing = np.isnan(targets)
+        self.labeled_indices_ = rows = np.flatnonzero(~missing)
         known = targets[rows]
         # On the scale of the kernels, whose mean diagonal is one.
         size = safe_unit(known)
-        self._mean = size * float((known / size).mean())
+        mean = size * float((known / size).mean())
         self._unit = size * float((known / size).std()) or 1.0
         labeled = Labeled(
-            Y=((known - self._mean) / self._unit)[:, None],
+            Y=((known - mean) / self._unit)[:, None],
             codes=np.zeros(rows.size, dtype=np.intp),
             groups=self._bank.index[rows],
             importance=np.ones(rows.size),
             few=rows.size <= FEW,
             regression=True,
         )
-        scored = score_candidates(self._bank, labeled, rng, line, judge=judge)
-        self._model, self.baseline_ = fit_models(
+        judgement = judge(self._bank, labeled, rng, line, repeat=judged)
+        answer = answer_numbers(
             self._bank,
             labeled,
-            scored,
-            classes=None,
+            judgement,
+            unit=self._unit,
+            mean=mean,
             memory_budget=self.memory_budget,
             rng=rng,
+            judged=judged,
         )
-        for model in (self._model, self.baseline_):
-            model.rescale(self._unit, self._mean)
-        self.candidates_ = candidate_table(self._bank, scored)
-        if judge:
-            nothing = np.full(scored.labeled.Y.shape, np.nan)
-            held, held_baseline = (scored.nested or (nothing, nothing))[:2]
-            self.expected_error_ = root_mean_square(held, scored.labeled, self._unit)
-            self.baseline_error_ = root_mean_square(
-                held_baseline, scored.labeled, self._unit
-            )
-        else:
-            unknown = ErrorEstimate(np.nan, 0.0, np.inf, NOT_JUDGED, percent=False)
-            self.expected_error_ = self.baseline_error_ = unknown
+        self._model, self.baseline_ = answer.model, answer.baseline
+        self.expected_error_ = answer.expected_error
+        self.baseline_error_ = answer.baseline_error
+        self.candidates_ = candidate_table(self._bank, judgement)
         self.transduction_ = targets.copy()
-        holes = np.isnan(targets)
         outputs = self._model.training_outputs[self._bank.index, 0]
-        self.transduction_[holes] = outputs[holes]
+        self.transduction_[missing] = outputs[missing]
         line.update(1.0)
 
     @accepts_tensors
@@ -251,49 +197,10 @@ class FewLabelsRegressor(
         y : ndarray of shape (n_samples,)
             The predicted targets.
         """
-        rows = self._rows(X)  # which asks first whether there is a model
+        return self._predictions(self._rows(X))
+
+    def _predictions(self, rows: Any) -> NDArray[Any]:
         return self._model.outputs(rows)[:, 0]
-
-    def _rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        if self.transformer_ is not None:
-            X = self.transformer_.transform(X)
-        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-
-    def column_effects(
-        self,
-        X: Any,
-        groups: ArrayLike | None = None,
-        *,
-        n_rows: int = 100,
-        random_state: Any = 0,
-    ) -> list[ColumnEffect]:
-        """Find out which columns matter, by exchanging their values among rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, such as those of `fit`.
-        groups : array-like of shape (n_features,), default=None
-            The column that every feature belongs to, see
-            :meth:`FewLabelsClassifier.column_effects`.
-        n_rows : int, default=100
-            How many of the rows to try.
-        random_state : int, RandomState instance or None, default=0
-            Seed of the sample and of the exchange.
-
-        Returns
-        -------
-        effects : list of ColumnEffect
-            The column that matters most first.
-        """
-        return column_effects(
-            lambda rows: self._model.outputs(rows)[:, 0],
-            self._rows(X),
-            columns_of(self) if groups is None else groups,
-            n_rows=n_rows,
-            random_state=random_state,
-        )
 
     def explain(self, X: Any = None) -> str:
         """Say in plain words what the predictions rest on and how good they are.
@@ -325,8 +232,3 @@ class FewLabelsRegressor(
         if X is not None:
             lines.append(effect_words(self.column_effects(X)))
         return "\n".join(line for line in lines if line)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -151,7 +151,8 @@ def choice_words(table: dict[str, NDArray[Any]]) -> list[str]:
     return lines
 
 
-def _helped(gain: ErrorEstimate, n_labeled: int) -> str:
+def gain_words(gain: ErrorEstimate, n_labeled: int) -> str:
+    """Say whether unlabelled rows helped."""
     if not gain.is_known:
         return "These labels cannot tell whether that helped."
     low, high = 100 * gain.low, 100 * gain.high

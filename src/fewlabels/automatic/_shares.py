@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from fewlabels.automatic._labeled import Labeled
+from fewlabels.automatic._losses import class_outputs
+
 # Expectation-maximisation is drawn towards the shares of the labels, which with so many
 # labels per class count as much as the unlabelled rows, and with more labels less; and
 # it is kept within a factor of them: with few labels, probabilities are too rough for
@@ -24,6 +27,52 @@ N_STEPS = 10
 # Steps that match given shares, and when they are matched.
 MAX_MATCHING = 200
 MATCHED = 1e-4
+
+
+def shares_and_shift(
+    outputs: NDArray[Any],
+    temperature: float,
+    labeled: Labeled,
+    prior: Any,
+    classes: NDArray[Any],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shares of the classes among unlabelled rows, and what outputs must gain for them.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (n_unlabeled, n_targets)
+        Outputs for the unlabelled rows.
+    temperature : float
+        Probabilities are softmax(temperature * outputs).
+    labeled : Labeled
+        The labelled rows.
+    prior : {"auto", "labels", "uniform"}, dict or array-like
+        What is known of the shares, see
+        :class:`fewlabels.automatic.FewLabelsClassifier`.
+    classes : ndarray of shape (n_classes,)
+        The classes.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_classes,)
+        The shares.
+    shift : ndarray of shape (n_targets,)
+        What is to be added to the outputs.
+    """
+    given = labeled.class_shares(classes.size)
+    if classes.size < 2 or not outputs.shape[0]:
+        return given, np.zeros(1)
+    logits = temperature * class_outputs(outputs)
+    if isinstance(prior, str) and prior != "uniform":
+        if prior == "labels" or not drawn_by_class(np.bincount(labeled.codes)):
+            return given, np.zeros(1)
+        shares = estimated_shares(softmax(logits, axis=1), given, labeled.size)
+        offsets = np.log(shares / given)
+    else:
+        shares = known_shares(prior, classes)
+        offsets = matching_offsets(logits, shares)
+    shift = offsets / temperature
+    return shares, (shift[1:] - shift[0]) / 2 if classes.size == 2 else shift
 
 
 def known_shares(prior: Any, classes: NDArray[Any]) -> NDArray[np.float64]:

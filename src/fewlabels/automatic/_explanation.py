@@ -1,0 +1,248 @@
+"""What an automatic classifier can tell about its predictions and labels."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from fewlabels.automatic._curve import LearningCurve
+from fewlabels.automatic._diagnostics import (
+    CONFIDENCES,
+    SUSPICIOUS_ODDS,
+    AcceptedRows,
+    ClassError,
+    HeldOut,
+    SuspiciousLabel,
+    class_errors,
+    errors_above,
+    expected_confusions,
+    suspicious_labels,
+)
+from fewlabels.automatic._errors import ErrorEstimate
+from fewlabels.automatic._estimator import BankEstimator
+from fewlabels.automatic._members import Contribution
+from fewlabels.automatic._sentences import (
+    choice_words,
+    effect_words,
+    gain_words,
+    guess_words,
+    halving_words,
+    suspicion_words,
+    verdict,
+)
+
+
+class ExplainedClassifier(BankEstimator):
+    """The diagnostics of a classifier whose errors were estimated on held-out rows."""
+
+    classes_: NDArray[Any]
+    class_shares_: NDArray[Any]
+    candidates_: dict[str, NDArray[Any]]
+    labeled_indices_: NDArray[np.intp]
+    transduction_: NDArray[Any]
+    expected_error_: ErrorEstimate
+    baseline_error_: ErrorEstimate
+    gain_: ErrorEstimate
+    _held: HeldOut | None
+    _curve: LearningCurve
+    _contributions: list[Contribution]
+    _changed: float
+
+    def _probabilities(self, outputs: NDArray[Any]) -> NDArray[Any]:
+        """Probabilities of classes by outputs."""
+        raise NotImplementedError
+
+    def contributions(self) -> list[Contribution]:
+        """Tell what every family of candidates adds to the answer.
+
+        Returns
+        -------
+        contributions : list of Contribution
+            Families with their share and the error of their heaviest candidate when
+            one labelled row is left out; the heaviest first.
+        """
+        check_is_fitted(self)
+        return self._contributions
+
+    @property
+    def guessing_error_(self) -> float:
+        """Error of giving every row without a label the largest class."""
+        return float(1 - self.class_shares_.max())
+
+    def verdict(self) -> str:
+        """Say in one sentence what the predicted labels are worth.
+
+        Returns
+        -------
+        sentence : str
+            For the head of a report.
+        """
+        return verdict(self.expected_error_, self.guessing_error_, self.errors_above())
+
+    def learning_curve(self) -> LearningCurve:
+        """Tell how the error should fall as labels are added.
+
+        Returns
+        -------
+        curve : LearningCurve
+            A power law; its exponent is drawn towards the usual one, and is the usual
+            one with up to 20 labels.
+        """
+        check_is_fitted(self)
+        return self._curve
+
+    def errors_above(
+        self, confidences: Sequence[float] = CONFIDENCES
+    ) -> list[AcceptedRows]:
+        """Tell what error to expect among the rows that are sure.
+
+        Parameters
+        ----------
+        confidences : sequence of float
+            From which confidences on; the largest probability of a row is its
+            confidence.
+
+        Returns
+        -------
+        accepted : list of AcceptedRows
+            One for each that any row without a label has, with the number and share of
+            such rows and their expected error.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from fewlabels import FewLabelsClassifier
+        >>> from fewlabels.datasets import hide_labels
+        >>> X, y_true = load_iris(return_X_y=True)
+        >>> y = hide_labels(y_true, per_class=5, random_state=0)
+        >>> model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+        >>> everything, sure = model.errors_above([0.0, 0.9])
+        >>> sure.share < everything.share, sure.error.value < everything.error.value
+        (True, True)
+        """
+        note = self.expected_error_.note
+        return errors_above(self._open(), self._held, confidences, note)
+
+    def expected_confusions(self) -> NDArray[np.float64]:
+        """Estimate which classes get which labels.
+
+        Returns
+        -------
+        shares : ndarray of shape (n_classes, n_classes)
+            Shares of all rows: true classes in rows, labels in columns, both in the
+            order of `classes_`; NaN where the expected error is unknown.
+        """
+        p = self._open()
+        if self._held is None:
+            return np.full((self.classes_.size,) * 2, np.nan)
+        return expected_confusions(p, self._held)
+
+    def class_errors(self) -> list[ClassError]:
+        """Tell what error to expect in every class.
+
+        Returns
+        -------
+        errors : list of ClassError
+            In the order of `classes_`; NaN where the expected error is unknown.
+        """
+        p = self._open()
+        n_classes = self.classes_.size
+        given = self.transduction_[self.labeled_indices_]
+        codes = np.searchsorted(self.classes_, given)
+        return class_errors(
+            self.expected_confusions(),
+            self.classes_,
+            np.bincount(codes, minlength=n_classes),
+            np.bincount(p.argmax(axis=1), minlength=n_classes),
+            codes.size,
+            len(p) > 0,
+        )
+
+    def suspicious_labels(self, odds: float = SUSPICIOUS_ODDS) -> list[SuspiciousLabel]:
+        """Find given labels that the others contradict strongly.
+
+        Parameters
+        ----------
+        odds : float
+            A label is named if, without it, another class has at least these odds.
+
+        Returns
+        -------
+        suspicious : list of SuspiciousLabel
+            The most doubtful first; none where the expected error is unknown.
+        """
+        check_is_fitted(self)
+        if self._held is None:
+            return []
+        return suspicious_labels(self._held, self.classes_, odds)
+
+    def _open(self) -> NDArray[Any]:
+        """Probabilities of the rows without a label."""
+        check_is_fitted(self)
+        self._require_rows()
+        unlabeled = np.ones(self._bank.index.size, dtype=bool)
+        unlabeled[self.labeled_indices_] = False
+        rows = self._bank.index[unlabeled]
+        return self._probabilities(self._model.training_outputs[rows])
+
+    def explain(self, X: Any = None, *, first_row: int = 0) -> str:
+        """Say in plain words what the answers rest on and how good they are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+            Rows, such as those of `fit`. With them it also says which columns matter.
+        first_row : int, default=0
+            What to call the first row.
+
+        Returns
+        -------
+        text : str
+            A few lines, to be printed.
+        """
+        check_is_fitted(self)
+        n, n_labeled = self._bank.n_samples, self.labeled_indices_.size
+        lines = [
+            f"{n_labeled} labels of {self.classes_.size} classes, {n - n_labeled} rows "
+            "without a label."
+        ]
+        if self.classes_.size == 1 or not self.candidates_["weight"].size:
+            return lines[0] + " There is nothing to choose."
+        lines += choice_words(self.candidates_)
+        lines.append(f"Expected error: {self.expected_error_}.")
+        lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")
+        if n_labeled < n:
+            lines.append(
+                f"The unlabelled rows changed {100 * self._changed:.0f} % of the "
+                "answers. " + gain_words(self.gain_, n_labeled)
+            )
+        lines += self.advice(first_row=first_row)
+        if X is not None:
+            lines.append(effect_words(self.column_effects(X)))
+        return "\n".join(line for line in lines if line)
+
+    def advice(self, *, first_row: int = 0) -> list[str]:
+        """Say what the expected error means, and what to do about it.
+
+        Parameters
+        ----------
+        first_row : int, default=0
+            What to call the first row.
+
+        Returns
+        -------
+        sentences : list of str
+            Whether answers can be told from guessing, how many labels would halve the
+            error, and which given labels the others contradict.
+        """
+        check_is_fitted(self)
+        words = (
+            guess_words(self.expected_error_, self.guessing_error_),
+            halving_words(self._curve),
+            suspicion_words(self.suspicious_labels(), first_row),
+        )
+        return [sentence for sentence in words if sentence]
