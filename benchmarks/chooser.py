@@ -46,9 +46,9 @@ from tqdm import tqdm
 from fewlabels import FewLabelsClassifier, RLSClassifier
 from fewlabels.automatic._families import FAMILIES
 from fewlabels.automatic._losses import log_losses
-from fewlabels.automatic._probabilities import FINAL_TEMPERATURES
 from fewlabels.automatic._recipe import BANKS
 from fewlabels.automatic._scaling import RowScaling
+from fewlabels.automatic._tuned import FINAL_TEMPERATURES
 from fewlabels.semi_supervised import (
     GraphRegularizationClassifier,
     HarmonicFunctionClassifier,

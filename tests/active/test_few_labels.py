@@ -16,8 +16,8 @@ from fewlabels import FewLabelsClassifier
 from fewlabels.active import ActiveLearner, FewLabelsSampling, margin
 from fewlabels.automatic._candidates import total_outputs
 from fewlabels.automatic._forest import GrownForest
-from fewlabels.automatic._kernels import RIDGES
 from fewlabels.automatic._sources import View
+from fewlabels.automatic._tuned import RIDGES
 from fewlabels.datasets import hide_labels
 
 

@@ -16,6 +16,7 @@ from fewlabels.automatic import (
     LearningCurve,
     _errors,
     _labeled,
+    _tuned,
     column_effects,
     errors_above,
     expected_confusions,
@@ -100,10 +101,8 @@ class TestSureRows:
         held = held_out([0, 0, 1], [[0.96, 0.04], [0.97, 0.03], [0.55, 0.45]])
         everything, sure = errors_above(p, held, [0.0, 0.9])
         assert (sure.n_rows, sure.share) == (3, 0.3)
-        counts = _errors.DOUBT_WORTH * 0.05 + _errors.PRIOR_ERRORS
-        total = (
-            2 * _errors.HELD_OUT_WORTH + _errors.DOUBT_WORTH + 2 * _errors.PRIOR_ERRORS
-        )
+        counts = _tuned.DOUBT_WORTH * 0.05 + _tuned.PRIOR_ERRORS
+        total = 2 * _tuned.HELD_OUT_WORTH + _tuned.DOUBT_WORTH + 2 * _tuned.PRIOR_ERRORS
         assert_allclose(sure.error.value, counts / total)
         assert sure.error.value < everything.error.value
         assert errors_above(p, held, [0.99]) == []  # no row is
@@ -125,7 +124,7 @@ class TestClasses:
         p = np.array([[0.8, 0.2, 0.0], [0.1, 0.9, 0.0]])
         held = held_out([0, 2], [[0.9, 0.1, 0.0], [0.1, 0.9, 0.0]])
         shares = expected_confusions(p, held)
-        h, d = _errors.HELD_OUT_WORTH, _errors.DOUBT_WORTH
+        h, d = _tuned.HELD_OUT_WORTH, _tuned.DOUBT_WORTH
         by_hand = h * np.array([[1, 0, 0], [0, 0, 0], [0, 1, 0]])
         by_hand = by_hand + d * np.array([[0.4, 0.05, 0], [0.1, 0.45, 0], [0, 0, 0]])
         assert_allclose(shares, by_hand / (2 * h + d))

@@ -15,7 +15,7 @@ from sklearn.datasets import make_moons
 
 from fewlabels import FewLabelsClassifier
 from fewlabels._rows import row_digests
-from fewlabels.automatic import _recipe, _scaling
+from fewlabels.automatic import _recipe, _tuned
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._components import Components
 from fewlabels.automatic._graphs import GraphVectors
@@ -442,7 +442,7 @@ def test_dense_rows_of_few_columns_have_forests(rows, scale):
 
 
 def test_rows_of_many_columns_have_forests_if_they_are_a_table(rows):
-    many = np.random.default_rng(0).normal(size=(60, _scaling.FEW_COLUMNS + 1))
+    many = np.random.default_rng(0).normal(size=(60, _tuned.FEW_COLUMNS + 1))
     forests = {"forest", "wide forest"}
     assert not forests & families(many)
     assert not forests & families(sparse.csr_array(rows))

@@ -17,10 +17,11 @@ from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._candidates import Outputs
 from fewlabels.automatic._families import FAMILIES, Family
 from fewlabels.automatic._judge import models_of
-from fewlabels.automatic._kernels import RIDGES, BankKernel
+from fewlabels.automatic._kernels import BankKernel
 from fewlabels.automatic._learners import LearnedModels, Learner
 from fewlabels.automatic._pool import pool_of
 from fewlabels.automatic._recipe import BANKS, Step, recipe
+from fewlabels.automatic._tuned import RIDGES
 from fewlabels.datasets import hide_labels
 
 

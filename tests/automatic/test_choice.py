@@ -16,6 +16,7 @@ from fewlabels.automatic import (
     _nested,
     _pool,
     _probabilities,
+    _tuned,
     _weights,
 )
 from fewlabels.automatic._held_out import kernel_models
@@ -86,7 +87,7 @@ class TestChoose:
         shares = chosen.weights.reshape(3, 2).sum(axis=1)
         assert shares.argmax() == 0
         assert chosen.baseline in (0, 1, 4, 5)
-        assert chosen.weights[chosen.baseline] >= _weights.INSURANCE
+        assert chosen.weights[chosen.baseline] >= _tuned.INSURANCE
 
     def test_insurance_falls_with_the_evidence_against_it(self, rng):
         """A supervised kernel of noise is all but left out, an equal one is not."""
@@ -105,7 +106,7 @@ class TestChoose:
         assert _weights._plausibility(np.zeros(40), labeled.importance) == 1
         assert_allclose(
             _weights._plausibility(worse, labeled.importance),
-            np.exp(-t / _weights.INSURANCE_DECAY),
+            np.exp(-t / _tuned.INSURANCE_DECAY),
         )
 
     def test_few_labels_pay_no_insurance(self, rng):
@@ -114,7 +115,7 @@ class TestChoose:
         models = models_of(kernels, labeled.Y, np.arange(10))
         losses = _losses.held_out_losses(models, labeled, np.random.RandomState(0))
         few = _weights.choose(losses, labeled, pool, np.random.RandomState(0))
-        assert few.weights[few.baseline] < _weights.INSURANCE * 3
+        assert few.weights[few.baseline] < _tuned.INSURANCE * 3
         assert few.baseline in (2, 3)
 
     def test_without_evidence_the_fixed_weights(self, rng):
@@ -181,11 +182,11 @@ class TestErrors:
         outputs = labeled.Y.copy()
         outputs[:8] *= -1  # a fifth is wrong
         estimate = _errors.expected_error(outputs, labeled, confidence=0.9)
-        n, prior = 40 * _errors.HELD_OUT_WORTH, _errors.PRIOR_ERRORS
-        total = n + _errors.DOUBT_WORTH + 2 * prior
-        counted = 0.2 * n + 0.1 * _errors.DOUBT_WORTH + prior
+        n, prior = 40 * _tuned.HELD_OUT_WORTH, _tuned.PRIOR_ERRORS
+        total = n + _tuned.DOUBT_WORTH + 2 * prior
+        counted = 0.2 * n + 0.1 * _tuned.DOUBT_WORTH + prior
         assert_allclose(estimate.value, counted / total)
-        trust = _errors.TRUST * 19 / 20  # of 20 labels in each of two classes
+        trust = _tuned.TRUST * 19 / 20  # of 20 labels in each of two classes
         posterior = beta(trust * counted, trust * (total - counted))
         assert_allclose(posterior.cdf([estimate.low, estimate.high]), [0.05, 0.95])
         alone = _errors.expected_error(outputs, labeled, None)
@@ -203,7 +204,7 @@ class TestErrors:
             _weights.choose(losses, labeled, p, np.random.RandomState(0)).weights
             for p in (pool, insured)
         )
-        share = _weights.FEW_INSURANCE
+        share = _tuned.FEW_INSURANCE
         assert_allclose(with_forests, (1 - share) * plain + share * insured.insurance)
 
     def test_temperature_follows_the_evidence(self, rng):
@@ -211,10 +212,10 @@ class TestErrors:
         sure = _probabilities.best_temperature(labeled.Y, labeled)
         noise = _probabilities.best_temperature(rng.normal(size=(100, 1)), labeled)
         nothing = _probabilities.best_temperature(np.full((100, 1), np.nan), labeled)
-        assert noise < nothing == _probabilities.USUAL_TEMPERATURE < sure
+        assert noise < nothing == _tuned.USUAL_TEMPERATURE < sure
 
     @pytest.mark.parametrize(
-        "drawn", [(), (_probabilities.CAUTIOUS_TEMPERATURE, _probabilities.CAUTION)]
+        "drawn", [(), (_tuned.CAUTIOUS_TEMPERATURE, _tuned.CAUTION)]
     )
     def test_temperature_is_the_best(self, rng, drawn):
         """Against a fine grid of the penalised log-loss, written out."""

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
-from fewlabels.automatic import _held_out, _labeled, _losses
+from fewlabels.automatic import _held_out, _labeled, _losses, _tuned
 from fewlabels.automatic import _weights as weights
 
 RIDGES = np.array([1e-3, 0.1, 10.0])
@@ -167,9 +167,10 @@ class TestWeights:
         w = weights.decayed_weights(sums, np.arange(2), decay=0.5)
         assert_allclose(w, [0.5, 0.5])
 
-    def test_only_some_kernels_are_kept(self):
+    def test_only_some_kernels_are_kept(self, monkeypatch):
+        monkeypatch.setattr(_tuned, "N_KEPT", 3)
         sums = np.arange(10.0)[None]
-        w = weights.decayed_weights(sums, np.arange(10), decay=0.9, n_kept=3)
+        w = weights.decayed_weights(sums, np.arange(10), decay=0.9)
         assert np.count_nonzero(w) == 3
         assert_allclose(w.sum(), 1)
 
@@ -183,10 +184,11 @@ class TestWeights:
         assert (draws > 0).all()
         assert_allclose(draws.mean(axis=1), 1)
 
-    def test_stacking_finds_the_better_candidate(self):
+    def test_stacking_finds_the_better_candidate(self, monkeypatch):
+        monkeypatch.setattr(_tuned, "STACKING_STEPS", 500)
         p = np.array([[0.9] * 200, [0.5] * 200, [0.99] * 200])
         prior = np.array([0.5, 0.5, 0.0])
-        w = weights.stacked_weights(p, prior, np.ones(200), n_steps=500)
+        w = weights.stacked_weights(p, prior, np.ones(200))
         # Fixed point: w1 = (10 + 200 r1) / 220 with the responsibilities at w.
         share = w[0] * 0.9 / (w[0] * 0.9 + w[1] * 0.5)
         assert_allclose(w[0], (10 + 200 * share) / 220, rtol=1e-6)

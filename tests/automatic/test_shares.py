@@ -9,12 +9,12 @@ from scipy.special import softmax
 
 from fewlabels import FewLabelsClassifier
 from fewlabels.automatic._shares import (
-    MAX_FACTOR,
     drawn_by_class,
     estimated_shares,
     known_shares,
     matching_offsets,
 )
+from fewlabels.automatic._tuned import MAX_FACTOR
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import decide
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._curve import LearningCurve, learning_curve
 from fewlabels.automatic._diagnostics import HeldOut
@@ -24,13 +25,7 @@ from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._losses import wrong
 from fewlabels.automatic._model import BankModel, fit_models
 from fewlabels.automatic._nested import Nested
-from fewlabels.automatic._probabilities import (
-    CAUTION,
-    CAUTIOUS_TEMPERATURE,
-    USUAL_TEMPERATURE,
-    best_temperature,
-    probabilities,
-)
+from fewlabels.automatic._probabilities import best_temperature, probabilities
 from fewlabels.automatic._shares import shares_and_shift
 
 
@@ -124,7 +119,7 @@ def answer_classes(
     model, baseline = fit_models(
         bank, labeled, judgement, classes=classes, memory_budget=memory_budget, rng=rng
     )
-    held, temperature = judgement.choice.outputs, USUAL_TEMPERATURE
+    held, temperature = judgement.choice.outputs, tuned.USUAL_TEMPERATURE
     if held is not None:
         temperature = best_temperature(held, judgement.labeled)
     shares, shift = shares_and_shift(
@@ -172,7 +167,7 @@ def _errors(
     held, held_baseline = (nothing, nothing) if nested is None else nested[:2]
     held = held + shift
     temperature, other = (
-        best_temperature(outputs, labeled, CAUTIOUS_TEMPERATURE, CAUTION)
+        best_temperature(outputs, labeled, tuned.CAUTIOUS_TEMPERATURE, tuned.CAUTION)
         for outputs in (held, held_baseline)
     )
     expected = estimate_of_rows(held, labeled, own, temperature)

@@ -23,6 +23,7 @@ from fewlabels._labels import (
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._answer import ClassAnswer, answer_classes
 from fewlabels.automatic._bank import BANK_CONSTRAINTS, KernelBank
 from fewlabels.automatic._candidates import Candidate, Outputs
@@ -32,7 +33,7 @@ from fewlabels.automatic._errors import ErrorEstimate
 from fewlabels.automatic._explanation import ExplainedClassifier
 from fewlabels.automatic._judge import candidate_table, judge
 from fewlabels.automatic._kept import Plain, Rounded
-from fewlabels.automatic._labeled import FEW, Labeled
+from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._members import (
     Contribution,
     Member,
@@ -327,7 +328,7 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         importance /= importance.mean()
         Y = signed_targets(codes, self.classes_.size)
         groups = self._bank.index[self.labeled_indices_]
-        return Labeled(Y, codes, groups, importance, codes.size <= FEW)
+        return Labeled(Y, codes, groups, importance, codes.size <= tuned.FEW)
 
     def _take(self, answer: ClassAnswer) -> None:
         """Take over what the last stage has found as attributes."""

@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._backend import to_host
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Candidate, Outputs, lean_copy, total_outputs
 from fewlabels.automatic._clusters import Clusters
 from fewlabels.automatic._components import Components, Leading
 from fewlabels.automatic._features import LinearFeatures, Nystrom
 from fewlabels.automatic._forest import GrownForest
-from fewlabels.automatic._graphs import MIN_GAIN, GraphVectors, Neighbors
+from fewlabels.automatic._graphs import GraphVectors, Neighbors
 from fewlabels.automatic._kept import (
     Affine,
     Edges,
@@ -429,7 +430,7 @@ def _linear_sums(
 
 
 def _gain(graph: GraphVectors) -> NDArray[Any]:
-    return np.maximum(1 - to_host(graph.eigenvalues), MIN_GAIN)
+    return np.maximum(1 - to_host(graph.eigenvalues), tuned.MIN_GAIN)
 
 
 def _vectors(graph: GraphVectors, n_columns: int) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from sklearn.isotonic import isotonic_regression
 
 from fewlabels._backend import NUMPY, Backend, backend_of, to_host
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._sources import Source, View, column_sums
 
 
@@ -38,7 +39,7 @@ class Components(Source):
     # Rows held out, as a share, and how many there must be to learn from them.
     HELD_OUT = 0.2
     MIN_HELD_OUT = 20
-    MAX_STRETCH = 3.0
+    tuned.MAX_STRETCH = 3.0
 
     def __init__(
         self, rows: Any, n_components: int, rng: Any, backend: Backend = NUMPY
@@ -126,7 +127,7 @@ class Components(Source):
         shares = square / variance[:found]
         # Shares fall along the components, and single ones are uncertain.
         shares = isotonic_regression(shares, increasing=False)
-        stretch[:found] = np.clip(shares, self.MAX_STRETCH**-2, 1.0) ** -0.5
+        stretch[:found] = np.clip(shares, tuned.MAX_STRETCH**-2, 1.0) ** -0.5
         stretch[found:] = stretch[found - 1] if found else 1.0
         return stretch
 

@@ -8,12 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-# The error falls like a power of the number of labels. Between 10 and 100 labels of
-# eleven benchmark sets the exponent was 0.02 to 2.5 with a median of 0.2, and 0.26 to
-# 0.29 in the mean of 35 tables.
-USUAL_EXPONENT = 0.3
-EXPONENT_SPREAD = 0.2
-LEAST_EXPONENT, LARGEST_EXPONENT = 0.15, 1.0
+from fewlabels.automatic import _tuned as tuned
 
 
 @dataclass(frozen=True)
@@ -131,7 +126,7 @@ def learning_curve(
     >>> learning_curve(20, 0.2).exponent
     0.3
     """
-    exponent, variance = USUAL_EXPONENT, EXPONENT_SPREAD**2
+    exponent, variance = tuned.USUAL_EXPONENT, tuned.EXPONENT_SPREAD**2
     if wrong is not None and wrong_with_half is not None:
         own, half = np.asarray(wrong, bool), np.asarray(wrong_with_half, bool)
         n_own, n_half = own.sum() + 0.5, half.sum() + 0.5
@@ -143,7 +138,7 @@ def learning_curve(
     spread = 1.645 * math.sqrt(variance)
     low, middle, high = np.clip(
         [exponent - spread, exponent, exponent + spread],
-        LEAST_EXPONENT,
-        LARGEST_EXPONENT,
+        tuned.LEAST_EXPONENT,
+        tuned.LARGEST_EXPONENT,
     ).tolist()
     return LearningCurve(int(n_labels), float(error), middle, low, high)

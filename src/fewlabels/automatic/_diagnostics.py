@@ -9,19 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels.automatic._errors import (
-    DOUBT_WORTH,
-    HELD_OUT_WORTH,
-    PRIOR_ERRORS,
-    ErrorEstimate,
-    error_posterior,
-)
+from fewlabels.automatic import _tuned as tuned
+from fewlabels.automatic._errors import ErrorEstimate, error_posterior
 
 CONFIDENCES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-# A label is suspicious where the others give another class at least these odds.
-# With one label of five wrong, 2 names two thirds of these and one of twenty others
-# (mean over six small sets, on which it was chosen); 4 would name half as many of both.
-SUSPICIOUS_ODDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -169,12 +160,12 @@ def expected_confusions(p: NDArray[Any], held: HeldOut) -> NDArray[np.float64]:
     """
     n_classes = held.p.shape[1]
     counts = np.zeros((n_classes, n_classes))
-    unit = HELD_OUT_WORTH * held.weights / held.weights.mean()
+    unit = tuned.HELD_OUT_WORTH * held.weights / held.weights.mean()
     np.add.at(counts, (held.codes, held.p.argmax(axis=1)), unit)
     if len(p):
         doubts = np.zeros((n_classes, n_classes))
         np.add.at(doubts.T, p.argmax(axis=1), p)
-        counts += DOUBT_WORTH * doubts / len(p)
+        counts += tuned.DOUBT_WORTH * doubts / len(p)
     return counts / counts.sum()
 
 
@@ -244,8 +235,8 @@ def class_errors(
     [('a', 0.23), ('b', 0.19)]
     """
     overall = 1 - np.trace(shares)
-    counts = HELD_OUT_WORTH * n_held + DOUBT_WORTH * has_doubts
-    pull = 2 * PRIOR_ERRORS / counts
+    counts = tuned.HELD_OUT_WORTH * n_held + tuned.DOUBT_WORTH * has_doubts
+    pull = 2 * tuned.PRIOR_ERRORS / counts
     right = np.diag(shares)
     wrong, missed = (
         (total - right + pull * overall) / (total + pull)
@@ -342,7 +333,7 @@ class SuspiciousLabel(NamedTuple):
 
 
 def suspicious_labels(
-    held: HeldOut, classes: NDArray[Any], odds: float = SUSPICIOUS_ODDS
+    held: HeldOut, classes: NDArray[Any], odds: float = tuned.SUSPICIOUS_ODDS
 ) -> list[SuspiciousLabel]:
     """Find given labels that the others contradict strongly.
 

@@ -10,27 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, chi2, norm
 
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._losses import wrong
-from fewlabels.automatic._nested import MANY_CLASSES
 from fewlabels.automatic._probabilities import probabilities
 
-# Where holding out costs accuracy, the error falls at most like this power of the
-# number of labels.
-STEEPEST = 1.0
-# Labelled rows are not quite independent evidence: each counts as so many.
-EFFECTIVE = 0.7
 LEVEL = 0.9
-# What the expected error is made of, in rows: a labelled row that was held out, all
-# unlabelled rows and their doubts, and the errors (and hits) assumed beforehand. All
-# of it is trusted a little less for the interval, and by a third less with three labels
-# of a class, each of which is judged by the other two. Chosen by the width and coverage
-# of intervals, the constants on one half of 35 tables and 13 benchmark sets, the fall
-# with few labels with these and 269 more tables in view.
-HELD_OUT_WORTH = 0.4
-DOUBT_WORTH = 10.0
-PRIOR_ERRORS = 0.75
-TRUST = 0.85
 NOT_JUDGED = "refit_labels was asked not to judge (judge=False)"
 
 
@@ -110,7 +95,7 @@ def root_mean_square(
             np.nan, 0.0, np.inf, "there are not two different labelled rows", False
         )
     square = float(np.mean((outputs - labeled.Y) ** 2))
-    n_rows = max(1.0, EFFECTIVE * labeled.size)
+    n_rows = max(1.0, tuned.EFFECTIVE * labeled.size)
     tail = (1 - LEVEL) / 2
     low, high = (n_rows * square / chi2.ppf(q, n_rows) for q in (1 - tail, tail))
     value, low, high = (unit * math.sqrt(s) for s in (square, low, high))
@@ -121,13 +106,13 @@ def error_posterior(
     n_wrong: float, n_right: float, doubt: float | None, per_class: float
 ) -> ErrorEstimate:
     """Take held-out rows, and the mean doubt about others, as counts of a Beta."""
-    trust = TRUST * (1 - 1 / max(2.0, per_class))
-    n_doubt = 0.0 if doubt is None else DOUBT_WORTH
+    trust = tuned.TRUST * (1 - 1 / max(2.0, per_class))
+    n_doubt = 0.0 if doubt is None else tuned.DOUBT_WORTH
     doubts = n_doubt * (doubt or 0.0)
     counts = np.array(
         [
-            HELD_OUT_WORTH * n_wrong + doubts + PRIOR_ERRORS,
-            HELD_OUT_WORTH * n_right + n_doubt - doubts + PRIOR_ERRORS,
+            tuned.HELD_OUT_WORTH * n_wrong + doubts + tuned.PRIOR_ERRORS,
+            tuned.HELD_OUT_WORTH * n_right + n_doubt - doubts + tuned.PRIOR_ERRORS,
         ]
     )
     low, high = beta.ppf([(1 - LEVEL) / 2, (1 + LEVEL) / 2], *(trust * counts))
@@ -159,12 +144,12 @@ def expected_error(
     doubt = None if confidence is None else 1 - confidence
     mean = labeled.size / counts.size
     estimate = error_posterior(float(v @ missed), float(v @ ~missed), doubt, mean)
-    if counts.size < MANY_CLASSES or labeled.size >= 10 * counts.size:
+    if counts.size < tuned.MANY_CLASSES or labeled.size >= 10 * counts.size:
         return estimate
     # Each class is learned from one label less than there are of it.
     return replace(
         estimate,
-        low=estimate.low * ((mean - 1) / mean) ** STEEPEST,
+        low=estimate.low * ((mean - 1) / mean) ** tuned.STEEPEST,
         note="an upper estimate, as holding out some of so few labels costs accuracy",
     )
 
@@ -198,5 +183,5 @@ def gain_over(
     theirs = wrong(held_baseline, labeled.codes)
     v = labeled.importance / labeled.importance.sum()
     lost, won = float(v @ (ours & ~theirs)), float(v @ (theirs & ~ours))
-    low, high = paired_interval(won, lost, EFFECTIVE * labeled.size)
+    low, high = paired_interval(won, lost, tuned.EFFECTIVE * labeled.size)
     return ErrorEstimate(won - lost, low, high)

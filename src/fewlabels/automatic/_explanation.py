@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._curve import LearningCurve
 from fewlabels.automatic._diagnostics import (
     CONFIDENCES,
-    SUSPICIOUS_ODDS,
     AcceptedRows,
     ClassError,
     HeldOut,
@@ -162,7 +162,9 @@ class ExplainedClassifier(BankEstimator):
             len(p) > 0,
         )
 
-    def suspicious_labels(self, odds: float = SUSPICIOUS_ODDS) -> list[SuspiciousLabel]:
+    def suspicious_labels(
+        self, odds: float = tuned.SUSPICIOUS_ODDS
+    ) -> list[SuspiciousLabel]:
         """Find given labels that the others contradict strongly.
 
         Parameters

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fewlabels._backend import NUMPY, Backend, backend_of, to_host
 from fewlabels._linalg import inverse_square_root
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._sources import LazySource, Rows, Source, View, column_sums
 
 
@@ -28,11 +29,6 @@ class OneColumn(LazySource):
         Features of the column.
     """
 
-    # Of the kernel, in standard deviations, and landmarks; the family was taken in by
-    # the error on every second table of docs/automatic.md.
-    WIDTH = 0.5
-    N_LANDMARKS = 8
-
     def __init__(self, rows: Rows, places: NDArray[np.intp]) -> None:
         self._rows = rows
         self._places = places
@@ -40,9 +36,9 @@ class OneColumn(LazySource):
         self._is_number = places.size == 1
         if self._is_number:
             values = to_host(rows.train[:, places[0]]).astype(np.float64)
-            quantiles = np.quantile(values, np.linspace(0, 1, self.N_LANDMARKS))
+            quantiles = np.quantile(values, np.linspace(0, 1, tuned.COLUMN_LANDMARKS))
             self._landmarks = np.unique(quantiles)
-            self._gamma = 0.5 / (self.WIDTH**2 * (float(values.var()) or 1.0))
+            self._gamma = 0.5 / (tuned.COLUMN_WIDTH**2 * (float(values.var()) or 1.0))
             K = self._kernel(self._landmarks)
             self._M = inverse_square_root(K, tol=1e-7)
 

@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._backend import backend_of, to_host
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Outputs
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._learners import Learner
 from fewlabels.automatic._sources import Source, View
 
-# Trees of a forest that is learned again for every block, and of one that answers.
-N_TREES_HELD_OUT = 30
-N_TREES = 240
 # Nodes of all trees together: forests on thousands of labels have fewer trees.
 MAX_NODES = 500_000
 
@@ -65,7 +63,7 @@ class Forest(Learner):
 
     def learn(self, labeled: Labeled) -> Outputs:
         """Grow a small forest."""
-        return self._grown(labeled, N_TREES_HELD_OUT, 1.0)
+        return self._grown(labeled, tuned.N_TREES_HELD_OUT, 1.0)
 
     def fit(
         self,
@@ -75,7 +73,9 @@ class Forest(Learner):
         rng: np.random.RandomState,
     ) -> Outputs:
         """Grow a large forest on all rows."""
-        n_trees = max(N_TREES_HELD_OUT, min(N_TREES, MAX_NODES // (2 * labeled.size)))
+        n_trees = max(
+            tuned.N_TREES_HELD_OUT, min(tuned.N_TREES, MAX_NODES // (2 * labeled.size))
+        )
         return self._grown(labeled, n_trees, float(weights.sum()))
 
     def _grown(self, labeled: Labeled, n_trees: int, weight: float) -> GrownForest:

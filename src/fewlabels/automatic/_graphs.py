@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from fewlabels._backend import backend_of, to_host
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._components import Leading
 from fewlabels.automatic._sources import Source, View
 from fewlabels.graphs import (
@@ -22,15 +23,8 @@ from fewlabels.graphs import (
 # Components of a graph whose eigenvectors are computed; rows in further ones, which
 # are tiny, hang together with next to nothing.
 MAX_COMPONENTS = 40
-# New rows get eigenvectors divided by 1 - lam, which must not be small.
-MIN_GAIN = 0.2
 # Residual of eigenvectors; the least smooth ones, which weigh least, have the largest.
 EIGENVECTOR_TOL = 1e-2
-# A row whose neighbours are more than this many times the usual distance away gets
-# weights on the scale of its own distances. The more rows there are, the further away
-# those on the fringe lie in units of that distance; with next to nothing joining them
-# to the rest, the smoothest functions on a large graph would single out nothing else.
-FRINGE = 3.0
 
 
 class Neighbors(Source):
@@ -126,7 +120,7 @@ class GraphVectors(Source):
         self.n_neighbors = k
         distances, indices = distances[:, :k], indices[:, :k]
         usual = auto_bandwidth(to_host(distances))
-        self._bandwidth, self._longest = width * usual, FRINGE * usual
+        self._bandwidth, self._longest = width * usual, tuned.FRINGE * usual
         self._reach = b.contiguous(distances[:, k - 1])
         weights = edge_weights(
             distances,
@@ -174,5 +168,5 @@ class GraphVectors(Source):
         indptr = b.asarray(np.arange(n_queries + 1) * n_near)
         n = self.train.shape[0]
         weights = b.sparse(b.xp.reshape(w, (-1,)), b.xp.reshape(near, (-1,)), indptr, n)
-        gains = np.maximum(1 - self.eigenvalues, MIN_GAIN)
+        gains = np.maximum(1 - self.eigenvalues, tuned.MIN_GAIN)
         return (weights @ self.train) / b.asarray(gains)

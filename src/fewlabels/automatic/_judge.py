@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from fewlabels._progress import ProgressLine
 from fewlabels._threads import in_threads
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._held_out import Models, joined_models, kernel_models
-from fewlabels.automatic._kernels import RIDGES, BankKernel
+from fewlabels.automatic._kernels import BankKernel
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._learners import LearnedModels, Learner
 from fewlabels.automatic._losses import Losses, held_out_losses
@@ -137,7 +138,7 @@ def models_of(
         if isinstance(group[0], BankKernel):
             blocks = in_threads(lambda kernel: kernel.block(labeled.groups), group)
             diagonal = 1 / labeled.importance
-            parts.append(kernel_models(blocks, RIDGES, labeled.Y, diagonal))
+            parts.append(kernel_models(blocks, tuned.RIDGES, labeled.Y, diagonal))
         else:
             parts += [learned[learner] for learner in group]
     return joined_models(parts)

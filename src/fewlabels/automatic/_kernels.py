@@ -17,11 +17,11 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
 from fewlabels._backend import backend_of, to_host
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Candidate, Outputs
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._sources import Source, View
 
-RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
 # Systems with more labels than that are not solved; a sample is.
 MAX_SOLVED = 5000
 _BATCH = 4096
@@ -31,7 +31,7 @@ _BATCH_NUMBERS = 2**19
 class BankKernel(Candidate):
     """A kernel on the rows of a bank: least squares with each of several ridges."""
 
-    ridges = RIDGES
+    ridges = tuned.RIDGES
 
     def block(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Normalised kernel matrix of some training rows."""

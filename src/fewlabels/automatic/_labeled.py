@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Up to so many labels count as few.
-FEW = 20
-
 
 @dataclass(frozen=True)
 class Labeled:

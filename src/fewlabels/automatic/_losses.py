@@ -7,13 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._held_out import Models
 from fewlabels.automatic._labeled import Labeled, stratified_blocks
-
-TEMPERATURES_FEW = 2.0 ** np.arange(-1, 5)
-TEMPERATURES = 2.0 ** np.arange(-1, 9)
-N_HALVES = 20
-N_FIFTHS = 2
 
 
 class Losses(NamedTuple):
@@ -44,9 +40,9 @@ def held_out_losses(
     """
     Y, codes, groups = labeled.Y, labeled.codes, labeled.groups
     singles = [np.flatnonzero(groups == g) for g in np.unique(groups)]
-    repeats, n_blocks = (N_HALVES, 2) if labeled.few else (N_FIFTHS, 5)
+    repeats, n_blocks = (tuned.N_HALVES, 2) if labeled.few else (tuned.N_FIFTHS, 5)
     single = models.held_out(singles)
-    grid = TEMPERATURES_FEW if labeled.few else TEMPERATURES
+    grid = tuned.TEMPERATURES_FEW if labeled.few else tuned.TEMPERATURES
     squared, logs = [], []
     total = np.zeros_like(single)
     for _ in range(repeats):

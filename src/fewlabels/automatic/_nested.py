@@ -7,15 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._held_out import Models
-from fewlabels.automatic._labeled import FEW, Labeled, stratified_blocks
+from fewlabels.automatic._labeled import Labeled, stratified_blocks
 from fewlabels.automatic._losses import held_out_losses, wrong
 from fewlabels.automatic._pool import Pool
 from fewlabels.automatic._weights import choose
-
-# From so many classes on, an outer block takes one label of every class.
-MANY_CLASSES = 5
-N_OUTER = 20
 
 
 class Nested(NamedTuple):
@@ -46,8 +43,8 @@ def outer_blocks(
 ) -> list[NDArray[np.intp]]:
     """Blocks for judging the whole procedure."""
     n_groups = np.unique(labeled.groups).size
-    n_blocks = n_groups if labeled.size <= FEW else min(N_OUTER, n_groups)
-    if not labeled.regression and labeled.class_counts.size >= MANY_CLASSES:
+    n_blocks = n_groups if labeled.size <= tuned.FEW else min(tuned.N_OUTER, n_groups)
+    if not labeled.regression and labeled.class_counts.size >= tuned.MANY_CLASSES:
         n_blocks = min(n_blocks, int(labeled.class_counts.max()))
     return stratified_blocks(labeled.codes, labeled.groups, max(2, n_blocks), rng)
 
@@ -64,7 +61,7 @@ def nested_outputs(
     # What is asked beside must not change the draws of what follows.
     own = np.random.RandomState(labeled.size)
     halves = None
-    if labeled.size > FEW:
+    if labeled.size > tuned.FEW:
         blocks = stratified_blocks(labeled.codes, labeled.groups, 2, own)
         halves, _ = _left_out(models, labeled, pool, blocks, own)
     confirmed = outputs.copy()

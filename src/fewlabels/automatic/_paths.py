@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fewlabels._backend import backend_of, to_host
 from fewlabels._linalg import inverse_square_root
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._sources import Source, View
 from fewlabels.graphs import auto_bandwidth
 
@@ -99,7 +100,7 @@ class Geodesics(PathKernel):
         n = self._costs.shape[0]
         lengths = self._lengths(self._costs[:: -(-n // LENGTH_ROWS)])
         finite = lengths[b.xp.isfinite(lengths) & (lengths > 0)]
-        width = 0.7 * b.median(finite) if finite.shape[0] else 1.0
+        width = tuned.GEODESIC_WIDTH * b.median(finite) if finite.shape[0] else 1.0
         self._gamma = 0.5 / width**2
         K = to_host(self._kernel(self._costs[landmarks]))
         self._M = b.asarray(inverse_square_root((K + K.T) / 2, tol=1e-2))

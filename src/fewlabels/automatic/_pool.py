@@ -7,22 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._families import FAMILIES
-
-# Shares, where held-out rows say nothing, of the families that are made for it, of the
-# supervised ones, and of forests with the linear kernel. Chosen, together with the
-# families and ridges, on one half of the sets in docs/automatic_measured.md.
-FALLBACK_SHARES = {
-    "table": (1 / 3, 1 / 3, 1 / 3),
-    "text": (0.5, 0.5, 0.0),
-    "pixels": (1.0, 0.0, 0.0),
-}
-# Ridge of supervised kernels there, and of all else that has a share whatever the
-# labels say: so large that every label has about the same strength, wherever it lies,
-# as in Poisson learning.
-SUPERVISED_RIDGE = 0.1
-FIXED_RIDGE = 1.0
 
 
 class Pool(NamedTuple):
@@ -89,7 +76,7 @@ def pool_of(
     ridges = np.concatenate([np.empty(0), *(c.ridges for c in candidates)])
     usual, smooth = (
         np.isnan(ridges) | (ridges == ridge)
-        for ridge in (SUPERVISED_RIDGE, FIXED_RIDGE)
+        for ridge in (tuned.SUPERVISED_RIDGE, tuned.FIXED_RIDGE)
     )
     families = [FAMILIES[c.family] for c in candidates]
     supervised = np.array([f.supervised for f in families], dtype=bool)[groups]
@@ -100,7 +87,7 @@ def pool_of(
         insurance = np.mean(insuring, axis=0) if insuring else insurance
     fallback = _fallback(candidates, n_classes)[groups] * smooth
     parts = np.array([fallback, _even(supervised & usual), insurance])
-    fixed = np.array(FALLBACK_SHARES[kind]) @ parts
+    fixed = np.array(tuned.FALLBACK_SHARES[kind]) @ parts
     if not fixed.any():
         fixed = _even(usual)
     return Pool(groups, ridges, supervised, fixed / (fixed.sum() or 1.0), insurance)

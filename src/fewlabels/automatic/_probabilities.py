@@ -8,24 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._losses import class_outputs, log_losses
-
-FINAL_TEMPERATURES = 2.0 ** np.arange(-2, 8.25, 0.25)
-USUAL_TEMPERATURE = 3.0
-# Probabilities are drawn towards a lower temperature, and twice as much: where a few
-# held-out rows happen to be right, the best one is far too high. Chosen among nine, see
-# docs/automatic_measured.md.
-CAUTIOUS_TEMPERATURE = 1.5
-CAUTION = 2.0
-# No class of a row is certain or impossible.
-PROBABILITY_FLOOR = 1e-4
 
 
 def best_temperature(
     outputs: NDArray[Any],
     labeled: Labeled,
-    usual: float = USUAL_TEMPERATURE,
+    usual: float = tuned.USUAL_TEMPERATURE,
     pull: float = 1.0,
 ) -> float:
     r"""Temperature T of softmax(T f) by held-out log-loss, drawn towards a usual one.
@@ -36,14 +27,14 @@ def best_temperature(
     if not known.any():
         # A label of each class needs no caution: the log-loss on 35 tables is 1.22 with
         # this one, 1.28 with half of it and 1.24 with half as much again.
-        return USUAL_TEMPERATURE
-    losses = log_losses(outputs[known], labeled.codes[known], FINAL_TEMPERATURES)
+        return tuned.USUAL_TEMPERATURE
+    losses = log_losses(outputs[known], labeled.codes[known], tuned.FINAL_TEMPERATURES)
     total = losses @ labeled.importance[known]
-    total += pull * np.log(FINAL_TEMPERATURES / usual) ** 2
-    return float(FINAL_TEMPERATURES[total.argmin()])
+    total += pull * np.log(tuned.FINAL_TEMPERATURES / usual) ** 2
+    return float(tuned.FINAL_TEMPERATURES[total.argmin()])
 
 
 def probabilities(outputs: NDArray[Any], temperature: float) -> NDArray[Any]:
     """Probabilities of classes, none of them 0 or 1."""
     p = softmax(temperature * class_outputs(outputs), axis=1)
-    return (1 - PROBABILITY_FLOOR) * p + PROBABILITY_FLOOR / p.shape[1]
+    return (1 - tuned.PROBABILITY_FLOOR) * p + tuned.PROBABILITY_FLOOR / p.shape[1]

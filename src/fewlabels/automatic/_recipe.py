@@ -20,6 +20,7 @@ from sklearn.utils.extmath import row_norms
 from fewlabels._backend import NUMPY, Backend, backend_of, to_host
 from fewlabels._params import budget_bytes
 from fewlabels._threads import side_by_side
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._clusters import Clusters
 from fewlabels.automatic._components import Components, Leading
@@ -135,11 +136,6 @@ BANKS = {
 REFERENCE_ROWS = 2000
 MEDIAN_ROWS = 1000
 CLUSTER_ROWS = 3000
-# Not among what was tuned, which docs/automatic.md lists.
-NEIGHBORS = 15
-GEODESIC_NEIGHBORS = 5
-HEAT = 3.0
-OFFSET = 0.1
 
 
 class Workshop:
@@ -206,7 +202,9 @@ class Workshop:
 
     @cached_property
     def neighbors(self) -> Neighbors:
-        return Neighbors(self.leading, min(NEIGHBORS, self.n_rows - 1), self._method)
+        return Neighbors(
+            self.leading, min(tuned.NEIGHBORS, self.n_rows - 1), self._method
+        )
 
     @cached_property
     def linear_features(self) -> LinearFeatures:
@@ -469,7 +467,7 @@ class Filters(OnGraph):
                 f"{name}, power {p}",
                 "graph filter",
                 graph,
-                scales=(r + OFFSET) ** (-p / 2),
+                scales=(r + tuned.OFFSET) ** (-p / 2),
             )
         for p, offset in self.unit_powers:
             yield FeatureKernel(
@@ -483,7 +481,7 @@ class Filters(OnGraph):
             f"{name}, heat",
             "graph filter",
             graph,
-            scales=np.exp(-0.5 * HEAT * r),
+            scales=np.exp(-0.5 * tuned.HEAT * r),
             unit_rows=True,
         )
 
@@ -529,7 +527,7 @@ class Paths(Step):
     )
 
     def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
-        k = GEODESIC_NEIGHBORS
+        k = tuned.GEODESIC_NEIGHBORS
         if shop.components.deviations.size and k < shop.n_rows / 2:
             landmarks = shop.reference[: shop.settings.landmarks]
             for name, sharpness in self.sharpness:

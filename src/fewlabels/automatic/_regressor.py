@@ -15,10 +15,11 @@ from fewlabels._linalg import FLOATS
 from fewlabels._progress import ProgressLine
 from fewlabels._regressor import PartialTargetMixin
 from fewlabels._sklearn import fit_context
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._answer import answer_numbers
 from fewlabels.automatic._estimator import BankEstimator
 from fewlabels.automatic._judge import candidate_table, judge
-from fewlabels.automatic._labeled import FEW, Labeled
+from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._sentences import choice_words, effect_words
 
 
@@ -159,7 +160,7 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
             codes=np.zeros(rows.size, dtype=np.intp),
             groups=self._bank.index[rows],
             importance=np.ones(rows.size),
-            few=rows.size <= FEW,
+            few=rows.size <= tuned.FEW,
             regression=True,
         )
         judgement = judge(self._bank, labeled, rng, line, repeat=judged)

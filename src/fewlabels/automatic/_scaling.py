@@ -13,18 +13,13 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fewlabels._backend import backend_of, to_host
 from fewlabels._rows import has_own_units
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.preprocessing import Moments
 
 # Up to so many rows everything is computed in double precision.
 DOUBLE_ROWS = 5000
 # Rows whose median stands for the middle of all.
 CENTRE_ROWS = 500
-# Up to so many columns, dense rows may be a table though nothing marks them as one.
-# More are mostly pixels or embeddings, where trees take up to a third more time for no
-# gain, unless nine of ten deviations are the same up to this share: somebody has
-# standardised them, maybe with other rows.
-FEW_COLUMNS = 100
-SAME_DEVIATION = 0.9
 # New rows may be this many deviations away, and are not taken for further, so that no
 # square overflows.
 FAR = 1e9
@@ -161,7 +156,7 @@ class RowScaling:
 
 def may_be_table(rows: Any, repeats: NDArray[np.intp]) -> bool:
     """Tell whether distinct rows, each met so often, may be an unmarked table."""
-    if issparse(rows) or rows.shape[1] <= FEW_COLUMNS:
+    if issparse(rows) or rows.shape[1] <= tuned.FEW_COLUMNS:
         return not issparse(rows)
     b = backend_of(rows)
     shares = b.astype(b.asarray(repeats / repeats.sum()), b.dtype(rows))
@@ -173,7 +168,7 @@ def may_be_table(rows: Any, repeats: NDArray[np.intp]) -> bool:
     parts = b.each_batch(moments, rows.shape[0])
     mean, square = to_host(b.xp.sum(b.xp.stack(parts), axis=0))
     low, high = np.quantile(square - mean**2, [0.05, 0.95])
-    return bool(low >= SAME_DEVIATION**2 * high)
+    return bool(low >= tuned.SAME_DEVIATION**2 * high)
 
 
 def _largest(A: Any) -> float:

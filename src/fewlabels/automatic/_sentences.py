@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._curve import LearningCurve
 from fewlabels.automatic._diagnostics import AcceptedRows, SuspiciousLabel
 from fewlabels.automatic._effects import ColumnEffect
 from fewlabels.automatic._errors import ErrorEstimate
 from fewlabels.automatic._families import FAMILIES
-from fewlabels.automatic._labeled import FEW
 
 
 def guess_words(error: ErrorEstimate, guessing: float) -> str:
@@ -161,6 +161,6 @@ def gain_words(gain: ErrorEstimate, n_labeled: int) -> str:
         return f"That probably helped {interval}."
     if gain.high < 0:
         return f"That probably hurt {interval}: use baseline_."
-    if n_labeled <= FEW:
+    if n_labeled <= tuned.FEW:
         return f"There are too few labels to say whether that helped {interval}."
     return f"It is not clear whether that helped {interval}."

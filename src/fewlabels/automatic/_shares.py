@@ -14,15 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._losses import class_outputs
 
-# Expectation-maximisation is drawn towards the shares of the labels, which with so many
-# labels per class count as much as the unlabelled rows, and with more labels less; and
-# it is kept within a factor of them: with few labels, probabilities are too rough for
-# more. Chosen on half of 35 tables with 3 and 10 labels per class.
-PULL_LABELS = 3.0
-MAX_FACTOR = 3.0
 N_STEPS = 10
 # Steps that match given shares, and when they are matched.
 MAX_MATCHING = 200
@@ -138,13 +133,15 @@ def estimated_shares(
     estimate : ndarray of shape (n_classes,)
         The shares among the rows.
     """
-    pull = PULL_LABELS * shares.size / n_labeled
+    pull = tuned.PULL_LABELS * shares.size / n_labeled
     estimate = shares
     for _ in range(N_STEPS):
         q = p * (estimate / shares)
         q /= q.sum(axis=1, keepdims=True)
         estimate = (q.mean(axis=0) + pull * shares) / (1 + pull)
-        estimate = np.clip(estimate, shares / MAX_FACTOR, shares * MAX_FACTOR)
+        estimate = np.clip(
+            estimate, shares / tuned.MAX_FACTOR, shares * tuned.MAX_FACTOR
+        )
         estimate = estimate / estimate.sum()
     return estimate
 

@@ -7,26 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels.automatic._labeled import FEW, Labeled
+from fewlabels.automatic import _tuned as tuned
+from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._losses import Losses
 from fewlabels.automatic._pool import Pool
-
-N_DRAWS = 100
-# Share of the supervised output, where held-out rows do not speak against it; every
-# so many standard errors by which its log-loss is larger divide the share by e.
-INSURANCE = 0.1
-INSURANCE_DECAY = 2.0
-# Share of forests and the linear kernel on tables with up to `FEW` labels; with more it
-# falls like their number. Chosen on half of 35 tables among 0 to 0.7, and with and
-# without the linear kernel.
-FEW_INSURANCE = 0.5
-# Of candidates about equal the smoother one: a decade of ridge is worth this share of
-# the ranks. Small ridges spoil graph kernels around an odd label, and few labels do not
-# show it.
-SMOOTHNESS = 0.03
-# How many candidates share the weight in one draw of the bootstrap. Weights fall by 0.7
-# or 0.75 with every rank, so that the next would have 2e-4 of the first.
-N_KEPT = 30
 
 
 class Choice(NamedTuple):
@@ -67,11 +51,11 @@ def choose(
         # Without evidence the smoothest supervised candidate is as good as any.
         return Choice(pool.fixed, pool.smoothest, None)
     used = losses.used(labeled)
-    draws = bootstrap_draws(N_DRAWS, labeled.size, rng) * labeled.importance
-    decay = 0.7 if labeled.few else 0.75
+    draws = bootstrap_draws(tuned.N_DRAWS, labeled.size, rng) * labeled.importance
+    decay = tuned.DECAY_FEW if labeled.few else tuned.DECAY
     sums = rank_sums(used, draws)
     if not labeled.few:
-        sums += SMOOTHNESS * len(used) * sums.shape[1] * pool.decades_below
+        sums += tuned.SMOOTHNESS * len(used) * sums.shape[1] * pool.decades_below
     weights = decayed_weights(sums, pool.groups, decay)
     held = None
     if not labeled.few and losses.many_log is not None:
@@ -80,14 +64,14 @@ def choose(
         held = losses.many_log[np.arange(best.size), best]
         weights = stacked_weights(np.exp(-held), weights, labeled.importance)
     if pool.insurance.any():
-        share = FEW_INSURANCE * min(1.0, FEW / labeled.size)
+        share = tuned.FEW_INSURANCE * min(1.0, tuned.FEW / labeled.size)
         weights = (1 - share) * weights + share * pool.insurance
     baseline = -1
     if pool.supervised.any():
         plain = rank_sums(used, labeled.importance[None])[0]
         baseline = int(np.where(pool.supervised, plain, np.inf).argmin())
         if not labeled.few:
-            share = INSURANCE
+            share = tuned.INSURANCE
             if held is not None:
                 excess = held[baseline] + np.log(weights @ np.exp(-held))
                 share *= _plausibility(excess, labeled.importance)
@@ -102,7 +86,7 @@ def _plausibility(excess: NDArray[Any], importance: NDArray[Any]) -> float:
     mean = float(np.mean(importance * excess))
     if mean <= 0:
         return 1.0
-    return float(np.exp(-mean / (INSURANCE_DECAY * max(error, 1e-12))))
+    return float(np.exp(-mean / (tuned.INSURANCE_DECAY * max(error, 1e-12))))
 
 
 def _ranks(values: NDArray[Any]) -> NDArray[np.intp]:
@@ -125,7 +109,7 @@ def rank_sums(losses: list[NDArray[Any]], draws: NDArray[Any]) -> NDArray[Any]:
 
 
 def decayed_weights(
-    sums: NDArray[Any], groups: NDArray[np.intp], decay: float, n_kept: int = N_KEPT
+    sums: NDArray[Any], groups: NDArray[np.intp], decay: float
 ) -> NDArray[Any]:
     """Weights that decay with the rank of a candidate at its best variant."""
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
@@ -134,7 +118,7 @@ def decayed_weights(
     places = np.where(sums == least[:, groups], np.arange(groups.size), groups.size)
     best = np.minimum.reduceat(places, starts, axis=1)
     ranks = _ranks(least)
-    weights = np.where(ranks < n_kept, float(decay) ** ranks, 0.0)
+    weights = np.where(ranks < tuned.N_KEPT, float(decay) ** ranks, 0.0)
     weights /= weights.sum(axis=1, keepdims=True)
     placed = np.zeros_like(sums)
     np.put_along_axis(placed, best, weights, axis=1)
@@ -153,9 +137,6 @@ def stacked_weights(
     likelihoods: NDArray[Any],
     prior: NDArray[Any],
     row_weights: NDArray[Any],
-    *,
-    strength: float = 20.0,
-    n_steps: int = 60,
 ) -> NDArray[Any]:
     r"""Stack candidates by their held-out probabilities, with shrinkage.
 
@@ -171,7 +152,8 @@ def stacked_weights(
     start = prior[active]
     w = start.copy()
     total = row_weights.sum()
-    for _ in range(n_steps):
+    strength = tuned.STACKING_STRENGTH
+    for _ in range(tuned.STACKING_STEPS):
         shares = w[:, None] * p
         shares /= shares.sum(axis=0)
         w = (strength * start + shares @ row_weights) / (strength + total)

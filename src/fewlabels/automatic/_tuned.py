@@ -1,0 +1,145 @@
+"""The constants of the automatic estimators that were chosen by measurement.
+
+Each says what it does, on what evidence its value rests, and when it was chosen.
+"Recipe" means the true error on 23 settings of the benchmark sets in
+docs/automatic_measured.md; "first half" means every second one of 35 real tables, with
+the other half to report. `benchmarks/constants.py` measures what happens without them.
+Sizes that only trade time for memory stay with the code that has them.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import numpy as np
+
+# --- Bank: kernels built without labels ---------------------------------------------
+
+# Ridges of every kernel, whose mean diagonal is 1. Recipe, 2026-11-15.
+RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
+# Neighbours that are searched once for all graphs, and those of the graph of paths.
+# Recipe, 2026-11-15, without a search over values.
+NEIGHBORS = 15
+GEODESIC_NEIGHBORS = 5
+# Width of the kernel of path lengths, in medians. Recipe, 2026-11-15.
+GEODESIC_WIDTH = 0.7
+# Filters of eigenvalues r of a graph: exp(-HEAT r), and (r + OFFSET)^-p. Recipe,
+# 2026-11-15, without a search over values.
+HEAT = 3.0
+OFFSET = 0.1
+# A row whose neighbours are more than this many times the usual distance away gets
+# weights on the scale of its own distances. The more rows there are, the further away
+# those on the fringe lie in units of that distance; with next to nothing joining them
+# to the rest, the smoothest functions on a large graph would single out nothing else.
+# Moons of 20,000 rows 2.3 -> 1.4 %, COIL20 1.6 -> 0.2 %, 2026-11-16.
+FRINGE = 3.0
+# New rows get eigenvectors divided by 1 - lambda, which must not be small. A safeguard,
+# 2026-11-15.
+MIN_GAIN = 0.2
+# Components of new rows are stretched by at most this factor. A safeguard, 2026-11-15.
+MAX_STRETCH = 3.0
+# Kernel of a single column: width in standard deviations, and landmarks at quantiles.
+# First half, 2026-11-16.
+COLUMN_WIDTH = 0.5
+COLUMN_LANDMARKS = 8
+# Trees of a forest that is grown again for every block, and of one that predicts.
+# First half: more of either changed no mean by 0.1 points, 2026-11-16.
+N_TREES_HELD_OUT = 30
+N_TREES = 240
+# Up to this many columns, dense rows may be a table though nothing marks them as one.
+# More are mostly pixels or embeddings, where trees take up to a third more time for no
+# gain, unless nine of ten deviations are the same up to SAME_DEVIATION: somebody has
+# standardised them, maybe with other rows. First half, 2026-11-16.
+FEW_COLUMNS = 100
+SAME_DEVIATION = 0.9
+
+# --- Judge: from held-out losses to weights -----------------------------------------
+
+# Up to this many labels count as few, with rules of their own. Recipe, 2026-11-15.
+FEW = 20
+# Held out at once: halves of few labels, fifths of more, and how often. Recipe,
+# 2026-11-15.
+N_HALVES = 20
+N_FIFTHS = 2
+# Temperatures among which every candidate has its best. Recipe, 2026-11-15.
+TEMPERATURES_FEW = 2.0 ** np.arange(-1, 5)
+TEMPERATURES = 2.0 ** np.arange(-1, 9)
+# Draws of the Bayesian bootstrap, the factor by which weights fall with every rank, and
+# how many candidates share the weight in one draw. Recipe, 2026-11-15.
+N_DRAWS = 100
+DECAY_FEW = 0.7
+DECAY = 0.75
+N_KEPT = 30
+# Of candidates about equal the smoother one: a decade of ridge is worth this share of
+# the ranks. Small ridges spoil graph kernels around an odd label, and few labels do not
+# show it. Recipe, among twenty variants, 2026-11-15.
+SMOOTHNESS = 0.03
+# Stacking of more than a few labels: the prior weighs like this many of them. Recipe,
+# 2026-11-15.
+STACKING_STRENGTH = 20.0
+STACKING_STEPS = 60
+# Share of the supervised output with more than a few labels, and how many standard
+# errors of a larger log-loss divide it by e. Recipe, among 25 variants, 2026-11-15.
+INSURANCE = 0.1
+INSURANCE_DECAY = 2.0
+# Share of forests and the linear kernel on tables with few labels; with more it falls
+# like their number. First half, among 0 to 0.7, 2026-11-16.
+FEW_INSURANCE = 0.5
+# Where held-out rows say nothing: shares of the families made for it, of supervised
+# ones, and of forests with the linear kernel; ridges of supervised kernels, and of all
+# others, so large that every label has about the same strength wherever it lies, as in
+# Poisson learning. One half of the tables and benchmark sets, 2026-11-16.
+FALLBACK_SHARES = {
+    "table": (1 / 3, 1 / 3, 1 / 3),
+    "text": (0.5, 0.5, 0.0),
+    "pixels": (1.0, 0.0, 0.0),
+}
+SUPERVISED_RIDGE = 0.1
+FIXED_RIDGE = 1.0
+# Blocks of labels that are left out to judge the whole procedure; from MANY_CLASSES
+# classes on, a block takes one label of every class. Recipe, 2026-11-15.
+N_OUTER = 20
+MANY_CLASSES = 5
+
+# --- Answer: class shares, probabilities, errors ------------------------------------
+
+# Class shares are drawn towards those of the labels, which with this many labels per
+# class count as much as the unlabelled rows, and stay within a factor of them: with few
+# labels, probabilities are too rough for more. First half, 2026-11-16.
+PULL_LABELS = 3.0
+MAX_FACTOR = 3.0
+# Temperatures of probabilities, and the one they are drawn towards. Held-out log-loss
+# of the recipe; on 35 tables with one label per class 1.22 with 3, 1.28 with 1.5 and
+# 1.24 with 4.5, 2026-11-15.
+FINAL_TEMPERATURES = 2.0 ** np.arange(-2, 8.25, 0.25)
+USUAL_TEMPERATURE = 3.0
+# Final probabilities are drawn towards a lower one, and twice as much: where a few
+# held-out rows happen to be predicted correctly, the best one is far too high. Among
+# nine by the log-loss with 10 labels, 0.50 -> 0.44, 2026-11-16.
+CAUTIOUS_TEMPERATURE = 1.5
+CAUTION = 2.0
+# No class of a row is certain or impossible. A safeguard, 2026-11-15.
+PROBABILITY_FLOOR = 1e-4
+# What the expected error is made of, in rows: a labelled row that was held out, all
+# unlabelled rows and their doubts, and the errors (and hits) assumed beforehand; and
+# how far all of it is trusted for the interval. Width and coverage of intervals, on one
+# half of 35 tables and 13 benchmark sets, 2026-11-16.
+HELD_OUT_WORTH = 0.4
+DOUBT_WORTH = 10.0
+PRIOR_ERRORS = 0.75
+TRUST = 0.85
+# Where holding out costs accuracy, the error falls at most like this power of the
+# number of labels: coverage of intervals of many classes, 2026-11-16.
+STEEPEST = 1.0
+# Labelled rows are not quite independent evidence: each counts as this many for the
+# gain over the baseline. Coverage in the recipe, 2026-11-15.
+EFFECTIVE = 0.7
+# The error falls like a power of the number of labels. Between 10 and 100 labels of
+# eleven benchmark sets the exponent was 0.02 to 2.5 with a median of 0.2, and 0.26 to
+# 0.29 in the mean of 35 tables, 2026-11-16.
+USUAL_EXPONENT = 0.3
+EXPONENT_SPREAD = 0.2
+LEAST_EXPONENT, LARGEST_EXPONENT = 0.15, 1.0
+# A label is suspicious where the others give another class at least these odds. With
+# one label of five wrong, 2 names two thirds of these and one of twenty others (mean
+# over six small sets, on which it was chosen); 4 would name half as many of both,
+# 2026-11-16.
+SUSPICIOUS_ODDS = 2.0
