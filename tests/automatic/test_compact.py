@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits, make_swiss_roll
 import fewlabels
 from fewlabels import FewLabelsClassifier, FewLabelsRegressor
 from fewlabels.automatic import _compact
-from fewlabels.automatic._kept import Plain, Rounded
+from fewlabels.automatic._packing import Plain, Rounded
 from fewlabels.datasets import hide_labels
 
 

@@ -30,7 +30,7 @@ from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._kernels import BankKernel
 from fewlabels.automatic._recipe import BANKS, BankSettings, Workshop, recipe
 from fewlabels.automatic._scaling import RowScaling, may_be_table
-from fewlabels.automatic._sources import View
+from fewlabels.automatic._sources import Rows, View
 from fewlabels.preprocessing import Moments, TableSample
 
 # Rows times columns from which several threads are worth it.
@@ -136,6 +136,7 @@ class KernelBank:
         self._moments = None
         self.n_rows = rows.shape[0]
         self.candidates: list[Candidate] = []
+        self.rows = Rows(rows)
         self.is_pruned = False
         self.kind = "text" if issparse(rows) else "pixels"
         self._matrices: dict[int, NDArray[Any]] = {}
@@ -146,7 +147,7 @@ class KernelBank:
         if columns is not None:
             self.kind = "table"
         shop = Workshop(
-            rows,
+            self.rows,
             self.settings,
             self._neighbors,
             rng,
@@ -175,6 +176,7 @@ class KernelBank:
         lean = copy(self)
         lean._backend = NUMPY
         lean.candidates = []
+        lean.rows = Rows(None)
         lean.is_pruned = True
         lean._matrices = {}
         lean.index = self.index.astype(np.int32)

@@ -2,19 +2,25 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Sequence
-from copy import copy
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._backend import backend_of, to_host
 from fewlabels.automatic._labeled import Labeled
-from fewlabels.automatic._sources import Source, View
+from fewlabels.automatic._sources import Compactable, Source, View
+
+if TYPE_CHECKING:
+    from fewlabels.automatic._compact import Compactor
 
 
-class Outputs:
+# Functions of rows whose sum is one form of what was fitted, made when asked for.
+Form = Callable[[], "list[Outputs]"]
+
+
+class Outputs(Compactable):
     """What fitting makes of a candidate: a function of rows.
 
     It holds what it needs of the training rows, which pruned sources no longer have.
@@ -24,11 +30,30 @@ class Outputs:
         """Compute outputs for the rows of a view, wherever these are."""
         raise NotImplementedError
 
-    def __getstate__(self) -> dict[str, Any]:
-        return to_host(self.__dict__)
+    def reads(self) -> list[tuple[Source, int]]:
+        """List the sources, and how many leading columns it reads one by one."""
+        return []
+
+    @classmethod
+    def compact_all(
+        cls, functions: "Sequence[Any]", compactor: "Compactor"
+    ) -> "list[list[Form]]":
+        """List the forms of functions of this kind that are added up.
+
+        Returns
+        -------
+        choices : list of list of Form
+            One form is to be taken of each; the last one is the most exact, and the
+            smallest one is first.
+        """
+
+        def copied(function: Outputs) -> list[Form]:
+            return [lambda: [compactor.copy_of(function)]]
+
+        return [copied(function) for function in functions]
 
 
-class Candidate:
+class Candidate(Compactable):
     """Something that learns from labelled rows of a bank.
 
     Attributes
@@ -48,9 +73,6 @@ class Candidate:
     ridges: NDArray[Any] = np.array([np.nan])
     n_groups: int | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return to_host(self.__dict__)
-
     def prepare(self) -> bool:
         """Do what needs no labels; tell whether there is anything to learn from."""
         return True
@@ -64,21 +86,6 @@ class Candidate:
     ) -> Outputs:
         """Learn a weighted sum of the variants."""
         raise NotImplementedError
-
-
-def lean_copy(thing: Any, copies: dict[int, Any]) -> Any:
-    """Copy functions of rows and all they are made of, less what is for training."""
-    if isinstance(thing, list | tuple):
-        return type(thing)([lean_copy(part, copies) for part in thing])
-    if not isinstance(thing, Candidate | Outputs | Source):
-        return to_host(thing)
-    if id(thing) not in copies:
-        copies[id(thing)] = lean = copy(thing)
-        dropped = thing.for_training if isinstance(thing, Source) else ()
-        for name, value in vars(thing).items():
-            kept = None if name in dropped else lean_copy(value, copies)
-            lean.__dict__[name] = kept
-    return copies[id(thing)]
 
 
 def total_outputs(functions: Sequence[Outputs], view: View) -> NDArray[Any]:

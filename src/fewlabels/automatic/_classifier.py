@@ -26,13 +26,11 @@ from fewlabels._sklearn import StrOptions, fit_context
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._answer import ClassAnswer, answer_classes
 from fewlabels.automatic._bank import BANK_CONSTRAINTS, KernelBank
-from fewlabels.automatic._candidates import Candidate, Outputs
 from fewlabels.automatic._curve import LearningCurve
 from fewlabels.automatic._diagnostics import HeldOut
 from fewlabels.automatic._errors import ErrorEstimate
 from fewlabels.automatic._explanation import ExplainedClassifier
 from fewlabels.automatic._judge import candidate_table, judge
-from fewlabels.automatic._kept import Plain, Rounded
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._members import (
     Contribution,
@@ -41,10 +39,11 @@ from fewlabels.automatic._members import (
     members_of,
 )
 from fewlabels.automatic._model import BankModel
+from fewlabels.automatic._packing import Plain, Rounded
 from fewlabels.automatic._probabilities import probabilities
 from fewlabels.automatic._recipe import BankSettings
 from fewlabels.automatic._scaling import RowScaling
-from fewlabels.automatic._sources import Source
+from fewlabels.automatic._sources import Compactable
 
 
 class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
@@ -485,7 +484,7 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         """
         found = {cls, BankModel, BankSettings, KernelBank, RowScaling, Plain, Rounded}
         found |= {Contribution, ErrorEstimate, HeldOut, LearningCurve}
-        open_ends: list[type] = [Source, Candidate, Outputs]
+        open_ends: list[type] = [Compactable]
         while open_ends:
             found.add(last := open_ends.pop())
             open_ends += last.__subclasses__()

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from fewlabels._kmeans import lloyd_runs
 from fewlabels._threads import worth_compiling
 from fewlabels.automatic._components import Leading
 from fewlabels.automatic._sources import LazySource, Source
+
+if TYPE_CHECKING:
+    from fewlabels.automatic._compact import Compactor
 
 
 class Clusters(LazySource):
@@ -56,6 +59,15 @@ class Clusters(LazySource):
     @property
     def train(self) -> Any:
         return super().train if self._known is None else self._known
+
+    def reads(self) -> list[tuple[Source, int]]:
+        return [(self._leading, 0)]
+
+    def compact(self, compactor: "Compactor") -> Source:
+        """Keep centres in single precision."""
+        lean = compactor.lean_copy(self)
+        lean._centres = compactor.single(lean._centres)
+        return lean
 
     def columns(self, of: Callable[[Source], Any]) -> Any:
         """Assign rows to clusters."""

@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from sklearn.isotonic import isotonic_regression
 from fewlabels._backend import NUMPY, Backend, backend_of, to_host
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._sources import Source, View, column_sums
+
+if TYPE_CHECKING:
+    from fewlabels.automatic._compact import Compactor
 
 
 class Components(Source):
@@ -138,7 +141,22 @@ class Components(Source):
     def new(self, view: View) -> Any:
         return self._project(view.rows) * self._stretch
 
-    def affine(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def compact(self, compactor: "Compactor") -> Source:
+        """Keep the components that somebody searches or splits."""
+        n_columns = compactor.columns_of(self)
+        matrix, offset = self._affine()
+        return Affine(matrix[:, :n_columns], offset[:n_columns])
+
+    def folded(
+        self, weights: NDArray[Any], offset: NDArray[Any], compactor: "Compactor"
+    ) -> tuple[Source, NDArray[Any], NDArray[Any]]:
+        """Multiply out the map from rows to components."""
+        matrix, moved = (
+            part[..., : len(weights)].astype(np.float64) for part in self._affine()
+        )
+        return compactor.rows, matrix @ weights, offset - moved @ weights
+
+    def _affine(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Matrix and offset of the map ``rows @ matrix - offset`` of new rows."""
         parts = (self._basis, self._offset, self._stretch)
         basis, offset, stretch = (np.asarray(to_host(part)) for part in parts)
@@ -154,5 +172,27 @@ class Leading(Source):
         leading = components.train[:, :n_columns]
         self.train = backend_of(leading).contiguous(leading)
 
+    def reads(self) -> list[tuple[Source, int]]:
+        return [(self._components, self.n_columns)]
+
     def new(self, view: View) -> Any:
         return view[self._components][:, : self.n_columns]
+
+
+class Affine(Source):
+    """A linear map of rows, less an offset, such as principal components.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_features, n_columns)
+        The map.
+    offset : ndarray of shape (n_columns,)
+        What is subtracted.
+    """
+
+    def __init__(self, matrix: NDArray[Any], offset: NDArray[Any]) -> None:
+        self._matrix = np.ascontiguousarray(matrix)
+        self._offset = offset
+
+    def new(self, view: View) -> NDArray[Any]:
+        return view.rows @ self._matrix - self._offset

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from fewlabels._backend import NUMPY, Backend, backend_of, to_host
 from fewlabels._linalg import inverse_square_root
 from fewlabels.automatic import _tuned as tuned
+from fewlabels.automatic._candidates import Form
+from fewlabels.automatic._kernels import KernelSum
+from fewlabels.automatic._linear import LinearPart, total
 from fewlabels.automatic._sources import LazySource, Rows, Source, View, column_sums
+
+if TYPE_CHECKING:
+    from fewlabels.automatic._compact import Compactor
 
 
 class OneColumn(LazySource):
@@ -100,14 +106,27 @@ class Nystrom(Source):
         Z = (self._features(view.rows) - self._mean) / self._unit
         return _with_constant(Z)
 
-    def folded(
-        self, weights: NDArray[Any]
-    ) -> tuple[Any, float, NDArray[Any], NDArray[Any]]:
-        """Landmarks, gamma, coefficients and offset of a function of the features."""
+    def linear_forms(
+        self, parts: Sequence[LinearPart], compactor: "Compactor"
+    ) -> list[Form]:
+        """Make a linear function of the features a sum of kernel values."""
+        weights, offset = total(parts)
         scaled = weights[:-1] / np.asarray(to_host(self._unit))
         coef = to_host(self._M).astype(np.float64) @ scaled
-        offset = weights[-1] - to_host(self._mean) @ scaled
-        return to_host(self._landmarks), self._gamma, coef, offset
+        offset = offset + weights[-1] - to_host(self._mean) @ scaled
+        return [
+            lambda: [
+                KernelSum(
+                    compactor.copy_of(compactor.rows),
+                    None,
+                    [self._gamma],
+                    compactor.single(to_host(self._landmarks)),
+                    [coef],
+                    None,
+                    offset,
+                )
+            ]
+        ]
 
 
 class LinearFeatures(Source):
@@ -128,11 +147,11 @@ class LinearFeatures(Source):
         return _with_constant((Z - self._mean) / self._unit)
 
     def folded(
-        self, weights: NDArray[Any]
+        self, weights: NDArray[Any], offset: NDArray[Any], compactor: "Compactor"
     ) -> tuple[Source, NDArray[Any], NDArray[Any]]:
-        """Make a function of the features one of the components, with an offset."""
+        """Make a function of the features one of the components."""
         scaled = weights[:-1] / np.asarray(to_host(self._unit))
-        offset = weights[-1] - to_host(self._mean) @ scaled
+        offset = offset + weights[-1] - to_host(self._mean) @ scaled
         return self._components, scaled, offset
 
 

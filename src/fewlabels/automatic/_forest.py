@@ -2,18 +2,24 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._backend import backend_of, to_host
 from fewlabels.automatic import _tuned as tuned
-from fewlabels.automatic._candidates import Outputs
+from fewlabels.automatic._candidates import Form, Outputs
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._learners import Learner
+from fewlabels.automatic._packing import Plain, Rounded, small_integers
 from fewlabels.automatic._sources import Source, View
+
+if TYPE_CHECKING:
+    from fewlabels.automatic._compact import Compactor
 
 # Nodes of all trees together: forests on thousands of labels have fewer trees.
 MAX_NODES = 500_000
@@ -29,6 +35,32 @@ class GrownForest(Outputs):
     right: NDArray[np.int32]
     values: NDArray[np.float64]
     weight: float
+
+    def reads(self) -> list[tuple[Source, int]]:
+        return [(self.source, 0)]
+
+    @classmethod
+    def compact_all(
+        cls, functions: "Sequence[GrownForest]", compactor: "Compactor"
+    ) -> list[list[Form]]:
+        """Pack all forests, and what they see of graphs, in one of several ways."""
+
+        def packed(pack: Callable[[NDArray[Any]], Any]) -> list[Outputs]:
+            tried = compactor.with_packing(pack)
+            return [
+                PackedForest(f, tried.copy_of(f.source), compactor.rounds)
+                for f in functions
+            ]
+
+        if not compactor.rounds:
+            return [[lambda: packed(Plain)]]
+        return [
+            [
+                lambda: packed(partial(Rounded.by_column, integer=np.uint8)),
+                lambda: packed(Rounded.half),
+                lambda: packed(Plain.single),
+            ]
+        ]
 
     def __call__(self, view: View) -> Any:
         """Compute outputs for the rows of a view."""
@@ -99,3 +131,51 @@ class Forest(Learner):
         )
         values += base
         return GrownForest(self._source, feature, threshold, right, values, weight)
+
+
+class PackedForest(Outputs):
+    """A forest in few bytes: small integers, and every different leaf once.
+
+    Parameters
+    ----------
+    forest : GrownForest
+        The forest.
+    source : Source
+        Of its rows.
+    rounded : bool
+        Whether thresholds may be rounded to single precision.
+    """
+
+    def __init__(self, forest: GrownForest, source: Source, rounded: bool) -> None:
+        self._source = source
+        # In preorder, a tree ends where leaves outnumber splits for the first time.
+        balance = np.cumsum(np.where(forest.feature >= 0, 1, -1), axis=1)
+        n_nodes = int(np.argmax(balance < 0, axis=1).max()) + 1
+        values = forest.values[:, : (n_nodes + 1) // 2]
+        self._leaves, codes = np.unique(
+            values.reshape(-1, values.shape[2]), axis=0, return_inverse=True
+        )
+        self._codes = small_integers(codes.reshape(values.shape[:2]))
+        self._feature = small_integers(forest.feature[:, :n_nodes])
+        self._right = small_integers(forest.right[:, :n_nodes])
+        self._threshold = forest.threshold[:, :n_nodes]
+        if rounded:
+            self._threshold = self._threshold.astype(np.float32)
+        self._weight = forest.weight
+
+    @cached_property
+    def _grown(self) -> GrownForest:
+        return GrownForest(
+            self._source,
+            self._feature.astype(np.int32),
+            self._threshold.astype(np.float64),
+            self._right.astype(np.int32),
+            self._leaves[self._codes],
+            self._weight,
+        )
+
+    def __call__(self, view: View) -> NDArray[Any]:
+        return self._grown(view)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in vars(self).items() if name != "_grown"}

@@ -2,7 +2,9 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,21 +12,40 @@ from scipy.sparse.csgraph import connected_components
 
 from fewlabels._backend import backend_of, to_host
 from fewlabels.automatic import _tuned as tuned
+from fewlabels.automatic._candidates import Form, Outputs
 from fewlabels.automatic._components import Leading
+from fewlabels.automatic._linear import LinearPart, total
+from fewlabels.automatic._packed_graphs import (
+    GraphMeans,
+    NeighborIndex,
+    NewEdges,
+    PackedVectors,
+    averages,
+    edge_weights,
+    new_edges,
+    shares,
+)
+from fewlabels.automatic._packing import Plain, Rounded, half
 from fewlabels.automatic._sources import Source, View
 from fewlabels.graphs import (
     auto_bandwidth,
     graph_laplacian,
-    heat_weights,
     laplacian_eigenvectors,
     make_search,
 )
+
+if TYPE_CHECKING:
+    from fewlabels.automatic._compact import Compactor
 
 # Components of a graph whose eigenvectors are computed; rows in further ones, which
 # are tiny, hang together with next to nothing.
 MAX_COMPONENTS = 40
 # Residual of eigenvectors; the least smooth ones, which weigh least, have the largest.
 EIGENVECTOR_TOL = 1e-2
+# Rounding errors of rows may be this share of the distance to the nearest neighbour.
+MAX_ROUNDING = 1e-3
+# Rows on which the length of a mean of directions is measured.
+COHERENCE_ROWS = 500
 
 
 class Neighbors(Source):
@@ -56,33 +77,31 @@ class Neighbors(Source):
     def new(self, view: View) -> tuple[NDArray[Any], NDArray[Any]]:
         return self._index().kneighbors(self._n_neighbors, view[self._leading])
 
+    def reads(self) -> list[tuple[Source, int]]:
+        return [(self._leading, 0)]
+
+    def compact(self, compactor: "Compactor") -> Source:
+        """Search among rows that are rounded as far as is safe."""
+        A = np.asarray(to_host(self._searched))
+        known = to_host(self.train)
+        searched: Any = Plain(A)
+        if compactor.rounds:
+            distances = known[0][:, 0]
+            nearest = np.median(distances[distances > 0]) if distances.any() else 0.0
+            span = A.max(axis=0).astype(np.float64) - A.min(axis=0)
+            error = np.sqrt(np.sum((span / np.iinfo(np.uint16).max) ** 2) / 12)
+            if error <= MAX_ROUNDING * nearest:
+                searched = Rounded.by_column(A, np.uint16)
+            elif A.dtype == np.float64:
+                searched = Plain.single(A)
+        leading = compactor.copy_of(self._leading)
+        index = NeighborIndex(leading, searched, self._n_neighbors, self._options)
+        compactor.set_neighbors(index, known)
+        return index
+
     def __getstate__(self) -> dict[str, Any]:
-        # An approximate index cannot be pickled, and is quickly made again; neighbours
-        # of training rows were for those who built the graphs.
-        return to_host({**self.__dict__, "_search": None, "train": None})
-
-
-def edge_weights(
-    distances: Any, own: Any, others: Any, bandwidth: float, longest: float
-) -> Any:
-    """Weights of edges between rows whose last neighbours are so far away."""
-    xp = backend_of(distances).xp
-    stretched = xp.clip(xp.maximum(own, others) / longest, 1.0, None)
-    return heat_weights(distances / stretched, bandwidth)
-
-
-def new_edges(
-    distances: Any, reach: Any, k: int, bandwidth: float, longest: float
-) -> Any:
-    """Weights of edges from new rows, to rows whose last neighbours reach so far.
-
-    An edge has half a weight for every end that counts the other among its k nearest.
-    """
-    b, dtype = backend_of(distances), backend_of(distances).dtype(distances)
-    w = edge_weights(distances, distances[:, k - 1 : k], reach, bandwidth, longest)
-    halves = 0.5 * b.astype(distances <= reach, dtype)
-    halves[:, :k] += 0.5
-    return b.astype(w, dtype) * halves
+        # An approximate index cannot be pickled, and is quickly made again.
+        return to_host({**self.__dict__, "_search": None})
 
 
 class GraphVectors(Source):
@@ -110,6 +129,7 @@ class GraphVectors(Source):
     """
 
     for_training = ("laplacian",)
+    is_packed = True
 
     def __init__(
         self, neighbors: Source, k: int, width: float, n_vectors: int, rng: Any
@@ -159,6 +179,92 @@ class GraphVectors(Source):
         unit = self.eigenvalues[min(self.n_null + offset, self.eigenvalues.size - 1)]
         return self.eigenvalues / (unit if unit > 1e-9 else 1.0)
 
+    def reads(self) -> list[tuple[Source, int]]:
+        return [(self._neighbors, 0)]
+
+    def _edges(self, compactor: "Compactor") -> "NewEdges":
+        """Weights of new rows with training rows."""
+        return compactor.shared(
+            ("edges", id(self)),
+            lambda: NewEdges(
+                compactor.copy_of(self._neighbors),
+                self.n_neighbors,
+                self._bandwidth,
+                self._longest,
+                np.asarray(to_host(self._reach)),
+                np.asarray(to_host(self._degrees)),
+            ),
+        )
+
+    def _packed(self, n_columns: int, compactor: "Compactor") -> Source:
+        vectors = np.asarray(to_host(self.train))[:, :n_columns]
+        gain = self._gains[:n_columns]
+        return PackedVectors(self._edges(compactor), compactor.packed(vectors), gain)
+
+    def compact(self, compactor: "Compactor") -> Source:
+        """Pack the vectors that somebody splits."""
+        return self._packed(compactor.columns_of(self), compactor)
+
+    def linear_forms(
+        self, parts: Sequence[LinearPart], compactor: "Compactor"
+    ) -> list[Form]:
+        """Pack the vectors in several ways, or take means over neighbours."""
+        n_columns = max(part.scales.size for part in parts)
+
+        def packed(pack: Callable[[NDArray[Any]], Any]) -> list[Outputs]:
+            source = self._packed(n_columns, compactor.with_packing(pack))
+            return compactor.linear_sums(source, parts, exact=True)
+
+        if not compactor.rounds:
+            return [lambda: packed(Plain)]
+        per_column = (self.scaled(20)[:n_columns] + 0.1) ** 0.75
+        forms: list[Form] = [
+            lambda: packed(partial(Rounded.by_row, per_column=per_column)),
+            lambda: packed(Rounded.half),
+            lambda: packed(Plain.single),
+        ]
+        # In half precision, two numbers of every target for every row.
+        if 4 * parts[0].offset.size < n_columns:
+            forms.insert(0, lambda: [self._means(parts, n_columns, compactor)])
+        return forms
+
+    def _means(
+        self, parts: Sequence[LinearPart], n_columns: int, compactor: "Compactor"
+    ) -> Outputs:
+        """Take sums of linear functions, and means of those of rows of length one."""
+        edges = self._edges(compactor)
+        vectors = np.asarray(to_host(self.train))[:, :n_columns]
+        U = vectors / self._gains[:n_columns] / edges.roots[:, None]
+        linear = [part for part in parts if not part.unit_rows]
+        unit = [part for part in parts if part.unit_rows]
+        sums = means = pull = None
+        if linear:
+            weights, _ = total(linear)
+            sums = half(U[:, : len(weights)] @ weights)
+        if unit:
+            views = [U[:, : part.scales.size] * part.scales for part in unit]
+            lengths = [np.sqrt(np.einsum("ij,ij->i", H, H)) for H in views]
+            pull = sum(
+                np.linalg.norm(part.weights) * n / (n.mean() or 1.0)
+                for part, n in zip(unit, lengths, strict=True)
+            ).astype(np.float32)
+            w, near = compactor.trial(COHERENCE_ROWS)[edges]
+            w = shares(w * pull[near])
+            means = np.zeros((U.shape[0], parts[0].offset.size))
+            for part, H, n in zip(unit, views, lengths, strict=True):
+                H /= np.where(n > 1e-12, n, 1.0)[:, None]
+                # A mean of directions is shorter than one.
+                mean = averages(w, near, H)
+                coherence = np.sqrt(np.einsum("ij,ij->i", mean, mean)).mean()
+                means += H @ part.weights / (coherence or 1.0)
+            means = half(means)
+        offset = np.sum([part.offset for part in parts], axis=0)
+        return GraphMeans(edges, sums, means, pull, offset)
+
+    @property
+    def _gains(self) -> NDArray[Any]:
+        return np.maximum(1 - to_host(self.eigenvalues), tuned.MIN_GAIN)
+
     def new(self, view: View) -> NDArray[Any]:
         d, near = view[self._neighbors]
         b, reach = backend_of(d), self._reach[near]
@@ -168,5 +274,4 @@ class GraphVectors(Source):
         indptr = b.asarray(np.arange(n_queries + 1) * n_near)
         n = self.train.shape[0]
         weights = b.sparse(b.xp.reshape(w, (-1,)), b.xp.reshape(near, (-1,)), indptr, n)
-        gains = np.maximum(1 - self.eigenvalues, tuned.MIN_GAIN)
-        return (weights @ self.train) / b.asarray(gains)
+        return (weights @ self.train) / b.asarray(self._gains)

@@ -7,8 +7,10 @@ grid of ridges then fits all. Nothing of size n x n is ever formed.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +19,15 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
 from fewlabels._backend import backend_of, to_host
+from fewlabels._distances import DistancesTo, squared_distances
 from fewlabels.automatic import _tuned as tuned
-from fewlabels.automatic._candidates import Candidate, Outputs
+from fewlabels.automatic._candidates import Candidate, Form, Outputs
 from fewlabels.automatic._labeled import Labeled
+from fewlabels.automatic._linear import LinearPart, total
 from fewlabels.automatic._sources import Source, View
+
+if TYPE_CHECKING:
+    from fewlabels.automatic._compact import Compactor
 
 # Systems with more labels than that are not solved; a sample is.
 MAX_SOLVED = 5000
@@ -103,6 +110,45 @@ class LinearOutputs(Outputs):
     weights: NDArray[Any]
     offset: NDArray[Any]
 
+    def reads(self) -> list[tuple[Source, int]]:
+        return [(self.kernel.source, 0)]
+
+    @classmethod
+    def compact_all(
+        cls, functions: "Sequence[LinearOutputs]", compactor: "Compactor"
+    ) -> list[list[Form]]:
+        """Add up what is linear in one source, as far beneath as it can be folded."""
+        groups: dict[int, tuple[Source, list[LinearPart]]] = {}
+
+        def add(source: Source, part: LinearPart) -> None:
+            groups.setdefault(id(source), (source, []))[1].append(part)
+
+        for function in functions:
+            add(function.kernel.source, function.part())
+        choices = []
+        while groups:
+            # What is folded may join others: those that can be folded come first.
+            for key, (source, parts) in groups.items():
+                if any(part.unit_rows for part in parts):
+                    continue
+                below = source.folded(*total(parts), compactor)
+                if below is not None:
+                    del groups[key]
+                    add(below[0], LinearPart.plain(*below[1:]))
+                    break
+            else:
+                choices = [s.linear_forms(p, compactor) for s, p in groups.values()]
+                break
+        return choices
+
+    def part(self) -> LinearPart:
+        """Describe the function by scales and weights of the columns of its source."""
+        weights, scales = to_host(self.weights), self.kernel.scales
+        if scales is None:
+            scales = np.ones(weights.shape[0])
+        scales = np.asarray(to_host(scales), dtype=np.float64)
+        return LinearPart(scales, self.kernel.unit_rows, weights, to_host(self.offset))
+
     def __call__(self, view: View) -> Any:
         Z = self.kernel.raw(view)
         b = backend_of(Z)
@@ -148,25 +194,25 @@ class FeatureKernel(BankKernel):
     ) -> None:
         self.name = name
         self.family = family
-        self._source = source
-        self._n_columns = n_columns
-        self._scales = scales
-        self._unit_rows = unit_rows
+        self.source = source
+        self.n_columns = n_columns
+        self.scales = scales
+        self.unit_rows = unit_rows
         self._transform = transform
         self._moments = moments
         self.n_groups = n_groups
 
     def raw(self, view: View) -> Any:
         """Features before centring; with a transform, what it applies to."""
-        return self._columns(view[self._source])
+        return self._columns(view[self.source])
 
     def _columns(self, Z: Any) -> Any:
-        if self._n_columns is not None:
-            Z = Z[:, : self._n_columns]
-        if self._scales is not None:
+        if self.n_columns is not None:
+            Z = Z[:, : self.n_columns]
+        if self.scales is not None:
             b = backend_of(Z)
-            Z = Z * b.asarray(self._scales, b.dtype(Z))
-        if self._unit_rows:
+            Z = Z * b.asarray(self.scales, b.dtype(Z))
+        if self.unit_rows:
             xp = backend_of(Z).xp
             norms = xp.sqrt(xp.linalg.vecdot(Z, Z))
             Z = Z / xp.where(norms > 1e-12, norms, xp.ones_like(norms))[:, None]
@@ -174,7 +220,7 @@ class FeatureKernel(BankKernel):
 
     def prepare(self) -> bool:
         """Centre and scale; tell whether anything finite is left."""
-        Z = self._source.train
+        Z = self.source.train
         n, b = Z.shape[0], backend_of(first := Z[:1])
         # Kernels are prepared side by side, each of them alone: the fewer the columns,
         # the more rows at a time, or threads would wait for each other.
@@ -205,7 +251,7 @@ class FeatureKernel(BankKernel):
 
     def block(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Normalised kernel matrix of some training rows."""
-        Z = to_host(self._source.train[rows])
+        Z = to_host(self.source.train[rows])
         if issparse(Z):  # which has too many columns to be made dense
             means = Z @ self._mean
             K = _dense(Z @ Z.T).astype(np.float64) - means[:, None] - means
@@ -215,7 +261,7 @@ class FeatureKernel(BankKernel):
 
     def outputs(self, rows: NDArray[Any], coef: NDArray[Any]) -> Outputs:
         """Make the function x -> k(x, rows) @ coef."""
-        Z = to_host(self._source.train[rows])
+        Z = to_host(self.source.train[rows])
         total = coef.sum(axis=0)
         if issparse(Z):
             weights = (Z.T @ coef - np.outer(self._mean, total)) / self._unit
@@ -237,7 +283,7 @@ class FeatureKernel(BankKernel):
         diagonal: NDArray[Any],
     ) -> Outputs:
         """Fit by normal equations of the features, for more rows than features."""
-        Z, n_features = to_host(self._source.train[rows]), self.n_features
+        Z, n_features = to_host(self.source.train[rows]), self.n_features
         G = np.zeros((n_features + 1, n_features + 1))
         R = np.zeros((n_features + 1, Y.shape[1]))
         for batch in gen_batches(rows.size, _BATCH):
@@ -278,6 +324,39 @@ class ColumnOutputs(Outputs):
     key: int
     coef: NDArray[Any]
     offset: NDArray[Any]
+
+    def reads(self) -> list[tuple[Source, int]]:
+        return [(self.kernel.source, self.ends.shape[1])]
+
+    @classmethod
+    def compact_all(
+        cls, functions: "Sequence[ColumnOutputs]", compactor: "Compactor"
+    ) -> list[list[Form]]:
+        """Let kernels of several widths share the distances to the same rows."""
+        groups: dict[Any, list[ColumnOutputs]] = {}
+        for function in functions:
+            kernel = function.kernel
+            key = (id(kernel.source), kernel.n_columns, function.key)
+            groups.setdefault(key, []).append(function)
+
+        def summed(key: Any, group: list[ColumnOutputs]) -> list[Form]:
+            kernel = group[0].kernel
+            ends, anchors = (
+                compactor.shared((name, *key), partial(compactor.single, to_host(A)))
+                for name, A in (("ends", group[0].ends), ("anchors", kernel.anchors))
+            )
+            function = KernelSum(
+                compactor.copy_of(kernel.source),
+                kernel.n_columns,
+                [f.kernel.gamma for f in group],
+                ends,
+                [to_host(f.coef) for f in group],
+                anchors,
+                np.sum([to_host(f.offset) for f in group], axis=0),
+            )
+            return [lambda: [function]]
+
+        return [summed(key, group) for key, group in groups.items()]
 
     def __call__(self, view: View) -> NDArray[Any]:
         kernel = self.kernel
@@ -322,32 +401,32 @@ class ColumnKernel(BankKernel):
     ) -> None:
         self.name = name
         self.family = family
-        self._source = source
+        self.source = source
         self._anchor_rows = anchors
-        self._n_columns = n_columns
-        self._gamma = gamma
+        self.n_columns = n_columns
+        self.gamma = gamma
 
     def rows_of(self, view: View) -> Any:
         """Rows as the kernel sees them."""
-        return self._cut(view[self._source])
+        return self._cut(view[self.source])
 
     def _cut(self, Z: Any) -> Any:
-        return Z if self._n_columns is None else Z[:, : self._n_columns]
+        return Z if self.n_columns is None else Z[:, : self.n_columns]
 
     def values(self, Z: Any, others: Any, view: View | None, key: Any) -> NDArray[Any]:
         """Kernel values; distances are shared with other widths through the view."""
-        if self._gamma is None:
+        if self.gamma is None:
             return _dense(Z @ others.T) ** 2
         b = backend_of(Z)
         if view is None:
             d2 = b.squared_distances(Z, others)
         else:
-            d2 = view.distances_to((self._source, self._n_columns, *key), Z, others)
-        return b.xp.exp(-self._gamma * d2)
+            d2 = view.distances_to((self.source, self.n_columns, *key), Z, others)
+        return b.xp.exp(-self.gamma * d2)
 
     def prepare(self) -> bool:
         """Centre and scale; tell whether anything finite is left."""
-        self.anchors = self._cut(self._source.train[self._anchor_rows])
+        self.anchors = self._cut(self.source.train[self._anchor_rows])
         K = to_host(self.values(self.anchors, self.anchors, None, None))
         self._grand = float(K.mean(dtype=np.float64))
         trace = float(np.mean(K.diagonal(), dtype=np.float64))
@@ -359,7 +438,7 @@ class ColumnKernel(BankKernel):
 
     def block(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Normalised kernel matrix of some training rows."""
-        Z = self._cut(self._source.train[rows])
+        Z = self._cut(self.source.train[rows])
         means = self._means(Z)
         K = to_host(self.values(Z, Z, None, None)).astype(np.float64)
         K = (K + K.T) / 2 - means[:, None] - means + self._grand
@@ -367,9 +446,73 @@ class ColumnKernel(BankKernel):
 
     def outputs(self, rows: NDArray[Any], coef: NDArray[Any]) -> Outputs:
         """Make the function x -> k(x, rows) @ coef."""
-        Z = self._cut(self._source.train[rows])
+        Z = self._cut(self.source.train[rows])
         total = coef.sum(axis=0)
         offset = (self._grand * total - self._means(Z) @ coef) / self._unit + total
         # Distances to the same rows are the same: one key per set of rows.
         key = hash(rows.tobytes())
         return ColumnOutputs(self, Z, key, coef / self._unit, offset)
+
+
+# Kernel values that stay in the cache while they are added up.
+CACHED_VALUES = 2**17
+
+
+@dataclass(frozen=True)
+class KernelSum(Outputs):
+    """Sums of kernels of several widths with the same rows, less means with anchors."""
+
+    source: Source
+    n_columns: int | None
+    gammas: list[float | None]
+    ends: Any
+    coefs: list[NDArray[Any]]
+    anchors: Any  # None where the kernels are not centred
+    offset: NDArray[Any]
+
+    def __call__(self, view: View) -> NDArray[Any]:
+        Z = view[self.source]
+        Z = Z if self.n_columns is None else Z[:, : self.n_columns]
+        to_ends = _Values(self.ends.astype(Z.dtype))
+        to_anchors = None
+        if self.anchors is not None:
+            to_anchors = _Values(self.anchors.astype(Z.dtype))
+        outputs = np.tile(self.offset, (Z.shape[0], 1))
+        n_others = max(self.ends.shape[0], getattr(self.anchors, "shape", (1,))[0])
+        for batch in gen_batches(Z.shape[0], 1 + CACHED_VALUES // n_others):
+            for values, coef in zip(
+                to_ends.of(Z[batch], self.gammas), self.coefs, strict=True
+            ):
+                outputs[batch] += values.astype(np.float64, copy=False) @ coef
+            if to_anchors is None:
+                continue
+            mean = np.full(self.anchors.shape[0], 1 / self.anchors.shape[0], Z.dtype)
+            for values, coef in zip(
+                to_anchors.of(Z[batch], self.gammas), self.coefs, strict=True
+            ):
+                outputs[batch] -= np.outer(values @ mean, coef.sum(axis=0))
+        return outputs
+
+
+class _Values:
+    """Kernel values of rows with others, the distances of which are computed once."""
+
+    def __init__(self, others: Any) -> None:
+        self._others = others
+        self._distances: Any = partial(squared_distances, Y=others)
+        if not issparse(others):
+            self._distances = DistancesTo(others)
+
+    def of(self, Z: Any, gammas: Sequence[float | None]) -> Iterator[NDArray[Any]]:
+        """Take Gaussian kernels, and the squared linear one where gamma is None."""
+        squares: Any = None
+        for gamma in gammas:
+            if gamma is None:
+                products = Z @ self._others.T
+                products = products.toarray() if issparse(products) else products
+                yield np.square(products)
+                continue
+            if squares is None:
+                squares = self._distances(Z)
+            values = squares * squares.dtype.type(-gamma)
+            yield np.exp(values, out=values)

@@ -194,7 +194,8 @@ def compact_models(
 ) -> tuple[KernelBank, BankModel, BankModel]:
     """Copy models of one bank, with nothing but what they need for predictions."""
     bank = model._bank
-    compactor = Compactor([*model._functions, *baseline._functions], bank.n_rows)
+    functions = [*model._functions, *baseline._functions]
+    compactor = Compactor(functions, bank.rows, bank.n_rows)
     lean = [copy(model), copy(baseline)]
     for one, changed in zip(lean, (model.changed, None), strict=True):
         one._functions = compactor.compact(one._functions, changed)

@@ -2,7 +2,10 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +13,22 @@ from numpy.typing import NDArray
 from fewlabels._backend import backend_of, to_host
 from fewlabels._linalg import inverse_square_root
 from fewlabels.automatic import _tuned as tuned
+from fewlabels.automatic._candidates import Form, Outputs
+from fewlabels.automatic._linear import LinearPart, LinearSum, total
+from fewlabels.automatic._packed_graphs import averages, shares
+from fewlabels.automatic._packing import Plain, Rounded, half
 from fewlabels.automatic._sources import Source, View
-from fewlabels.graphs import auto_bandwidth
+from fewlabels.graphs import auto_bandwidth, heat_weights
+
+if TYPE_CHECKING:
+    from fewlabels.automatic._compact import Compactor
 
 # Rows whose median length of paths stands for that of all.
 LENGTH_ROWS = 10_000
 # exp(50) is still far from the largest float32.
 MAX_EXPONENT = 50.0
+# Packed lengths are cut at this many kernel widths, beyond which the kernel is zero.
+LONGEST = 8.0
 
 
 class PathKernel(Source):
@@ -42,6 +54,9 @@ class PathKernel(Source):
         self._neighbors = neighbors
         self._k = k
         self._sharpness = sharpness
+
+    def reads(self) -> list[tuple[Source, int]]:
+        return [(self._neighbors, 0)]
 
     def _steps(self, distances: Any) -> Any:
         b = backend_of(distances)
@@ -111,7 +126,90 @@ class Geodesics(PathKernel):
     def _features(self, costs: Any, dtype: Any) -> Any:
         return backend_of(costs).astype(self._kernel(costs) @ self._M, dtype)
 
+    def linear_forms(
+        self, parts: Sequence[LinearPart], compactor: "Compactor"
+    ) -> list[Form]:
+        """Pack the lengths in several ways, or take means over neighbours."""
+        weights, offset = total(parts)
+        index = compactor.copy_of(self._neighbors)
+        longest = LONGEST * (0.5 / self._gamma) ** 0.5
+
+        def packed(pack: Callable[[NDArray[Any]], Any]) -> list[Outputs]:
+            lengths = np.minimum(to_host(self._lengths(self._costs)), longest)
+            source = PackedPaths(
+                index, self._k, self._sharpness, self._unit, self._gamma, pack(lengths)
+            )
+            return [LinearSum(source, None, to_host(self._M) @ weights, offset)]
+
+        if not compactor.rounds:
+            return [lambda: packed(Plain)]
+
+        def means() -> list[Outputs]:
+            values = half(to_host(self.train) @ weights + offset)
+            return [PathMeans(index, self._k, self._unit, values)]
+
+        return [
+            means,
+            lambda: packed(partial(Rounded.by_column, integer=np.uint8)),
+            lambda: packed(partial(Rounded.by_column, integer=np.uint16)),
+            lambda: packed(Plain.single),
+        ]
+
     def new(self, view: View) -> Any:
         distances = view[self._neighbors][0]
         dtype = backend_of(distances).dtype(distances)
         return self._features(self._new_costs(view), dtype)
+
+
+class PackedPaths(PathKernel):
+    """Gaussian kernel of path lengths to landmarks, see :class:`Geodesics`.
+
+    Parameters
+    ----------
+    neighbors, k, sharpness
+        See :class:`PathKernel`.
+    unit, gamma : float
+        Unit of lengths, and of the kernel.
+    lengths : Rounded or Plain
+        Lengths from the landmarks to the training rows.
+    """
+
+    def __init__(
+        self,
+        neighbors: Source,
+        k: int,
+        sharpness: float,
+        unit: float,
+        gamma: float,
+        lengths: Any,
+    ) -> None:
+        super().__init__(neighbors, k, sharpness)
+        self._unit, self._gamma = unit, gamma
+        self._packed = lengths
+
+    @cached_property
+    def _costs(self) -> NDArray[Any]:
+        lengths = self._packed.array
+        return np.expm1(self._sharpness * lengths) if self._sharpness else lengths
+
+    def new(self, view: View) -> NDArray[Any]:
+        return self._kernel(self._new_costs(view))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in vars(self).items() if name != "_costs"}
+
+
+@dataclass(frozen=True)
+class PathMeans(Outputs):
+    """Functions of path lengths as means of what they are for the neighbours."""
+
+    index: Source
+    n_neighbors: int
+    bandwidth: float
+    means: NDArray[Any]
+
+    def __call__(self, view: View) -> NDArray[Any]:
+        d, near = (part[:, : self.n_neighbors] for part in view[self.index])
+        # A row far from all others takes after its nearest neighbour.
+        w = heat_weights(d - d[:, :1], self.bandwidth).astype(d.dtype, copy=False)
+        return averages(shares(w), near, self.means.astype(w.dtype))

@@ -29,7 +29,7 @@ from fewlabels.automatic._forest import Forest
 from fewlabels.automatic._graphs import GraphVectors, Neighbors
 from fewlabels.automatic._kernels import BankKernel, ColumnKernel, FeatureKernel
 from fewlabels.automatic._paths import Geodesics
-from fewlabels.automatic._sources import Beside, Rows, Source, column_sums
+from fewlabels.automatic._sources import JoinedColumns, Rows, Source, column_sums
 from fewlabels.graphs import DENSE_VERTICES
 
 
@@ -143,7 +143,7 @@ class Workshop:
 
     Parameters
     ----------
-    rows : {ndarray, csr_array} of shape (n_rows, n_features)
+    rows : Rows
         Distinct rows, scaled.
     settings : BankSettings
         What to build.
@@ -161,7 +161,7 @@ class Workshop:
 
     def __init__(
         self,
-        rows: Any,
+        rows: Rows,
         settings: BankSettings,
         neighbors: str,
         rng: np.random.RandomState,
@@ -169,11 +169,11 @@ class Workshop:
         may_be_table: bool = True,
         backend: Backend = NUMPY,
     ) -> None:
-        self.rows = Rows(rows)
+        self.rows = rows
         self.backend = backend
         self.columns = columns
         self.may_be_table = may_be_table
-        self.n_rows = rows.shape[0]
+        self.n_rows = rows.train.shape[0]
         self.settings = settings
         self.rng = rng
         self._method = neighbors
@@ -328,7 +328,7 @@ class Forests(Step):
     def candidates(self, shop: Workshop) -> Iterator[Candidate]:
         if not shop.may_be_table:
             return
-        plain = Beside([(shop.rows, shop.rows.train.shape[1])])
+        plain = JoinedColumns([(shop.rows, shop.rows.train.shape[1])])
         yield from self._forests("forest", plain, shop.rng)
         if shop.columns is None:  # kernels see components and graphs; trees add little
             return
@@ -340,10 +340,10 @@ class Forests(Step):
                 if k < shop.n_rows / 2:
                     graph = shop.graph(k)
                     parts.append((graph, min(self.n_leading, graph.eigenvalues.size)))
-        yield from self._forests("wide forest", Beside(parts), shop.rng)
+        yield from self._forests("wide forest", JoinedColumns(parts), shop.rng)
 
     def _forests(
-        self, name: str, source: Beside, rng: np.random.RandomState
+        self, name: str, source: JoinedColumns, rng: np.random.RandomState
     ) -> Iterator[Candidate]:
         m = source.n_columns
         for word, size in (("root", m**0.5), ("third", m / 3), ("all", m)):

@@ -10,14 +10,36 @@ rows stay in SciPy's arrays, and what comes of them moves.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
 from fewlabels._backend import backend_of, to_host
 
+if TYPE_CHECKING:
+    from fewlabels.automatic._candidates import Form
+    from fewlabels.automatic._compact import Compactor
+    from fewlabels.automatic._linear import LinearPart
 
-class Source:
+
+class Compactable:
+    """What a compact bank holds copies of: sources, candidates, functions of rows."""
+
+    # Attributes that new rows do not need.
+    for_training: ClassVar[tuple[str, ...]] = ()
+    # Whether a copy depends on how arrays over the training rows are packed.
+    is_packed: ClassVar[bool] = False
+
+    def compact(self, compactor: "Compactor") -> Any:
+        """Make a copy that computes what new rows need, in few bytes."""
+        return compactor.lean_copy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Saved on a machine with a GPU, it is loaded on one without.
+        return to_host(self.__dict__)
+
+
+class Source(Compactable):
     """An array over the training rows that new rows have too.
 
     Attributes
@@ -27,16 +49,33 @@ class Source:
     """
 
     train: Any
-    # Attributes that new rows do not need.
-    for_training: ClassVar[tuple[str, ...]] = ("train",)
+    for_training = ("train",)
 
     def new(self, view: "View") -> Any:
         """Compute the array of the new rows of a view."""
         raise NotImplementedError
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Saved on a machine with a GPU, it is loaded on one without.
-        return to_host(self.__dict__)
+    def reads(self) -> "list[tuple[Source, int]]":
+        """List sources beneath, and how many leading columns it reads one by one."""
+        return []
+
+    def folded(
+        self, weights: NDArray[Any], offset: NDArray[Any], compactor: "Compactor"
+    ) -> "tuple[Source, NDArray[Any], NDArray[Any]] | None":
+        """Make a linear function of the columns one of a source beneath, if it is.
+
+        Returns
+        -------
+        source, weights, offset : tuple or None
+            The function; None where columns are not linear in others.
+        """
+        return None
+
+    def linear_forms(
+        self, parts: "Sequence[LinearPart]", compactor: "Compactor"
+    ) -> "list[Form]":
+        """List forms of a sum of linear functions of the columns, smallest first."""
+        return [lambda: compactor.linear_sums(compactor.copy_of(self), parts)]
 
 
 class View:
@@ -118,7 +157,7 @@ class LazyRows:
         return self._source.columns(lambda source: source.train[rows])
 
 
-class Beside(LazySource):
+class JoinedColumns(LazySource):
     """Leading columns of several dense sources, side by side.
 
     Parameters
@@ -127,10 +166,15 @@ class Beside(LazySource):
         The sources, and how many columns to take.
     """
 
+    is_packed = True
+
     def __init__(self, parts: Sequence[tuple[Source, int]]) -> None:
         self._parts = parts
         self.n_rows = parts[0][0].train.shape[0]
         self.n_columns = sum(n_columns for _, n_columns in parts)
+
+    def reads(self) -> list[tuple[Source, int]]:
+        return list(self._parts)
 
     def columns(self, of: Callable[[Source], Any]) -> NDArray[Any]:
         """Take the columns."""
