@@ -89,26 +89,6 @@ class TestChoose:
         assert chosen.baseline in (0, 1, 4, 5)
         assert chosen.weights[chosen.baseline] >= _tuned.INSURANCE
 
-    def test_insurance_falls_with_the_evidence_against_it(self, rng):
-        """A supervised kernel of noise is all but left out, an equal one is not."""
-        kernels, labeled, pool = problem(rng, 40, few=False)
-        pool = pool._replace(supervised=np.repeat([False, True, False], 2))
-        models = models_of(kernels, labeled.Y, np.arange(40))
-        losses = _losses.held_out_losses(models, labeled, np.random.RandomState(0))
-        chosen = _weights.choose(losses, labeled, pool, np.random.RandomState(0))
-        best = losses.many_log.mean(axis=2).argmin(axis=1)
-        held = losses.many_log[np.arange(6), best]
-        worse = held[chosen.baseline] - held[0]
-        t = worse.mean() / (worse.std(ddof=1) / np.sqrt(40))
-        assert t > 3
-        assert 0 < _weights._plausibility(worse, labeled.importance) < np.exp(-1.49)
-        assert _weights._plausibility(-worse, labeled.importance) == 1
-        assert _weights._plausibility(np.zeros(40), labeled.importance) == 1
-        assert_allclose(
-            _weights._plausibility(worse, labeled.importance),
-            np.exp(-t / _tuned.INSURANCE_DECAY),
-        )
-
     def test_few_labels_pay_no_insurance(self, rng):
         kernels, labeled, pool = problem(rng, 10)
         pool = pool._replace(supervised=np.repeat([False, True, False], 2))

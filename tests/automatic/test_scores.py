@@ -167,12 +167,9 @@ class TestWeights:
         w = weights.decayed_weights(sums, np.arange(2), decay=0.5)
         assert_allclose(w, [0.5, 0.5])
 
-    def test_only_some_kernels_are_kept(self, monkeypatch):
-        monkeypatch.setattr(_tuned, "N_KEPT", 3)
-        sums = np.arange(10.0)[None]
-        w = weights.decayed_weights(sums, np.arange(10), decay=0.9)
-        assert np.count_nonzero(w) == 3
-        assert_allclose(w.sum(), 1)
+    def test_weights_fall_with_the_rank(self):
+        w = weights.decayed_weights(np.arange(4.0)[None], np.arange(4), decay=0.5)
+        assert_allclose(w, np.array([8, 4, 2, 1]) / 15)
 
     def test_nothing_known_is_never_best(self):
         losses = [np.array([[np.nan], [5.0]])]

@@ -14,7 +14,6 @@ from fewlabels.automatic._shares import (
     known_shares,
     matching_offsets,
 )
-from fewlabels.automatic._tuned import MAX_FACTOR
 
 
 @pytest.mark.parametrize(
@@ -41,7 +40,7 @@ def test_sure_rows_tell_the_shares():
     fewer = estimated_shares(0.98 * p + 0.02 / 3, equal, 9)
     assert 0.45 < fewer[0] < estimate[0]
     assert_allclose(estimate.sum(), 1)
-    assert np.all(estimate >= 1 / 3 / MAX_FACTOR / 1.2)
+    assert np.all(estimate > 0.1)
 
 
 def test_vague_rows_change_little():

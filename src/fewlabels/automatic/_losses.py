@@ -42,7 +42,7 @@ def held_out_losses(
     singles = [np.flatnonzero(groups == g) for g in np.unique(groups)]
     repeats, n_blocks = (tuned.N_HALVES, 2) if labeled.few else (tuned.N_FIFTHS, 5)
     single = models.held_out(singles)
-    grid = tuned.TEMPERATURES_FEW if labeled.few else tuned.TEMPERATURES
+    grid = tuned.TEMPERATURES
     squared, logs = [], []
     total = np.zeros_like(single)
     for _ in range(repeats):

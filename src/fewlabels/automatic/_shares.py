@@ -139,10 +139,6 @@ def estimated_shares(
         q = p * (estimate / shares)
         q /= q.sum(axis=1, keepdims=True)
         estimate = (q.mean(axis=0) + pull * shares) / (1 + pull)
-        estimate = np.clip(
-            estimate, shares / tuned.MAX_FACTOR, shares * tuned.MAX_FACTOR
-        )
-        estimate = estimate / estimate.sum()
     return estimate
 
 

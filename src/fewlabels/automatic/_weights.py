@@ -44,20 +44,17 @@ def choose(
     """Weigh candidates by their losses.
 
     Ranks under the Bayesian bootstrap give weights; with more than a few labels these
-    are then stacked, and the best supervised candidate is mixed in, the less so the
-    more certainly it is worse on held-out rows.
+    are then stacked, and the best supervised candidate is mixed in.
     """
     if losses is None:
         # Without evidence the smoothest supervised candidate is as good as any.
         return Choice(pool.fixed, pool.smoothest, None)
     used = losses.used(labeled)
     draws = bootstrap_draws(tuned.N_DRAWS, labeled.size, rng) * labeled.importance
-    decay = tuned.DECAY_FEW if labeled.few else tuned.DECAY
     sums = rank_sums(used, draws)
     if not labeled.few:
         sums += tuned.SMOOTHNESS * len(used) * sums.shape[1] * pool.decades_below
-    weights = decayed_weights(sums, pool.groups, decay)
-    held = None
+    weights = decayed_weights(sums, pool.groups, tuned.DECAY)
     if not labeled.few and losses.many_log is not None:
         means = losses.many_log @ labeled.importance
         best = means.argmin(axis=1)
@@ -71,22 +68,9 @@ def choose(
         plain = rank_sums(used, labeled.importance[None])[0]
         baseline = int(np.where(pool.supervised, plain, np.inf).argmin())
         if not labeled.few:
-            share = tuned.INSURANCE
-            if held is not None:
-                excess = held[baseline] + np.log(weights @ np.exp(-held))
-                share *= _plausibility(excess, labeled.importance)
-            weights = (1 - share) * weights
-            weights[baseline] += share
+            weights = (1 - tuned.INSURANCE) * weights
+            weights[baseline] += tuned.INSURANCE
     return Choice(weights, baseline, losses)
-
-
-def _plausibility(excess: NDArray[Any], importance: NDArray[Any]) -> float:
-    """1 where a loss is not in excess, near 0 where it surely is."""
-    error = np.std(importance * excess, ddof=1) / np.sqrt(excess.size)
-    mean = float(np.mean(importance * excess))
-    if mean <= 0:
-        return 1.0
-    return float(np.exp(-mean / (tuned.INSURANCE_DECAY * max(error, 1e-12))))
 
 
 def _ranks(values: NDArray[Any]) -> NDArray[np.intp]:
@@ -118,7 +102,7 @@ def decayed_weights(
     places = np.where(sums == least[:, groups], np.arange(groups.size), groups.size)
     best = np.minimum.reduceat(places, starts, axis=1)
     ranks = _ranks(least)
-    weights = np.where(ranks < tuned.N_KEPT, float(decay) ** ranks, 0.0)
+    weights = float(decay) ** ranks
     weights /= weights.sum(axis=1, keepdims=True)
     placed = np.zeros_like(sums)
     np.put_along_axis(placed, best, weights, axis=1)
