@@ -55,6 +55,33 @@ FLOORS = [
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 
+# Two tiers: the core is what learning from few labels needs, and needs nothing of the
+# textbook packages, which are classical methods around it.
+CORE = {
+    "active",
+    "automatic",
+    "cluster",
+    "dask",
+    "graphs",
+    "kernels",
+    "model_selection",
+    "partition",
+    "preprocessing",
+    "semi_supervised",
+    "studio",
+    "tabular",
+}
+TEXTBOOK = {
+    "decomposition",
+    "ensemble",
+    "feature_selection",
+    "optimize",
+    "regression",
+    "reinforcement",
+    "tensor",
+    "transfer",
+}
+
 # The base: modules that every floor above may use. Of a package, others use only what
 # it exports.
 BASE = {name for name in FLOOR_OF if name.startswith("_")} - {"__main__"}
@@ -129,6 +156,28 @@ def test_imports_point_downwards():
                     if FLOOR_OF[there] >= FLOOR_OF[here]:
                         wrong.append(f"{name} imports {imported}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_core_needs_no_textbook_package():
+    neither = {"cli", "datasets", "exceptions", "plotting"}
+    assert CORE | TEXTBOOK | neither == set(fewlabels._SUBMODULES) | {"cli"}
+    wrong = [
+        f"{name} imports {imported}"
+        for name, path, tree in parsed(ROOT)
+        if package_of(path) in CORE | BASE
+        for imported, _ in imported_modules(tree)
+        if imported.startswith("fewlabels.") and imported.split(".")[1] in TEXTBOOK
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_core_packages_say_so():
+    wrong = [
+        name
+        for name in sorted(CORE)
+        if not getattr(fewlabels, name).__doc__.startswith("Core: ")
+    ]
+    assert not wrong, wrong
 
 
 def test_no_package_uses_private_names_of_another():

@@ -1,4 +1,4 @@
-"""Active learning: query strategies, and learners that use them."""
+"""Core: active learning, query strategies and learners that use them."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

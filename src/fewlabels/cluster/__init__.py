@@ -1,4 +1,4 @@
-"""Clustering: no labels at all, or only pairs that belong together or apart."""
+"""Core: clustering without labels, or with pairs that belong together or apart."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

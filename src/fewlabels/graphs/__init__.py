@@ -1,4 +1,4 @@
-"""Neighbour graphs, Laplacians, connectivity, signals and kernels on graphs.
+"""Core: neighbour graphs, Laplacians, connectivity, graph signals and kernels.
 
 A graph is its weight array W: symmetric, non-negative, zero on the diagonal. Nothing
 here knows about labels.

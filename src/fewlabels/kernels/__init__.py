@@ -1,4 +1,4 @@
-"""Kernels, Gram operators and low-rank feature maps."""
+"""Core: kernels, Gram operators and low-rank feature maps."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

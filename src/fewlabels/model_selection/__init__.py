@@ -1,4 +1,4 @@
-"""Judge and compare models when labels are few."""
+"""Core: judge and compare models when labels are few."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
