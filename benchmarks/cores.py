@@ -45,7 +45,7 @@ PHASES = {
     "linear features": ("automatic._features", "LinearFeatures.__init__"),
     "path features": ("automatic._paths", "Geodesics.__init__"),
     "path features, root": ("automatic._paths", "inverse_square_root"),
-    "path lengths": ("_backend._numpy", "NumpyBackend.shortest_paths"),
+    "path lengths": ("automatic._paths", "shortest_paths"),
     "products of features": ("automatic._recipe", "Workshop.moments"),
     "deformed kernels": ("automatic._recipe", "Deformed.on_graph"),
     "features' moments": ("automatic._kernels", "FeatureKernel.prepare"),

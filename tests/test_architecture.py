@@ -21,7 +21,7 @@ TESTS = Path(__file__).parent
 FLOORS = [
     {"_lazy", "_progress"},
     {"_sklearn", "exceptions"},
-    {"_loops", "_threads"},
+    {"_gpu_loops", "_loops", "_threads"},
     {
         "_distances",
         "_labels",
@@ -111,7 +111,8 @@ OPTIONAL = (
 )
 # What a package is made of, and loads in modules that nothing else loads.
 MADE_OF = {
-    "_backend": {"torch", "triton"},
+    "_backend": {"torch"},
+    "_gpu_loops": {"torch", "triton"},
     "cli": {"click"},
     "studio": {"starlette", "uvicorn"},
 }

@@ -13,7 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._backend import accepts_tensors
+from fewlabels._backend import TensorMixin
 from fewlabels._classifier import PartialLabelClassifier, as_decision
 from fewlabels._labels import (
     UNLABELED,
@@ -95,7 +95,9 @@ from fewlabels.automatic._sources import Source
 from fewlabels.preprocessing import FrameEncoding
 
 
-class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
+class FewLabelsClassifier(
+    TensorMixin, CompactSaving, FrameEncoding, PartialLabelClassifier
+):
     r"""Classify from a few labels without choosing a method.
 
     A bank of several dozen kernels is built from all rows, without labels: linear and
@@ -261,7 +263,6 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    @accepts_tensors
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Build the bank from all rows, and choose by the labels.
 
@@ -486,7 +487,6 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         rows = self._rows(X)  # which asks first whether there is a model
         return self._model.outputs(rows)
 
-    @accepts_tensors
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Compute the averaged outputs.
 
@@ -503,7 +503,6 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         """
         return as_decision(self._outputs(X))
 
-    @accepts_tensors
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of every row.
 
@@ -519,7 +518,6 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         """
         return decide(self.decision_function(X), self.classes_)
 
-    @accepts_tensors
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Predict probabilities of classes, calibrated on held-out labels.
 
@@ -798,7 +796,6 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         names = (f"{known.__module__}.{known.__qualname__}" for known in found)
         return sorted(name for name in names if name.startswith("fewlabels."))
 
-    @accepts_tensors
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """Predict logarithms of probabilities of classes.
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels._backend import backend_of, to_host
+from fewlabels._backend import to_host
 from fewlabels.automatic._candidates import Learner, Outputs
 from fewlabels.automatic._choice import Labeled
 from fewlabels.automatic._sources import Source, View
+from fewlabels.automatic._tree_outputs import forest_outputs
 
 # Trees of a forest that is learned again for every block, and of one that answers.
 N_TREES_HELD_OUT = 30
@@ -35,7 +36,7 @@ class GrownForest(Outputs):
         """Compute outputs for the rows of a view."""
         Z = view[self.source]
         trees = self.feature, self.threshold, self.right, self.values
-        return self.weight * backend_of(Z).forest_outputs(Z, *trees)
+        return self.weight * forest_outputs(Z, *trees)
 
 
 class Forest(Learner):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fewlabels._backend import backend_of, to_host
 from fewlabels._linalg import inverse_square_root
+from fewlabels.automatic._shortest_paths import shortest_paths
 from fewlabels.automatic._sources import Source, View
 from fewlabels.graphs import auto_bandwidth
 
@@ -95,7 +96,7 @@ class Geodesics(PathKernel):
         distances, indices = (part[:, :k] for part in neighbors.train)
         b = backend_of(distances)
         self._unit = auto_bandwidth(to_host(distances))
-        self._costs = b.shortest_paths(self._steps(distances), indices, landmarks)
+        self._costs = shortest_paths(self._steps(distances), indices, landmarks)
         n = self._costs.shape[0]
         lengths = self._lengths(self._costs[:: -(-n // LENGTH_ROWS)])
         finite = lengths[b.xp.isfinite(lengths) & (lengths > 0)]

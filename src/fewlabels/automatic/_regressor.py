@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._backend import accepts_tensors
+from fewlabels._backend import TensorMixin
 from fewlabels._distances import safe_unit
 from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import FLOATS
@@ -42,7 +42,7 @@ from fewlabels.preprocessing import FrameEncoding
 
 
 class FewLabelsRegressor(
-    CompactSaving, FrameEncoding, PartialTargetMixin, BaseEstimator
+    TensorMixin, CompactSaving, FrameEncoding, PartialTargetMixin, BaseEstimator
 ):
     r"""Predict real targets from a few known ones without choosing a method.
 
@@ -139,7 +139,6 @@ class FewLabelsRegressor(
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    @accepts_tensors
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Build the bank from all rows, and choose by the known targets.
 
@@ -249,7 +248,6 @@ class FewLabelsRegressor(
         self.transduction_[holes] = outputs[holes]
         line.update(1.0)
 
-    @accepts_tensors
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the target of every row.
 

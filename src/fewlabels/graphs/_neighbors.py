@@ -26,7 +26,8 @@ from fewlabels._backend import (
     Backend,
     backend_of,
     get_backend,
-    takes_tensors,
+    like_given,
+    to_host,
 )
 from fewlabels._distances import centre_of, safe_unit, squared_distances
 from fewlabels._rows import check_rows, is_euclidean
@@ -696,7 +697,6 @@ def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
     },
     prefer_skip_nested_validation=True,
 )
-@takes_tensors
 def nearest_neighbors(
     X: Any,
     n_neighbors: int,
@@ -773,14 +773,14 @@ def nearest_neighbors(
            [1., 1.],
            [2., 2.]])
     """
-    X = check_rows(X)
-    check_n_neighbors(n_neighbors, X.shape[0])
+    rows = check_rows(to_host(X))
+    check_n_neighbors(n_neighbors, rows.shape[0])
     search = make_search(
-        X,
+        rows,
         metric=metric,
         metric_params=metric_params,
         neighbors=neighbors,
         n_jobs=n_jobs,
-        device=device,
+        device=get_backend(device, X),
     )
-    return search.kneighbors(n_neighbors)
+    return like_given(search.kneighbors(n_neighbors), X)

@@ -17,7 +17,13 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._backend import Backend, TensorMixin, backend_for, takes_tensors
+from fewlabels._backend import (
+    Backend,
+    TensorMixin,
+    backend_for,
+    get_backend,
+    to_host,
+)
 from fewlabels._linalg import FLOATS
 from fewlabels._params import is_default
 from fewlabels._rows import check_rows
@@ -220,7 +226,6 @@ def _check_finite(lengths: NDArray[Any]) -> None:
     },
     prefer_skip_nested_validation=True,
 )
-@takes_tensors
 def similarity_graph(
     X: Any,
     *,
@@ -341,8 +346,9 @@ def similarity_graph(
            [0.  , 0.5 , 0.  , 0.25],
            [0.  , 0.  , 0.25, 0.  ]])
     """
+    rows = to_host(X)
     return _build(
-        check_rows(X) if check_input else X,
+        check_rows(rows) if check_input else rows,
         kind=kind,
         n_neighbors=n_neighbors,
         symmetrize=symmetrize,
@@ -354,7 +360,7 @@ def similarity_graph(
         metric_params=metric_params,
         neighbors=neighbors,
         n_jobs=n_jobs,
-        device=device,
+        device=get_backend(device, X),
     ).graph
 
 

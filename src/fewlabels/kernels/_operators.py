@@ -25,7 +25,6 @@ from fewlabels._backend import (
     Backend,
     get_backend,
     is_tensor,
-    on_host,
     to_host,
 )
 from fewlabels._linalg import FLOATS
@@ -165,7 +164,7 @@ class DenseGram(GramOperator):
     def __init__(self, K: Any, *, device: str | Backend | None = None) -> None:
         b = self._backend = get_backend(device, K)
         if b.is_numpy or not is_tensor(K):
-            K = check_array(on_host(K), dtype=FLOATS, input_name="K")
+            K = check_array(to_host(K), dtype=FLOATS, input_name="K")
         self.K: Any = b.asarray(K)
         if b.dtype(self.K) not in FLOATS:
             self.K = b.astype(self.K, np.float64)
@@ -290,7 +289,7 @@ class TiledGram(GramOperator):
         device: str | Backend | None = None,
     ) -> None:
         backend = get_backend(device, X)
-        X = check_rows(on_host(X)) if check_input else X
+        X = check_rows(to_host(X)) if check_input else X
         self.kernel: Kernel = resolve_kernel(
             X, kernel, gamma=gamma, kernel_params=kernel_params, check_input=False
         )
@@ -627,7 +626,7 @@ def gram_operator(
             "'tiled'."
         )
     backend = get_backend(device, X)
-    X = check_rows(on_host(X)) if check_input else X
+    X = check_rows(to_host(X)) if check_input else X
     resolved = resolve_kernel(
         X, kernel, gamma=gamma, kernel_params=kernel_params, check_input=False
     )
