@@ -111,7 +111,7 @@ def _digest_dense(X: Any, halves: NDArray[np.uint64]) -> None:
     """
     salts = _salts(np.arange(X.shape[1]))
     if worth_compiling(16 * X.size):
-        from fewlabels._loops.rows import row_sums
+        from fewlabels._loops.digests import row_sums
     else:
         row_sums = _row_sums
 

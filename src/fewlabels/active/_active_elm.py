@@ -16,7 +16,6 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, fit_context, validate_data
-from fewlabels.active._base import Query
 from fewlabels.active._elm import (
     ELMClassifier,
     elm_probabilities,
@@ -24,6 +23,7 @@ from fewlabels.active._elm import (
     elm_update,
 )
 from fewlabels.active._loop import Oracle, QueryLoop
+from fewlabels.active._query import Query
 from fewlabels.active._utilities import margin, select_batch
 
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from fewlabels._labels import encode_labels
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import check_array
-from fewlabels.active._base import (
+from fewlabels.active._query import (
     Pool,
     Query,
     QueryStrategy,

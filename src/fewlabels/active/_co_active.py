@@ -17,8 +17,8 @@ from fewlabels._labels import (
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import view_columns
 from fewlabels._sklearn import HasMethods, fit_context, validate_data
-from fewlabels.active._base import Query, fit_model
 from fewlabels.active._loop import Oracle, QueryLoop, upsampled_rows
+from fewlabels.active._query import Query, fit_model
 from fewlabels.active._utilities import middle_certainty, select_batch
 
 

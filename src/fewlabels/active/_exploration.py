@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from fewlabels.active._base import Pool, Query, QueryStrategy, make_pool
+from fewlabels.active._query import Pool, Query, QueryStrategy, make_pool
 
 
 def _checked_reward(reward: float) -> float:

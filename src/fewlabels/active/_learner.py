@@ -13,9 +13,9 @@ from sklearn.utils.validation import indexable
 
 from fewlabels._labels import encode_labels
 from fewlabels._sklearn import HasMethods, Interval, fit_context, safe_indexing
-from fewlabels.active._base import Query, fit_model
 from fewlabels.active._inner import InnerClassifier
 from fewlabels.active._loop import Oracle, QueryLoop, upsampled_rows
+from fewlabels.active._query import Query, fit_model
 from fewlabels.active._strategies import UncertaintySampling
 from fewlabels.automatic import FewLabelsClassifier
 

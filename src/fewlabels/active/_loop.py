@@ -20,7 +20,7 @@ from fewlabels._labels import (
     with_holes,
 )
 from fewlabels._sklearn import Interval
-from fewlabels.active._base import Query
+from fewlabels.active._query import Query
 from fewlabels.active._strategies import ClusterCoverage
 
 Oracle = Callable[[NDArray[np.intp]], Any]

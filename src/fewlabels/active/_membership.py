@@ -18,9 +18,9 @@ from fewlabels._sklearn import (
     check_array,
     fit_context,
 )
-from fewlabels.active._base import MAX_SEED, class_probabilities, fit_model
 from fewlabels.active._inner import InnerClassifier
 from fewlabels.active._loop import check_answers
+from fewlabels.active._query import MAX_SEED, class_probabilities, fit_model
 from fewlabels.active._strategies import measure_of
 from fewlabels.active._utilities import select_batch
 

@@ -18,7 +18,7 @@ from fewlabels._labels import encode_labels
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import equal_rows
 from fewlabels._sklearn import check_array, safe_indexing
-from fewlabels.active._base import (
+from fewlabels.active._query import (
     MAX_SEED,
     ModelStrategy,
     Pool,

@@ -26,9 +26,9 @@ from fewlabels._sklearn import (
     check_array,
     fit_context,
 )
-from fewlabels.active._base import class_probabilities, fit_model
 from fewlabels.active._inner import InnerClassifier
 from fewlabels.active._loop import Oracle, check_answers
+from fewlabels.active._query import class_probabilities, fit_model
 from fewlabels.active._strategies import measure_of
 
 RULES = ("quantile", "variable")

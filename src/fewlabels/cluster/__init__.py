@@ -33,18 +33,13 @@ from fewlabels.cluster._macqueen import (
     macqueen_kmeans,
 )
 from fewlabels.cluster._mahalanobis import MahalanobisKMeans
-from fewlabels.cluster._nystrom import (
-    NystromRelaxation,
-    NystromSpectralClustering,
-    nystrom_relaxation,
-)
 from fewlabels.cluster._pareto import (
     FrontClusters,
     cluster_front,
     nondominated_ranks,
 )
-from fewlabels.cluster._rls import RLSClustering
-from fewlabels.cluster._similarity import (
+from fewlabels.cluster._rls_clustering import RLSClustering
+from fewlabels.cluster._similarity_measures import (
     combined_similarity,
     confusion_similarity,
     regularized_euclidean,
@@ -56,6 +51,11 @@ from fewlabels.cluster._spectral import (
     NormalizedSpectralClustering,
     SpectralRelaxation,
     spectral_relaxation,
+)
+from fewlabels.cluster._spectral_nystrom import (
+    NystromRelaxation,
+    NystromSpectralClustering,
+    nystrom_relaxation,
 )
 from fewlabels.cluster._spherical import (
     PatchNormalizer,

@@ -11,6 +11,12 @@ from fewlabels.graphs._connectivity import (
     connectivity,
     warn_unreached,
 )
+from fewlabels.graphs._edge_weights import (
+    WEIGHT_CONSTRAINTS,
+    auto_bandwidth,
+    heat_weights,
+    local_linear_weights,
+)
 from fewlabels.graphs._eigen import (
     DENSE_VERTICES,
     EIGEN_SOLVERS,
@@ -57,12 +63,6 @@ from fewlabels.graphs._spectrum import (
     graph_kmeans,
     graph_mca,
     graph_pca,
-)
-from fewlabels.graphs._weights import (
-    WEIGHT_CONSTRAINTS,
-    auto_bandwidth,
-    heat_weights,
-    local_linear_weights,
 )
 
 __all__ = [

@@ -36,19 +36,19 @@ from fewlabels._sklearn import (
     validate_params,
 )
 from fewlabels.exceptions import warn_ignored
+from fewlabels.graphs._edge_weights import (
+    SCALED_WEIGHTS,
+    WEIGHT_CONSTRAINTS,
+    Edges,
+    resolve_bandwidth,
+    weighted,
+)
 from fewlabels.graphs._neighbors import (
     SEARCH_CONSTRAINTS,
     NeighborSearch,
     check_n_neighbors,
     make_search,
     neighbor_graph,
-)
-from fewlabels.graphs._weights import (
-    SCALED_WEIGHTS,
-    WEIGHT_CONSTRAINTS,
-    Edges,
-    resolve_bandwidth,
-    weighted,
 )
 
 # Entries a complete graph may have: 10,000 rows, some 3 GB while it is built.

@@ -30,7 +30,7 @@ from fewlabels.kernels._operators import (
     TiledGram,
     gram_operator,
 )
-from fewlabels.kernels._rows import KernelRows, represent_rows
+from fewlabels.kernels._training_rows import KernelRows, represent_rows
 from fewlabels.kernels._widths import (
     gamma_from_width,
     local_width,

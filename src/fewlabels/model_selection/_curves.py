@@ -28,14 +28,14 @@ from fewlabels.model_selection._compare import (
     run_all,
     single_scoring,
 )
-from fewlabels.model_selection._splitters import draw_labels, known_targets
-from fewlabels.model_selection._validation import (
+from fewlabels.model_selection._cross_validation import (
     Judged,
     check_held_out,
     fit_and_score,
     score_model,
     training_rows,
 )
+from fewlabels.model_selection._splitters import draw_labels, known_targets
 
 
 @dataclass(frozen=True, eq=False)

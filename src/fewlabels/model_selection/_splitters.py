@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import indexable
 
-from fewlabels._holes import hide_labels
+from fewlabels._hide_labels import hide_labels
 from fewlabels._labels import (
     UNLABELED,
     encode_labels,

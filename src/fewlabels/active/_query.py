@@ -158,7 +158,7 @@ def make_pool(X: Any, y: ArrayLike, candidates: ArrayLike | None = None) -> Pool
 
     Examples
     --------
-    >>> from fewlabels.active._base import make_pool
+    >>> from fewlabels.active._query import make_pool
     >>> make_pool([[0], [1], [2]], [0, -1, -1]).candidates
     array([1, 2])
     """
@@ -211,7 +211,7 @@ def knows_unlabeled(estimator: Any) -> bool:
     --------
     >>> from sklearn.svm import SVC
     >>> from fewlabels import RLSClassifier
-    >>> from fewlabels.active._base import knows_unlabeled
+    >>> from fewlabels.active._query import knows_unlabeled
     >>> knows_unlabeled(SVC()), knows_unlabeled(RLSClassifier())
     (False, True)
     """

@@ -6,7 +6,7 @@ import pytest
 from sklearn.preprocessing import KernelCenterer
 
 from fewlabels.kernels import _rows
-from fewlabels.kernels._rows import represent_rows
+from fewlabels.kernels._training_rows import represent_rows
 from tests.helpers import assert_close
 
 
