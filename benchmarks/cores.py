@@ -128,19 +128,19 @@ class Clock:
 
     def watch_pool(self):
         """Count what the pool, or that of faiss, does, from now on."""
-        from fewlabels.graphs import _neighbors
+        from fewlabels.graphs import _approximate_search
 
         for name, module in list(sys.modules.items()):
             if name.startswith("fewlabels.") and hasattr(module, "in_threads"):
                 module.in_threads = self.watched(module.in_threads, self.pool)
-        limit = _neighbors._threads_of_faiss
+        limit = _approximate_search._threads_of_faiss
 
         @contextmanager
         def counted():
             with self.pool(), limit():
                 yield
 
-        _neighbors._threads_of_faiss = counted
+        _approximate_search._threads_of_faiss = counted
 
 
 def fit_phases(X, y, n_jobs):

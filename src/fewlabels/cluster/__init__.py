@@ -6,20 +6,14 @@ from fewlabels.cluster._constrained import (
     ConstrainedRelaxation,
     ConstrainedSpectralClustering,
     constrained_relaxation,
-    constraint_matrix,
-    constraints_from_labels,
 )
+from fewlabels.cluster._constraints import constraint_matrix, constraints_from_labels
 from fewlabels.cluster._cuts import (
-    NormalizedCut,
-    RecursiveNormalizedCut,
-    Split,
     association,
     cut_value,
-    minimum_normalized_cut,
     normalized_association,
     normalized_cut,
     ratio_cut,
-    recursive_normalized_cut,
 )
 from fewlabels.cluster._leader import LeaderClustering, leaders
 from fewlabels.cluster._levels import (
@@ -37,6 +31,13 @@ from fewlabels.cluster._pareto import (
     FrontClusters,
     cluster_front,
     nondominated_ranks,
+)
+from fewlabels.cluster._recursive_cut import (
+    NormalizedCut,
+    RecursiveNormalizedCut,
+    Split,
+    minimum_normalized_cut,
+    recursive_normalized_cut,
 )
 from fewlabels.cluster._rls_clustering import RLSClustering
 from fewlabels.cluster._similarity_measures import (

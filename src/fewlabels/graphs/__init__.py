@@ -29,6 +29,7 @@ from fewlabels.graphs._filters import (
     graph_kernel,
     graph_kernel_operator,
 )
+from fewlabels.graphs._graph_transformer import SimilarityGraphTransformer
 from fewlabels.graphs._image import image_graph
 from fewlabels.graphs._laplacian import (
     LaplacianPower,
@@ -51,7 +52,6 @@ from fewlabels.graphs._signals import (
 )
 from fewlabels.graphs._similarity import (
     GRAPH_CONSTRAINTS,
-    SimilarityGraphTransformer,
     graph_from_neighbors,
     similarity_graph,
 )

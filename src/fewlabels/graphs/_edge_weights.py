@@ -15,14 +15,16 @@ from scipy.sparse import csr_array, issparse
 from fewlabels._backend import backend_of
 from fewlabels._rows import check_rows
 from fewlabels._sklearn import Interval, StrOptions, validate_params
-from fewlabels.graphs._neighbors import (
-    SEARCH_CONSTRAINTS,
-    check_n_neighbors,
+from fewlabels.graphs._edges import (
     gather_batches,
-    make_search,
     neighbor_graph,
     per_edge,
     row_indices,
+)
+from fewlabels.graphs._neighbors import (
+    SEARCH_CONSTRAINTS,
+    check_n_neighbors,
+    make_search,
 )
 
 # Keeps an edge an edge where the exponential underflows; representable in float32.

@@ -4,19 +4,14 @@
 
 from fewlabels._distances import squared_distances
 from fewlabels.kernels._definite import check_semidefinite
+from fewlabels.kernels._feature_maps import NystromFeatures, PivotedCholeskyFeatures
 from fewlabels.kernels._functions import (
     KERNEL_CONSTRAINTS,
     Kernel,
     is_precomputed,
     resolve_kernel,
 )
-from fewlabels.kernels._low_rank import (
-    NystromFeatures,
-    PivotedCholesky,
-    PivotedCholeskyFeatures,
-    pivoted_cholesky,
-    ridge_leverage_scores,
-)
+from fewlabels.kernels._landmarks import ridge_leverage_scores
 from fewlabels.kernels._nystrom import (
     NystromEigen,
     nystrom_approximation,
@@ -30,6 +25,7 @@ from fewlabels.kernels._operators import (
     TiledGram,
     gram_operator,
 )
+from fewlabels.kernels._pivoted_cholesky import PivotedCholesky, pivoted_cholesky
 from fewlabels.kernels._training_rows import KernelRows, represent_rows
 from fewlabels.kernels._widths import (
     gamma_from_width,

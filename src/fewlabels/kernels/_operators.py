@@ -191,28 +191,9 @@ class DenseGram(GramOperator):
         return product.astype(np.result_type(self.dtype, V), copy=False)
 
     def diagonal(self) -> NDArray[Any]:
-        """Diagonal of K.
-
-        Returns
-        -------
-        diagonal : ndarray of shape (n_samples,)
-            A copy of the diagonal.
-        """
         return to_host(self.K.diagonal()).copy()
 
     def columns(self, indices: ArrayLike) -> NDArray[Any]:
-        """Columns of K.
-
-        Parameters
-        ----------
-        indices : array-like of int of shape (n_indices,)
-            Which columns.
-
-        Returns
-        -------
-        columns : ndarray of shape (n_samples, n_indices)
-            A copy of them.
-        """
         return to_host(self.K[:, self._backend.asarray(_index_array(indices))])
 
     def toarray(self) -> NDArray[Any]:
@@ -353,18 +334,6 @@ class TiledGram(GramOperator):
         return self.kernel.diagonal(self.X)
 
     def columns(self, indices: ArrayLike) -> NDArray[Any]:
-        """Columns of K.
-
-        Parameters
-        ----------
-        indices : array-like of int of shape (n_indices,)
-            Which columns.
-
-        Returns
-        -------
-        columns : ndarray of shape (n_samples, n_indices)
-            K(X, X[indices]).
-        """
         chosen = _index_array(indices)
         if chosen.size == 0:
             return np.empty((self.shape[0], 0), dtype=self.dtype)
@@ -421,38 +390,12 @@ class LowRankGram(GramOperator):
         return self.Z @ (self.Z.T @ V)
 
     def diagonal(self) -> NDArray[Any]:
-        """Diagonal of K.
-
-        Returns
-        -------
-        diagonal : ndarray of shape (n_samples,)
-            Squared norms of the rows of Z.
-        """
         return row_norms(self.Z, squared=True)
 
     def columns(self, indices: ArrayLike) -> NDArray[Any]:
-        """Columns of K.
-
-        Parameters
-        ----------
-        indices : array-like of int of shape (n_indices,)
-            Which columns.
-
-        Returns
-        -------
-        columns : ndarray of shape (n_samples, n_indices)
-            Z Z[indices]'.
-        """
         return self.Z @ self.Z[_index_array(indices)].T
 
     def toarray(self) -> NDArray[Any]:
-        """K as a dense array.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples, n_samples)
-            The matrix.
-        """
         return self.Z @ self.Z.T
 
     def centered(self) -> "LowRankGram":

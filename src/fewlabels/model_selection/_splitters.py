@@ -8,7 +8,6 @@ their label, see :func:`fewlabels.model_selection.cross_validate_labels`.
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar
@@ -102,6 +101,9 @@ def _check_count(name: str, value: Any, *, least: int) -> None:
 class LabelSplitter(BaseCrossValidator):
     """A splitter that tests on labelled rows alone."""
 
+    n_splits = 1
+    n_repeats = 1
+
     def split(
         self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Iterator[Split]:
@@ -126,7 +128,6 @@ class LabelSplitter(BaseCrossValidator):
         X, y, groups = indexable(X, y, groups)
         return super().split(X, y, groups)
 
-    @abstractmethod
     def get_n_splits(
         self,
         X: Any = None,
@@ -137,18 +138,19 @@ class LabelSplitter(BaseCrossValidator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), default=None
-            All rows.
-        y : array-like of shape (n_samples,), default=None
-            Labels, some of them missing.
-        groups : array-like of shape (n_samples,), default=None
-            The group of every row.
+        X : object, default=None
+            Ignored.
+        y : object, default=None
+            Ignored.
+        groups : object, default=None
+            Ignored.
 
         Returns
         -------
         n_splits : int
             How many pairs `split` yields.
         """
+        return self.n_splits * self.n_repeats
 
 
 class LabeledKFold(LabelSplitter):
@@ -241,30 +243,6 @@ class LabeledKFold(LabelSplitter):
             fold_of[order] = np.arange(rows.size) % self.n_splits
             for fold in range(self.n_splits):
                 yield rows[fold_of == fold]
-
-    def get_n_splits(
-        self,
-        X: Any = None,
-        y: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> int:
-        """Return the number of splits.
-
-        Parameters
-        ----------
-        X : object, default=None
-            Ignored.
-        y : object, default=None
-            Ignored.
-        groups : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        n_splits : int
-            Folds times repetitions.
-        """
-        return self.n_splits * self.n_repeats
 
 
 class LabeledSplit(LabelSplitter):
@@ -468,30 +446,6 @@ class LabelShuffleSplit(LabelSplitter):
                 )
             yield np.setdiff1d(rows, kept, assume_unique=True)
 
-    def get_n_splits(
-        self,
-        X: Any = None,
-        y: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> int:
-        """Return the number of splits.
-
-        Parameters
-        ----------
-        X : object, default=None
-            Ignored.
-        y : object, default=None
-            Ignored.
-        groups : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        n_splits : int
-            The number of draws.
-        """
-        return self.n_splits
-
 
 class TrainOnAll(LabelSplitter):
     """One split that trains on all rows, for scorers that leave out by algebra.
@@ -546,30 +500,6 @@ class TrainOnAll(LabelSplitter):
         X, y, _ = indexable(X, y, groups)
         rows, _, _ = known_targets(y)
         yield np.arange(label_array(y).size), rows
-
-    def get_n_splits(
-        self,
-        X: Any = None,
-        y: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> int:
-        """Return the number of splits.
-
-        Parameters
-        ----------
-        X : object, default=None
-            Ignored.
-        y : object, default=None
-            Ignored.
-        groups : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        n_splits : int
-            One.
-        """
-        return 1
 
 
 def label_splits(
