@@ -5,8 +5,8 @@
 from fewlabels._distances import squared_distances
 from fewlabels.kernels._definite import check_semidefinite
 from fewlabels.kernels._feature_maps import NystromFeatures, PivotedCholeskyFeatures
+from fewlabels.kernels._functions import KERNEL_CONSTRAINTS as KERNEL_CONSTRAINTS
 from fewlabels.kernels._functions import (
-    KERNEL_CONSTRAINTS,
     Kernel,
     is_precomputed,
     resolve_kernel,
@@ -35,8 +35,8 @@ from fewlabels.kernels._widths import (
     width_from_gamma,
 )
 
+# Names imported "as" themselves are for other packages, and not public.
 __all__ = [
-    "KERNEL_CONSTRAINTS",
     "CenteredGram",
     "DenseGram",
     "GramOperator",
