@@ -9,11 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from fewlabels._labels import (
-    decide,
-    encode_labels,
-    signed_targets,
-)
+from fewlabels._labels import decide, encode_labels, signed_targets
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, fit_context, validate_data
 from fewlabels.active._elm import (

@@ -11,9 +11,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import accepts_sparse
-from fewlabels._labels import (
-    encode_labels,
-)
+from fewlabels._labels import encode_labels
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import view_columns
 from fewlabels._sklearn import HasMethods, fit_context, validate_data

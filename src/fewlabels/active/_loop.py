@@ -13,12 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier
-from fewlabels._labels import (
-    UNLABELED,
-    encode_labels,
-    unlabeled_mask,
-    with_holes,
-)
+from fewlabels._labels import UNLABELED, encode_labels, unlabeled_mask, with_holes
 from fewlabels._sklearn import Interval
 from fewlabels.active._query import Query
 from fewlabels.active._strategies import ClusterCoverage

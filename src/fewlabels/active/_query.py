@@ -117,6 +117,12 @@ class QueryStrategy(BaseEstimator):
         check_count(n_queries, pool.candidates.size)
         if not diversity >= 0:
             raise ValueError(f"diversity must be >= 0, got {diversity}.")
+        return self._choose(pool, n_queries, model, diversity)
+
+    def _choose(
+        self, pool: Pool, n_queries: int, model: Any, diversity: float
+    ) -> Query:
+        """Choose among the rows of a pool; by their utilities, unless overridden."""
         utilities = self._utilities(pool, model)
         places = self._select(pool, utilities, n_queries, diversity)
         return as_query(pool, places, utilities)

@@ -21,17 +21,9 @@ from fewlabels.cluster._levels import (
     cluster_dissimilarities,
     hierarchical_levels,
 )
-from fewlabels.cluster._macqueen import (
-    MacQueenKMeans,
-    MacQueenResult,
-    macqueen_kmeans,
-)
+from fewlabels.cluster._macqueen import MacQueenKMeans, MacQueenResult, macqueen_kmeans
 from fewlabels.cluster._mahalanobis import MahalanobisKMeans
-from fewlabels.cluster._pareto import (
-    FrontClusters,
-    cluster_front,
-    nondominated_ranks,
-)
+from fewlabels.cluster._pareto import FrontClusters, cluster_front, nondominated_ranks
 from fewlabels.cluster._recursive_cut import (
     NormalizedCut,
     RecursiveNormalizedCut,

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
 
-from fewlabels.graphs import (
-    check_weights,
-)
+from fewlabels.graphs import check_weights
 
 
 def _check_labels(labels: ArrayLike, n: int) -> NDArray[np.intp]:

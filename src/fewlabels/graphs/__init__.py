@@ -24,23 +24,12 @@ from fewlabels.graphs._eigen import (
     laplacian_eigenpairs,
     laplacian_eigenvectors,
 )
-from fewlabels.graphs._filters import (
-    GraphFilter,
-    graph_kernel,
-    graph_kernel_operator,
-)
+from fewlabels.graphs._filters import GraphFilter, graph_kernel, graph_kernel_operator
 from fewlabels.graphs._graph_transformer import SimilarityGraphTransformer
 from fewlabels.graphs._image import image_graph
-from fewlabels.graphs._laplacian import (
-    LaplacianPower,
-    graph_laplacian,
-    laplacian_power,
-)
+from fewlabels.graphs._laplacian import LaplacianPower, graph_laplacian, laplacian_power
 from fewlabels.graphs._laplacian import check_weights as check_weights
-from fewlabels.graphs._neighbors import (
-    make_search,
-    nearest_neighbors,
-)
+from fewlabels.graphs._neighbors import make_search, nearest_neighbors
 from fewlabels.graphs._signals import (
     boundary_volume,
     edge_derivative,
@@ -50,10 +39,7 @@ from fewlabels.graphs._signals import (
     p_dirichlet,
 )
 from fewlabels.graphs._similarity import GRAPH_CONSTRAINTS as GRAPH_CONSTRAINTS
-from fewlabels.graphs._similarity import (
-    graph_from_neighbors,
-    similarity_graph,
-)
+from fewlabels.graphs._similarity import graph_from_neighbors, similarity_graph
 from fewlabels.graphs._sparse_coding import l1_graph
 from fewlabels.graphs._spectrum import (
     GraphFourierTransform,

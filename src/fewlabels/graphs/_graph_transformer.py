@@ -14,19 +14,10 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._backend import (
-    TensorMixin,
-    backend_for,
-)
+from fewlabels._backend import TensorMixin, backend_for
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import (
-    fit_context,
-    validate_data,
-)
-from fewlabels.graphs._edge_weights import (
-    Edges,
-    weighted,
-)
+from fewlabels._sklearn import fit_context, validate_data
+from fewlabels.graphs._edge_weights import Edges, weighted
 from fewlabels.graphs._similarity import GRAPH_CONSTRAINTS, KINDS, _build, _check_finite
 
 

@@ -11,11 +11,7 @@ from scipy import linalg
 from scipy.sparse import csr_array
 
 from fewlabels._backend import NUMPY
-from fewlabels.graphs._eigen_parts import (
-    chebyshev_filter,
-    deflated,
-    shifted_factor,
-)
+from fewlabels.graphs._eigen_parts import chebyshev_filter, deflated, shifted_factor
 
 # A graph of so few vertices is solved directly.
 COARSEST = 3000

@@ -25,14 +25,8 @@ from fewlabels._rows import check_rows, is_euclidean
 from fewlabels._sklearn import HasMethods, Interval, StrOptions, validate_params
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs._approximate_search import ApproximateSearch
-from fewlabels.graphs._edges import (
-    kept_edges,
-    row_indices,
-)
-from fewlabels.graphs._exact_search import (
-    ExactSearch,
-    NeighborSearch,
-)
+from fewlabels.graphs._edges import kept_edges, row_indices
+from fewlabels.graphs._exact_search import ExactSearch, NeighborSearch
 
 # `neighbors="auto"` searches exactly up to this many rows (seconds, on two cores) and
 # for up to this many features, where a tree is both exact and quick.

@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from scipy.sparse import (
-    csc_array,
-    csr_array,
-    diags_array,
-    eye_array,
-    issparse,
-    triu,
-)
+from scipy.sparse import csc_array, csr_array, diags_array, eye_array, issparse, triu
 from scipy.sparse.linalg import cg
 from sklearn.exceptions import ConvergenceWarning
 

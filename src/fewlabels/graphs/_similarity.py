@@ -10,20 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from fewlabels._backend import (
-    Backend,
-    get_backend,
-    to_host,
-)
+from fewlabels._backend import Backend, get_backend, to_host
 from fewlabels._linalg import FLOATS
 from fewlabels._params import is_default
 from fewlabels._rows import check_rows
-from fewlabels._sklearn import (
-    Interval,
-    StrOptions,
-    check_array,
-    validate_params,
-)
+from fewlabels._sklearn import Interval, StrOptions, check_array, validate_params
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs._edge_weights import (
     SCALED_WEIGHTS,

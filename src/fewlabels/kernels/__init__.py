@@ -6,11 +6,7 @@ from fewlabels._distances import squared_distances
 from fewlabels.kernels._definite import check_semidefinite
 from fewlabels.kernels._feature_maps import NystromFeatures, PivotedCholeskyFeatures
 from fewlabels.kernels._functions import KERNEL_CONSTRAINTS as KERNEL_CONSTRAINTS
-from fewlabels.kernels._functions import (
-    Kernel,
-    is_precomputed,
-    resolve_kernel,
-)
+from fewlabels.kernels._functions import Kernel, is_precomputed, resolve_kernel
 from fewlabels.kernels._landmarks import ridge_leverage_scores
 from fewlabels.kernels._nystrom import (
     NystromEigen,

@@ -12,9 +12,7 @@ from scipy import linalg
 from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
-from fewlabels.kernels._functions import (
-    Kernel,
-)
+from fewlabels.kernels._functions import Kernel
 
 
 def ridge_leverage_scores(

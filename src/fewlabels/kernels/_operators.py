@@ -20,13 +20,7 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.parallel import Parallel, delayed
 
-from fewlabels._backend import (
-    NUMPY,
-    Backend,
-    get_backend,
-    is_tensor,
-    to_host,
-)
+from fewlabels._backend import NUMPY, Backend, get_backend, is_tensor, to_host
 from fewlabels._linalg import FLOATS
 from fewlabels._params import budget_bytes
 from fewlabels._rows import check_rows

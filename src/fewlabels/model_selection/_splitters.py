@@ -21,12 +21,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import indexable
 
 from fewlabels._hide_labels import hide_labels
-from fewlabels._labels import (
-    UNLABELED,
-    encode_labels,
-    label_array,
-    unlabeled_mask,
-)
+from fewlabels._labels import UNLABELED, encode_labels, label_array, unlabeled_mask
 from fewlabels._sklearn import safe_indexing
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
