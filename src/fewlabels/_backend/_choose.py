@@ -54,7 +54,7 @@ def backend_of(A: Any) -> Backend:
 
 
 def get_backend(device: str | Backend | None, given: Any = None) -> Backend:
-    """Backend for a parameter `device`, and rows if they have a say.
+    """Backend for a parameter `device`, or where the rows are if it is None.
 
     Parameters
     ----------

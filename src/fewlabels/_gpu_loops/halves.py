@@ -158,7 +158,7 @@ def shared_bytes(place: torch.device) -> int:
     if place.type != "cuda":
         return 2**17
     properties = torch.cuda.get_device_properties(place)
-    # Every card since 2020 has so much; older versions of torch do not tell.
+    # Every card since 2020 has this much; older versions of torch do not tell.
     least = 99 * 2**10
     return int(getattr(properties, "shared_memory_per_block_optin", least)) - 2**12
 

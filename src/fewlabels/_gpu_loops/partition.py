@@ -108,7 +108,7 @@ def _climb_kernel(
                     wins = (gain_i > best + tol) & (a != c) & (((enter >> c) & 1) > 0)
                     best = tl.where(wins, gain_i, best)
                     b = tl.where(wins, c, b)
-                # Nobody writes before all have read, and nobody reads before all wrote.
+                # Writes wait for all reads, and reads for all writes.
                 tl.debug_barrier()
                 first = (b == 0).to(tl.float64) - (a == 0).to(tl.float64)
                 for start in range(0, u, BLOCK):

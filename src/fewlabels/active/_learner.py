@@ -63,7 +63,7 @@ class ActiveLearner(InnerClassifier, QueryLoop):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     y_ : ndarray of shape (n_samples,)
-        All labels, given and answered, with holes.
+        All labels, given and answered; some may be missing.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: given, answered, or else predicted.
     history_ : list of QueryRound
@@ -84,7 +84,7 @@ class ActiveLearner(InnerClassifier, QueryLoop):
 
     Notes
     -----
-    A model with `refit_labels` is fitted once and then only told the new labels.
+    A model with `refit_labels` is fitted once and then only given the new labels.
     :class:`~fewlabels.automatic.FewLabelsClassifier` estimates its error, and
     calibrates probabilities, at the end and whenever there are 25 % more labels; that
     takes longer than learning them.

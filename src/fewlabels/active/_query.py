@@ -211,7 +211,7 @@ def as_query(
 
 
 def knows_unlabeled(estimator: Any) -> bool:
-    """Whether a classifier learns from a `y` with holes.
+    """Whether a classifier learns from a `y` with missing labels.
 
     Examples
     --------

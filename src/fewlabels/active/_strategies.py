@@ -49,7 +49,7 @@ MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {
 }
 # Rows around a row that say how dense it is there, as in the paper.
 TYPICAL_NEIGHBORS = 20
-# Up to so many features, variances of a linear kernel are computed from these.
+# Up to this many features, variances of a linear kernel are computed from them.
 MOST_FEATURES = 500
 
 

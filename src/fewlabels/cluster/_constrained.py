@@ -311,7 +311,7 @@ def _largest_level(spectrum: NDArray[Any], total: float, k: int) -> float:
 def _automatic_level(top: float, total: float, share: float, volume: float) -> float:
     if top <= 0:
         # More clusters than the constraints tell apart (or none at all): nearly all
-        # vectors may stand beside the constraints, if these are not broken on balance.
+        # vectors may be used, if they do not break the constraints on balance.
         return top - 1e-3 * volume
     bottom = total if 0 < total < top else 0.0
     # Near the top a vector has nearly all of its length in the rows with constraints.

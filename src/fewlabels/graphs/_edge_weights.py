@@ -29,9 +29,9 @@ from fewlabels.graphs._neighbors import (
 
 # Keeps an edge an edge where the exponential underflows; representable in float32.
 WEIGHT_FLOOR = 1e-8
-# Beyond so many neighbours, bandwidth="auto" is less than the mean length of the edges:
-# half of it at 10, as on the graphs of the automatic classifier. With more neighbours
-# more of them are far ones; see benchmarks/graph_weights.py.
+# Beyond this many neighbours, bandwidth="auto" is less than the mean edge length: half
+# of it at 10, as on the graphs of the automatic classifier. With more neighbours more
+# of them are far; see benchmarks/graph_weights.py.
 AUTO_NEIGHBORS = 2.5
 # Shorter edges count as this share of the bandwidth in 1/d, so that copies of a row
 # get a large but finite weight.

@@ -101,7 +101,7 @@ class NeighborSearch:
 
 
 class _Scan:
-    """All distances between dense rows, in tiles, for those who want the smallest.
+    """All distances between dense rows, in tiles, to find the smallest.
 
     Products of rows, in the precision of these, tell how far they are apart but for
     some rounding errors, of which there is a bound: what may be among the nearest is

@@ -204,10 +204,10 @@ def graph_laplacian(
     on_device = not backend_of(W).is_numpy
     if on_device and laplacian != "symmetric":
         raise ValueError(
-            f"laplacian={laplacian!r} of a tensor is not to be had: use 'symmetric', "
+            f"laplacian={laplacian!r} of a tensor is not available: use 'symmetric', "
             "or a sparse array of SciPy."
         )
-    # Tensors are made by those who know that they are sound.
+    # Tensors come from code that has made sure that they are sound.
     L = LAPLACIANS[laplacian](check_weights(W) if check and not on_device else W)
     if on_device:
         return L

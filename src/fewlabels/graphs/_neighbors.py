@@ -1,4 +1,4 @@
-"""Who is near whom: exact, approximate or supplied neighbour search."""
+"""Neighbour search: exact, approximate or supplied."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -136,7 +136,7 @@ def score_model(
     """Score a fitted model, by its transduction where it has seen the rows."""
     X_test, y_test = safe_split(model, X, y_true, test, rows)
     if y_test.dtype.kind == "O" and not isinstance(y_test[0], str):
-        y_test = np.asarray(y_test.tolist())  # numbers that made room for a hole
+        y_test = np.asarray(y_test.tolist())  # numbers that made room for a missing one
     _refuse_marker(model, y_seen)
     scorer = check_scoring(model, scoring=metric_name(model, scoring))
     transduction = transduction_of(model)

@@ -451,7 +451,7 @@ def _drawn_jobs(
         shown = _only(labels, pool)
         draws.append((pool, shown))
     # Rows that never are labelled come first: then any number of labels has the same
-    # unlabelled rows beside it.
+    # unlabelled rows with it.
     most_kept = draws[0][0]
     rest = np.setdiff1d(np.arange(labels.size), np.union1d(test, most_kept))
     order = rng.permutation(rest)

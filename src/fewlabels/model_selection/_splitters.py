@@ -253,8 +253,8 @@ class LabeledSplit(LabelSplitter):
         `StratifiedGroupKFold`, `LeaveOneOut`, ...; an int means `StratifiedKFold`.
     unlabeled : {"all", "other_groups"}, default="all"
         Which unlabelled rows are in training: all, or only those of groups from which
-        no row is held out. The latter is right where new rows will come in new groups
-        (patients, speakers), of which nothing is known when the model is trained.
+        no row is held out. The latter suits new rows in new groups (patients,
+        speakers), of which nothing is known when the model is trained.
 
     See Also
     --------
@@ -376,7 +376,7 @@ class LabelShuffleSplit(LabelSplitter):
     draw pretends that only `n_labeled` rows had been labelled. With
     :func:`cross_validate_labels` and :func:`compare` the other rows stay in training
     without their label, the usual protocol. In scikit-learn's own functions they leave
-    training, and only rows that are unlabelled in `y` remain beside the drawn ones.
+    training, and only rows that are unlabelled in `y` remain with the drawn ones.
 
     Parameters
     ----------
@@ -452,7 +452,7 @@ class TrainOnAll(LabelSplitter):
 
     See Also
     --------
-    loo_accuracy_score : Share of labelled rows that are right when left out.
+    loo_accuracy_score : Accuracy on labelled rows that are left out.
 
     Examples
     --------
