@@ -37,6 +37,13 @@ class Query(NamedTuple):
     utilities : ndarray of shape (n_samples,)
         How useful a label of each row would be; NaN for rows that cannot be asked
         about.
+
+    Examples
+    --------
+    >>> from fewlabels.active import UncertaintySampling
+    >>> X, y = [[0.0], [0.2], [0.55], [0.8], [1.0]], [0, -1, -1, -1, 1]
+    >>> UncertaintySampling().query(X, y).indices
+    array([2])
     """
 
     indices: NDArray[np.intp]
