@@ -45,7 +45,7 @@ PHASES = {
     "linear features": ("automatic._features", "LinearFeatures.__init__"),
     "path features": ("automatic._paths", "Geodesics.__init__"),
     "path features, root": ("automatic._paths", "inverse_square_root"),
-    "path lengths": ("_backend._numpy", "NumpyBackend.shortest_paths"),
+    "path lengths": ("automatic._paths", "shortest_paths"),
     "products of features": ("automatic._recipe", "Workshop.moments"),
     "deformed kernels": ("automatic._recipe", "Deformed.on_graph"),
     "features' moments": ("automatic._kernels", "FeatureKernel.prepare"),
@@ -128,19 +128,19 @@ class Clock:
 
     def watch_pool(self):
         """Count what the pool, or that of faiss, does, from now on."""
-        from fewlabels.graphs import _neighbors
+        from fewlabels.graphs import _approximate_search
 
         for name, module in list(sys.modules.items()):
             if name.startswith("fewlabels.") and hasattr(module, "in_threads"):
                 module.in_threads = self.watched(module.in_threads, self.pool)
-        limit = _neighbors._threads_of_faiss
+        limit = _approximate_search._threads_of_faiss
 
         @contextmanager
         def counted():
             with self.pool(), limit():
                 yield
 
-        _neighbors._threads_of_faiss = counted
+        _approximate_search._threads_of_faiss = counted
 
 
 def fit_phases(X, y, n_jobs):

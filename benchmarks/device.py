@@ -27,7 +27,8 @@ from scipy.spatial.distance import cdist
 
 import fewlabels
 from fewlabels import FewLabelsClassifier
-from fewlabels._backend import NUMPY, KernelFunction, _triton, get_backend, to_host
+from fewlabels._backend import NUMPY, KernelFunction, get_backend, to_host
+from fewlabels._gpu_loops import fits
 from fewlabels.datasets import hide_labels, load_mnist
 from fewlabels.kernels import resolve_kernel
 from fewlabels.partition import PartitionProblem, local_search
@@ -270,10 +271,10 @@ def restarts(device, n):
             (f"{device.name}, plain torch", {"device": "cuda"}),
             (device.name, {"device": "cuda"}),
         )
-        first, fits = None, _triton.fits_climb
+        first, fit = None, fits.climb
         for place, where in places:
             plain = place.endswith("plain torch")
-            _triton.fits_climb = (lambda H: False) if plain else fits
+            fits.climb = (lambda H: False) if plain else fit
             search(**where)
             found, seconds = search(**where)
             first = found.objectives if first is None else first

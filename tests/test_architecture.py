@@ -21,7 +21,7 @@ TESTS = Path(__file__).parent
 FLOORS = [
     {"_lazy", "_progress"},
     {"_sklearn", "exceptions"},
-    {"_loops", "_threads"},
+    {"_gpu_loops", "_loops", "_threads"},
     {
         "_distances",
         "_labels",
@@ -31,7 +31,7 @@ FLOORS = [
         "_result",
         "_words",
     },
-    {"_classifier", "_holes", "_kmeans", "_regressor", "_rows"},
+    {"_classifier", "_hide_labels", "_inner_model", "_kmeans", "_regressor", "_rows"},
     {"_backend", "_sampling"},
     {"kernels", "graphs", "partition", "optimize", "preprocessing"},
     {
@@ -54,6 +54,33 @@ FLOORS = [
     {"__main__"},
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+
+# Two tiers: the core is what learning from few labels needs, and needs nothing of the
+# textbook packages, which are classical methods around it.
+CORE = {
+    "active",
+    "automatic",
+    "cluster",
+    "dask",
+    "graphs",
+    "kernels",
+    "model_selection",
+    "partition",
+    "preprocessing",
+    "semi_supervised",
+    "studio",
+    "tabular",
+}
+TEXTBOOK = {
+    "decomposition",
+    "ensemble",
+    "feature_selection",
+    "optimize",
+    "regression",
+    "reinforcement",
+    "tensor",
+    "transfer",
+}
 
 # The base: modules that every floor above may use. Of a package, others use only what
 # it exports.
@@ -84,7 +111,8 @@ OPTIONAL = (
 )
 # What a package is made of, and loads in modules that nothing else loads.
 MADE_OF = {
-    "_backend": {"torch", "triton"},
+    "_backend": {"torch"},
+    "_gpu_loops": {"torch", "triton"},
     "cli": {"click"},
     "studio": {"starlette", "uvicorn"},
 }
@@ -129,6 +157,28 @@ def test_imports_point_downwards():
                     if FLOOR_OF[there] >= FLOOR_OF[here]:
                         wrong.append(f"{name} imports {imported}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_core_needs_no_textbook_package():
+    neither = {"cli", "datasets", "exceptions", "plotting"}
+    assert CORE | TEXTBOOK | neither == set(fewlabels._SUBMODULES) | {"cli"}
+    wrong = [
+        f"{name} imports {imported}"
+        for name, path, tree in parsed(ROOT)
+        if package_of(path) in CORE | BASE
+        for imported, _ in imported_modules(tree)
+        if imported.startswith("fewlabels.") and imported.split(".")[1] in TEXTBOOK
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_core_packages_say_so():
+    wrong = [
+        name
+        for name in sorted(CORE)
+        if not getattr(fewlabels, name).__doc__.startswith("Core: ")
+    ]
+    assert not wrong, wrong
 
 
 def test_no_package_uses_private_names_of_another():

@@ -16,7 +16,7 @@ PACKAGE = Path(fewlabels.__file__).parent
 # The smallest loop; numba counts how often it was compiled instead of loaded.
 CODE = """
 import numpy as np
-from fewlabels._loops.rows import row_sums
+from fewlabels._loops.digests import row_sums
 words, sums = np.arange(6, dtype=np.uint64).reshape(3, 2), np.empty((3, 2), np.uint64)
 row_sums(words, words[:2], (np.uint64(3), np.uint64(5)), sums)
 print(__import__("fewlabels").__file__)

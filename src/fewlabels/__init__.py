@@ -44,7 +44,7 @@ _FLAGSHIPS = {
     "RLSClustering": "fewlabels.cluster",
     "RLSClassifier": "fewlabels.semi_supervised",
     "S2RLSClassifier": "fewlabels.semi_supervised",
-    "hide_labels": "fewlabels._holes",
+    "hide_labels": "fewlabels._hide_labels",
     "unlabeled_mask": "fewlabels._labels",
 }
 

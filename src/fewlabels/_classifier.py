@@ -1,4 +1,4 @@
-"""Classifiers whose y may have holes, and those inside that know class indices."""
+"""Classifiers whose y may have missing labels, and inner ones of class indices."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -27,7 +27,7 @@ def as_decision(outputs: NDArray[Any]) -> NDArray[Any]:
 
 
 class PartialLabelClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier with a `y` that may have holes."""
+    """A classifier with a `y` that may have missing labels."""
 
     classes_: NDArray[Any]
 

@@ -50,7 +50,7 @@ class Labels(NamedTuple):
 
 
 def _holds_nullable_integers(y: ArrayLike) -> bool:
-    """Whether y is of a pandas type for integers (or categories) with holes."""
+    """Whether y is of a pandas type for integers (or categories) with missing ones."""
     dtype = getattr(y, "dtype", None)
     categories = getattr(dtype, "categories", None)
     inner = dtype if categories is None else categories.dtype
@@ -163,7 +163,7 @@ def with_holes(y: ArrayLike, hidden: NDArray[np.bool_] | None = None) -> NDArray
             holed, marker = values.copy(), np.nan
         case _:
             holed, marker = values.astype(object), None
-            # NumPy's way to write a hole into text is no label among objects.
+            # What NumPy writes for a missing text is no label among objects.
             holed[_mask_of(values)] = None
     if hidden is not None:
         holed[hidden] = marker
@@ -192,7 +192,9 @@ def encode_labels(y: ArrayLike) -> Labels:
         )
     if given.dtype.kind == "O":
         if not any(isinstance(v, str) for v in given):
-            given = np.asarray(given.tolist())  # numbers that made room for a hole
+            given = np.asarray(
+                given.tolist()
+            )  # numbers that made room for a missing one
         elif not all(isinstance(v, str) for v in given):
             kinds = sorted({type(v).__name__ for v in given})
             raise ValueError(

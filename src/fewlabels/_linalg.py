@@ -59,7 +59,7 @@ def eigh_between(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Eigenpairs first to last of a symmetric matrix, in ascending order.
 
-    Beside eigenvalues of high multiplicity LAPACK has been seen to return none.
+    Next to eigenvalues of high multiplicity, LAPACK has been seen to return none.
     """
     w, V = linalg.eigh(A, subset_by_index=[first, last], **options)
     if w.size <= last - first:
@@ -74,7 +74,7 @@ def inverse_root_of_rows(
     r"""Factor the pseudo-inverse of :math:`X^\top X`: find M with :math:`M M^\top`.
 
     Like :func:`inverse_square_root`, but with the digits that products of rows lose
-    beside a far one.
+    where one row is far from the others.
     """
     scale = np.abs(X).max(axis=0, initial=0.0) if balance else np.ones(X.shape[1])
     if balance:
@@ -205,7 +205,7 @@ def csr_product(
         out = minus
     else:
         out = np.empty((W.shape[0], V.shape[1]), dtype=V.dtype)
-    # Parts of about equal work, a few for each thread: some run beside others' work.
+    # Parts of about equal work, a few for each thread: some run while others work.
     shares = np.linspace(0, W.nnz, 4 * n_threads() + 1)
     ends = np.searchsorted(W.indptr, shares)
     ends[0], ends[-1] = 0, W.shape[0]

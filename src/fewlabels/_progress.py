@@ -1,4 +1,4 @@
-"""A line on the terminal for work that takes long."""
+"""A line on the terminal for work that takes a while."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -18,7 +18,7 @@ from fewlabels._threads import in_threads, worth_compiling
 # standard deviation that is larger than the median one by this factor.
 TABLE_COLUMNS = 20
 TABLE_RATIO = 4.0
-# Sparse rows with up to so many entries, zeros included, can be dense ones.
+# Sparse rows with at most this many entries, zeros included, may be made dense.
 DENSE_ENTRIES = 10_000_000
 # Rows, so that a batch of usual width stays in the cache.
 _BATCH = 256
@@ -111,7 +111,7 @@ def _digest_dense(X: Any, halves: NDArray[np.uint64]) -> None:
     """
     salts = _salts(np.arange(X.shape[1]))
     if worth_compiling(16 * X.size):
-        from fewlabels._loops.rows import row_sums
+        from fewlabels._loops.digests import row_sums
     else:
         row_sums = _row_sums
 

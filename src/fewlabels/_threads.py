@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 
 from fewlabels._sklearn import openmp_effective_n_threads
 
-# While a loop is compiled for the first time, NumPy does so many operations and more.
+# NumPy does at least this many operations while a loop is compiled for the first time.
 COMPILER_STARTS = 2**24
 
 Task = TypeVar("Task")
@@ -46,7 +46,7 @@ class _Libraries:
 
 
 class _SerialBlas:
-    """One limit on BLAS threads, shared by all who ask for it at the same time.
+    """One limit on BLAS threads, shared by all that ask for it at the same time.
 
     The limit belongs to the process: the first one in sets it, the last one out lifts
     it. Each setting its own would restore them in the wrong order.
@@ -219,7 +219,7 @@ def side_by_side(
     """Call a function on a few large tasks, whose own tasks are for all threads.
 
     While one of them does what cannot be cut, the others keep the threads busy. There
-    are no more threads than :func:`threads` gives: whoever has no large task helps.
+    are no more threads than :func:`threads` gives: a thread without a large task helps.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ from fewlabels.active import (
     expected_gradient_length,
     margin,
 )
-from fewlabels.active._base import fit_model, knows_unlabeled
+from fewlabels.active._query import fit_model, knows_unlabeled
 from fewlabels.datasets import hide_labels
 from fewlabels.semi_supervised import HarmonicFunctionClassifier, RLSClassifier
 

@@ -5,8 +5,8 @@
 import numpy as np
 import pytest
 
-from fewlabels._backend import NUMPY
 from fewlabels._loops.trees import grow_forest
+from fewlabels.automatic import _tree_outputs
 from tests.reference import trees as reference
 
 
@@ -15,7 +15,7 @@ def forest_outputs(X, Y, w, max_features, seeds, Z):
     amount = Y[np.arange(len(Y)), target]
     columns = np.ascontiguousarray(X.T)
     trees = grow_forest(columns, target, amount, w, Y.shape[1], max_features, seeds)
-    return NUMPY.forest_outputs(Z, *trees)
+    return _tree_outputs.forest_outputs(Z, *trees)
 
 
 @pytest.mark.usefixtures("compiled")

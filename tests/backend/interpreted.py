@@ -16,13 +16,18 @@ if DEVICE == "cpu":
 import numpy as np
 import torch
 
-from fewlabels._backend import NUMPY, _triton, to_host
+from fewlabels._backend import to_host
 from fewlabels._backend._torch import _kernel, torch_backend
+from fewlabels._gpu_loops import fits, partition
+from fewlabels._gpu_loops.halves import Tiles
+from fewlabels._gpu_loops.nearest import nearest as nearest_rows
+from fewlabels._gpu_loops.products import kernel_product, matvec
+from fewlabels.automatic._shortest_paths import shortest_paths
 from fewlabels.partition import _together, local_search
 from tests.partition.problems import random_problem
 
 BACKEND = torch_backend(DEVICE)
-TILES = _triton.Tiles(32, 64, 4, 2)
+TILES = Tiles(32, 64, 4, 2)
 
 
 def relative_error(answer, wanted):
@@ -41,9 +46,7 @@ def products():
             params = (1.0 / d, 3, 0.5)
             K = _kernel(X.double(), Y.double(), kernel, *params)
             for strict, tolerance in ((True, 1e-6), (False, 1e-3)):
-                answer = _triton.kernel_product(
-                    X, Y, V, kernel, *params, strict, tiles=TILES
-                )
+                answer = kernel_product(X, Y, V, kernel, *params, strict, tiles=TILES)
                 error = relative_error(answer, K @ V.double())
                 assert error < tolerance, (kernel, n, d, m, strict, error)
 
@@ -62,7 +65,7 @@ def neighbors():
         if own:
             D.fill_diagonal_(torch.inf)
         wanted = torch.topk(D, 9, largest=False).values
-        found = _triton.nearest(asked, rows, 9, own, rows_at_once=256, tiles=TILES)
+        found = nearest_rows(asked, rows, 9, own, rows_at_once=256, tiles=TILES)
         nearest = torch.sort(torch.gather(D, 1, found)).values
         np.testing.assert_allclose(to_host(nearest), to_host(wanted), atol=1e-5)
         assert all(len(set(row.tolist())) == 9 for row in found)
@@ -75,12 +78,12 @@ def vectors():
         A = torch.randn(shape, generator=generator, device=DEVICE)
         v = torch.randn((shape[1], 1), generator=generator, device=DEVICE)
         wanted = A.double() @ v.double()
-        assert relative_error(_triton.matvec(A, v), wanted) < 1e-6
+        assert relative_error(matvec(A, v), wanted) < 1e-6
         wide = torch.randn(
             (shape[0], shape[1] + 3), generator=generator, device=DEVICE
         )[:, 2:-1]
         wanted = wide.double() @ v.double()
-        assert relative_error(_triton.matvec(wide, v), wanted) < 1e-6
+        assert relative_error(matvec(wide, v), wanted) < 1e-6
 
 
 def paths():
@@ -92,15 +95,15 @@ def paths():
         (40, 3), generator=generator, device=DEVICE, dtype=torch.float64
     )
     sources = np.array([0, 7, 9])
-    assert _triton.fits_paths(lengths, lengths)
-    fused = BACKEND.shortest_paths(lengths, indices, sources)
-    alone = NUMPY.shortest_paths(to_host(lengths), to_host(indices), sources)
+    assert fits.paths(lengths, lengths)
+    fused = shortest_paths(lengths, indices, sources)
+    alone = shortest_paths(to_host(lengths), to_host(indices), sources)
     np.testing.assert_allclose(to_host(fused), alone, rtol=1e-12)
 
 
 def searches():
     """Moves in one call are those of the compiled loop, with bounds and limits."""
-    _together.LONG_BURST, _triton.POINTS = 8, 16
+    _together.LONG_BURST, partition.POINTS = 8, 16
     for seed, n_classes in ((0, 2), (1, 3)):
         for balanced in (False, True):
             problem = random_problem(

@@ -1,4 +1,4 @@
-"""The torch side of the seam beside NumPy's, in double precision on the CPU."""
+"""The torch backend compared with NumPy's, in double precision on the CPU."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
 from fewlabels._backend import NUMPY, KernelFunction, backend_of, get_backend, to_host
-from tests.backend.test_seam import differences
+from fewlabels._gpu_loops import fits
+from fewlabels.automatic._shortest_paths import shortest_paths
+from tests.backend.test_numpy import differences
 from tests.helpers import DEVICE, tensor
 
 torch = pytest.importorskip("torch")
@@ -37,7 +39,7 @@ def assert_same(answer, wanted, **tolerance):
 
 
 def test_torch_has_every_primitive():
-    assert differences(_torch.TorchBackend) == []
+    assert differences(HERE) == []
 
 
 def test_tensors_stay_where_they_are():
@@ -117,8 +119,8 @@ def test_graphs(seed, n, k):
     assert_same([W.to_dense(), W @ tensor(V)], [wanted.toarray(), wanted @ V])
     sources = rng.choice(n, min(n, 3), replace=False)
     assert_same(
-        [HERE.shortest_paths(*tensors(values, indices), sources)],
-        [NUMPY.shortest_paths(values, indices, sources)],
+        [shortest_paths(*tensors(values, indices), sources)],
+        [shortest_paths(values, indices, sources)],
     )
     segments = rng.integers(0, 4, size=n)
     assert_same(
@@ -157,29 +159,29 @@ def test_room_is_what_this_process_may_take(part, room, monkeypatch):
 
 
 def test_fused_kernels_are_for_gpus():
-    from fewlabels._backend import _triton
-
     X = torch.ones((2**13, 3))
-    assert not _triton.fits_product(X, X, X, "rbf", 1.0)
-    assert not _triton.fits_nearest(X, X, 5)
+    assert not fits.product(X, X, X, "rbf", 1.0)
+    assert not fits.nearest(X, X, 5)
 
 
 @pytest.mark.parametrize("room", [95 * 2**10, 223 * 2**10], ids=["laptop", "server"])
 @pytest.mark.parametrize("d", [3, 64, 128, 784])
 @pytest.mark.parametrize("strict", [False, True])
 def test_tiles_fit_into_shared_memory(room, d, strict):
-    from fewlabels._backend import _triton
+    pytest.importorskip("triton")
+    from fewlabels._gpu_loops import halves, nearest, products
 
+    sizes = (products.STRICT_TILES, products.FAST_TILES, halves.CHUNKED_TILES)
     tiles = [
-        (_triton._fitting(size, d, block, strict, room), block)
-        for size in (_triton.STRICT_TILES, _triton.FAST_TILES, _triton.CHUNKED_TILES)
-        for block in (0, 16, _triton.MAX_BLOCK)
+        (halves.fitting(size, d, block, strict, room), block)
+        for size in sizes
+        for block in (0, 16, products.MAX_BLOCK)
     ]
-    search = _triton._fitting(_triton.NEAREST_TILES, d, 0, strict, room, 64)
-    assert search.columns > _triton.MAX_NEIGHBORS
+    search = halves.fitting(nearest.NEAREST_TILES, d, 0, strict, room, 64)
+    assert search.columns > fits.MAX_NEIGHBORS
     for size, block in [*tiles, (search, 0)]:
-        assert _triton._tile_bytes(size, d, block, strict) <= room
-        assert _triton.PADDING % size.rows == _triton.PADDING % size.columns == 0
+        assert halves.tile_bytes(size, d, block, strict) <= room
+        assert fits.PADDING % size.rows == fits.PADDING % size.columns == 0
 
 
 @pytest.mark.parametrize(

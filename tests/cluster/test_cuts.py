@@ -24,7 +24,7 @@ from fewlabels.cluster import (
     ratio_cut,
     recursive_normalized_cut,
 )
-from fewlabels.cluster._cuts import threshold_cuts
+from fewlabels.cluster._recursive_cut import threshold_cuts
 from fewlabels.graphs import graph_laplacian, image_graph
 from tests.graphs.strategies import weights
 

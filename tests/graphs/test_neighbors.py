@@ -13,8 +13,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 
 from fewlabels._threads import threads
-from fewlabels.graphs import _neighbors as module
-from fewlabels.graphs import make_search, nearest_neighbors
+from fewlabels.graphs import _exact_search, _neighbors, make_search, nearest_neighbors
 from tests.graphs.strategies import rows
 from tests.helpers import assert_close
 from tests.reference import graphs as reference
@@ -211,7 +210,7 @@ class TestApproximate:
 
     def test_neighbors_beyond_the_cells_visited(self, rng, monkeypatch):
         # 16 of 34 cells hold fewer than 290 of 300 rows: the others are visited too.
-        monkeypatch.setattr(module.ApproximateSearch, "RECALL", 0)
+        monkeypatch.setattr(_neighbors.ApproximateSearch, "RECALL", 0)
         X = rng.standard_normal((300, 2))
         search = nearest_neighbors(X, 290, neighbors="approximate")
         assert_valid_search(X, *search)
@@ -225,18 +224,18 @@ class TestApproximate:
 
     def test_auto(self, rng, monkeypatch):
         def chosen(X, **options):
-            return type(module.make_search(X, neighbors="auto", **options))
+            return type(_neighbors.make_search(X, neighbors="auto", **options))
 
         X = rng.standard_normal((60, 6))
-        assert chosen(X) is module.ExactSearch
-        monkeypatch.setattr(module, "AUTO_EXACT_ROWS", 50)
-        assert chosen(X) is module.ApproximateSearch
-        assert chosen(X[:, :3]) is module.ExactSearch
-        assert chosen(csr_array(X)) is module.ExactSearch
-        assert chosen(X, metric="cosine") is module.ExactSearch
-        assert chosen(X, kind="ball") is module.ExactSearch
-        monkeypatch.setattr(module, "_has_faiss", lambda: False)
-        assert chosen(X) is module.ExactSearch
+        assert chosen(X) is _neighbors.ExactSearch
+        monkeypatch.setattr(_neighbors, "AUTO_EXACT_ROWS", 50)
+        assert chosen(X) is _neighbors.ApproximateSearch
+        assert chosen(X[:, :3]) is _neighbors.ExactSearch
+        assert chosen(csr_array(X)) is _neighbors.ExactSearch
+        assert chosen(X, metric="cosine") is _neighbors.ExactSearch
+        assert chosen(X, kind="ball") is _neighbors.ExactSearch
+        monkeypatch.setattr(_neighbors, "_has_faiss", lambda: False)
+        assert chosen(X) is _neighbors.ExactSearch
 
 
 def test_missing_faiss_names_the_extra(monkeypatch):
@@ -293,9 +292,9 @@ def test_threads_find_the_same_neighbors(rng, neighbors):
 @pytest.fixture
 def scan(monkeypatch):
     """Compare all rows, however few there are."""
-    monkeypatch.setattr(module, "SCAN_ROWS", 1)
-    monkeypatch.setattr(module, "SCAN_FEATURES", 0)
-    monkeypatch.setattr(module, "_TILE", 70)
+    monkeypatch.setattr(_exact_search, "SCAN_ROWS", 1)
+    monkeypatch.setattr(_exact_search, "SCAN_FEATURES", 0)
+    monkeypatch.setattr(_exact_search, "_TILE", 70)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -23,7 +23,7 @@ from fewlabels.graphs import (
     similarity_graph,
 )
 from fewlabels.graphs import _similarity as module
-from fewlabels.graphs._weights import SCALED_WEIGHTS
+from fewlabels.graphs._edge_weights import SCALED_WEIGHTS
 from tests.graphs.strategies import rows
 from tests.helpers import assert_close
 from tests.reference import graphs as reference

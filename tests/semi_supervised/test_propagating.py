@@ -16,7 +16,7 @@ from fewlabels.semi_supervised import (
     PropagatingNearestNeighborClassifier,
     minimum_spanning_forest,
 )
-from tests.reference.forest import propagate
+from tests.reference.spanning_forest import propagate
 
 ALGORITHMS = ["tree", "prim"]
 

@@ -3,18 +3,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
+import numpy as np
 from scipy.sparse import issparse
 
-from fewlabels._backend._base import Backend
-from fewlabels._backend._exchange import is_tensor, needs_torch
-from fewlabels._backend._numpy import NUMPY
+from fewlabels._backend._numpy import NUMPY, NumpyBackend
 from fewlabels._sklearn import StrOptions
 
+if TYPE_CHECKING:
+    from fewlabels._backend._torch import TorchBackend
+
+Backend = Union[NumpyBackend, "TorchBackend"]
 DEVICE_CONSTRAINTS: dict[str, list[Any]] = {
     "device": [StrOptions({"cpu", "cuda"}), None]
 }
+
+
+_DLPACK_CPU = 1
+
+
+def is_tensor(A: Any) -> bool:
+    """Whether this is an array of another library, which can be exchanged by DLPack."""
+    return (
+        hasattr(A, "__dlpack__")
+        and hasattr(A, "__dlpack_device__")
+        and hasattr(A, "shape")
+        and not isinstance(A, np.ndarray | np.generic)
+    )
+
+
+def needs_torch(A: Any) -> bool:
+    """Whether an array of another library is torch's, or NumPy cannot reach it."""
+    return _is_torch(A) or A.__dlpack_device__()[0] != _DLPACK_CPU
 
 
 def _is_torch(A: Any) -> bool:
@@ -33,7 +54,7 @@ def backend_of(A: Any) -> Backend:
 
 
 def get_backend(device: str | Backend | None, given: Any = None) -> Backend:
-    """Backend for a parameter `device`, and rows if they have a say.
+    """Backend for a parameter `device`, or where the rows are if it is None.
 
     Parameters
     ----------
@@ -75,7 +96,7 @@ def backend_for(estimator: Any) -> Backend:
 
 
 def backend_at_hand(estimator: Any) -> Backend:
-    """Backend of a fitted estimator; NumPy's where its device is not to be had."""
+    """Backend of a fitted estimator; NumPy's where its device is not available."""
     try:
         return backend_for(estimator)
     except (ImportError, ValueError):
@@ -89,11 +110,17 @@ def follow(inner: Any, outer: Any) -> Any:
 
 
 def to_host(value: Any) -> Any:
-    """Take tensors to NumPy, also inside lists, tuples and dictionaries."""
+    """Take tensors of any library to NumPy, also inside lists, tuples, dictionaries."""
     if _is_torch(value):
         return backend_of(value).to_numpy(value)
     if isinstance(value, dict):
         return {key: to_host(item) for key, item in value.items()}
     if type(value) in (list, tuple):
         return type(value)(to_host(item) for item in value)
-    return value
+    if not is_tensor(value):
+        return value
+    if not needs_torch(value):
+        return np.from_dlpack(value)
+    from fewlabels._backend._torch import as_tensor
+
+    return to_host(as_tensor(value))

@@ -1,30 +1,52 @@
-"""NumPy's side of the seam: what the libraries offer, and compiled loops."""
+"""The primitives by NumPy, SciPy and scikit-learn, with what each of them does."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import linalg
 from scipy.sparse import csr_array, eye_array, issparse
-from scipy.sparse.csgraph import dijkstra
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 
-from fewlabels._backend._base import Backend, KernelFunction
 from fewlabels._distances import squared_distances
 from fewlabels._linalg import csr_product
 from fewlabels._params import budget_bytes
-from fewlabels._threads import in_threads, worth_compiling
+from fewlabels._threads import in_threads
 
 _BATCH = 1024
 
 
-class NumpyBackend(Backend):
-    """Arrays of NumPy and SciPy."""
+class KernelFunction(NamedTuple):
+    """One of scikit-learn's kernels "rbf", "laplacian" and "polynomial"."""
+
+    name: str
+    gamma: float
+    degree: float = 1.0
+    coef0: float = 0.0
+
+
+class NumpyBackend:
+    """Arrays of NumPy, and sparse ones of SciPy.
+
+    The torch backend has the same attributes and methods, for tensors; arrays are
+    those of the backend unless said otherwise.
+
+    Attributes
+    ----------
+    xp : module
+        Namespace of array functions, after the array API standard.
+    device : str
+        "cpu", or what torch calls the device.
+    is_numpy : bool
+        Whether arrays are NumPy's, and sparse ones SciPy's.
+    batch_rows : int
+        Rows to work on at a time where temporary arrays are as large as they are.
+    """
 
     xp: Any = np
     device = "cpu"
@@ -32,44 +54,44 @@ class NumpyBackend(Backend):
     batch_rows = 1024
 
     def asarray(self, A: Any, dtype: DTypeLike | None = None) -> Any:
-        """See :meth:`Backend.asarray`."""
+        """Bring an array here, copying only if needed; sparse arrays stay sparse."""
         if issparse(A):
             return csr_array(A, dtype=dtype)
         return np.asarray(A, dtype=dtype)
 
     def to_numpy(self, A: Any) -> Any:
-        """See :meth:`Backend.to_numpy`."""
+        """Take an array to NumPy, a sparse one to SciPy."""
         return A
 
     def dtype(self, A: Any) -> np.dtype[Any]:
-        """See :meth:`Backend.dtype`."""
+        """NumPy's name of the type of an array."""
         return A.dtype
 
     def astype(self, A: Any, dtype: DTypeLike) -> Any:
-        """See :meth:`Backend.astype`."""
+        """Convert to a type that is given by NumPy's name."""
         return A.astype(dtype, copy=False)
 
     def contiguous(self, A: Any) -> Any:
-        """See :meth:`Backend.contiguous`."""
+        """Lay an array out row by row."""
         return np.ascontiguousarray(A)
 
     def median(self, values: Any) -> float:
-        """See :meth:`Backend.median`."""
+        """Median of numbers of any shape, at least one."""
         return float(np.median(values))
 
     def standard_normal(
         self, seed: int, shape: tuple[int, ...], dtype: DTypeLike
     ) -> Any:
-        """See :meth:`Backend.standard_normal`."""
+        """Draw normal random numbers."""
         native: Any = np.dtype(dtype)
         return np.random.default_rng(seed).standard_normal(shape, dtype=native)
 
     def eigh(self, A: Any) -> tuple[Any, Any]:
-        """See :meth:`Backend.eigh`."""
+        """Eigenvalues, rising, and eigenvectors of a symmetric matrix, in float64."""
         return linalg.eigh(A.astype(np.float64, copy=False), check_finite=False)
 
     def orthonormal(self, X: Any) -> Any:
-        """See :meth:`Backend.orthonormal`; Cholesky twice, or Householder."""
+        """Orthonormal basis of the columns of a tall matrix, by Cholesky or QR."""
         norms = sum(self.each_batch(lambda rows: (X[rows] ** 2).sum(axis=0), len(X)))
         scale = 1 / np.sqrt(norms)
         X = self.over_rows(lambda rows: X[rows] * scale, len(X))
@@ -83,11 +105,14 @@ class NumpyBackend(Backend):
         return X
 
     def squared_distances(self, X: Any, Y: Any) -> Any:
-        """See :meth:`Backend.squared_distances`."""
+        """Squared distances between all rows of X and all rows of Y."""
         return squared_distances(X, Y)
 
     def nearest(self, X: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
-        """See :meth:`Backend.nearest`."""
+        """Distances and numbers of the k nearest rows, nearest first, ties by number.
+
+        Without queries, the rows ask for the nearest others.
+        """
         asked = X if queries is None else queries
         distances = np.empty((asked.shape[0], k), dtype=X.dtype)
         indices = np.empty(distances.shape, dtype=np.intp)
@@ -102,11 +127,14 @@ class NumpyBackend(Backend):
         return distances, indices
 
     def each_batch(self, function: Callable[[slice], Any], n_rows: int) -> list[Any]:
-        """See :meth:`Backend.each_batch`."""
+        """Call a function on batches of rows, in turn or in threads.
+
+        The batches depend on nothing but the number of rows.
+        """
         return in_threads(function, gen_batches(n_rows, self.batch_rows))
 
     def over_rows(self, function: Callable[[slice], Any], n_rows: int) -> Any:
-        """See :meth:`Backend.over_rows`."""
+        """Join the arrays that a function makes of batches of rows."""
         whole: list[NDArray[Any]] = []
         lock = threading.Lock()
 
@@ -126,7 +154,10 @@ class NumpyBackend(Backend):
     def product(
         self, A: Any, B: Any, minus: Any = None, *, overwrite: bool = False
     ) -> Any:
-        """See :meth:`Backend.product`."""
+        """Compute ``A @ B - minus`` of a tall array A, dense or sparse.
+
+        Where it may be overwritten, `minus` can be lost.
+        """
         if issparse(A):
             whole = minus is None or minus.shape == (A.shape[0], *B.shape[1:])
             if not whole:
@@ -144,17 +175,17 @@ class NumpyBackend(Backend):
         return out
 
     def gram(self, A: Any, B: Any) -> Any:
-        """See :meth:`Backend.gram`."""
+        """Products ``A.T @ B`` of the columns of two tall arrays, in float64."""
         parts = self.each_batch(lambda rows: A[rows].T @ B[rows], A.shape[0])
         return sum(parts[1:], parts[0].astype(np.float64))
 
     def sparse(self, values: Any, indices: Any, indptr: Any, n_columns: int) -> Any:
-        """See :meth:`Backend.sparse`."""
+        """Sparse array in compressed rows, to be multiplied with blocks by ``@``."""
         shape = (indptr.size - 1, n_columns)
         return csr_array((values, indices, indptr), shape=shape)
 
     def shifted(self, A: Any, scale: float, shift: float) -> Any:
-        """See :meth:`Backend.shifted`."""
+        """Make ``scale * (A - shift * I)`` of a square sparse array, for products."""
         A, n = csr_array(A), A.shape[0]
         rows = np.repeat(np.arange(n, dtype=A.indices.dtype), np.diff(A.indptr))
         diagonal = np.flatnonzero(A.indices == rows)
@@ -166,94 +197,47 @@ class NumpyBackend(Backend):
         return csr_array((data, A.indices, A.indptr), shape=A.shape)
 
     def divided(self, A: Any, divisors: Any) -> Any:
-        """See :meth:`Backend.divided`."""
+        """Divide the rows, and the columns likewise, of a square sparse array."""
         data = A.data / np.repeat(divisors, np.diff(A.indptr))
         data /= divisors[A.indices]
         return csr_array((data, A.indices, A.indptr), shape=A.shape)
 
     def symmetrized(self, values: Any, indices: Any) -> Any:
-        """See :meth:`Backend.symmetrized`."""
+        """Mean of a graph and its mirror image, as a sparse array.
+
+        Row i of the graph has edges to ``indices[i]`` of weights ``values[i]``.
+        """
         n, k = indices.shape
         W = self.sparse(values.ravel(), indices.ravel(), np.arange(n + 1) * k, n)
         return csr_array((W + W.T) * W.dtype.type(0.5))
 
     def segment_sum(self, values: Any, segments: Any, n_segments: int) -> Any:
-        """See :meth:`Backend.segment_sum`."""
+        """Sum the rows of `values` that belong to the same segment."""
         sums = np.zeros((n_segments, *values.shape[1:]), dtype=values.dtype)
         np.add.at(sums, segments, values)
         return sums
 
-    def shortest_paths(
-        self, lengths: Any, indices: Any, sources: NDArray[np.intp]
-    ) -> Any:
-        """See :meth:`Backend.shortest_paths`; one source is one task."""
-        n, k = indices.shape
-        steps = self.sparse(lengths.ravel(), indices.ravel(), np.arange(n + 1) * k, n)
-        steps = csr_array(steps.maximum(steps.T))
-        if not worth_compiling(len(sources) * steps.nnz):
-            return np.ascontiguousarray(dijkstra(steps, indices=sources).T)
-        from fewlabels._loops.paths import shortest_paths
-
-        costs = np.empty((len(sources), n))
-
-        def search(number: int) -> None:
-            graph = steps.indptr, steps.indices, steps.data
-            shortest_paths(*graph, sources[number], costs[number])
-
-        in_threads(search, range(len(sources)))
-        return self.over_rows(lambda rows: np.ascontiguousarray(costs[:, rows].T), n)
-
     def room(self) -> float:
-        """See :meth:`Backend.room`; scikit-learn's `working_memory`."""
+        """Bytes that temporary arrays may take together; here, `working_memory`."""
         return budget_bytes(None)
 
     def kernel_matrix(self, X: Any, Y: Any, kernel: KernelFunction) -> Any:
-        """See :meth:`Backend.kernel_matrix`."""
+        """Kernel matrix of X and Y."""
         metric, *numbers = kernel
         params = dict(zip(("gamma", "degree", "coef0"), numbers, strict=True))
         return pairwise_kernels(X, Y, metric=metric, filter_params=True, **params)
 
-    def forest_outputs(
-        self, Z: Any, feature: Any, threshold: Any, right: Any, values: Any
-    ) -> Any:
-        """See :meth:`Backend.forest_outputs`."""
-        if not worth_compiling(4 * Z.shape[0] * feature.size):
-            Z = np.asarray(Z, dtype=np.float64)
-            return _forest_outputs(Z, feature, threshold, right, values)
-        from fewlabels._loops.trees import add_forest_outputs
-
-        outputs = np.zeros((Z.shape[0], values.shape[2]))
-
-        def add(batch: slice) -> None:
-            columns = np.ascontiguousarray(Z[batch].T, dtype=np.float64)
-            trees = feature, threshold, right, values
-            add_forest_outputs(columns, *trees, outputs[batch])
-
-        in_threads(add, gen_batches(Z.shape[0], _BATCH))
-        return outputs
-
     def kernel_product(
         self, X: Any, Y: Any, V: Any, kernel: KernelFunction, *, strict: bool = True
     ) -> Any:
-        """See :meth:`Backend.kernel_product`."""
+        """Multiply the kernel matrix of X and Y, never stored, with a block V.
+
+        Where not strict, products of rows may be rounded to ten bits (tf32).
+        """
         out = np.empty((X.shape[0], V.shape[1]), dtype=V.dtype)
         for batch in gen_batches(X.shape[0], _BATCH):
             out[batch] = self.kernel_matrix(X[batch], Y, kernel) @ V
         return out
-
-
-def _forest_outputs(
-    Z: Any, feature: Any, threshold: Any, right: Any, values: Any
-) -> Any:
-    """Let all rows go down all trees, a step at a time; sums are as in the loop."""
-    rows, trees = np.arange(Z.shape[0])[:, None], np.arange(feature.shape[0])
-    node = np.zeros((Z.shape[0], trees.size), dtype=np.intp)
-    while ((column := feature[trees, node]) >= 0).any():
-        below = Z[rows, column] <= threshold[trees, node]
-        on = np.where(below, node + 1, right[trees, node])
-        node = np.where(column >= 0, on, node)
-    said = values[trees, right[trees, node]] / trees.size
-    return np.add.accumulate(said, axis=1)[:, -1]
 
 
 NUMPY = NumpyBackend()

@@ -1,4 +1,4 @@
-"""The torch side of the seam, on a GPU or, for tests, on the CPU."""
+"""The same primitives by torch, on a GPU or, for tests, on the CPU."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -14,14 +14,15 @@ from scipy.sparse import csr_array, issparse
 from sklearn.externals.array_api_compat import torch as torch_namespace
 from sklearn.utils import gen_batches
 
-from fewlabels._backend._base import Backend, KernelFunction
-from fewlabels._backend._numpy import NUMPY
+from fewlabels._backend._numpy import NUMPY, KernelFunction
+from fewlabels._gpu_loops import fits
 
 # Share of the free memory of a device that temporary arrays may take together.
 MEMORY_SHARE = 0.25
 # Bytes that they may take on the CPU.
 HOST_BYTES = 2**28
-# Found with float32 products, so many more than asked for are looked at closely.
+# Candidates by float32 products beyond those asked for, all of which are compared by
+# exact distances.
 EXTRA_NEIGHBORS = 3
 # A neighbour whose squared distance is a smaller share of the squares it was computed
 # from may be the wrong one: half of the digits of float32 are left, a quarter of those
@@ -40,13 +41,6 @@ _NAMES: dict[Any, np.dtype[Any]] = {native: name for name, native in _DTYPES.ite
 def as_tensor(A: Any) -> torch.Tensor:
     """Tensor that shares the memory of an array of any library, on its device."""
     return A if isinstance(A, torch.Tensor) else torch.from_dlpack(A)
-
-
-def host_array(value: Any) -> Any:
-    """NumPy's array of a tensor of any library; anything else as it is."""
-    from fewlabels._backend._exchange import is_tensor
-
-    return as_tensor(value).detach().cpu().numpy() if is_tensor(value) else value
 
 
 def tensor_on(A: NDArray[Any], device: torch.device) -> torch.Tensor:
@@ -78,8 +72,8 @@ def backend_of_tensor(A: Any) -> "TorchBackend":
     return torch_backend(str(as_tensor(A).device))
 
 
-class TorchBackend(Backend):
-    """Tensors on one device."""
+class TorchBackend:
+    """Tensors on one device; for what methods do, see :class:`NumpyBackend`."""
 
     xp: Any = torch_namespace
     is_numpy = False
@@ -90,7 +84,6 @@ class TorchBackend(Backend):
         self.device = str(place)
 
     def asarray(self, A: Any, dtype: DTypeLike | None = None) -> torch.Tensor:
-        """See :meth:`Backend.asarray`."""
         native = None if dtype is None else _DTYPES[np.dtype(dtype)]
         if issparse(A):
             A = csr_array(A)
@@ -103,7 +96,6 @@ class TorchBackend(Backend):
         return torch.as_tensor(A, dtype=native, device=self._place)
 
     def to_numpy(self, A: Any) -> Any:
-        """See :meth:`Backend.to_numpy`."""
         if isinstance(A, Shifted):
             return NUMPY.shifted(self.to_numpy(A.A), A.scale, A.shift)
         if A.layout == torch.sparse_csr:
@@ -114,36 +106,31 @@ class TorchBackend(Backend):
         return A.detach().cpu().numpy()
 
     def dtype(self, A: Any) -> np.dtype[Any]:
-        """See :meth:`Backend.dtype`."""
         return _NAMES[A.dtype]
 
     def astype(self, A: Any, dtype: DTypeLike) -> Any:
-        """See :meth:`Backend.astype`."""
         return A.to(_DTYPES[np.dtype(dtype)])
 
     def contiguous(self, A: Any) -> Any:
-        """See :meth:`Backend.contiguous`."""
         return A.contiguous()
 
     def median(self, values: Any) -> float:
-        """See :meth:`Backend.median`; of an even number, the lower of the middle."""
+        """Take the lower of the two middle ones of an even number."""
         return float(values.median())
 
     def standard_normal(
         self, seed: int, shape: tuple[int, ...], dtype: DTypeLike
     ) -> Any:
-        """See :meth:`Backend.standard_normal`."""
         generator = torch.Generator(self._place).manual_seed(int(seed))
         native = _DTYPES[np.dtype(dtype)]
         return torch.randn(shape, generator=generator, dtype=native, device=self._place)
 
     def eigh(self, A: Any) -> tuple[Any, Any]:
-        """See :meth:`Backend.eigh`."""
         values, vectors = torch.linalg.eigh(A.double())
         return values, vectors
 
     def orthonormal(self, X: Any) -> Any:
-        """See :meth:`Backend.orthonormal`; Cholesky twice, or Householder."""
+        """Factorise by Cholesky twice, or by Householder reflections."""
         X = X / torch.linalg.vector_norm(X, dim=0)
         for _ in range(2):
             R, failed = torch.linalg.cholesky_ex((X.T @ X).double(), upper=True)
@@ -154,26 +141,8 @@ class TorchBackend(Backend):
             X = X @ inverse.to(X.dtype)
         return X
 
-    def climb(
-        self,
-        state: dict[str, Any],
-        Q: Any,
-        q: Any,
-        lower: Any,
-        upper: Any,
-        tol: float,
-        max_trials: int,
-        n_moves: int,
-    ) -> Any:
-        """See :meth:`Backend.climb`."""
-        from fewlabels._backend import _triton
-
-        if not _triton.fits_climb(state["H"]):
-            return None
-        return _triton.climb(state, Q, q, lower, upper, tol, max_trials, n_moves)
-
     def room(self) -> float:
-        """See :meth:`Backend.room`; a share of the memory of a GPU that is free."""
+        """Take a share of the memory of a GPU that is free."""
         if self._place.type != "cuda":
             return HOST_BYTES
         free, total = torch.cuda.mem_get_info(self._place)
@@ -195,7 +164,7 @@ class TorchBackend(Backend):
         return (slice(start, start + size) for start in range(0, n_rows, size))
 
     def squared_distances(self, X: Any, Y: Any) -> Any:
-        """See :meth:`Backend.squared_distances`; in double precision, as in NumPy."""
+        """Compute in double precision, as NumPy does."""
         centre = _centre(Y).double()
         B = Y.double() - centre
         squares = (B * B).sum(1)
@@ -208,7 +177,6 @@ class TorchBackend(Backend):
         return out
 
     def nearest(self, X: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
-        """See :meth:`Backend.nearest`."""
         own = queries is None
         Q = X if own else queries
         centre = _centre(X)
@@ -236,11 +204,10 @@ class TorchBackend(Backend):
 
     def _candidates(self, Q: Any, X: Any, k: int, own: bool) -> Any:
         """Numbers of about the k nearest rows, by products in the precision of X."""
-        from fewlabels._backend import _triton
+        if fits.nearest(Q, X, k):
+            from fewlabels._gpu_loops.nearest import ROW_BYTES, nearest
 
-        if _triton.fits_nearest(Q, X, k):
-            rows = self.tile_rows(_triton.NEAREST_BYTES)
-            return _triton.nearest(Q, X, k, own, rows)
+            return nearest(Q, X, k, own, self.tile_rows(ROW_BYTES))
         squares = (X * X).sum(1)
         found = torch.empty((Q.shape[0], k), dtype=torch.int64, device=X.device)
         size = X.element_size()
@@ -265,31 +232,29 @@ class TorchBackend(Backend):
         return distances, indices
 
     def each_batch(self, function: Callable[[slice], Any], n_rows: int) -> list[Any]:
-        """See :meth:`Backend.each_batch`; in turn."""
         return [function(batch) for batch in gen_batches(n_rows, self.batch_rows)]
 
     def over_rows(self, function: Callable[[slice], Any], n_rows: int) -> Any:
-        """See :meth:`Backend.over_rows`."""
         parts = self.each_batch(function, n_rows)
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
     def product(
         self, A: Any, B: Any, minus: Any = None, *, overwrite: bool = False
     ) -> Any:
-        """See :meth:`Backend.product`."""
-        from fewlabels._backend import _triton
+        if fits.vector(A, B):
+            from fewlabels._gpu_loops.products import matvec
 
-        out = _triton.matvec(A, B) if _triton.fits_vector(A, B) else A @ B
+            out = matvec(A, B)
+        else:
+            out = A @ B
         if minus is not None:
             out -= minus
         return out
 
     def gram(self, A: Any, B: Any) -> Any:
-        """See :meth:`Backend.gram`."""
         return (A.T @ B).double()
 
     def sparse(self, values: Any, indices: Any, indptr: Any, n_columns: int) -> Any:
-        """See :meth:`Backend.sparse`."""
         shape = (indptr.shape[0] - 1, n_columns)
         with warnings.catch_warnings():
             # torch calls its compressed rows a beta.
@@ -303,20 +268,17 @@ class TorchBackend(Backend):
             )
 
     def shifted(self, A: Any, scale: float, shift: float) -> Any:
-        """See :meth:`Backend.shifted`."""
         if isinstance(A, Shifted):
             return Shifted(A.A, scale * A.scale, A.shift + shift / A.scale)
         return Shifted(A, scale, shift)
 
     def divided(self, A: Any, divisors: Any) -> Any:
-        """See :meth:`Backend.divided`."""
         indptr, indices = A.crow_indices(), A.col_indices()
         rows = torch.repeat_interleave(divisors, torch.diff(indptr))
         values = A.values() / rows / divisors[indices]
         return self.sparse(values, indices, indptr, A.shape[1])
 
     def symmetrized(self, values: Any, indices: Any) -> Any:
-        """See :meth:`Backend.symmetrized`."""
         n, k = indices.shape
         rows = torch.arange(n, device=indices.device).repeat_interleave(k)
         columns = indices.ravel()
@@ -330,73 +292,25 @@ class TorchBackend(Backend):
         return self.sparse(summed, keys % n, indptr, n)
 
     def segment_sum(self, values: Any, segments: Any, n_segments: int) -> Any:
-        """See :meth:`Backend.segment_sum`."""
         sums = values.new_zeros((n_segments, *values.shape[1:]))
         return sums.index_add_(0, segments, values)
 
-    def shortest_paths(
-        self, lengths: Any, indices: Any, sources: NDArray[np.intp]
-    ) -> Any:
-        """See :meth:`Backend.shortest_paths`; every row asks its neighbours in turn."""
-        n, k = indices.shape
-        # The larger of two lengths where both ends have the edge, as in NumPy.
-        rows = torch.arange(n, device=indices.device).repeat_interleave(k)
-        keys = torch.cat([rows * n + indices.ravel(), indices.ravel() * n + rows])
-        keys, order = torch.sort(keys)
-        keys, place = torch.unique_consecutive(keys, return_inverse=True)
-        steps = lengths.ravel().repeat(2)[order]
-        longest = steps.new_zeros(keys.shape[0])
-        longest.scatter_reduce_(0, place, steps, "amax")
-        starts = torch.as_tensor(sources, device=indices.device)
-        return _relaxed(keys // n, keys % n, longest, starts, n)
-
     def kernel_matrix(self, X: Any, Y: Any, kernel: KernelFunction) -> Any:
-        """See :meth:`Backend.kernel_matrix`."""
         out = torch.empty((X.shape[0], Y.shape[0]), dtype=X.dtype, device=X.device)
         for tile in self._tiles(X.shape[0], 3 * X.element_size() * Y.shape[0]):
             out[tile] = _kernel(X[tile], Y, *kernel)
         return out
 
-    def forest_outputs(
-        self, Z: Any, feature: Any, threshold: Any, right: Any, values: Any
-    ) -> Any:
-        """See :meth:`Backend.forest_outputs`; all trees take a step at a time."""
-        n_trees, n_nodes = feature.shape
-        n_leaves = values.shape[1]
-        first = torch.arange(n_trees, device=self._place)
-        features, thresholds, rights = (
-            self.asarray(part.ravel()) for part in (feature, threshold, right)
-        )
-        leaves = self.asarray(values.reshape(n_trees * n_leaves, -1))
-        out = leaves.new_empty((Z.shape[0], leaves.shape[1]))
-        for tile in self._tiles(Z.shape[0], 48 * n_trees):
-            rows = Z[tile].double()
-            node = (first * n_nodes).expand(rows.shape[0], -1)
-            while True:
-                column = features[node]
-                inner = column >= 0
-                if not bool(inner.any()):
-                    break
-                x = torch.gather(rows, 1, column.clamp(min=0).long())
-                on = torch.where(
-                    x <= thresholds[node], node + 1, first * n_nodes + rights[node]
-                )
-                node = torch.where(inner, on, node)
-            leaf = first * n_leaves + rights[node]
-            out[tile] = torch.nn.functional.embedding_bag(leaf, leaves, mode="mean")
-        return out
-
     def kernel_product(
         self, X: Any, Y: Any, V: Any, kernel: KernelFunction, *, strict: bool = True
     ) -> Any:
-        """See :meth:`Backend.kernel_product`."""
-        from fewlabels._backend import _triton
+        if fits.product(X, Y, V, kernel.name, kernel.degree):
+            from fewlabels._gpu_loops.products import kernel_product
 
-        if _triton.fits_product(X, Y, V, kernel.name, kernel.degree):
             if kernel.name == "rbf":
                 centre = _centre(Y)
                 X, Y = X - centre, Y - centre
-            return _triton.kernel_product(X, Y, V, *kernel, strict)
+            return kernel_product(X, Y, V, *kernel, strict)
         out = torch.empty((X.shape[0], V.shape[1]), dtype=V.dtype, device=V.device)
         for tile in self._tiles(X.shape[0], 3 * X.element_size() * Y.shape[0]):
             out[tile] = _kernel(X[tile], Y, *kernel) @ V
@@ -435,22 +349,3 @@ def _kernel(
     if kernel == "laplacian":
         return torch.exp(-gamma * torch.cdist(X, Y, p=1.0))
     return (gamma * (X @ Y.T) + coef0) ** degree
-
-
-def _relaxed(rows: Any, columns: Any, steps: Any, starts: Any, n: int) -> Any:
-    """Path lengths by rounds, until no row finds a shorter way through a neighbour."""
-    from fewlabels._backend import _triton
-
-    counts = torch.bincount(rows, minlength=n)
-    costs = steps.new_full((n, starts.shape[0]), torch.inf)
-    costs[starts, torch.arange(starts.shape[0], device=costs.device)] = 0.0
-    if _triton.fits_paths(steps, costs):
-        indptr = torch.cat([counts.new_zeros(1), torch.cumsum(counts, 0)])
-        return _triton.relaxed(indptr, columns, steps, costs)
-    while True:
-        through = costs[columns] + steps[:, None]
-        shorter = torch.segment_reduce(through, "min", lengths=counts, unsafe=True)
-        shorter = torch.minimum(shorter, costs)
-        if torch.equal(shorter, costs):
-            return costs
-        costs = shorter

@@ -13,7 +13,7 @@ from fewlabels import _progress
 
 
 class _Compilations(event.Listener):
-    """Tell whoever waits that numba compiles; what lies on disk is not compiled."""
+    """Tell the progress line that numba compiles; what is on disk is not compiled."""
 
     def on_start(self, event: event.Event) -> None:
         """Note a beginning."""
@@ -30,7 +30,7 @@ event.register("numba:compile", _Compilations())
 def njit(**options: Any) -> Callable[[Any], Any]:
     """Compile as numba does, without a cache on disk where none can be written.
 
-    Numba keeps compiled functions beside the code, or else in the user's home; where
+    Numba keeps compiled functions next to the code, or else in the user's home; where
     neither can be written, as in a container, it refuses to go on.
     """
 

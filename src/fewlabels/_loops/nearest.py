@@ -6,7 +6,7 @@ import numpy as np
 
 from fewlabels._loops import njit
 
-# Products that are compared at a time, without a branch: so many become vectors.
+# Products that are compared at a time, without a branch, so that they become vectors.
 _WIDTH = 64
 
 

@@ -24,7 +24,7 @@ from fewlabels._loops import njit
 
 CONSTANT, POWER, LINEAR, EXPONENTIAL = 0, 1, 2, 3
 SARSA, Q_LEARNING, DOUBLE = 0, 1, 2
-NORMAL, TWO_POINT = 0, 1
+NORMAL = 0  # kind of noise; any other is two-point
 
 # Entries of `carry`, the state of a run between two calls.
 STATE, ACTION, ELAPSED, TOTAL_STEPS = 0, 1, 2, 3

@@ -101,7 +101,7 @@ def _grow(
                     left_weight = 0.0
                     for t in range(n_targets):
                         left[t] = 0.0
-                    # No branch, which nobody could foresee.
+                    # No branch, which could not be predicted.
                     for place in range(a, b):
                         below = 1.0 if value[place] <= between else 0.0
                         left_weight += below * weight[place]

@@ -1,10 +1,9 @@
-"""Active learning: query strategies, and learners that use them."""
+"""Core: active learning, query strategies and learners that use them."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from fewlabels.active._active_elm import ActiveELMClassifier
 from fewlabels.active._activeml import ActiveMLSampling
-from fewlabels.active._base import Query, QueryStrategy
 from fewlabels.active._co_active import CoActiveLearner
 from fewlabels.active._elm import (
     ELMClassifier,
@@ -31,6 +30,7 @@ from fewlabels.active._membership import (
     make_queries,
 )
 from fewlabels.active._opposite_pair import OppositePair, find_opposite_pair
+from fewlabels.active._query import Query, QueryStrategy
 from fewlabels.active._strategies import (
     ClusterCoverage,
     ExpectedGradientLength,

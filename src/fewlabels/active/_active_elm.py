@@ -3,27 +3,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from fewlabels._labels import (
-    decide,
-    encode_labels,
-    signed_targets,
-)
+from fewlabels._labels import decide, encode_labels, signed_targets
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, fit_context, validate_data
-from fewlabels.active._base import Query
+from fewlabels._sklearn import Interval, validate_data
 from fewlabels.active._elm import (
     ELMClassifier,
     elm_probabilities,
     elm_start,
     elm_update,
 )
-from fewlabels.active._loop import Oracle, QueryLoop
+from fewlabels.active._loop import QueryLoop
+from fewlabels.active._query import Query
 from fewlabels.active._utilities import margin, select_batch
 
 
@@ -118,27 +114,6 @@ class ActiveELMClassifier(QueryLoop, ELMClassifier):
         self.budget = budget
         self.tol = tol
         self.patience = patience
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: ArrayLike, *, oracle: Oracle | None = None) -> Self:
-        """Learn the labels given, and ask for more where there is an oracle.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All rows, labelled and unlabelled.
-        y : array-like of shape (n_samples,)
-            Labels; -1, NaN or None for rows without one.
-        oracle : callable, default=None
-            Given an array of row numbers, returns their labels, or the marker where it
-            does not know.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        return self._run(X, y, oracle)
 
     def _read(self, X: Any) -> Any:
         return validate_data(self, X, accept_sparse="csr", dtype=FLOATS)

@@ -7,20 +7,13 @@ import inspect
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from fewlabels._labels import encode_labels
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import check_array
-from fewlabels.active._base import (
-    Pool,
-    Query,
-    QueryStrategy,
-    as_query,
-    check_count,
-    make_pool,
-)
+from fewlabels.active._query import Pool, Query, QueryStrategy, as_query
 
 
 class ActiveMLSampling(QueryStrategy):
@@ -72,45 +65,14 @@ class ActiveMLSampling(QueryStrategy):
         self.estimator = estimator
         self.query_params = query_params
 
-    def query(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        n_queries: int = 1,
-        model: Any = None,
-        candidates: ArrayLike | None = None,
-        diversity: float = 0.0,
+    def _choose(
+        self, pool: Pool, n_queries: int, model: Any, diversity: float
     ) -> Query:
-        """Choose rows by the strategy of scikit-activeml.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All rows, labelled and unlabelled.
-        y : array-like of shape (n_samples,)
-            Labels; -1, NaN or None for rows without one.
-        n_queries : int, default=1
-            How many rows to choose.
-        model : fitted classifier, default=None
-            Not used.
-        candidates : array-like of int, default=None
-            Rows that may be asked about; when None, all rows without a label.
-        diversity : float, default=0.0
-            Must be 0.
-
-        Returns
-        -------
-        query : Query
-            The rows, and the utility of every candidate.
-        """
         if diversity:
             raise ValueError(
                 "diversity has no meaning here: strategies of scikit-activeml fill a "
                 "batch in their own way."
             )
-        pool = make_pool(X, y, candidates)
-        check_count(n_queries, pool.candidates.size)
         keywords = dict(self.query_params or {})
         accepted = inspect.signature(self.strategy.query).parameters
         codes = self._codes(pool)

@@ -2,23 +2,21 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import accepts_sparse
-from fewlabels._labels import (
-    encode_labels,
-)
+from fewlabels._labels import encode_labels
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import view_columns
-from fewlabels._sklearn import HasMethods, fit_context, validate_data
-from fewlabels.active._base import Query, fit_model
-from fewlabels.active._loop import Oracle, QueryLoop, upsampled_rows
+from fewlabels._sklearn import HasMethods, validate_data
+from fewlabels.active._loop import QueryLoop, upsampled_rows
+from fewlabels.active._query import Query, fit_model
 from fewlabels.active._utilities import middle_certainty, select_batch
 
 
@@ -131,27 +129,6 @@ class CoActiveLearner(QueryLoop):
         self.tol = tol
         self.patience = patience
         self.random_state = random_state
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: ArrayLike, *, oracle: Oracle | None = None) -> Self:
-        """Learn the labels given, and ask for more where there is an oracle.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All rows, with the columns of both views.
-        y : array-like of shape (n_samples,)
-            Labels; -1, NaN or None for rows without one.
-        oracle : callable, default=None
-            Given an array of row numbers, returns their labels, or the marker where it
-            does not know.
-
-        Returns
-        -------
-        self : object
-            The fitted learner.
-        """
-        return self._run(X, y, oracle)
 
     def _kinds(self) -> tuple[Any, Any]:
         first = LogisticRegression() if self.estimator1 is None else self.estimator1

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from fewlabels.active._base import Pool, Query, QueryStrategy, make_pool
+from fewlabels.active._query import Pool, Query, QueryStrategy
 
 
 def _checked_reward(reward: float) -> float:
@@ -113,53 +113,23 @@ class EGExploration(QueryStrategy):
             self._rng = check_random_state(self.random_state)
         return rates
 
-    def query(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        n_queries: int = 1,
-        model: Any = None,
-        candidates: ArrayLike | None = None,
-        diversity: float = 0.0,
+    def _choose(
+        self, pool: Pool, n_queries: int, model: Any, diversity: float
     ) -> Query:
-        """Choose rows by the strategy, and some at random.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All rows, labelled and unlabelled.
-        y : array-like of shape (n_samples,)
-            Labels; -1, NaN or None for rows without one.
-        n_queries : int, default=1
-            How many rows to choose.
-        model : fitted classifier, default=None
-            Passed on to the strategy.
-        candidates : array-like of int, default=None
-            Rows that may be asked about; when None, all rows without a label.
-        diversity : float, default=0.0
-            Passed on to the strategy.
-
-        Returns
-        -------
-        query : Query
-            The rows, and the strategy's utilities.
-        """
         rates = self._start()
         self._drawn = int(self._rng.choice(rates.size, p=self.probabilities_))
         self.rate_ = float(rates[self._drawn])
         found = self.strategy.query(
-            X,
-            y,
+            pool.X,
+            pool.y,
             n_queries=n_queries,
             model=model,
-            candidates=candidates,
+            candidates=pool.candidates,
             diversity=diversity,
         )
         explored = self._rng.uniform(size=n_queries) < self.rate_
         kept = found.indices[~explored]
-        free = make_pool(X, y, candidates).candidates
-        others = np.setdiff1d(free, kept)
+        others = np.setdiff1d(pool.candidates, kept)
         drawn = self._rng.choice(others, int(explored.sum()), replace=False)
         rows = found.indices.copy()
         rows[explored] = drawn
@@ -292,38 +262,9 @@ class ThompsonExploration(QueryStrategy):
         self.strategies = strategies
         self.random_state = random_state
 
-    def query(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        n_queries: int = 1,
-        model: Any = None,
-        candidates: ArrayLike | None = None,
-        diversity: float = 0.0,
+    def _choose(
+        self, pool: Pool, n_queries: int, model: Any, diversity: float
     ) -> Query:
-        """Choose a strategy, and rows by it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All rows, labelled and unlabelled.
-        y : array-like of shape (n_samples,)
-            Labels; -1, NaN or None for rows without one.
-        n_queries : int, default=1
-            How many rows to choose.
-        model : fitted classifier, default=None
-            Passed on to the strategy.
-        candidates : array-like of int, default=None
-            Rows that may be asked about; when None, all rows without a label.
-        diversity : float, default=0.0
-            Passed on to the strategy.
-
-        Returns
-        -------
-        query : Query
-            What the strategy chose.
-        """
         if not self.strategies:
             raise ValueError("strategies is empty: give at least one.")
         if getattr(self, "rewards_", np.empty((0, 2))).shape[0] != len(self.strategies):
@@ -332,11 +273,11 @@ class ThompsonExploration(QueryStrategy):
         draws = self._rng.beta(self.rewards_[:, 0], self.rewards_[:, 1])
         self.choice_ = int(draws.argmax())
         return self.strategies[self.choice_].query(
-            X,
-            y,
+            pool.X,
+            pool.y,
             n_queries=n_queries,
             model=model,
-            candidates=candidates,
+            candidates=pool.candidates,
             diversity=diversity,
         )
 

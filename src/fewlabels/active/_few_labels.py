@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from fewlabels.active._base import Pool, QueryStrategy, fit_model
+from fewlabels.active._query import Pool, QueryStrategy, fit_model
 from fewlabels.active._utilities import downdated, margin, variance_reduction
 from fewlabels.automatic import FewLabelsClassifier
 

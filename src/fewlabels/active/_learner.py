@@ -4,18 +4,18 @@
 
 from copy import deepcopy
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import indexable
 
 from fewlabels._labels import encode_labels
-from fewlabels._sklearn import HasMethods, Interval, fit_context, safe_indexing
-from fewlabels.active._base import Query, fit_model
+from fewlabels._sklearn import HasMethods, Interval, safe_indexing
 from fewlabels.active._inner import InnerClassifier
-from fewlabels.active._loop import Oracle, QueryLoop, upsampled_rows
+from fewlabels.active._loop import QueryLoop, upsampled_rows
+from fewlabels.active._query import Query, fit_model
 from fewlabels.active._strategies import UncertaintySampling
 from fewlabels.automatic import FewLabelsClassifier
 
@@ -63,7 +63,7 @@ class ActiveLearner(InnerClassifier, QueryLoop):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     y_ : ndarray of shape (n_samples,)
-        All labels, given and answered, with holes.
+        All labels, given and answered; some may be missing.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row: given, answered, or else predicted.
     history_ : list of QueryRound
@@ -84,7 +84,7 @@ class ActiveLearner(InnerClassifier, QueryLoop):
 
     Notes
     -----
-    A model with `refit_labels` is fitted once and then only told the new labels.
+    A model with `refit_labels` is fitted once and then only given the new labels.
     :class:`~fewlabels.automatic.FewLabelsClassifier` estimates its error, and
     calibrates probabilities, at the end and whenever there are 25 % more labels; that
     takes longer than learning them.
@@ -143,28 +143,6 @@ class ActiveLearner(InnerClassifier, QueryLoop):
         self.tol = tol
         self.patience = patience
         self.random_state = random_state
-
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: ArrayLike, *, oracle: Oracle | None = None) -> Self:
-        """Learn the labels given, and ask for more where there is an oracle.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All rows, labelled and unlabelled.
-        y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
-        oracle : callable, default=None
-            Given an array of row numbers, returns their labels, or the marker where it
-            does not know.
-
-        Returns
-        -------
-        self : object
-            The fitted learner.
-        """
-        return self._run(X, y, oracle)
 
     def _read(self, X: Any) -> Any:
         return indexable(X)[0]

@@ -13,14 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier
-from fewlabels._labels import (
-    UNLABELED,
-    encode_labels,
-    unlabeled_mask,
-    with_holes,
-)
-from fewlabels._sklearn import Interval
-from fewlabels.active._base import Query
+from fewlabels._labels import UNLABELED, encode_labels, unlabeled_mask, with_holes
+from fewlabels._sklearn import Interval, fit_context
+from fewlabels.active._query import Query
 from fewlabels.active._strategies import ClusterCoverage
 
 Oracle = Callable[[NDArray[np.intp]], Any]
@@ -146,11 +141,29 @@ class QueryLoop(PartialLabelClassifier):
         """Predictions for some training rows."""
         raise NotImplementedError
 
-    def _run(self, X: Any, y: ArrayLike, oracle: Oracle | None) -> Self:
-        """Fit, and ask until the budget is spent."""
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike, *, oracle: Oracle | None = None) -> Self:
+        """Learn the labels given, and ask for more where there is an oracle.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All rows, labelled and unlabelled.
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+        oracle : callable, default=None
+            Given an array of row numbers, returns their labels, or the marker where it
+            does not know.
+
+        Returns
+        -------
+        self : object
+            The fitted learner.
+        """
         self.X_ = self._read(X)
         if oracle is None:
-            encode_labels(y)  # who cannot ask must have labels of two classes
+            encode_labels(y)  # without an oracle there must be labels of two classes
         self.y_ = with_holes(y)
         n_rows = self.X_.shape[0] if hasattr(self.X_, "shape") else len(self.X_)
         if self.y_.size != n_rows:

@@ -18,9 +18,9 @@ from fewlabels._sklearn import (
     check_array,
     fit_context,
 )
-from fewlabels.active._base import MAX_SEED, class_probabilities, fit_model
 from fewlabels.active._inner import InnerClassifier
 from fewlabels.active._loop import check_answers
+from fewlabels.active._query import MAX_SEED, class_probabilities, fit_model
 from fewlabels.active._strategies import measure_of
 from fewlabels.active._utilities import select_batch
 
@@ -292,7 +292,7 @@ def bisect_boundary(
         Two rows with different labels.
     oracle : callable
         Given an array of shape (1, n_features), returns a sequence with the label of
-        that row, or with the marker where nobody can tell: the search then ends.
+        that row, or with the marker where it is not known: the search then ends.
     labels : tuple of two labels, default=None
         Labels of the two rows; when None, the oracle is asked, which does not count as
         a question.
@@ -403,7 +403,7 @@ class MembershipLearner(InnerClassifier):
 
     Notes
     -----
-    The rows must mean something to whoever answers, see the notes of
+    The rows must mean something to the person who answers, see the notes of
     :func:`make_queries`. Answers for made-up rows are not a sample of anything: test on
     real rows.
 

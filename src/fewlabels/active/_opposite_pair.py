@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from fewlabels._labels import encode_labels, unlabeled_mask, with_holes
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import check_array
-from fewlabels.active._base import make_pool
+from fewlabels.active._query import make_pool
 
 
 class OppositePair(NamedTuple):

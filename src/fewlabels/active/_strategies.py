@@ -18,7 +18,7 @@ from fewlabels._labels import encode_labels
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import equal_rows
 from fewlabels._sklearn import check_array, safe_indexing
-from fewlabels.active._base import (
+from fewlabels.active._query import (
     MAX_SEED,
     ModelStrategy,
     Pool,
@@ -49,7 +49,7 @@ MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {
 }
 # Rows around a row that say how dense it is there, as in the paper.
 TYPICAL_NEIGHBORS = 20
-# Up to so many features, variances of a linear kernel are computed from these.
+# Up to this many features, variances of a linear kernel are computed from them.
 MOST_FEATURES = 500
 
 

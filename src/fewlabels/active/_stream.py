@@ -26,9 +26,9 @@ from fewlabels._sklearn import (
     check_array,
     fit_context,
 )
-from fewlabels.active._base import class_probabilities, fit_model
 from fewlabels.active._inner import InnerClassifier
 from fewlabels.active._loop import Oracle, check_answers
+from fewlabels.active._query import class_probabilities, fit_model
 from fewlabels.active._strategies import measure_of
 
 RULES = ("quantile", "variable")
@@ -213,7 +213,7 @@ class StreamLearner(InnerClassifier):
     queries_ : ndarray of shape (n_queries,)
         Rows of `fit` that were asked about, in order.
     y_ : ndarray of shape (n_samples,)
-        Labels of the rows of `fit`, given and answered, with holes.
+        Labels of the rows of `fit`, given and answered; some may be missing.
     utilities_ : ndarray of shape (n_samples,)
         Utility of every row of `fit` when it came; NaN where there was no model, or
         where it came with a label.
@@ -315,7 +315,7 @@ class StreamLearner(InnerClassifier):
         """
         X = check_array(X, accept_sparse="csr", dtype=FLOATS)
         if oracle is None:
-            encode_labels(y)  # who cannot ask must have labels of two classes
+            encode_labels(y)  # without an oracle there must be labels of two classes
         self.y_ = with_holes(y)
         n = X.shape[0]
         if self.y_.size != n:

@@ -1,4 +1,4 @@
-"""Learn from a few labels without choosing a method."""
+"""Core: learn from a few labels without choosing a method."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._backend import accepts_tensors
 from fewlabels._classifier import PartialLabelClassifier, as_decision
 from fewlabels._labels import (
     UNLABELED,
@@ -214,7 +213,6 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         self.class_prior = class_prior
 
     @fit_context(prefer_skip_nested_validation=True)
-    @accepts_tensors
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Build the bank from all rows, and choose by the labels.
 
@@ -346,7 +344,6 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
     def _predictions(self, rows: Any) -> NDArray[Any]:
         return self._probabilities(self._model.outputs(rows))
 
-    @accepts_tensors
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Compute the averaged outputs.
 
@@ -363,7 +360,6 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         """
         return as_decision(self._outputs(X))
 
-    @accepts_tensors
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of every row.
 
@@ -379,7 +375,6 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         """
         return decide(self.decision_function(X), self.classes_)
 
-    @accepts_tensors
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Predict probabilities of classes, calibrated on held-out labels.
 
@@ -491,7 +486,6 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         names = (f"{known.__module__}.{known.__qualname__}" for known in found)
         return sorted(name for name in names if name.startswith("fewlabels."))
 
-    @accepts_tensors
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """Predict logarithms of probabilities of classes.
 

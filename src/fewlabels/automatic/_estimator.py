@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._backend import TensorMixin
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels._sklearn import validate_data
@@ -21,7 +22,7 @@ from fewlabels.automatic._model import BankModel, compact_models
 from fewlabels.preprocessing import FrameEncoding
 
 
-class BankEstimator(FrameEncoding, BaseEstimator):
+class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
     """An estimator on a bank of candidates, of which files hold what predictions need.
 
     A subclass learns from labels inside ``with self._built_bank(...)`` and, for other

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels._backend import backend_of, to_host
+from fewlabels._backend import to_host
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Form, Outputs
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._learners import Learner
 from fewlabels.automatic._packing import Plain, Rounded, small_integers
 from fewlabels.automatic._sources import Source, View
+from fewlabels.automatic._tree_outputs import forest_outputs
 
 if TYPE_CHECKING:
     from fewlabels.automatic._compact import Compactor
@@ -66,7 +67,7 @@ class GrownForest(Outputs):
         """Compute outputs for the rows of a view."""
         Z = view[self.source]
         trees = self.feature, self.threshold, self.right, self.values
-        return self.weight * backend_of(Z).forest_outputs(Z, *trees)
+        return self.weight * forest_outputs(Z, *trees)
 
 
 class Forest(Learner):

@@ -17,6 +17,7 @@ from fewlabels.automatic._candidates import Form, Outputs
 from fewlabels.automatic._linear import LinearPart, LinearSum, total
 from fewlabels.automatic._packed_graphs import averages, shares
 from fewlabels.automatic._packing import Plain, Rounded, half
+from fewlabels.automatic._shortest_paths import shortest_paths
 from fewlabels.automatic._sources import Source, View
 from fewlabels.graphs import auto_bandwidth, heat_weights
 
@@ -111,7 +112,7 @@ class Geodesics(PathKernel):
         distances, indices = (part[:, :k] for part in neighbors.train)
         b = backend_of(distances)
         self._unit = auto_bandwidth(to_host(distances))
-        self._costs = b.shortest_paths(self._steps(distances), indices, landmarks)
+        self._costs = shortest_paths(self._steps(distances), indices, landmarks)
         n = self._costs.shape[0]
         lengths = self._lengths(self._costs[:: -(-n // LENGTH_ROWS)])
         finite = lengths[b.xp.isfinite(lengths) & (lengths > 0)]

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._backend import accepts_tensors
 from fewlabels._distances import safe_unit
 from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import FLOATS
@@ -94,7 +93,6 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
     """
 
     @fit_context(prefer_skip_nested_validation=True)
-    @accepts_tensors
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Build the bank from all rows, and choose by the known targets.
 
@@ -183,7 +181,6 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
         self.transduction_[missing] = outputs[missing]
         line.update(1.0)
 
-    @accepts_tensors
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the target of every row.
 

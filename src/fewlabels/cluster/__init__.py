@@ -1,4 +1,4 @@
-"""Clustering: no labels at all, or only pairs that belong together or apart."""
+"""Core: clustering without labels, or with pairs that belong together or apart."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -6,20 +6,14 @@ from fewlabels.cluster._constrained import (
     ConstrainedRelaxation,
     ConstrainedSpectralClustering,
     constrained_relaxation,
-    constraint_matrix,
-    constraints_from_labels,
 )
+from fewlabels.cluster._constraints import constraint_matrix, constraints_from_labels
 from fewlabels.cluster._cuts import (
-    NormalizedCut,
-    RecursiveNormalizedCut,
-    Split,
     association,
     cut_value,
-    minimum_normalized_cut,
     normalized_association,
     normalized_cut,
     ratio_cut,
-    recursive_normalized_cut,
 )
 from fewlabels.cluster._leader import LeaderClustering, leaders
 from fewlabels.cluster._levels import (
@@ -27,24 +21,18 @@ from fewlabels.cluster._levels import (
     cluster_dissimilarities,
     hierarchical_levels,
 )
-from fewlabels.cluster._macqueen import (
-    MacQueenKMeans,
-    MacQueenResult,
-    macqueen_kmeans,
-)
+from fewlabels.cluster._macqueen import MacQueenKMeans, MacQueenResult, macqueen_kmeans
 from fewlabels.cluster._mahalanobis import MahalanobisKMeans
-from fewlabels.cluster._nystrom import (
-    NystromRelaxation,
-    NystromSpectralClustering,
-    nystrom_relaxation,
+from fewlabels.cluster._pareto import FrontClusters, cluster_front, nondominated_ranks
+from fewlabels.cluster._recursive_cut import (
+    NormalizedCut,
+    RecursiveNormalizedCut,
+    Split,
+    minimum_normalized_cut,
+    recursive_normalized_cut,
 )
-from fewlabels.cluster._pareto import (
-    FrontClusters,
-    cluster_front,
-    nondominated_ranks,
-)
-from fewlabels.cluster._rls import RLSClustering
-from fewlabels.cluster._similarity import (
+from fewlabels.cluster._rls_clustering import RLSClustering
+from fewlabels.cluster._similarity_measures import (
     combined_similarity,
     confusion_similarity,
     regularized_euclidean,
@@ -56,6 +44,11 @@ from fewlabels.cluster._spectral import (
     NormalizedSpectralClustering,
     SpectralRelaxation,
     spectral_relaxation,
+)
+from fewlabels.cluster._spectral_nystrom import (
+    NystromRelaxation,
+    NystromSpectralClustering,
+    nystrom_relaxation,
 )
 from fewlabels.cluster._spherical import (
     PatchNormalizer,

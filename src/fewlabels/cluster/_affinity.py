@@ -17,10 +17,7 @@ from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params, is_default
 from fewlabels._sklearn import Interval, StrOptions, validate_data
 from fewlabels.exceptions import warn_ignored
-from fewlabels.graphs import (
-    GRAPH_CONSTRAINTS,
-    SimilarityGraphTransformer,
-)
+from fewlabels.graphs import GRAPH_CONSTRAINTS, SimilarityGraphTransformer
 from fewlabels.kernels import KERNEL_CONSTRAINTS, TiledGram, resolve_kernel
 
 # What `graph_params` may hold: all of the graph but what has a name of its own.

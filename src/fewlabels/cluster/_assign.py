@@ -26,7 +26,7 @@ class Assignment(NamedTuple):
     centers: NDArray[Any]
 
 
-# Up to so many rows for every cluster, all runs of k-means get all rows.
+# Up to this many rows per cluster, all runs of k-means get all rows.
 SAMPLE_PER_CLUSTER = 1000
 
 

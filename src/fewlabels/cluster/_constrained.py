@@ -10,14 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from scipy.sparse import coo_array, csr_array, issparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import issparse
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from fewlabels._labels import by_first_row, encode_labels
-from fewlabels._linalg import is_symmetric, signed
-from fewlabels._sklearn import Interval, StrOptions, check_array, fit_context
+from fewlabels._labels import by_first_row
+from fewlabels._linalg import signed
+from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.cluster._affinity import (
     AFFINITY_CONSTRAINTS,
     GraphClusterer,
@@ -25,7 +24,12 @@ from fewlabels.cluster._affinity import (
     row_sums,
 )
 from fewlabels.cluster._assign import assign_rows, nearest_center, warn_unjoined
-from fewlabels.cluster._spectral import _divided
+from fewlabels.cluster._constraints import (
+    check_constraints,
+    constraint_matrix,
+    satisfied,
+)
+from fewlabels.cluster._spectral import divided
 from fewlabels.exceptions import DisconnectedGraphWarning
 from fewlabels.graphs import check_weights, connectivity, graph_laplacian
 
@@ -33,146 +37,6 @@ from fewlabels.graphs import check_weights, connectivity, graph_laplacian
 BRIDGE = 1e-6
 # Rows beyond which three dense n x n arrays and their eigenproblem take too long.
 MAX_ROWS = 10_000
-
-
-def _pairs(pairs: Any, n_samples: int, name: str) -> NDArray[np.intp]:
-    found = np.asarray(pairs if pairs is not None else np.empty((0, 2), dtype=np.intp))
-    if found.size == 0:
-        return np.empty((0, 2), dtype=np.intp)
-    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} must be pairs of row indices, got {found.dtype} of shape "
-            f"{found.shape}: pass an array of integers of shape (n_pairs, 2)."
-        )
-    if found.min() < 0 or found.max() >= n_samples:
-        raise ValueError(f"{name} must hold row indices in 0, ..., {n_samples - 1}.")
-    if (found[:, 0] == found[:, 1]).any():
-        raise ValueError(f"{name} pairs a row with itself: leave such pairs out.")
-    return found.astype(np.intp)
-
-
-def constraint_matrix(
-    n_samples: int, must_link: ArrayLike | None = None, cannot_link: Any = None
-) -> csr_array:
-    """Write pairs that must or cannot be together as a matrix.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of rows.
-    must_link : array-like of shape (n_pairs, 2), default=None
-        Pairs of rows of the same cluster.
-    cannot_link : array-like of shape (n_pairs, 2), default=None
-        Pairs of rows of different clusters.
-
-    Returns
-    -------
-    Q : csr_array of shape (n_samples, n_samples)
-        Symmetric: +1 must be together, -1 cannot be, 0 unknown.
-
-    Raises
-    ------
-    ValueError
-        If a pair is in both lists.
-
-    Warns
-    -----
-    UserWarning
-        If pairs contradict each other through other rows.
-
-    See Also
-    --------
-    constraints_from_labels : The matrix of some known labels.
-
-    Examples
-    --------
-    >>> from fewlabels.cluster import constraint_matrix
-    >>> constraint_matrix(3, must_link=[(0, 1)], cannot_link=[(1, 2)]).toarray()
-    array([[ 0.,  1.,  0.],
-           [ 1.,  0., -1.],
-           [ 0., -1.,  0.]])
-    """
-    must = _pairs(must_link, n_samples, "must_link")
-    cannot = _pairs(cannot_link, n_samples, "cannot_link")
-    together, apart = (
-        {tuple(pair) for pair in np.sort(pairs, axis=1).tolist()}
-        for pairs in (must, cannot)
-    )
-    if together & apart:
-        pair = min(together & apart)
-        raise ValueError(
-            f"The pair {pair} is in must_link and in cannot_link: leave out one."
-        )
-    i, j = np.array(sorted(together) + sorted(apart), dtype=np.intp).reshape(-1, 2).T
-    signs = np.repeat([1.0, -1.0], [len(together), len(apart)])
-    half = coo_array((signs, (i, j)), shape=(n_samples, n_samples)).tocsr()
-    Q = csr_array(half + half.T)
-    _warn_contradictions(Q)
-    return Q
-
-
-def _warn_contradictions(Q: csr_array) -> None:
-    """Warn about rows that are joined by must-links and separated by a cannot-link."""
-    groups = connected_components(Q > 0, directed=False)[1]
-    apart = (Q < 0).tocoo()
-    n_wrong = np.count_nonzero(groups[apart.row] == groups[apart.col]) // 2
-    if n_wrong:
-        warnings.warn(
-            f"{n_wrong} cannot-links separate rows that must-links join: the "
-            "constraints cannot all hold.",
-            UserWarning,
-            stacklevel=3,
-        )
-
-
-def constraints_from_labels(y: ArrayLike) -> csr_array:
-    """Constraints between all rows whose label is known.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels, some of them missing, see :func:`fewlabels.unlabeled_mask`.
-
-    Returns
-    -------
-    Q : csr_array of shape (n_samples, n_samples)
-        +1 between labelled rows of the same class, -1 between those of different
-        classes, 0 elsewhere and on the diagonal.
-
-    See Also
-    --------
-    constraint_matrix : The matrix of pairs.
-
-    Examples
-    --------
-    >>> from fewlabels.cluster import constraints_from_labels
-    >>> constraints_from_labels([0, -1, 0, 1]).toarray()
-    array([[ 0.,  0.,  1., -1.],
-           [ 0.,  0.,  0.,  0.],
-           [ 1.,  0.,  0., -1.],
-           [-1.,  0., -1.,  0.]])
-    """
-    labels = encode_labels(y)
-    known, codes = labels.labeled, labels.codes[labels.labeled]
-    block = np.where(codes[:, None] == codes, 1.0, -1.0)
-    np.fill_diagonal(block, 0)
-    i, j = np.nonzero(block)
-    n = labels.codes.size
-    return csr_array((block[i, j], (known[i], known[j])), shape=(n, n))
-
-
-def _check_constraints(Q: Any, n: int) -> csr_array:
-    Q = check_array(Q, accept_sparse="csr", dtype=np.float64, input_name="constraints")
-    if Q.shape != (n, n):
-        raise ValueError(
-            f"constraints has shape {Q.shape}, but there are {n} rows: pass a matrix "
-            f"of shape {(n, n)}, see constraint_matrix."
-        )
-    if not is_symmetric(Q):
-        raise ValueError(
-            "constraints is not symmetric: say the same of a pair in both orders."
-        )
-    return csr_array(Q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,7 +218,7 @@ def constrained_relaxation(
             f"{n} rows need several dense arrays of size n x n; the limit is "
             f"{MAX_ROWS}: cluster a sample and predict the rest."
         )
-    Q = _check_constraints(Q, n)
+    Q = check_constraints(Q, n)
     W = _joined((W.toarray() if issparse(W) else W).astype(np.float64))
     L = graph_laplacian(W, "symmetric")
     degrees = W.sum(axis=1)
@@ -447,7 +311,7 @@ def _largest_level(spectrum: NDArray[Any], total: float, k: int) -> float:
 def _automatic_level(top: float, total: float, share: float, volume: float) -> float:
     if top <= 0:
         # More clusters than the constraints tell apart (or none at all): nearly all
-        # vectors may stand beside the constraints, if these are not broken on balance.
+        # vectors may be used, if they do not break the constraints on balance.
         return top - 1e-3 * volume
     bottom = total if 0 < total < top else 0.0
     # Near the top a vector has nearly all of its length in the rows with constraints.
@@ -632,7 +496,7 @@ class ConstrainedSpectralClustering(GraphClusterer):
         if constraints is None:
             Q = constraint_matrix(n, must_link, cannot_link)
         elif must_link is None and cannot_link is None:
-            Q = _check_constraints(constraints, n)
+            Q = check_constraints(constraints, n)
         else:
             raise ValueError(
                 "Pass constraints or pairs (must_link, cannot_link), not both: add "
@@ -660,7 +524,7 @@ class ConstrainedSpectralClustering(GraphClusterer):
                 n_init=self.n_init,
                 rng=check_random_state(self.random_state),
             )
-        self.satisfied_ = _satisfied(Q, self.labels_)
+        self.satisfied_ = satisfied(Q, self.labels_)
         return self
 
     def _rows(self, vectors: NDArray[Any]) -> NDArray[Any]:
@@ -689,18 +553,8 @@ class ConstrainedSpectralClustering(GraphClusterer):
         fitted = self.relaxation_
         # The eigenvector equation at a row whose row of Q is zero.
         factor = 1 + fitted.multipliers * fitted.beta / fitted.volume
-        means = _divided(product(W, fitted.vectors), degrees[:, None])
+        means = divided(product(W, fitted.vectors), degrees[:, None])
         rows = (means + fitted.offsets) / np.where(factor > 0, factor, 1)
         if self.n_clusters == 2:
             return ((rows[:, 0] > 0) != self._flipped).astype(np.intp)
         return nearest_center(self._rows(rows), self._centers)
-
-
-def _satisfied(Q: csr_array, labels: NDArray[Any]) -> float:
-    known = Q.tocoo()
-    off = known.row != known.col
-    together = labels[known.row[off]] == labels[known.col[off]]
-    confidence = np.abs(known.data[off])
-    kept = together == (known.data[off] > 0)
-    total = confidence.sum()
-    return float(confidence[kept].sum() / total) if total > 0 else float("nan")

@@ -266,18 +266,18 @@ def extend_vectors(
     """
     values, U = relaxation.eigenvalues, relaxation.vectors
     if laplacian == "affinity":
-        return _divided(product(W_new, U), values)
+        return divided(product(W_new, U), values)
     degrees = row_sums(W_new)[:, None]
     if laplacian == "unnormalized":
-        return _divided(product(W_new, U), np.where(degrees > 0, degrees - values, 0))
+        return divided(product(W_new, U), np.where(degrees > 0, degrees - values, 0))
     old = relaxation.degrees
     if laplacian == "symmetric":
         scaled = U / np.sqrt(np.where(old > 0, old, 1))[:, None]
-        return _divided(product(W_new, scaled), np.sqrt(degrees) * (1 - values))
-    return _divided(product(W_new, U), degrees * (1 - values))
+        return divided(product(W_new, scaled), np.sqrt(degrees) * (1 - values))
+    return divided(product(W_new, U), degrees * (1 - values))
 
 
-def _divided(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def divided(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Divide, giving 0 where the divisor is 0 up to rounding."""
     b = np.broadcast_to(b, a.shape)
     small = 1e-12 * np.max(np.abs(b), initial=0.0)

@@ -1,4 +1,4 @@
-"""Rows that do not fit into one machine: Dask arrays and data frames.
+"""Core: rows that do not fit into one machine, as Dask arrays and data frames.
 
 Nothing here is loaded before it is used; it needs the extra "dask".
 """

@@ -8,7 +8,7 @@ files that the user provides (none are shipped) or from OpenML, and
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from fewlabels._holes import hide_labels
+from fewlabels._hide_labels import hide_labels
 from fewlabels.datasets._generators import make_clock, make_gaussian2c, make_gaussian4c
 from fewlabels.datasets._loaders import (
     load_coil20,

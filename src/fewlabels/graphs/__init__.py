@@ -1,4 +1,4 @@
-"""Neighbour graphs, Laplacians, connectivity, signals and kernels on graphs.
+"""Core: neighbour graphs, Laplacians, connectivity, graph signals and kernels.
 
 A graph is its weight array W: symmetric, non-negative, zero on the diagonal. Nothing
 here knows about labels.
@@ -11,30 +11,25 @@ from fewlabels.graphs._connectivity import (
     connectivity,
     warn_unreached,
 )
+from fewlabels.graphs._edge_weights import WEIGHT_CONSTRAINTS as WEIGHT_CONSTRAINTS
+from fewlabels.graphs._edge_weights import (
+    auto_bandwidth,
+    heat_weights,
+    local_linear_weights,
+)
+from fewlabels.graphs._eigen import DENSE_VERTICES as DENSE_VERTICES
+from fewlabels.graphs._eigen import EIGEN_SOLVERS as EIGEN_SOLVERS
 from fewlabels.graphs._eigen import (
-    DENSE_VERTICES,
-    EIGEN_SOLVERS,
     Eigenpairs,
     laplacian_eigenpairs,
     laplacian_eigenvectors,
 )
-from fewlabels.graphs._filters import (
-    GraphFilter,
-    graph_kernel,
-    graph_kernel_operator,
-)
+from fewlabels.graphs._filters import GraphFilter, graph_kernel, graph_kernel_operator
+from fewlabels.graphs._graph_transformer import SimilarityGraphTransformer
 from fewlabels.graphs._image import image_graph
-from fewlabels.graphs._laplacian import (
-    LaplacianPower,
-    check_weights,
-    graph_laplacian,
-    laplacian_power,
-)
-from fewlabels.graphs._neighbors import (
-    SEARCH_CONSTRAINTS,
-    make_search,
-    nearest_neighbors,
-)
+from fewlabels.graphs._laplacian import LaplacianPower, graph_laplacian, laplacian_power
+from fewlabels.graphs._laplacian import check_weights as check_weights
+from fewlabels.graphs._neighbors import make_search, nearest_neighbors
 from fewlabels.graphs._signals import (
     boundary_volume,
     edge_derivative,
@@ -43,12 +38,8 @@ from fewlabels.graphs._signals import (
     local_variation,
     p_dirichlet,
 )
-from fewlabels.graphs._similarity import (
-    GRAPH_CONSTRAINTS,
-    SimilarityGraphTransformer,
-    graph_from_neighbors,
-    similarity_graph,
-)
+from fewlabels.graphs._similarity import GRAPH_CONSTRAINTS as GRAPH_CONSTRAINTS
+from fewlabels.graphs._similarity import graph_from_neighbors, similarity_graph
 from fewlabels.graphs._sparse_coding import l1_graph
 from fewlabels.graphs._spectrum import (
     GraphFourierTransform,
@@ -58,19 +49,9 @@ from fewlabels.graphs._spectrum import (
     graph_mca,
     graph_pca,
 )
-from fewlabels.graphs._weights import (
-    WEIGHT_CONSTRAINTS,
-    auto_bandwidth,
-    heat_weights,
-    local_linear_weights,
-)
 
+# Names imported "as" themselves are for other packages, and not public.
 __all__ = [
-    "DENSE_VERTICES",
-    "EIGEN_SOLVERS",
-    "GRAPH_CONSTRAINTS",
-    "SEARCH_CONSTRAINTS",
-    "WEIGHT_CONSTRAINTS",
     "ConnectivityReport",
     "Eigenpairs",
     "GraphFilter",
@@ -79,7 +60,6 @@ __all__ = [
     "SimilarityGraphTransformer",
     "auto_bandwidth",
     "boundary_volume",
-    "check_weights",
     "connectivity",
     "edge_derivative",
     "eigengap_n_clusters",

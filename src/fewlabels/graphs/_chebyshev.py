@@ -93,7 +93,7 @@ def smoothest(
     n_block = min(n - p, k + max(20, k // 5))
     seeds = rng.randint(2**31), rng.randint(2**31)
     starts = b.standard_normal(seeds[1], (n, N_STARTS), dtype)
-    # Where there are threads, one random vector each, beside drawing the block.
+    # Where there are threads, one random vector each, while the block is drawn.
     parts = [v.copy() for v in starts.T] if b.is_numpy else [starts]
     tasks = [partial(_lanczos_quadrature, S, part) for part in parts]
     draw = partial(b.standard_normal, seeds[0], (n, n_block), dtype)

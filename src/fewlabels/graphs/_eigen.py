@@ -24,7 +24,7 @@ from fewlabels.graphs._chebyshev import (
 )
 from fewlabels.graphs._connectivity import ConnectivityReport, connectivity
 from fewlabels.graphs._eigen_parts import deflated, shifted_factor
-from fewlabels.graphs._laplacian import LAPLACIANS, _check_square, check_weights
+from fewlabels.graphs._laplacian import LAPLACIANS, check_square, check_weights
 from fewlabels.graphs._multilevel import NotConverged, multilevel
 
 # The Laplacians with orthogonal eigenvectors.
@@ -522,7 +522,7 @@ def laplacian_eigenvectors(
     array([0., 1.])
     """
     b = backend_of(L)
-    L = _check_square(L, "L") if b.is_numpy else L
+    L = check_square(L, "L") if b.is_numpy else L
     n = L.shape[0]
     if not 1 <= n_components <= n:
         raise ValueError(

@@ -10,8 +10,8 @@ from scipy.sparse.linalg import splu
 
 from fewlabels._backend import backend_of
 
-# Makes a Laplacian of norm about 1 positive definite, and is small beside the gaps
-# between its eigenvalues, but not beside rounding errors.
+# Makes a Laplacian of norm about 1 positive definite, and is small compared with
+# the gaps between its eigenvalues, but not with rounding errors.
 SHIFT = 1e-8
 
 

@@ -27,7 +27,7 @@ def _largest(A: Any) -> float:
     return float(abs(A).max()) if min(A.shape) else 0.0
 
 
-def _check_square(A: Any, name: str) -> Any:
+def check_square(A: Any, name: str) -> Any:
     """Square finite array, sparse (CSR) or dense, in float32 or float64."""
     A = check_array(A, accept_sparse="csr", dtype=FLOATS, input_name=name)
     if A.shape[0] != A.shape[1]:
@@ -61,7 +61,7 @@ def check_weights(W: Any) -> Any:
     array([[0., 1.],
            [1., 0.]])
     """
-    W = _check_square(W, "W").copy()
+    W = check_square(W, "W").copy()
     if issparse(W):
         W.sum_duplicates()
     if W.diagonal().any():
@@ -204,10 +204,10 @@ def graph_laplacian(
     on_device = not backend_of(W).is_numpy
     if on_device and laplacian != "symmetric":
         raise ValueError(
-            f"laplacian={laplacian!r} of a tensor is not to be had: use 'symmetric', "
+            f"laplacian={laplacian!r} of a tensor is not available: use 'symmetric', "
             "or a sparse array of SciPy."
         )
-    # Tensors are made by those who know that they are sound.
+    # Tensors come from code that has made sure that they are sound.
     L = LAPLACIANS[laplacian](check_weights(W) if check and not on_device else W)
     if on_device:
         return L
@@ -248,7 +248,7 @@ class LaplacianPower(LinearOperator):
     def __init__(self, L: Any, power: int) -> None:
         if not isinstance(power, Integral) or isinstance(power, bool) or power < 0:
             raise ValueError(f"power={power!r} must be an integer not below 0.")
-        self.L = _check_square(L, "L")
+        self.L = check_square(L, "L")
         self.power = int(power)
         super().__init__(self.L.dtype, self.L.shape)
 

@@ -11,11 +11,7 @@ from scipy import linalg
 from scipy.sparse import csr_array
 
 from fewlabels._backend import NUMPY
-from fewlabels.graphs._eigen_parts import (
-    chebyshev_filter,
-    deflated,
-    shifted_factor,
-)
+from fewlabels.graphs._eigen_parts import chebyshev_filter, deflated, shifted_factor
 
 # A graph of so few vertices is solved directly.
 COARSEST = 3000
@@ -34,8 +30,8 @@ ROUGH, HIGHEST = 0.1, 2.0
 # Products with the matrix per smoothing: of the guess from the coarser graph, which
 # jumps from star to star, and before and after every correction.
 FIRST_DEGREE, DEGREE = 8, 2
-# So many times its last change a Ritz value may still fall; only accuracies below the
-# second number are worth the wait for it.
+# A Ritz value may still fall by this multiple of its last change; only accuracies below
+# the second number are worth the wait for it.
 PATIENCE, FINE = 5, 1e-2
 # Condition of the search directions, squared, up to which all of them are used.
 MAX_CONDITION = 1e8

@@ -10,22 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from scipy.sparse import (
-    csc_array,
-    csr_array,
-    diags_array,
-    eye_array,
-    issparse,
-    triu,
-)
+from scipy.sparse import csc_array, csr_array, diags_array, eye_array, issparse, triu
 from scipy.sparse.linalg import cg
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels._sklearn import Interval, StrOptions, validate_params
+from fewlabels.graphs._edges import row_indices
 from fewlabels.graphs._eigen import SYMMETRIC_KINDS, spectral
 from fewlabels.graphs._eigen_parts import deflated, sparse_factor
 from fewlabels.graphs._laplacian import check_weights
-from fewlabels.graphs._neighbors import row_indices
 from fewlabels.graphs._similarity import similarity_graph
 from fewlabels.graphs._spectrum import MAX_DENSE, check_signals
 

@@ -1,22 +1,13 @@
-"""Kernels, Gram operators and low-rank feature maps."""
+"""Core: kernels, Gram operators and low-rank feature maps."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from fewlabels._distances import squared_distances
 from fewlabels.kernels._definite import check_semidefinite
-from fewlabels.kernels._functions import (
-    KERNEL_CONSTRAINTS,
-    Kernel,
-    is_precomputed,
-    resolve_kernel,
-)
-from fewlabels.kernels._low_rank import (
-    NystromFeatures,
-    PivotedCholesky,
-    PivotedCholeskyFeatures,
-    pivoted_cholesky,
-    ridge_leverage_scores,
-)
+from fewlabels.kernels._feature_maps import NystromFeatures, PivotedCholeskyFeatures
+from fewlabels.kernels._functions import KERNEL_CONSTRAINTS as KERNEL_CONSTRAINTS
+from fewlabels.kernels._functions import Kernel, is_precomputed, resolve_kernel
+from fewlabels.kernels._landmarks import ridge_leverage_scores
 from fewlabels.kernels._nystrom import (
     NystromEigen,
     nystrom_approximation,
@@ -30,7 +21,8 @@ from fewlabels.kernels._operators import (
     TiledGram,
     gram_operator,
 )
-from fewlabels.kernels._rows import KernelRows, represent_rows
+from fewlabels.kernels._pivoted_cholesky import PivotedCholesky, pivoted_cholesky
+from fewlabels.kernels._training_rows import KernelRows, represent_rows
 from fewlabels.kernels._widths import (
     gamma_from_width,
     local_width,
@@ -39,8 +31,8 @@ from fewlabels.kernels._widths import (
     width_from_gamma,
 )
 
+# Names imported "as" themselves are for other packages, and not public.
 __all__ = [
-    "KERNEL_CONSTRAINTS",
     "CenteredGram",
     "DenseGram",
     "GramOperator",

@@ -20,14 +20,7 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.utils.extmath import row_norms
 from sklearn.utils.parallel import Parallel, delayed
 
-from fewlabels._backend import (
-    NUMPY,
-    Backend,
-    get_backend,
-    is_tensor,
-    on_host,
-    to_host,
-)
+from fewlabels._backend import NUMPY, Backend, get_backend, is_tensor, to_host
 from fewlabels._linalg import FLOATS
 from fewlabels._params import budget_bytes
 from fewlabels._rows import check_rows
@@ -165,7 +158,7 @@ class DenseGram(GramOperator):
     def __init__(self, K: Any, *, device: str | Backend | None = None) -> None:
         b = self._backend = get_backend(device, K)
         if b.is_numpy or not is_tensor(K):
-            K = check_array(on_host(K), dtype=FLOATS, input_name="K")
+            K = check_array(to_host(K), dtype=FLOATS, input_name="K")
         self.K: Any = b.asarray(K)
         if b.dtype(self.K) not in FLOATS:
             self.K = b.astype(self.K, np.float64)
@@ -192,28 +185,9 @@ class DenseGram(GramOperator):
         return product.astype(np.result_type(self.dtype, V), copy=False)
 
     def diagonal(self) -> NDArray[Any]:
-        """Diagonal of K.
-
-        Returns
-        -------
-        diagonal : ndarray of shape (n_samples,)
-            A copy of the diagonal.
-        """
         return to_host(self.K.diagonal()).copy()
 
     def columns(self, indices: ArrayLike) -> NDArray[Any]:
-        """Columns of K.
-
-        Parameters
-        ----------
-        indices : array-like of int of shape (n_indices,)
-            Which columns.
-
-        Returns
-        -------
-        columns : ndarray of shape (n_samples, n_indices)
-            A copy of them.
-        """
         return to_host(self.K[:, self._backend.asarray(_index_array(indices))])
 
     def toarray(self) -> NDArray[Any]:
@@ -290,7 +264,7 @@ class TiledGram(GramOperator):
         device: str | Backend | None = None,
     ) -> None:
         backend = get_backend(device, X)
-        X = check_rows(on_host(X)) if check_input else X
+        X = check_rows(to_host(X)) if check_input else X
         self.kernel: Kernel = resolve_kernel(
             X, kernel, gamma=gamma, kernel_params=kernel_params, check_input=False
         )
@@ -354,18 +328,6 @@ class TiledGram(GramOperator):
         return self.kernel.diagonal(self.X)
 
     def columns(self, indices: ArrayLike) -> NDArray[Any]:
-        """Columns of K.
-
-        Parameters
-        ----------
-        indices : array-like of int of shape (n_indices,)
-            Which columns.
-
-        Returns
-        -------
-        columns : ndarray of shape (n_samples, n_indices)
-            K(X, X[indices]).
-        """
         chosen = _index_array(indices)
         if chosen.size == 0:
             return np.empty((self.shape[0], 0), dtype=self.dtype)
@@ -422,38 +384,12 @@ class LowRankGram(GramOperator):
         return self.Z @ (self.Z.T @ V)
 
     def diagonal(self) -> NDArray[Any]:
-        """Diagonal of K.
-
-        Returns
-        -------
-        diagonal : ndarray of shape (n_samples,)
-            Squared norms of the rows of Z.
-        """
         return row_norms(self.Z, squared=True)
 
     def columns(self, indices: ArrayLike) -> NDArray[Any]:
-        """Columns of K.
-
-        Parameters
-        ----------
-        indices : array-like of int of shape (n_indices,)
-            Which columns.
-
-        Returns
-        -------
-        columns : ndarray of shape (n_samples, n_indices)
-            Z Z[indices]'.
-        """
         return self.Z @ self.Z[_index_array(indices)].T
 
     def toarray(self) -> NDArray[Any]:
-        """K as a dense array.
-
-        Returns
-        -------
-        K : ndarray of shape (n_samples, n_samples)
-            The matrix.
-        """
         return self.Z @ self.Z.T
 
     def centered(self) -> "LowRankGram":
@@ -627,7 +563,7 @@ def gram_operator(
             "'tiled'."
         )
     backend = get_backend(device, X)
-    X = check_rows(on_host(X)) if check_input else X
+    X = check_rows(to_host(X)) if check_input else X
     resolved = resolve_kernel(
         X, kernel, gamma=gamma, kernel_params=kernel_params, check_input=False
     )

@@ -1,8 +1,9 @@
-"""Judge and compare models when labels are few."""
+"""Core: judge and compare models when labels are few."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from fewlabels.model_selection._compare import Comparison, PairedDifference, compare
+from fewlabels.model_selection._cross_validation import cross_validate_labels
 from fewlabels.model_selection._curves import LabelCurve, learning_curve_labels
 from fewlabels.model_selection._labeled_only import LabeledOnly
 from fewlabels.model_selection._scorers import (
@@ -16,7 +17,6 @@ from fewlabels.model_selection._splitters import (
     LabelShuffleSplit,
     TrainOnAll,
 )
-from fewlabels.model_selection._validation import cross_validate_labels
 
 __all__ = [
     "Comparison",

@@ -14,7 +14,7 @@ from sklearn.utils.validation import indexable
 
 from fewlabels._labels import with_holes
 from fewlabels._progress import Progress, ProgressLine
-from fewlabels.model_selection._validation import (
+from fewlabels.model_selection._cross_validation import (
     check_splits,
     judge_split,
     metric_name,

@@ -28,14 +28,14 @@ from fewlabels.model_selection._compare import (
     run_all,
     single_scoring,
 )
-from fewlabels.model_selection._splitters import draw_labels, known_targets
-from fewlabels.model_selection._validation import (
+from fewlabels.model_selection._cross_validation import (
     Judged,
     check_held_out,
     fit_and_score,
     score_model,
     training_rows,
 )
+from fewlabels.model_selection._splitters import draw_labels, known_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -451,7 +451,7 @@ def _drawn_jobs(
         shown = _only(labels, pool)
         draws.append((pool, shown))
     # Rows that never are labelled come first: then any number of labels has the same
-    # unlabelled rows beside it.
+    # unlabelled rows with it.
     most_kept = draws[0][0]
     rest = np.setdiff1d(np.arange(labels.size), np.union1d(test, most_kept))
     order = rng.permutation(rest)

@@ -7,26 +7,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, indexable
+from sklearn.utils.validation import indexable
 
+from fewlabels._inner_model import InnerModelMixin, inner_has
 from fewlabels._labels import label_array, unlabeled_mask
 from fewlabels._sklearn import HasMethods, fit_context, safe_indexing, safe_split
 
 
-def _inner_has(method: str) -> Any:
-    """Offer a method exactly where the inner estimator has it."""
-
-    def check(self: "LabeledOnly") -> bool:
-        getattr(getattr(self, "estimator_", self.estimator), method)
-        return True
-
-    return available_if(check)
-
-
-class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
+class LabeledOnly(InnerModelMixin, BaseEstimator):
     """Train a supervised estimator on the labelled rows alone.
 
     scikit-learn's supervised estimators treat the marker of unlabelled rows as a class
@@ -108,70 +98,13 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
         """The classes, without the marker of unlabelled rows."""
         return self.estimator_.classes_
 
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features seen by the estimator."""
-        return self.estimator_.n_features_in_
-
-    def _fitted(self) -> Any:
-        check_is_fitted(self)
-        return self.estimator_
-
-    def _columns(self, X: Any) -> Any:
+    def _inner_rows(self, X: Any) -> Any:
         """For a kernel matrix, keep the columns of the labelled rows."""
         if get_tags(self.estimator).input_tags.pairwise:
             return safe_indexing(X, self.labeled_indices_, axis=1)
         return X
 
-    @_inner_has("predict")
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict with the fitted estimator.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predictions.
-        """
-        return self._fitted().predict(self._columns(X))
-
-    @_inner_has("predict_proba")
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Predict probabilities with the fitted estimator.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            One column for every class.
-        """
-        return self._fitted().predict_proba(self._columns(X))
-
-    @_inner_has("decision_function")
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Compute real outputs with the fitted estimator.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The outputs.
-        """
-        return self._fitted().decision_function(self._columns(X))
-
-    @_inner_has("score")
+    @inner_has("score")
     def score(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
@@ -195,7 +128,7 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):
         rows = np.flatnonzero(~unlabeled_mask(y))
         if rows.size == 0:
             raise ValueError("y has no labelled row to score: pass some true labels.")
-        X_known = safe_indexing(self._columns(X), rows)
+        X_known = safe_indexing(self._inner_rows(X), rows)
         truth = label_array(y)[rows]
         if sample_weight is None:
             return model.score(X_known, truth)

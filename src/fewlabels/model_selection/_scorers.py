@@ -33,7 +33,7 @@ def _left_out(estimator: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 def loo_accuracy_score(
     estimator: Any, X: Any = None, y: ArrayLike | None = None
 ) -> float:
-    """Share of labelled training rows that are right when left out, exactly.
+    """Leave-one-out accuracy on the labelled training rows, exactly.
 
     Every labelled row is judged by the model trained without it (at the same
     parameters), which least squares gives in closed form. It is a scorer: pass it as

@@ -8,7 +8,6 @@ their label, see :func:`fewlabels.model_selection.cross_validate_labels`.
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar
@@ -21,13 +20,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import indexable
 
-from fewlabels._holes import hide_labels
-from fewlabels._labels import (
-    UNLABELED,
-    encode_labels,
-    label_array,
-    unlabeled_mask,
-)
+from fewlabels._hide_labels import hide_labels
+from fewlabels._labels import UNLABELED, encode_labels, label_array, unlabeled_mask
 from fewlabels._sklearn import safe_indexing
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -102,6 +96,9 @@ def _check_count(name: str, value: Any, *, least: int) -> None:
 class LabelSplitter(BaseCrossValidator):
     """A splitter that tests on labelled rows alone."""
 
+    n_splits = 1
+    n_repeats = 1
+
     def split(
         self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Iterator[Split]:
@@ -126,7 +123,6 @@ class LabelSplitter(BaseCrossValidator):
         X, y, groups = indexable(X, y, groups)
         return super().split(X, y, groups)
 
-    @abstractmethod
     def get_n_splits(
         self,
         X: Any = None,
@@ -137,18 +133,19 @@ class LabelSplitter(BaseCrossValidator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), default=None
-            All rows.
-        y : array-like of shape (n_samples,), default=None
-            Labels, some of them missing.
-        groups : array-like of shape (n_samples,), default=None
-            The group of every row.
+        X : object, default=None
+            Ignored.
+        y : object, default=None
+            Ignored.
+        groups : object, default=None
+            Ignored.
 
         Returns
         -------
         n_splits : int
             How many pairs `split` yields.
         """
+        return self.n_splits * self.n_repeats
 
 
 class LabeledKFold(LabelSplitter):
@@ -242,30 +239,6 @@ class LabeledKFold(LabelSplitter):
             for fold in range(self.n_splits):
                 yield rows[fold_of == fold]
 
-    def get_n_splits(
-        self,
-        X: Any = None,
-        y: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> int:
-        """Return the number of splits.
-
-        Parameters
-        ----------
-        X : object, default=None
-            Ignored.
-        y : object, default=None
-            Ignored.
-        groups : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        n_splits : int
-            Folds times repetitions.
-        """
-        return self.n_splits * self.n_repeats
-
 
 class LabeledSplit(LabelSplitter):
     """Any scikit-learn splitter on the labelled rows alone.
@@ -280,8 +253,8 @@ class LabeledSplit(LabelSplitter):
         `StratifiedGroupKFold`, `LeaveOneOut`, ...; an int means `StratifiedKFold`.
     unlabeled : {"all", "other_groups"}, default="all"
         Which unlabelled rows are in training: all, or only those of groups from which
-        no row is held out. The latter is right where new rows will come in new groups
-        (patients, speakers), of which nothing is known when the model is trained.
+        no row is held out. The latter suits new rows in new groups (patients,
+        speakers), of which nothing is known when the model is trained.
 
     See Also
     --------
@@ -403,7 +376,7 @@ class LabelShuffleSplit(LabelSplitter):
     draw pretends that only `n_labeled` rows had been labelled. With
     :func:`cross_validate_labels` and :func:`compare` the other rows stay in training
     without their label, the usual protocol. In scikit-learn's own functions they leave
-    training, and only rows that are unlabelled in `y` remain beside the drawn ones.
+    training, and only rows that are unlabelled in `y` remain with the drawn ones.
 
     Parameters
     ----------
@@ -468,30 +441,6 @@ class LabelShuffleSplit(LabelSplitter):
                 )
             yield np.setdiff1d(rows, kept, assume_unique=True)
 
-    def get_n_splits(
-        self,
-        X: Any = None,
-        y: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> int:
-        """Return the number of splits.
-
-        Parameters
-        ----------
-        X : object, default=None
-            Ignored.
-        y : object, default=None
-            Ignored.
-        groups : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        n_splits : int
-            The number of draws.
-        """
-        return self.n_splits
-
 
 class TrainOnAll(LabelSplitter):
     """One split that trains on all rows, for scorers that leave out by algebra.
@@ -503,7 +452,7 @@ class TrainOnAll(LabelSplitter):
 
     See Also
     --------
-    loo_accuracy_score : Share of labelled rows that are right when left out.
+    loo_accuracy_score : Accuracy on labelled rows that are left out.
 
     Examples
     --------
@@ -546,30 +495,6 @@ class TrainOnAll(LabelSplitter):
         X, y, _ = indexable(X, y, groups)
         rows, _, _ = known_targets(y)
         yield np.arange(label_array(y).size), rows
-
-    def get_n_splits(
-        self,
-        X: Any = None,
-        y: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> int:
-        """Return the number of splits.
-
-        Parameters
-        ----------
-        X : object, default=None
-            Ignored.
-        y : object, default=None
-            Ignored.
-        groups : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        n_splits : int
-            One.
-        """
-        return 1
 
 
 def label_splits(

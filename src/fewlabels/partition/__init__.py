@@ -1,4 +1,4 @@
-"""The partition problem of least squares with few or no labels, and its solvers."""
+"""Core: the partition problem of least squares with few or no labels; its solvers."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

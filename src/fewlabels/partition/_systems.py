@@ -352,7 +352,7 @@ class Tridiagonal:
             The pivots p, all positive if and only if the matrix is positive definite,
             and what is next to the diagonal of N.
         """
-        from fewlabels._loops.partition import factorise  # compiled on first use
+        from fewlabels._loops.tridiagonal import factorise  # compiled on first use
 
         return factorise(self.diagonal, self.off, alphas)
 
@@ -450,7 +450,7 @@ class _Reduction:
     @cached_property
     def diagonals(self) -> Array:
         """Diagonals of Q, one row for every alpha."""
-        from fewlabels._loops.partition import diagonals
+        from fewlabels._loops.tridiagonal import diagonals
 
         W, _ = self.weights
         inside = diagonals(self.B, *np.ascontiguousarray(W[:, 1:].swapaxes(0, 1)))
@@ -550,7 +550,7 @@ class PathSystem:
 
 def weigh_rows(X: Array, weights: Array) -> Array:
     """Multiply rows by W."""
-    from fewlabels._loops.partition import weigh_rows as loop  # compiled on first use
+    from fewlabels._loops.tridiagonal import weigh_rows as loop  # compiled on first use
 
     return loop(np.ascontiguousarray(X), weights)
 

@@ -16,6 +16,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from fewlabels._backend import Backend
+from fewlabels._gpu_loops import fits
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._runs import Gains, Run
 from fewlabels.partition._systems import Array
@@ -90,17 +91,13 @@ class _Climbers:
 
     def burst(self) -> NDArray[Any]:
         """Make some moves of every run at work; return what they gain, or NaN."""
-        found = self.backend.climb(
-            self.state,
-            self.Q,
-            self.q,
-            self.lower,
-            self.upper,
-            self.tol,
-            self.max_trials,
-            LONG_BURST,
-        )
-        if found is None:
+        if fits.climb(self.state["H"]):
+            from fewlabels._gpu_loops.partition import climb
+
+            problem = self.Q, self.q, self.lower, self.upper
+            limits = self.tol, self.max_trials, LONG_BURST
+            found = climb(self.state, *problem, *limits)
+        else:
             steps = [self.step() for _ in range(BURST)]
             found = self.backend.xp.stack(steps, axis=1)
         return self.backend.to_numpy(found)

@@ -140,7 +140,7 @@ class LabelCurveDisplay:
         return self
 
     def _mark_needed(self, reference: str) -> None:
-        """Show the error that a curve ends at, and who gets there with less."""
+        """Show the error that a curve ends at, and which curves get there with less."""
         curve = self.curve
         goal = float(curve.errors[curve.names.index(reference), -1, -1].mean())
         self.goal_ = self.ax_.axhline(goal, color="grey", lw=1, ls="--", zorder=0)

@@ -1,4 +1,4 @@
-"""From tables with columns of several kinds to numbers on one scale."""
+"""Core: from tables with columns of several kinds to numbers on one scale."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,4 +1,4 @@
-"""Estimators for few labels, and the supervised baseline to compare them with."""
+"""Core: estimators for few labels, and the supervised baseline for comparison."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

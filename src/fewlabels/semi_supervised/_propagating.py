@@ -122,7 +122,7 @@ def minimum_spanning_forest(
 
 
 def _forest_by_tree(X: NDArray[Any], roots: NDArray[np.intp]) -> NDArray[np.intp]:
-    from fewlabels._loops.forest import ROOT, spanning_forest
+    from fewlabels._loops.spanning_forest import ROOT, spanning_forest
 
     data, order, nodes, boxes = map(np.asarray, KDTree(X, LEAF_SIZE).get_arrays())
     component = np.arange(1, X.shape[0] + 1)

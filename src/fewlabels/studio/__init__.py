@@ -1,4 +1,4 @@
-"""Label a table in the browser: the next most useful row, and a live honest error."""
+"""Core: label a table in the browser, the most useful rows first."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,4 +1,4 @@
-"""From a table in which some labels are missing to labels for every row."""
+"""Core: from a table in which some labels are missing to labels for every row."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

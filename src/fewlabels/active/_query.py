@@ -37,6 +37,13 @@ class Query(NamedTuple):
     utilities : ndarray of shape (n_samples,)
         How useful a label of each row would be; NaN for rows that cannot be asked
         about.
+
+    Examples
+    --------
+    >>> from fewlabels.active import UncertaintySampling
+    >>> X, y = [[0.0], [0.2], [0.55], [0.8], [1.0]], [0, -1, -1, -1, 1]
+    >>> UncertaintySampling().query(X, y).indices
+    array([2])
     """
 
     indices: NDArray[np.intp]
@@ -117,6 +124,12 @@ class QueryStrategy(BaseEstimator):
         check_count(n_queries, pool.candidates.size)
         if not diversity >= 0:
             raise ValueError(f"diversity must be >= 0, got {diversity}.")
+        return self._choose(pool, n_queries, model, diversity)
+
+    def _choose(
+        self, pool: Pool, n_queries: int, model: Any, diversity: float
+    ) -> Query:
+        """Choose among the rows of a pool; by their utilities, unless overridden."""
         utilities = self._utilities(pool, model)
         places = self._select(pool, utilities, n_queries, diversity)
         return as_query(pool, places, utilities)
@@ -158,7 +171,7 @@ def make_pool(X: Any, y: ArrayLike, candidates: ArrayLike | None = None) -> Pool
 
     Examples
     --------
-    >>> from fewlabels.active._base import make_pool
+    >>> from fewlabels.active._query import make_pool
     >>> make_pool([[0], [1], [2]], [0, -1, -1]).candidates
     array([1, 2])
     """
@@ -205,13 +218,13 @@ def as_query(
 
 
 def knows_unlabeled(estimator: Any) -> bool:
-    """Whether a classifier learns from a `y` with holes.
+    """Whether a classifier learns from a `y` with missing labels.
 
     Examples
     --------
     >>> from sklearn.svm import SVC
     >>> from fewlabels import RLSClassifier
-    >>> from fewlabels.active._base import knows_unlabeled
+    >>> from fewlabels.active._query import knows_unlabeled
     >>> knows_unlabeled(SVC()), knows_unlabeled(RLSClassifier())
     (False, True)
     """

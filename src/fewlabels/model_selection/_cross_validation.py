@@ -58,7 +58,7 @@ def transduction_of(estimator: Any) -> NDArray[Any] | None:
     Examples
     --------
     >>> from sklearn.semi_supervised import LabelSpreading
-    >>> from fewlabels.model_selection._validation import transduction_of
+    >>> from fewlabels.model_selection._cross_validation import transduction_of
     >>> model = LabelSpreading(gamma=1).fit([[0], [1], [9]], [0, -1, 1])
     >>> transduction_of(model)
     array([0, 0, 1])
@@ -77,7 +77,7 @@ def metric_name(estimator: Any, scoring: Any) -> Any:
     Examples
     --------
     >>> from sklearn.svm import SVC, SVR
-    >>> from fewlabels.model_selection._validation import metric_name
+    >>> from fewlabels.model_selection._cross_validation import metric_name
     >>> metric_name(SVC(), None), metric_name(SVR(), None), metric_name(SVR(), "max")
     ('accuracy', 'r2', 'max')
     """
@@ -100,7 +100,7 @@ def fit_and_score(
     Examples
     --------
     >>> import numpy as np
-    >>> from fewlabels.model_selection._validation import fit_and_score
+    >>> from fewlabels.model_selection._cross_validation import fit_and_score
     >>> from fewlabels.semi_supervised import RLSClassifier
     >>> X, y = np.array([[0.0], [0.1], [0.9], [1.0]]), np.array([0, 0, 1, 1])
     >>> hidden = np.array([0, -1, -1, 1])
@@ -136,7 +136,7 @@ def score_model(
     """Score a fitted model, by its transduction where it has seen the rows."""
     X_test, y_test = safe_split(model, X, y_true, test, rows)
     if y_test.dtype.kind == "O" and not isinstance(y_test[0], str):
-        y_test = np.asarray(y_test.tolist())  # numbers that made room for a hole
+        y_test = np.asarray(y_test.tolist())  # numbers that made room for a missing one
     _refuse_marker(model, y_seen)
     scorer = check_scoring(model, scoring=metric_name(model, scoring))
     transduction = transduction_of(model)
@@ -169,7 +169,7 @@ def judge_split(
     Examples
     --------
     >>> import numpy as np
-    >>> from fewlabels.model_selection._validation import judge_split
+    >>> from fewlabels.model_selection._cross_validation import judge_split
     >>> from fewlabels.semi_supervised import RLSClassifier
     >>> X, y = np.array([[0.0], [0.1], [0.9], [1.0]]), np.array([0, 0, 1, 1])
     >>> train, test = np.array([0, 3]), np.array([1, 2])
@@ -195,7 +195,7 @@ def check_splits(
     Examples
     --------
     >>> import numpy as np
-    >>> from fewlabels.model_selection._validation import check_splits
+    >>> from fewlabels.model_selection._cross_validation import check_splits
     >>> y = np.array([0, 0, 1, 1])
     >>> len(check_splits(2, y, y, None, "unlabeled"))
     2
@@ -220,7 +220,7 @@ def check_held_out(held_out: str) -> None:
 
     Examples
     --------
-    >>> from fewlabels.model_selection._validation import check_held_out
+    >>> from fewlabels.model_selection._cross_validation import check_held_out
     >>> check_held_out("removed")
     """
     if held_out not in HELD_OUT:

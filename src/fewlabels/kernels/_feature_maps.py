@@ -1,21 +1,14 @@
-r"""Low-rank factors of a kernel matrix, :math:`K \approx Z Z^\top`.
-
-The functions work on operators and arrays; the two transformers are thin over them and
-give the features z(x) of new rows too.
-"""
+r"""Low-rank feature maps of a kernel: :math:`z(x)^\top z(x') \approx k(x, x')`."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.optimize import brentq
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -27,276 +20,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS, inverse_square_root
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
-from fewlabels._words import indefinite_kernel
 from fewlabels.kernels._functions import (
     KERNEL_CONSTRAINTS,
     Kernel,
     is_precomputed,
     resolve_kernel,
 )
-from fewlabels.kernels._operators import DenseGram, GramOperator, TiledGram
+from fewlabels.kernels._landmarks import LANDMARKS
+from fewlabels.kernels._operators import DenseGram, TiledGram
+from fewlabels.kernels._pivoted_cholesky import pivoted_cholesky
 
-# Columns by which the factor of a pivoted Cholesky decomposition grows.
-_GROWTH = 16
 # Share of the largest eigenvalue of landmarks that leaves features some five digits.
 _TOL = 1e-10
-
-
-@dataclass(frozen=True)
-class PivotedCholesky:
-    r"""Result of :func:`pivoted_cholesky`: :math:`K \approx Z Z^\top`.
-
-    Attributes
-    ----------
-    factor : ndarray of shape (n_samples, rank)
-        Z. Its rows at `pivots` form a lower triangular matrix.
-    pivots : ndarray of shape (rank,)
-        Rows of K in the order in which they were chosen.
-    residual : float
-        Share of the trace of K that the factor leaves out.
-    converged : bool
-        Whether `residual` reached the tolerance. Otherwise `n_components` was
-        reached, or only rounding errors were left to choose from.
-    """
-
-    factor: NDArray[Any]
-    pivots: NDArray[np.intp]
-    residual: float
-    converged: bool
-
-
-def pivoted_cholesky(
-    gram: GramOperator, *, n_components: int | None = None, tol: float = 1e-6
-) -> PivotedCholesky:
-    r"""Factor a psd matrix greedily until little of its trace is left.
-
-    Every step takes the row with the largest remaining diagonal entry, reads that one
-    column of K and subtracts what the factor explains of it. No more than n x rank
-    numbers are held, and only `rank` columns of K are ever computed.
-
-    .. math::
-        \operatorname{tr}(K - Z Z^\top) \le \mathrm{tol} \cdot \operatorname{tr}(K)
-
-    Parameters
-    ----------
-    gram : GramOperator
-        The matrix; :class:`TiledGram` computes columns on demand.
-    n_components : int, default=None
-        Largest rank; n_samples when None. Memory is taken as the rank grows.
-    tol : float, default=1e-6
-        Share of the trace that may be left out; 0 continues until only rounding errors
-        are left.
-
-    Returns
-    -------
-    result : PivotedCholesky
-        Factor, pivots and what is left.
-
-    References
-    ----------
-    .. [1] H. Harbrecht, M. Peters, R. Schneider, "On the low-rank approximation by the
-       pivoted Cholesky decomposition", Applied Numerical Mathematics 62 (2012).
-       :doi:`10.1016/j.apnum.2011.10.001`
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fewlabels.kernels import TiledGram, pivoted_cholesky
-    >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> result = pivoted_cholesky(TiledGram(X, "rbf", gamma=1.0), tol=1e-8)
-    >>> result.factor.shape[1] < 10, result.converged
-    (True, True)
-    """
-    if not isinstance(gram, GramOperator):
-        raise TypeError(
-            f"gram must be a Gram operator, got {type(gram).__name__}: wrap a matrix "
-            "as DenseGram(K)."
-        )
-    if n_components is not None and n_components < 1:
-        raise ValueError(f"n_components must be at least 1, got {n_components}.")
-    if not tol >= 0:
-        raise ValueError(f"tol must not be negative, got {tol}.")
-    n = gram.shape[0]
-    limit = n if n_components is None else min(n_components, n)
-    residual = gram.diagonal().astype(np.float64)
-    trace = residual.sum()
-    # Below this a diagonal entry is the rounding error of earlier subtractions.
-    largest = np.abs(residual).max(initial=0.0)
-    floor = 10 * float(np.finfo(gram.dtype).eps) * largest
-    # A matrix may come from lower precision than it is stored in: what the tolerance
-    # forgives is no sign of a matrix that is not psd.
-    forgiven = min(tol, 1e-4) * largest
-    pivots = np.empty(limit, dtype=np.intp)
-    # Column k of the factor is row k here: contiguous, and growing the array by rows
-    # extends it in place instead of holding two copies.
-    Zt = np.empty((0, n), dtype=gram.dtype)
-    rank = 0
-    while True:
-        # Of a psd matrix, what is left is psd: a diagonal below zero is rounding, which
-        # grows with the number of subtractions, or no kernel.
-        if residual.min(initial=0.0) < -max((rank + 1) * floor, forgiven):
-            raise ValueError(indefinite_kernel(", so it has no such factor"))
-        np.maximum(residual, 0, out=residual)
-        left = residual.sum()
-        pivot = int(np.argmax(residual))
-        # Where only rounding errors are left, no further pivot can be trusted.
-        exhausted = bool(residual[pivot] <= floor)
-        converged = bool(left <= tol * trace) or (tol == 0 and exhausted)
-        if converged or exhausted or rank == limit:
-            break
-        if rank == Zt.shape[0]:
-            Zt.resize((min(rank + _GROWTH, limit), n), refcheck=False)
-        column = gram.columns([pivot])[:, 0] - Zt[:rank, pivot] @ Zt[:rank]
-        column[pivots[:rank]] = 0  # exactly, so that the pivot rows are triangular
-        root = np.sqrt(residual[pivot])
-        column /= root
-        column[pivot] = root
-        Zt[rank] = column
-        pivots[rank] = pivot
-        rank += 1
-        residual -= column.astype(np.float64) ** 2
-        residual[pivot] = 0
-    Zt.resize((rank, n), refcheck=False)
-    share = float(left / trace) if trace > 0 else 0.0
-    return PivotedCholesky(Zt.T, pivots[:rank].copy(), share, converged)
-
-
-def ridge_leverage_scores(
-    columns: NDArray[Any],
-    indices: NDArray[np.intp],
-    diagonal: NDArray[Any],
-    alpha: float,
-) -> NDArray[Any]:
-    r"""Estimate the ridge leverage scores of all rows from some columns of K.
-
-    .. math:: \tau_i = \bigl[K (K + \alpha I)^{-1}\bigr]_{ii}
-
-    A row with a high score is poorly explained by the others and worth having as a
-    landmark. With s of n columns S, drawn uniformly, the estimate is
-
-    .. math::
-        \tilde\tau_i = \frac{1}{\alpha} \Bigl( k_{ii} - k_{iS}
-        \bigl(K_{SS} + \tfrac{s}{n} \alpha I\bigr)^{-1} k_{Si} \Bigr)
-
-    which is exact for S = all rows.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n_samples, n_columns)
-        The columns K[:, indices].
-    indices : ndarray of shape (n_columns,)
-        Which columns.
-    diagonal : ndarray of shape (n_samples,)
-        Diagonal of K.
-    alpha : float
-        The ridge :math:`\alpha > 0`.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_samples,)
-        Numbers in [0, 1].
-
-    References
-    ----------
-    .. [1] C. Musco, C. Musco, "Recursive sampling for the Nyström method", NeurIPS
-       (2017).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fewlabels.kernels import ridge_leverage_scores
-    >>> Z = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> K = Z @ Z.T
-    >>> ridge_leverage_scores(K, np.arange(3), np.diag(K), alpha=1.0).round(3)
-    array([0.333, 0.333, 0.5  ])
-    """
-    if not alpha > 0:
-        raise ValueError(f"alpha must be positive, got {alpha}.")
-    n, s = columns.shape
-    A = columns[indices].astype(np.float64)
-    A.flat[:: s + 1] += alpha * s / n
-    half = linalg.solve_triangular(
-        linalg.cholesky(A, lower=True), columns.T, lower=True, check_finite=False
-    )
-    explained = np.einsum("ij,ij->j", half, half)
-    return np.clip((diagonal - explained) / alpha, 0, 1)
-
-
-def _uniform(
-    X: Any, kernel: Kernel, n_landmarks: int, rng: np.random.RandomState
-) -> NDArray[np.intp]:
-    return rng.choice(X.shape[0], size=n_landmarks, replace=False)
-
-
-def _leverage(
-    X: Any, kernel: Kernel, n_landmarks: int, rng: np.random.RandomState
-) -> NDArray[np.intp]:
-    """Rows drawn by their leverage scores, estimated from uniform rows."""
-    n = X.shape[0]
-    pilot = _uniform(X, kernel, min(2 * n_landmarks, n), rng)
-    C = _kernel_columns(X, kernel, pilot)
-    spectrum = linalg.eigvalsh(C[pilot].astype(np.float64)) * (n / pilot.size)
-    noise = pilot.size * float(np.finfo(C.dtype).eps) * np.abs(spectrum).max()
-    if spectrum[0] < -100 * noise:
-        raise ValueError(
-            "landmarks='leverage' needs a positive semidefinite kernel: use another "
-            "kernel or landmarks='uniform'."
-        )
-    # A random draw covers a space of about a quarter as many dimensions as it has rows.
-    ridge = _ridge_of_dimension(np.maximum(spectrum, 0), n_landmarks / 4, noise)
-    if ridge == 0:  # a kernel matrix of zeros
-        return pilot[:n_landmarks]
-    scores = ridge_leverage_scores(C, pilot, kernel.diagonal(X), ridge)
-    scores += 1e-3 * scores.mean() + np.finfo(float).tiny  # every row keeps a chance
-    p = scores / scores.sum()
-    return rng.choice(n, size=n_landmarks, replace=False, p=p)
-
-
-def _ridge_of_dimension(
-    spectrum: NDArray[Any], dimension: float, smallest: float
-) -> float:
-    """Solve sum(e / (e + ridge)) = dimension for the ridge; 0 without a spectrum."""
-    largest = float(np.max(spectrum, initial=0.0))
-    if largest == 0:
-        return 0.0
-
-    def excess(log_ridge: float) -> float:
-        return float(np.sum(spectrum / (spectrum + np.exp(log_ridge)))) - dimension
-
-    low = np.log(10 * smallest)
-    high = np.log(largest * (spectrum.size / dimension + 1))
-    return float(np.exp(brentq(excess, low, high) if excess(low) > 0 else low))
-
-
-def _kmeans(
-    X: Any, kernel: Kernel, n_landmarks: int, rng: np.random.RandomState
-) -> NDArray[Any]:
-    if kernel.is_precomputed:
-        raise ValueError(
-            "landmarks='kmeans' needs the rows themselves; with kernel='precomputed' "
-            "use landmarks='uniform' or 'leverage'."
-        )
-    from sklearn.cluster import KMeans  # slow to import, and rarely needed
-
-    with warnings.catch_warnings():
-        # Fewer distinct rows than clusters: the copies are merged below.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KMeans(n_landmarks, n_init=1, max_iter=20, random_state=rng).fit(X)
-    return np.unique(model.cluster_centers_, axis=0)
-
-
-_LANDMARKS: dict[str, Callable[..., NDArray[Any]]] = {
-    "uniform": _uniform,
-    "kmeans": _kmeans,
-    "leverage": _leverage,
-}
-
-
-def _kernel_columns(X: Any, kernel: Kernel, indices: NDArray[np.intp]) -> NDArray[Any]:
-    """Columns of the kernel matrix of X, which X is already if precomputed."""
-    if kernel.is_precomputed:
-        return X[:, indices]
-    return kernel(X, X[indices])
 
 
 class _LowRankFeatures(
@@ -449,7 +184,7 @@ class NystromFeatures(_LowRankFeatures):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
         "n_landmarks": [Interval(Integral, 1, None, closed="left")],
-        "landmarks": [StrOptions(set(_LANDMARKS))],
+        "landmarks": [StrOptions(set(LANDMARKS))],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, 1, closed="left"), None],
         "random_state": ["random_state"],
@@ -496,7 +231,7 @@ class NystromFeatures(_LowRankFeatures):
         rng = check_random_state(self.random_state)
         self.kernel_ = self._resolve_kernel(X)
         n_landmarks = min(self.n_landmarks, X.shape[0])
-        chosen = _LANDMARKS[self.landmarks](X, self.kernel_, n_landmarks, rng)
+        chosen = LANDMARKS[self.landmarks](X, self.kernel_, n_landmarks, rng)
         self._keep_landmarks(X, chosen)
         if self.kernel_.is_precomputed:
             K_RR = X[np.ix_(chosen, chosen)]

@@ -15,21 +15,23 @@ from scipy.sparse import csr_array, issparse
 from fewlabels._backend import backend_of
 from fewlabels._rows import check_rows
 from fewlabels._sklearn import Interval, StrOptions, validate_params
-from fewlabels.graphs._neighbors import (
-    SEARCH_CONSTRAINTS,
-    check_n_neighbors,
+from fewlabels.graphs._edges import (
     gather_batches,
-    make_search,
     neighbor_graph,
     per_edge,
     row_indices,
 )
+from fewlabels.graphs._neighbors import (
+    SEARCH_CONSTRAINTS,
+    check_n_neighbors,
+    make_search,
+)
 
 # Keeps an edge an edge where the exponential underflows; representable in float32.
 WEIGHT_FLOOR = 1e-8
-# Beyond so many neighbours, bandwidth="auto" is less than the mean length of the edges:
-# half of it at 10, as on the graphs of the automatic classifier. With more neighbours
-# more of them are far ones; see benchmarks/graph_weights.py.
+# Beyond this many neighbours, bandwidth="auto" is less than the mean edge length: half
+# of it at 10, as on the graphs of the automatic classifier. With more neighbours more
+# of them are far; see benchmarks/graph_weights.py.
 AUTO_NEIGHBORS = 2.5
 # Shorter edges count as this share of the bandwidth in 1/d, so that copies of a row
 # get a large but finite weight.

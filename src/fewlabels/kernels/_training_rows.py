@@ -13,8 +13,8 @@ from scipy import sparse
 from fewlabels._backend import Backend
 from fewlabels._distances import safe_unit
 from fewlabels.kernels._definite import check_semidefinite
+from fewlabels.kernels._feature_maps import NystromFeatures
 from fewlabels.kernels._functions import Kernel, moved_kernel, resolve_kernel
-from fewlabels.kernels._low_rank import NystromFeatures
 
 # Above this many rows a warning says how large the kernel matrix will be.
 LARGE_KERNEL = 15_000

@@ -5,8 +5,8 @@
 import pytest
 from sklearn.preprocessing import KernelCenterer
 
-from fewlabels.kernels import _rows
-from fewlabels.kernels._rows import represent_rows
+from fewlabels.kernels import _training_rows
+from fewlabels.kernels._training_rows import represent_rows
 from tests.helpers import assert_close
 
 
@@ -35,7 +35,7 @@ def test_wide_rows_become_a_kernel_matrix(rng):
 
 
 def test_large_matrices_are_announced(rng, monkeypatch):
-    monkeypatch.setattr(_rows, "LARGE_KERNEL", 5)
+    monkeypatch.setattr(_training_rows, "LARGE_KERNEL", 5)
     with pytest.warns(UserWarning, match="set n_components"):
         represent_rows(rng.normal(size=(6, 2)), "rbf")
 
