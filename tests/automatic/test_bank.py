@@ -19,7 +19,7 @@ from fewlabels.automatic import _recipe, _tuned
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._components import Components
 from fewlabels.automatic._graphs import GraphVectors
-from fewlabels.automatic._recipe import BANKS, Workshop
+from fewlabels.automatic._recipe import BANKS, Sources
 from fewlabels.automatic._scaling import FAR, RowScaling
 from fewlabels.automatic._sources import Source, View
 from fewlabels.graphs import graph_laplacian, nearest_neighbors, similarity_graph
@@ -223,12 +223,12 @@ class TestNewRows:
     @pytest.mark.parametrize("n", [300, 501])
     def test_graphs_found_side_by_side_are_those_found_in_turn(self, n):
         X = np.random.default_rng(0).normal(size=(n, 3))
-        shop = Workshop(X, SMALL, "exact", np.random.RandomState(0))
-        neighbors, rng = shop.neighbors, deepcopy(shop.rng)
+        sources = Sources(X, SMALL, "exact", np.random.RandomState(0))
+        neighbors, rng = sources.neighbors, deepcopy(sources.rng)
         for k, width in SMALL.graphs:
             alone = GraphVectors(neighbors, k, width, SMALL.n_vectors, rng)
-            assert_array_equal(shop.graph(k).train, alone.train)
-        assert shop.rng.randint(2**31) == rng.randint(2**31)
+            assert_array_equal(sources.graph(k).train, alone.train)
+        assert sources.rng.randint(2**31) == rng.randint(2**31)
 
     def test_new_rows_have_the_neighbours_they_would_have_had(self, rows):
         """A row is joined to its nearest ones, and to rows that it is nearest to."""

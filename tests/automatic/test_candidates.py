@@ -52,8 +52,8 @@ class Nearest(Learner):
 
 @dataclass(frozen=True)
 class NearestStep(Step):
-    def candidates(self, shop):
-        yield Nearest(shop.rows)
+    def candidates(self, sources):
+        yield Nearest(sources.rows)
 
 
 @pytest.fixture
@@ -99,7 +99,12 @@ def test_kernels_and_learners_side_by_side(with_nearest, moons):
     # Without some of the rows a learner repeats what it has answered for the others.
     inner = mixed.without(np.arange(4)).held_out([np.arange(10), np.arange(10, 20)])
     assert_array_equal(inner[2 * RIDGES.size], outputs[2 * RIDGES.size, 4:])
-    assert [found is None for found in mixed.kept()] == [False, False, True, False]
+    assert [found is None for found in mixed.coefficients()] == [
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_held_out_rows_of_a_learner_are_not_seen(with_nearest, moons):

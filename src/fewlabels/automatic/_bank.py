@@ -28,7 +28,7 @@ from fewlabels._sklearn import Interval, StrOptions
 from fewlabels._threads import in_threads, threads
 from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._kernels import BankKernel
-from fewlabels.automatic._recipe import BANKS, BankSettings, Workshop, recipe
+from fewlabels.automatic._recipe import BANKS, BankSettings, Sources, recipe
 from fewlabels.automatic._scaling import RowScaling, may_be_table
 from fewlabels.automatic._sources import Rows, View
 from fewlabels.preprocessing import Moments, TableSample
@@ -146,7 +146,7 @@ class KernelBank:
         columns = self._scaling.table_columns(self._groups)
         if columns is not None:
             self.kind = "table"
-        shop = Workshop(
+        sources = Sources(
             self.rows,
             self.settings,
             self._neighbors,
@@ -159,7 +159,7 @@ class KernelBank:
         done, total = 0.0, sum(step.share for step in steps)
         with np.errstate(over="ignore", invalid="ignore"):
             for step in steps:
-                self.candidates += step.candidates(shop)
+                self.candidates += step.candidates(sources)
                 done += step.share
                 if progress is not None:
                     progress(done / total)

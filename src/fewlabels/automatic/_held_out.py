@@ -34,7 +34,7 @@ class Models(Protocol):
     def without(self, block: NDArray[np.intp]) -> "Models":
         """Learn from all rows but one block, once only; the others keep their order."""
 
-    def kept(self) -> list[Any]:
+    def coefficients(self) -> list[Any]:
         """List, for every candidate, what fitting it to these rows has found."""
 
 
@@ -51,9 +51,9 @@ class JoinedModels(NamedTuple):
         """See :meth:`Models.without`."""
         return JoinedModels([part.without(block) for part in self.parts])
 
-    def kept(self) -> list[Any]:
-        """See :meth:`Models.kept`."""
-        return [found for part in self.parts for found in part.kept()]
+    def coefficients(self) -> list[Any]:
+        """See :meth:`Models.coefficients`."""
+        return [found for part in self.parts for found in part.coefficients()]
 
 
 def joined_models(parts: Sequence[Models]) -> Models:
@@ -139,7 +139,7 @@ class KernelModels(NamedTuple):
             coefs=coefs, Y=self.Y[rest], rows=rest, removed=Removed(left, right)
         )
 
-    def kept(self) -> list[Any]:
+    def coefficients(self) -> list[Any]:
         """Coefficients of every kernel, of shape (n_ridges, l, n_targets)."""
         return list(self.coefs.reshape(-1, self.n_ridges, *self.coefs.shape[1:]))
 

@@ -84,7 +84,7 @@ def judge(
     scored: list[Models] = []
     for start in range(0, len(candidates), per_chunk):
         models = models_of(candidates[start : start + per_chunk], labeled, learned)
-        coefs += models.kept()
+        coefs += models.coefficients()
         if useful:
             fresh = np.random.RandomState(seed)
             losses.append(held_out_losses(models, labeled, fresh))

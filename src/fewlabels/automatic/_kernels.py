@@ -316,10 +316,10 @@ class FeatureKernel(BankKernel):
 
 
 @dataclass(frozen=True)
-class ColumnOutputs(Outputs):
+class PairOutputs(Outputs):
     """A sum of kernel values with some rows, and their mean with the anchors."""
 
-    kernel: "ColumnKernel"
+    kernel: "PairKernel"
     ends: Any  # the rows that carry coefficients
     key: int
     coef: NDArray[Any]
@@ -330,16 +330,16 @@ class ColumnOutputs(Outputs):
 
     @classmethod
     def compact_all(
-        cls, functions: "Sequence[ColumnOutputs]", compactor: "Compactor"
+        cls, functions: "Sequence[PairOutputs]", compactor: "Compactor"
     ) -> list[list[Form]]:
         """Let kernels of several widths share the distances to the same rows."""
-        groups: dict[Any, list[ColumnOutputs]] = {}
+        groups: dict[Any, list[PairOutputs]] = {}
         for function in functions:
             kernel = function.kernel
             key = (id(kernel.source), kernel.n_columns, function.key)
             groups.setdefault(key, []).append(function)
 
-        def summed(key: Any, group: list[ColumnOutputs]) -> list[Form]:
+        def summed(key: Any, group: list[PairOutputs]) -> list[Form]:
             kernel = group[0].kernel
             ends, anchors = (
                 compactor.shared((name, *key), partial(compactor.single, to_host(A)))
@@ -369,7 +369,7 @@ class ColumnOutputs(Outputs):
         return products - _means(to_anchors)[:, None] * b.xp.sum(coef, axis=0) + offset
 
 
-class ColumnKernel(BankKernel):
+class PairKernel(BankKernel):
     """A function of two rows: the Gaussian kernel, or the squared linear one.
 
     It is centred over anchors, a sample of the training rows (all of them where they
@@ -451,7 +451,7 @@ class ColumnKernel(BankKernel):
         offset = (self._grand * total - self._means(Z) @ coef) / self._unit + total
         # Distances to the same rows are the same: one key per set of rows.
         key = hash(rows.tobytes())
-        return ColumnOutputs(self, Z, key, coef / self._unit, offset)
+        return PairOutputs(self, Z, key, coef / self._unit, offset)
 
 
 # Kernel values that stay in the cache while they are added up.

@@ -16,7 +16,7 @@ from fewlabels.automatic._sources import View
 
 
 @dataclass(frozen=True)
-class Shared(Outputs):
+class WeightedOutputs(Outputs):
     """A function of rows times a weight."""
 
     function: Outputs
@@ -44,7 +44,7 @@ class Learner(Candidate):
         rng: np.random.RandomState,
     ) -> Outputs:
         """Learn from all rows."""
-        return Shared(self.learn(labeled), float(weights.sum()))
+        return WeightedOutputs(self.learn(labeled), float(weights.sum()))
 
 
 class LearnedModels:
@@ -95,7 +95,7 @@ class LearnedModels:
         rest = np.setdiff1d(np.arange(self._labeled.size), block)
         return Replayed([outputs[:, rest] for outputs in self._outputs])
 
-    def kept(self) -> list[Any]:
+    def coefficients(self) -> list[Any]:
         """Nothing that fitting could use."""
         return [None]
 
@@ -114,6 +114,6 @@ class Replayed:
         """See :meth:`fewlabels.automatic._scores.Models.without`."""
         raise NotImplementedError
 
-    def kept(self) -> list[Any]:
+    def coefficients(self) -> list[Any]:
         """Nothing that fitting could use."""
         return [None]

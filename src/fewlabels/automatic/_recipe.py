@@ -27,7 +27,7 @@ from fewlabels.automatic._components import Components, Leading
 from fewlabels.automatic._features import LinearFeatures, Nystrom, OneColumn
 from fewlabels.automatic._forest import Forest
 from fewlabels.automatic._graphs import GraphVectors, Neighbors
-from fewlabels.automatic._kernels import BankKernel, ColumnKernel, FeatureKernel
+from fewlabels.automatic._kernels import BankKernel, FeatureKernel, PairKernel
 from fewlabels.automatic._paths import Geodesics
 from fewlabels.automatic._sources import JoinedColumns, Rows, Source, column_sums
 from fewlabels.graphs import DENSE_VERTICES
@@ -138,7 +138,7 @@ MEDIAN_ROWS = 1000
 CLUSTER_ROWS = 3000
 
 
-class Workshop:
+class Sources:
     """What the steps of a recipe share; every source is made when first asked for.
 
     Parameters
@@ -276,7 +276,7 @@ class Step:
 
     share: float
 
-    def candidates(self, shop: Workshop) -> Iterator[Candidate]:
+    def candidates(self, sources: Sources) -> Iterator[Candidate]:
         """Make the candidates of this step, from as few sources as they need."""
         raise NotImplementedError
 
@@ -285,8 +285,8 @@ class Step:
 class Linear(Step):
     """The linear kernel of the rows."""
 
-    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
-        yield FeatureKernel("linear", "linear", shop.rows)
+    def candidates(self, sources: Sources) -> Iterator[BankKernel]:
+        yield FeatureKernel("linear", "linear", sources.rows)
 
 
 @dataclass(frozen=True)
@@ -295,10 +295,10 @@ class Gaussian(Step):
 
     width: float
 
-    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
-        gamma = 0.5 / (self.width**2 * shop.median_square())
+    def candidates(self, sources: Sources) -> Iterator[BankKernel]:
+        gamma = 0.5 / (self.width**2 * sources.median_square())
         name = f"rbf {self.width:g}"
-        yield ColumnKernel(name, "rbf", shop.rows, shop.anchors, gamma=gamma)
+        yield PairKernel(name, "rbf", sources.rows, sources.anchors, gamma=gamma)
 
 
 @dataclass(frozen=True)
@@ -307,11 +307,11 @@ class SingleColumns(Step):
 
     max_columns: int
 
-    def candidates(self, shop: Workshop) -> Iterator[Candidate]:
-        columns = shop.columns or []
+    def candidates(self, sources: Sources) -> Iterator[Candidate]:
+        columns = sources.columns or []
         if 1 < len(columns) <= self.max_columns:
             for number, places in enumerate(columns):
-                source = OneColumn(shop.rows, places)
+                source = OneColumn(sources.rows, places)
                 yield FeatureKernel(f"column {number}", "column", source)
 
 
@@ -325,22 +325,24 @@ class Forests(Step):
     graphs: tuple[int, ...]
     n_leading: int = 20
 
-    def candidates(self, shop: Workshop) -> Iterator[Candidate]:
-        if not shop.may_be_table:
+    def candidates(self, sources: Sources) -> Iterator[Candidate]:
+        if not sources.may_be_table:
             return
-        plain = JoinedColumns([(shop.rows, shop.rows.train.shape[1])])
-        yield from self._forests("forest", plain, shop.rng)
-        if shop.columns is None:  # kernels see components and graphs; trees add little
+        plain = JoinedColumns([(sources.rows, sources.rows.train.shape[1])])
+        yield from self._forests("forest", plain, sources.rng)
+        if (
+            sources.columns is None
+        ):  # kernels see components and graphs; trees add little
             return
-        parts: list[tuple[Source, int]] = [(shop.rows, plain.n_columns)]
-        if shop.components.deviations.size:
-            leading = min(self.n_leading, shop.components.deviations.size)
-            parts.append((shop.components, leading))
+        parts: list[tuple[Source, int]] = [(sources.rows, plain.n_columns)]
+        if sources.components.deviations.size:
+            leading = min(self.n_leading, sources.components.deviations.size)
+            parts.append((sources.components, leading))
             for k in self.graphs:
-                if k < shop.n_rows / 2:
-                    graph = shop.graph(k)
+                if k < sources.n_rows / 2:
+                    graph = sources.graph(k)
                     parts.append((graph, min(self.n_leading, graph.eigenvalues.size)))
-        yield from self._forests("wide forest", JoinedColumns(parts), shop.rng)
+        yield from self._forests("wide forest", JoinedColumns(parts), sources.rng)
 
     def _forests(
         self, name: str, source: JoinedColumns, rng: np.random.RandomState
@@ -357,9 +359,9 @@ class Whitened(Step):
 
     n_columns: int
 
-    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
-        parts, m = shop.components, self.n_columns
-        if m <= min(parts.deviations.size, shop.n_rows // 2):
+    def candidates(self, sources: Sources) -> Iterator[BankKernel]:
+        parts, m = sources.components, self.n_columns
+        if m <= min(parts.deviations.size, sources.n_rows // 2):
             yield FeatureKernel(
                 f"whitened {m}",
                 "components",
@@ -373,14 +375,14 @@ class Whitened(Step):
 class Squared(Step):
     """The squared linear kernel of the leading components."""
 
-    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
-        if shop.components.deviations.size:
-            yield ColumnKernel(
+    def candidates(self, sources: Sources) -> Iterator[BankKernel]:
+        if sources.components.deviations.size:
+            yield PairKernel(
                 "squared linear",
                 "components",
-                shop.components,
-                shop.anchors,
-                n_columns=shop.leading.n_columns,
+                sources.components,
+                sources.anchors,
+                n_columns=sources.leading.n_columns,
             )
 
 
@@ -391,16 +393,16 @@ class ComponentGaussian(Step):
     n_columns: int
     width: float
 
-    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
-        parts, m = shop.components, self.n_columns
+    def candidates(self, sources: Sources) -> Iterator[BankKernel]:
+        parts, m = sources.components, self.n_columns
         if m < parts.deviations.size:
-            yield ColumnKernel(
+            yield PairKernel(
                 f"rbf {self.width:g} on {m} components",
                 "components",
                 parts,
-                shop.anchors,
+                sources.anchors,
                 n_columns=m,
-                gamma=0.5 / (self.width**2 * shop.median_square(m)),
+                gamma=0.5 / (self.width**2 * sources.median_square(m)),
             )
 
 
@@ -411,9 +413,11 @@ class Cluster(Step):
     k: int
     n_runs: int
 
-    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
-        if shop.components.deviations.size and self.k <= shop.n_rows / 3:
-            source = Clusters(shop.leading, self.k, self.n_runs, CLUSTER_ROWS, shop.rng)
+    def candidates(self, sources: Sources) -> Iterator[BankKernel]:
+        if sources.components.deviations.size and self.k <= sources.n_rows / 3:
+            source = Clusters(
+                sources.leading, self.k, self.n_runs, CLUSTER_ROWS, sources.rng
+            )
             name = f"clusters {self.k}"
             yield FeatureKernel(name, "clusters", source, n_groups=self.k)
 
@@ -424,11 +428,11 @@ class OnGraph(Step):
 
     k: int
 
-    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
-        if shop.components.deviations.size and self.k < shop.n_rows / 2:
-            yield from self.on_graph(shop, shop.graph(self.k))
+    def candidates(self, sources: Sources) -> Iterator[BankKernel]:
+        if sources.components.deviations.size and self.k < sources.n_rows / 2:
+            yield from self.on_graph(sources, sources.graph(self.k))
 
-    def on_graph(self, shop: Workshop, graph: GraphVectors) -> Iterator[BankKernel]:
+    def on_graph(self, sources: Sources, graph: GraphVectors) -> Iterator[BankKernel]:
         """Make the kernels, knowing that there is a graph."""
         raise NotImplementedError
 
@@ -439,10 +443,10 @@ class Vectors(OnGraph):
 
     numbers: tuple[int, ...]
 
-    def on_graph(self, shop: Workshop, graph: GraphVectors) -> Iterator[BankKernel]:
+    def on_graph(self, sources: Sources, graph: GraphVectors) -> Iterator[BankKernel]:
         extra = graph.n_null - 1  # of several components, each has its own constant
         for m in self.numbers:
-            if m <= shop.n_rows // 2 and m + extra <= graph.eigenvalues.size:
+            if m <= sources.n_rows // 2 and m + extra <= graph.eigenvalues.size:
                 yield FeatureKernel(
                     f"graph {self.k}, {m} vectors",
                     "graph vectors",
@@ -460,7 +464,7 @@ class Filters(OnGraph):
     powers: tuple[int, ...]
     unit_powers: tuple[tuple[int, float], ...]
 
-    def on_graph(self, shop: Workshop, graph: GraphVectors) -> Iterator[BankKernel]:
+    def on_graph(self, sources: Sources, graph: GraphVectors) -> Iterator[BankKernel]:
         r, name = graph.scaled(20), f"graph {self.k}"
         for p in self.powers:
             yield FeatureKernel(
@@ -497,9 +501,11 @@ class Deformed(OnGraph):
     base: str
     weights: tuple[float, ...]
 
-    def on_graph(self, shop: Workshop, graph: GraphVectors) -> Iterator[BankKernel]:
+    def on_graph(self, sources: Sources, graph: GraphVectors) -> Iterator[BankKernel]:
         linear = self.base == "linear"
-        source: Source = shop.linear_features if linear else shop.gaussian_features
+        source: Source = (
+            sources.linear_features if linear else sources.gaussian_features
+        )
         F = source.train
         at = min(graph.n_null + 50, graph.eigenvalues.size - 1)
         unit = max(float(graph.eigenvalues[at]), 2e-3)  # no eigenvalue beyond 1e3
@@ -513,7 +519,7 @@ class Deformed(OnGraph):
                 f"deformed {self.base.split()[0]}",
                 source,
                 transform=V / np.sqrt(1 + g * e),
-                moments=shop.moments(source),
+                moments=sources.moments(source),
             )
 
 
@@ -526,12 +532,12 @@ class Paths(Step):
         ("geodesic, sharp", 4.0),
     )
 
-    def candidates(self, shop: Workshop) -> Iterator[BankKernel]:
+    def candidates(self, sources: Sources) -> Iterator[BankKernel]:
         k = tuned.GEODESIC_NEIGHBORS
-        if shop.components.deviations.size and k < shop.n_rows / 2:
-            landmarks = shop.reference[: shop.settings.landmarks]
+        if sources.components.deviations.size and k < sources.n_rows / 2:
+            landmarks = sources.reference[: sources.settings.landmarks]
             for name, sharpness in self.sharpness:
-                source = Geodesics(shop.neighbors, k, landmarks, sharpness)
+                source = Geodesics(sources.neighbors, k, landmarks, sharpness)
                 yield FeatureKernel(name, "geodesic", source)
 
 
