@@ -21,7 +21,7 @@ from fewlabels.automatic._components import Components
 from fewlabels.automatic._graphs import GraphVectors
 from fewlabels.automatic._recipe import BANKS, Sources
 from fewlabels.automatic._scaling import FAR, RowScaling
-from fewlabels.automatic._sources import Source, View
+from fewlabels.automatic._sources import Rows, Source, View
 from fewlabels.graphs import graph_laplacian, nearest_neighbors, similarity_graph
 
 # Kernels alone.
@@ -223,7 +223,7 @@ class TestNewRows:
     @pytest.mark.parametrize("n", [300, 501])
     def test_graphs_found_side_by_side_are_those_found_in_turn(self, n):
         X = np.random.default_rng(0).normal(size=(n, 3))
-        sources = Sources(X, SMALL, "exact", np.random.RandomState(0))
+        sources = Sources(Rows(X), SMALL, "exact", np.random.RandomState(0))
         neighbors, rng = sources.neighbors, deepcopy(sources.rng)
         for k, width in SMALL.graphs:
             alone = GraphVectors(neighbors, k, width, SMALL.n_vectors, rng)
