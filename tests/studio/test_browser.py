@@ -73,7 +73,7 @@ class Server:
         for line in path.read_text().splitlines():
             entry = json.loads(line)
             if entry.get("do") in ("label", "skip", "clear"):
-                actions[entry["n"]] = entry
+                actions[entry["key"]] = entry
             if entry.get("do") == "undo":
                 del actions[entry["of"]]
         for entry in actions.values():

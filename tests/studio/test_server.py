@@ -230,14 +230,16 @@ def test_only_files_of_the_page_are_given(browser, name):
 
 
 def test_a_full_disk_is_told(browser, studio, monkeypatch):
-    from fewlabels.studio._store import StoreError
-
     def full(*args, **kwargs):
-        raise StoreError("No space left")
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(studio.store, "_write", full)
-    assert browser.ask("api/label", {"rows": [0], "label": "new"})[0] == 507
-    assert browser.ask("api/state")[1]["labels"] == 1
+    monkeypatch.setattr("os.write", full)
+    status, answer, _ = browser.ask("api/label", {"rows": [0], "label": "new"})
+    monkeypatch.undo()
+    assert (status, "No space left" in answer["error"]) == (507, True)
+    state = browser.ask("api/state")[1]
+    assert (state["labels"], state["notice"]) == (1, answer["error"])
+    assert browser.ask("api/label", {"rows": [0], "label": "new"})[1]["notice"] == ""
 
 
 def test_what_the_model_says_reaches_the_page(browser, studio):
