@@ -1,8 +1,8 @@
 """A file of lines that other programs may delete, cut or replace at any time.
 
-A line counts when the file *of that name* holds it, synced and read back. The file is
-only ever appended to: a line that has vanished is written again, together with all that
-followed it, so that the order of what this process knows stays; lines of others remain.
+A line counts when the file *of that name* holds it, synced and read back. A line that
+has vanished is written again. The file is only ever appended to, so that lines of others
+remain; the order of lines may change and must not matter.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -57,6 +57,7 @@ class Journal:
         self._file: int | None = None
         # The state of the file in which it is known to hold the content exactly.
         self._seen: tuple[int, ...] | None = None
+        self._extended = False
         # Whether the content is more than what was found: it has been confirmed.
         self._vouches = False
 
@@ -103,6 +104,10 @@ class Journal:
     def check(self) -> None:
         """Read what is new, and write again what has vanished if this process writes."""
         if self._file is not None:
+            # An answer waits for its own line to be read back, not for the whole file;
+            # that is compared here, for the sake of whoever wrote at the same moment.
+            if self._extended:
+                self._seen = None
             with suppress(StoreError):  # `trouble` says so
                 self.append()
             return
@@ -208,18 +213,17 @@ class Journal:
             if same and there.st_size == size and _read_from(file, end) == line:
                 self.content += line
                 self._seen = _state(there)
+                self._extended = True
                 return True
         return False
 
     def _missing(self, found: bytes, line: bytes) -> bytes:
-        """Find the lines to append: from the first one that was not found in order."""
+        """List the lines that this process knows, and that were not found."""
         known = bytes(self.content) if self._vouches else b""
-        there = iter(_lines(found))
-        wanted = _lines(known + line)
-        for place, one in enumerate(wanted):
-            if one not in there:  # which searches on from where it was
-                return b"".join(w + b"\n" for w in wanted[place:])
-        return b""
+        if found.startswith(known):
+            found, known = found[len(known) :], b""
+        there = set(_lines(found))
+        return b"".join(w + b"\n" for w in _lines(known + line) if w not in there)
 
     def _what_happened(self, found: bytes, line: bytes) -> str:
         """Tell people what became of the file since it was last seen, if it is odd."""
@@ -244,6 +248,7 @@ class Journal:
         self.content[:] = found
         whole = there is not None and there.st_size == len(found)
         self._seen = _state(there) if there is not None and whole else None
+        self._extended = False
 
     def _release(self) -> None:
         if self._file is not None:

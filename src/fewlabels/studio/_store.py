@@ -7,8 +7,9 @@ target and the columns that rows are known by. The others say what was done::
      "rows": [[17, "9f2c..."]], ...}
     {"in": "5d81...", "do": "undo", "of": "c3a0...", ...}
 
-Lines name their section and each other by keys, so that journals of two sides may be
-merged line by line; of a line that comes twice, the second counts. Rows have the number
+Lines name their section and each other by keys, and count in the order of their times:
+a line is later than all that its writer had read. So journals of two sides are merged
+by appending lines in any order. Rows have the number
 that a person counts (1 is the first below the names) and a digest of their cells, so
 that a label finds its row again after the table has changed.
 """
@@ -20,7 +21,7 @@ import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any
 
@@ -206,10 +207,10 @@ class LabelStore:
         self.holder: dict[str, Any] = {}
         self._of_row = {}
         self._named: dict[str, Action] = {}
-        self._undone: set[str] = set()
         self._sections: dict[str, _Section] = {}
         self._rewritten = self.journal.rewritten
         self._offset = 0
+        self._last = datetime.min.replace(tzinfo=UTC)
 
     # -- what holds now -----------------------------------------------------------
 
@@ -268,16 +269,30 @@ class LabelStore:
         if self._rewritten != self.journal.rewritten:
             self._begin()
         new = bytes(self.journal.content[self._offset :])
-        self._offset += len(new)
-        for line in new.splitlines():
-            self._read(line)
+        entries = self._parse(new)
+        if any(time < self._last for time, _ in entries):  # of another side
+            self._begin()
+            entries = self._parse(bytes(self.journal.content))
+        self._offset = len(self.journal.content)
+        for time, entry in sorted(entries, key=lambda pair: pair[0]):
+            self._last = time
+            self._read(entry)
         return bool(new)
 
-    def _read(self, line: bytes) -> None:
-        if not line.strip():
-            return
+    def _parse(self, data: bytes) -> list[tuple[datetime, dict[str, Any]]]:
+        """Read lines, each with its time."""
+        entries = []
+        for line in filter(bytes.strip, data.splitlines()):
+            try:
+                entry = json.loads(line)
+                time = datetime.fromisoformat(entry.get("at") or entry["opened"])
+                entries.append((time.astimezone(UTC), entry))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                self.damaged += 1
+        return entries
+
+    def _read(self, entry: dict[str, Any]) -> None:
         try:
-            entry = json.loads(line)
             if "opened" in entry:
                 self.holder = entry
                 key = entry.get("key", "")
@@ -299,12 +314,10 @@ class LabelStore:
             case "error":
                 self.errors.append(entry)
             case "undo":
-                self._undone.add(entry["of"])
-                action = self._named.get(entry["of"])
-                if action is not None:
-                    self._void(action)
-                    if entry.get("key"):
-                        self._named[entry["key"]] = action
+                action = self._named[entry["of"]]
+                self._void(action)
+                if entry.get("key"):
+                    self._named[entry["key"]] = action
             case "settle":
                 self._settled(entry["of"], entry["row"])
             case "label" | "skip" | "clear":
@@ -325,7 +338,7 @@ class LabelStore:
             entry.get("at", ""),
         )
         earlier = self._named.get(action.key)
-        if earlier is not None:  # written again, after other lines
+        if earlier is not None:  # the same line again
             self._void(earlier)
         for place, digest, *was in entry["rows"]:
             row = self._find(place, digest, section)
@@ -345,8 +358,6 @@ class LabelStore:
         self.actions.append(action)
         self._named[action.key] = action
         self._changed.update(action.rows)
-        if action.key in self._undone:  # by a line that stands before it
-            self._void(action)
 
     def _conflict(self, action: Action, place: int, kind: str, row: int | None) -> None:
         said = None if row is None else self.given[row]
@@ -408,7 +419,7 @@ class LabelStore:
         key = secrets.token_hex(4)
         opened = {
             "studio": FORMAT,
-            "opened": _now(),
+            "opened": self._now(),
             "key": key,
             "pid": os.getpid(),
             "target": self.target,
@@ -495,16 +506,17 @@ class LabelStore:
         self.journal.close()
         self._replay()
 
+    def _now(self) -> str:
+        """Tell the time, which never goes back."""
+        now = max(datetime.now(UTC), self._last + timedelta(milliseconds=1))
+        return now.isoformat(timespec="milliseconds")
+
     def _append(self, entry: dict[str, Any], key: str) -> None:
         named = {"in": self._section, **({"key": key} if key else {})}
-        self.journal.append(_line({**named, **entry, "at": _now()}))
+        self.journal.append(_line({**named, **entry, "at": self._now()}))
         self._replay()
 
 
 def _line(entry: dict[str, Any]) -> bytes:
     text = json.dumps(entry, ensure_ascii=False, separators=(", ", ": "))
     return text.encode("utf-8", "backslashreplace") + b"\n"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
