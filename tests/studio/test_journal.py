@@ -77,6 +77,12 @@ def put_in_place(path, data, chance):
         other.replace(path)
 
 
+def overwrite(path, chance):
+    """Leave nothing but the size."""
+    size = path.stat().st_size if path.exists() else 1
+    put_in_place(path, b"x" * (size - 1) + b"\n", chance)
+
+
 def older_copy(path, chance):
     copies = sorted(path.parent.glob("copy-*"))
     data = chance.choice(copies).read_bytes() if copies else b""
@@ -109,7 +115,7 @@ def add_junk(path, chance):
 
 HARMS = (
     *(delete, rename_away, empty, cut, older_copy, drop_a_line, shuffle),
-    *(line_ends_of_windows, add_junk),
+    *(line_ends_of_windows, add_junk, overwrite),
 )
 
 
@@ -153,7 +159,8 @@ def test_a_file_that_was_touched_or_copied_is_nothing_odd(path, store):
 
 
 @pytest.mark.parametrize("in_place", [True, False])
-def test_lines_of_the_other_side_are_kept(path, store, in_place):
+@pytest.mark.parametrize("last_end", [True, False])
+def test_lines_of_the_other_side_are_kept(path, store, in_place, last_end):
     other = path.with_suffix(".other")
     shutil.copy(path, other)
     elsewhere = opened(other)
@@ -161,6 +168,8 @@ def test_lines_of_the_other_side_are_kept(path, store, in_place):
     elsewhere.undo()
     elsewhere.act("label", [8], "elm")
     elsewhere.close()
+    if not last_end:
+        os.truncate(other, other.stat().st_size - 1)
     store.act("label", [3], "oak")
     if in_place:
         path.write_bytes(other.read_bytes())
@@ -192,8 +201,9 @@ def test_lines_that_another_program_adds_count(path, store):
 
 
 @pytest.mark.parametrize("when", ["before the write", "after it"])
+@pytest.mark.parametrize("then", ["look", "close"])
 @pytest.mark.parametrize("harm", HARMS)
-def test_while_a_label_is_being_written(path, store, harm, when, monkeypatch):
+def test_while_a_label_is_being_written(path, store, harm, then, when, monkeypatch):
     name = "write" if when == "before the write" else "fsync"
     plain, left = getattr(os, name), [1]
 
@@ -209,7 +219,7 @@ def test_while_a_label_is_being_written(path, store, harm, when, monkeypatch):
     monkeypatch.undo()
     assert not left
     assert on_disk(path)[3] == "elm"
-    store.follow()
+    store.follow() if then == "look" else store.close()
     assert on_disk(path) == {0: "oak", 1: "fir", 2: "yew", 3: "elm"}
 
 
