@@ -4,6 +4,7 @@
 
 import http.client
 import json
+import os
 import time
 
 import numpy as np
@@ -16,6 +17,9 @@ from fewlabels.studio._server import Guard
 TABLE = "size,word,kind,pic\n" + "".join(
     f"{k},<script>alert({k})</script>,{'old' if k == 9 else ''},p.png\n"
     for k in range(10)
+)
+posix = pytest.mark.skipif(
+    os.name == "nt", reason="Windows lets nobody delete a file that is open"
 )
 PNG = b"\x89PNG\r\n\x1a\n rest"
 
@@ -238,10 +242,11 @@ def test_a_full_disk_is_told(browser, studio, monkeypatch):
     monkeypatch.undo()
     assert (status, "No space left" in answer["error"]) == (507, True)
     state = browser.ask("api/state")[1]
-    assert (state["labels"], state["notice"]) == (1, answer["error"])
+    assert (state["labels"], answer["error"] in state["notice"]) == (1, True)
     assert browser.ask("api/label", {"rows": [0], "label": "new"})[1]["notice"] == ""
 
 
+@posix
 def test_a_journal_that_is_taken_away_is_written_again(browser, studio, folder):
     path = folder / "t.labels.jsonl"
     browser.ask("api/label", {"rows": [0], "label": "new"})
@@ -259,6 +264,7 @@ def test_a_journal_that_is_taken_away_is_written_again(browser, studio, folder):
     assert len(studio.store.last_words()) == 4
 
 
+@posix
 def test_labels_that_a_sync_tool_brings_reach_the_page(browser, studio, folder):
     path, other = folder / "t.labels.jsonl", folder / "other.jsonl"
     other.write_bytes(path.read_bytes())
@@ -275,6 +281,7 @@ def test_labels_that_a_sync_tool_brings_reach_the_page(browser, studio, folder):
     assert browser.ask("api/label", body)[0] == 409
 
 
+@posix
 @pytest.mark.filterwarnings("ignore:Labels cannot be saved:RuntimeWarning")
 def test_a_journal_that_cannot_be_written_refuses_answers(browser, studio, folder):
     path = folder / "t.labels.jsonl"
@@ -287,7 +294,7 @@ def test_a_journal_that_cannot_be_written_refuses_answers(browser, studio, folde
     judged = {"labels": 5, "error": error, "baseline": error, "gain": error}
     worker.receive(("judged", 1, {**judged, "classes": []}))
     state = browser.ask("api/state")[1]
-    assert (state["labels"], state["notice"]) == (1, answer["error"])
+    assert (state["labels"], answer["error"] in state["notice"]) == (1, True)
     with pytest.warns(RuntimeWarning, match="All labels are in"):
         studio.stop()
 

@@ -1,7 +1,7 @@
 """A file of lines that other programs may delete, cut or replace at any time.
 
 A line counts when the file *of that name* holds it, synced and read back. A line that
-has vanished is written again. The file is only ever appended to, so that lines of others
+has vanished is written again. The file is only appended to, so that lines of others
 remain; the order of lines may change and must not matter.
 """
 
@@ -102,7 +102,7 @@ class Journal:
             raise StoreError(self.trouble) from None
 
     def check(self) -> None:
-        """Read what is new, and write again what has vanished if this process writes."""
+        """Read what is new; the one who writes also writes again what has vanished."""
         if self._file is not None:
             # An answer waits for its own line to be read back, not for the whole file;
             # that is compared here, for the sake of whoever wrote at the same moment.

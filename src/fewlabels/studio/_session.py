@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels.studio._cards import Cards
-from fewlabels.studio._sketch import covering_rows
 from fewlabels.studio._journal import StoreError
+from fewlabels.studio._sketch import covering_rows
 from fewlabels.studio._store import Action, LabelStore
 
 # Seconds for which a row that one tab shows is not shown in another.

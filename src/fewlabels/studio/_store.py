@@ -245,6 +245,8 @@ class LabelStore:
     @property
     def notice(self) -> str:
         """What is wrong with the file, or else the last odd thing that befell it."""
+        if self.journal.trouble and self.writes:
+            return f"{self.journal.trouble} Answers are refused until they can."
         return self.journal.trouble or "".join(self.journal.odd[-1:])
 
     def last_words(self) -> list[str]:
@@ -255,7 +257,11 @@ class LabelStore:
         )
         actions = map(read.current, read.touched())
         n_labels = sum(a is not None and a.do == "label" for a in actions)
-        return [f"{plural(n_labels, 'label')} in {self.path}.", *self.journal.odd]
+        odd = self.journal.odd
+        lines = [f"{plural(n_labels, 'label')} in {self.path}.", *odd[-5:]]
+        if len(odd) > 5:
+            lines.append(f"The like has happened {len(odd):,} times.")
+        return lines
 
     # -- reading ------------------------------------------------------------------
 
@@ -374,9 +380,7 @@ class LabelStore:
 
     def _forget_conflicts(self, key: str, place: int | None = None) -> None:
         self.conflicts = [
-            c
-            for c in self.conflicts
-            if c.action != key or place not in (None, c.place)
+            c for c in self.conflicts if c.action != key or place not in (None, c.place)
         ]
 
     def _find(self, place: int, digest: str, section: _Section) -> int | None:
