@@ -143,7 +143,7 @@ class Journal:
 
     def _save(self, line: bytes) -> None:
         try:
-            self._merge(line)
+            odd = self._merge(line)
         except LockedError:
             if self._vouches:
                 self.trouble = (
@@ -154,29 +154,35 @@ class Journal:
         except OSError as error:
             raise self._refused(error) from None
         self.trouble = ""
+        if odd:
+            self.odd.append(odd)
 
     def _refused(self, error: OSError) -> StoreError:
         reason = error.strerror or str(error)
         self.trouble = f"Labels cannot be saved in {self.path}: {reason}."
         return StoreError(self.trouble)
 
-    def _merge(self, line: bytes) -> None:
-        """Write what the file lacks until it lacks nothing."""
+    def _merge(self, line: bytes) -> str:
+        """Write what the file lacks until it lacks nothing; what was odd about it."""
         odd = ""
         for _ in range(_TRIES):
             file, there = self._hold()
             if _state(there) == self._seen:
                 if not line or self._extend(file, line):
-                    return
+                    return odd
                 continue
-            found, rest = _whole_lines(_read_from(file, 0))
+            data = _read_from(file, 0)
+            if data != self.content or not self._extended:
+                os.fsync(file)  # another program may have written it
+            if data == self.content:
+                self._seen, self._extended = _state(there), False
+                continue
+            found, rest = _whole_lines(data)
             missing = self._missing(found, line)
             odd = odd or self._what_happened(found, line)
             if not missing:
-                os.fsync(file)  # another program may have written it
                 self._adopt(found, there)
-                self.odd += [odd] if odd else []
-                return
+                return odd
             _write(file, (b"\n" if rest else b"") + missing)
         raise OSError(0, "another program changes the file all the time")
 
