@@ -73,7 +73,7 @@ class Server:
         for line in path.read_text().splitlines():
             entry = json.loads(line)
             if entry.get("do") in ("label", "skip", "clear"):
-                actions[entry["n"]] = entry
+                actions[entry["key"]] = entry
             if entry.get("do") == "undo":
                 del actions[entry["of"]]
         for entry in actions.values():
@@ -228,6 +228,46 @@ def accessible(page):
     found = axe.Axe().run(page).response["violations"]
     wrong = [(v["id"], [n["html"][:120] for n in v["nodes"][:3]]) for v in found]
     assert not wrong, wrong
+
+
+def test_a_journal_that_is_deleted(servers, pages, tmp_path):
+    table = tmp_path / "wines.csv"
+    server = servers(write_wines(table), "cultivar", "--class", ",".join(CULTIVARS))
+    page = pages(server.address)
+    path = tmp_path / "wines.labels.jsonl"
+    banner = page.locator("[data-banner=notice]")
+    press(page, "1")
+    press(page, "2")
+    assert banner.count() == 0
+    path.unlink()
+    press(page, "3")
+    banner.wait_for()
+    assert "wines.labels.jsonl was deleted" in banner.inner_text()
+    assert len(server.labels()) == 3
+    accessible(page)
+    picture(page, "deleted")
+    banner.get_by_role("button", name="OK").click()
+    assert banner.count() == 0
+    press(page, "1")
+    assert (banner.count(), len(server.labels())) == (0, 4)
+
+    # An answer that cannot be saved is refused: the card stays, and so does the count.
+    path.unlink()
+    path.mkdir()
+    before = row_of(page)
+    page.keyboard.press("1")
+    banner.wait_for()
+    assert "Is a directory" in banner.inner_text()
+    assert row_of(page) == before
+    assert page.locator("#n-labels").inner_text() == "4"
+    picture(page, "refused")
+    path.rmdir()
+    page.wait_for_function(
+        "() => document.querySelector('[data-banner=notice]')"
+        ".textContent.includes('written to it again')"
+    )
+    assert len(server.labels()) == 4
+    pages.complaints[:] = [c for c in pages.complaints if "507" not in c]
 
 
 def test_a_table_is_labelled_from_nothing(pages, wines, tmp_path):

@@ -4,6 +4,7 @@
 
 import http.client
 import json
+import os
 import time
 
 import numpy as np
@@ -16,6 +17,9 @@ from fewlabels.studio._server import Guard
 TABLE = "size,word,kind,pic\n" + "".join(
     f"{k},<script>alert({k})</script>,{'old' if k == 9 else ''},p.png\n"
     for k in range(10)
+)
+posix = pytest.mark.skipif(
+    os.name == "nt", reason="Windows lets nobody delete a file that is open"
 )
 PNG = b"\x89PNG\r\n\x1a\n rest"
 
@@ -230,14 +234,70 @@ def test_only_files_of_the_page_are_given(browser, name):
 
 
 def test_a_full_disk_is_told(browser, studio, monkeypatch):
-    from fewlabels.studio._store import StoreError
-
     def full(*args, **kwargs):
-        raise StoreError("No space left")
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(studio.store, "_write", full)
-    assert browser.ask("api/label", {"rows": [0], "label": "new"})[0] == 507
-    assert browser.ask("api/state")[1]["labels"] == 1
+    monkeypatch.setattr("os.write", full)
+    status, answer, _ = browser.ask("api/label", {"rows": [0], "label": "new"})
+    monkeypatch.undo()
+    assert (status, "No space left" in answer["error"]) == (507, True)
+    state = browser.ask("api/state")[1]
+    assert (state["labels"], answer["error"] in state["notice"]) == (1, True)
+    assert browser.ask("api/label", {"rows": [0], "label": "new"})[1]["notice"] == ""
+
+
+@posix
+def test_a_journal_that_is_taken_away_is_written_again(browser, studio, folder):
+    path = folder / "t.labels.jsonl"
+    browser.ask("api/label", {"rows": [0], "label": "new"})
+    path.unlink()
+    status, answer, _ = browser.ask("api/label", {"rows": [1], "label": "new"})
+    assert (status, answer["labels"]) == (200, 3)
+    assert "deleted or emptied" in answer["notice"]
+    assert answer["next"]["row"] not in (0, 1)
+    path.write_bytes(b"")  # and without an answer, soon
+    assert until(lambda: len(studio.store.journal.odd) == 2)
+    assert path.stat().st_size > 0
+    path.unlink()
+    studio.stop()
+    # What the table itself says is not in the journal.
+    assert studio.store.last_words()[0] == f"2 labels in {path}."
+    assert len(studio.store.last_words()) == 4
+
+
+@posix
+def test_labels_that_a_sync_tool_brings_reach_the_page(browser, studio, folder):
+    path, other = folder / "t.labels.jsonl", folder / "other.jsonl"
+    other.write_bytes(path.read_bytes())
+    elsewhere = _run.Studio(folder / "t.csv", "kind", store=other)
+    elsewhere.session.act("label", [5], "new", how="card", key="there")
+    elsewhere.store.close()
+    elsewhere.server.socket.close()
+    card = browser.ask("api/card/5")[1]
+    browser.ask("api/label", {"rows": [0], "label": "new"})
+    other.replace(path)
+    assert until(lambda: browser.ask("api/state")[1]["labels"] == 3)
+    assert studio._worker.sent[-1][2] == {0: "new", 5: "new", 9: "old"}
+    body = {"rows": [5], "label": "old", "seen": card["seen"]}
+    assert browser.ask("api/label", body)[0] == 409
+
+
+@posix
+@pytest.mark.filterwarnings("ignore:Labels cannot be saved:RuntimeWarning")
+def test_a_journal_that_cannot_be_written_refuses_answers(browser, studio, folder):
+    path = folder / "t.labels.jsonl"
+    path.unlink()
+    path.mkdir()
+    status, answer, _ = browser.ask("api/label", {"rows": [0], "label": "new"})
+    assert (status, "directory" in answer["error"]) == (507, True)
+    worker = studio._worker
+    error = {"value": 0.1, "low": 0.0, "high": 0.3, "note": ""}
+    judged = {"labels": 5, "error": error, "baseline": error, "gain": error}
+    worker.receive(("judged", 1, {**judged, "classes": []}))
+    state = browser.ask("api/state")[1]
+    assert (state["labels"], answer["error"] in state["notice"]) == (1, True)
+    with pytest.warns(RuntimeWarning, match="All labels are in"):
+        studio.stop()
 
 
 def test_what_the_model_says_reaches_the_page(browser, studio):

@@ -11,13 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fewlabels.studio._store import (
-    LabelStore,
-    LockedError,
-    RowKeys,
-    StoreError,
-    row_digest,
-)
+from fewlabels.studio._journal import LockedError, StoreError
+from fewlabels.studio._store import LabelStore, RowKeys, row_digest
 
 CELLS = [["1", "2", "3", "4"], ["x", "y", "z", "w"]]
 NAMES = ["a", "b"]
@@ -84,7 +79,7 @@ def test_the_same_request_twice_is_done_once(path):
     store.undo(key="u")
     store.close()
     store = opened(path)
-    assert store.act("label", [0], "oak", key="k").number == first.number
+    assert store.act("label", [0], "oak", key="k").key == first.key
     assert len(store.actions) == 1
 
 
@@ -293,7 +288,7 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(path, monkeypatch):
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path):
-    with pytest.raises(StoreError, match="cannot be kept"):
+    with pytest.raises(StoreError, match="cannot be saved"):
         opened(tmp_path / "nowhere" / "t.labels.jsonl")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fewlabels.cli import _options as options
-from fewlabels.cli._console import Console, UseError
+from fewlabels.cli._console import Console, DataError, UseError
 from fewlabels.cli._group import commands, typed
 from fewlabels.cli._help import CommandWithExamples
 from fewlabels.cli._job import READING, Job, names_in
@@ -109,8 +109,10 @@ def studio(table: str, **settings: Any) -> None:
     click.echo(page.address)
     console.say(f"Labels are kept in {page.store.path}. Ctrl-C ends it.")
     page.run(lambda: settings["no_browser"] or webbrowser.open(page.address))
-    labels = len(page.session.labels)
-    console.say(f"{labels:,} labels in {page.store.path}.")
+    for line in page.store.last_words():
+        console.say(line)
+    if page.store.journal.trouble:
+        raise DataError(page.store.journal.trouble)
 
 
 @commands.command(

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,9 +15,10 @@ from typing import Any, Self
 import numpy as np
 
 from fewlabels.studio._cards import Cards, parse_size
+from fewlabels.studio._journal import LockedError
 from fewlabels.studio._server import App, Server
 from fewlabels.studio._session import Session
-from fewlabels.studio._store import LabelStore, LockedError, RowKeys
+from fewlabels.studio._store import LabelStore, RowKeys
 from fewlabels.studio._worker import Worker
 from fewlabels.tabular import (
     Table,
@@ -300,10 +302,13 @@ class Studio:
         Returns
         -------
         None
-            The page no longer answers.
+            The page no longer answers. A warning says so if the journal could not be
+            written to at last.
         """
         self.server.stop()
         self._thread.join(10)
+        if self.store.journal.trouble:
+            warnings.warn(self.store.journal.trouble, RuntimeWarning, stacklevel=2)
 
     def __enter__(self) -> Self:
         return self.start()

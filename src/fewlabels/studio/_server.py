@@ -32,8 +32,8 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fewlabels.studio._exchange import export_labels, import_labels
+from fewlabels.studio._journal import LockedError, StoreError
 from fewlabels.studio._session import Session, TakenError
-from fewlabels.studio._store import LockedError, StoreError
 
 PAGE = Path(__file__).parent / "page"
 _TYPES = {
@@ -291,7 +291,7 @@ class App:
             return _json({"error": str(error), "next": self._next(client)}, 409)
         except StoreError as error:
             return _error(507, str(error))
-        answer: dict[str, Any] = {"saved": action.number, **session.summary()}
+        answer: dict[str, Any] = {"saved": action.key, **session.summary()}
         if body.get("next", True):
             answer["next"] = self._next(client)
         return _json(answer)
@@ -325,7 +325,6 @@ class App:
             self.session.settle(body["action"], body["place"], bool(body["keep"]))
         except StoreError as error:
             return _error(507, str(error))
-        self.session.publish("labels", self.session.summary())
         return _json(self.session.conflicts())
 
     async def export(self, request: Request) -> Response:
@@ -381,13 +380,11 @@ class App:
     async def take_over(self, request: Request) -> Response:
         """Become the one who writes."""
         try:
-            self.session.store.take_over()
+            self.session.take_over()
         except LockedError:
             return _error(409, "The other process is still there.")
         except StoreError as error:
             return _error(507, str(error))
-        self.session.follow()
-        self.session.publish("labels", self.session.summary())
         return _json(self.session.state())
 
     async def events(self, request: Request) -> Response:
@@ -416,8 +413,7 @@ class App:
         told = False
         while True:
             await asyncio.sleep(_LOOK)
-            if not self.session.store.writes:
-                self.session.follow()
+            self.session.follow()
             if not told and self._changed():
                 told = True
                 self.session.publish("changed", True)

@@ -10,6 +10,7 @@ import time
 from asyncio import AbstractEventLoop, Future, Queue
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels.studio._cards import Cards
+from fewlabels.studio._journal import StoreError
 from fewlabels.studio._sketch import covering_rows
 from fewlabels.studio._store import Action, LabelStore
 
@@ -69,6 +71,7 @@ class Session:
         self._fixed_classes = list(classes)
         self._known_classes: dict[str, None] = dict.fromkeys(classes)
         self._sync(range(self.n_rows) if any(store.given) else store.touched())
+        store.pop_changed()
         self.version = 0
         self.guesses: Any = None
         self.guessed_version = -1
@@ -116,10 +119,12 @@ class Session:
         kept = used.union(self._fixed_classes)
         return [name for name in self._known_classes if name in kept]
 
-    def _changed(self, rows: Iterable[int]) -> None:
-        self._sync(rows)
-        self.version += 1
-        self._teach()
+    def _changed(self) -> None:
+        rows = self.store.pop_changed()
+        if rows:
+            self._sync(rows)
+            self.version += 1
+            self._teach()
         self.publish("labels", self.summary())
 
     def _teach(self) -> None:
@@ -138,35 +143,47 @@ class Session:
     ) -> Action:
         """Save an action; `seen` is the last one that the page knew of, if to check."""
         now = self.store.current(rows[0]) if check else None
-        if now is not None and now.number != seen and (not key or now.key != key):
+        if now is not None and now.key not in (seen, key):
             raise TakenError(
                 f"Row {rows[0] + 1:,} was labelled elsewhere meanwhile"
                 + (f", as {now.label!r}." if now.label else ".")
             )
-        action = self.store.act(do, rows, label, how=how, key=key)
-        self._changed(action.rows)
-        return action
+        try:
+            return self.store.act(do, rows, label, how=how, key=key)
+        finally:
+            self._changed()
 
     def undo(self, key: str) -> Action | None:
         """Take the last action back."""
-        action = self.store.undo(key)
+        try:
+            action = self.store.undo(key)
+        finally:
+            self._changed()
         if action is not None:
-            self._changed(action.rows)
             self.order[:0] = [r for r in action.rows[:1] if r not in self.order]
         return action
 
-    def settle(self, action: int, place: int, keep: bool) -> None:
+    def settle(self, action: str, place: int, keep: bool) -> None:
         """Decide a conflict."""
-        for conflict in list(self.store.conflicts):
-            if (conflict.action, conflict.place) == (action, place):
-                self.store.settle(conflict, keep)
-                if conflict.row is not None:
-                    self._changed([conflict.row])
+        try:
+            for conflict in list(self.store.conflicts):
+                if (conflict.action, conflict.place) == (action, place):
+                    self.store.settle(conflict, keep)
+        finally:
+            self._changed()
+
+    def take_over(self) -> None:
+        """Become the one who writes."""
+        try:
+            self.store.take_over()
+        finally:
+            self._changed()
 
     def follow(self) -> None:
-        """Read what another process has written."""
-        if self.store.follow():
-            self._changed(self.store.touched())
+        """Look at the journal: others may have written to it, or have taken it away."""
+        before = self.store.notice, self.store.writes
+        if self.store.follow() or before != (self.store.notice, self.store.writes):
+            self._changed()
 
     # -- questions ----------------------------------------------------------------
 
@@ -217,7 +234,7 @@ class Session:
             "label": self.labels.get(row),
             "skipped": row in self.skipped,
             "given": self.store.given[row],
-            "seen": None if action is None else action.number,
+            "seen": None if action is None else action.key,
         }
 
     def guesses_of(self, row: int) -> list[dict[str, Any]]:
@@ -272,6 +289,7 @@ class Session:
             "classes": [{"name": c, "count": counts[c]} for c in self.classes],
             "conflicts": len(self.store.conflicts),
             "writes": self.store.writes,
+            "notice": self.store.notice,
             "undoable": any(set(a.rows) - a.void for a in self.store.actions[-50:]),
         }
 
@@ -286,7 +304,7 @@ class Session:
         if self.store.damaged:
             notes.append(
                 f"{self.store.damaged:,} damaged lines of {self.store.path.name} were "
-                "passed over; they were never confirmed."
+                "passed over."
             )
         return {
             **self.about,
@@ -466,7 +484,9 @@ class Session:
         error, n = judgement["error"], judgement["labels"]
         last = self.store.errors[-1]["labels"] if self.store.errors else None
         if error["value"] is not None and n != last and self.store.writes:
-            self.store.note_error(n, error["value"], error["low"], error["high"])
+            with suppress(StoreError):  # the page shows why
+                self.store.note_error(n, error["value"], error["low"], error["high"])
+            self._changed()
         self.publish("quality", self.quality())
 
     async def export(self, loop: AbstractEventLoop, what: str, typed: str) -> bytes:

@@ -1,36 +1,34 @@
-"""The journal of labels: one line per action, synced before anyone is told.
+"""The journal of labels: one line per action, on the disk before anyone is told.
 
 Each line is a JSON object. A line with ``"opened"`` begins a section: it names the
 target and the columns that rows are known by. The others say what was done::
 
-    {"n": 7, "do": "label", "label": "oak", "rows": [[17, "9f2c..."]], ...}
-    {"n": 8, "do": "undo", "of": 7, ...}
+    {"in": "5d81...", "key": "c3a0...", "do": "label", "label": "oak",
+     "rows": [[17, "9f2c..."]], ...}
+    {"in": "5d81...", "do": "undo", "of": "c3a0...", ...}
 
-Rows have the number that a person counts (1 is the first below the names) and a digest
-of their cells, so that a label finds its row again after the table has changed.
+Lines name their section and each other by keys, and count in the order of their times:
+a line is later than all that its writer had read. So journals of two sides are merged
+by appending lines in any order. Rows have the number
+that a person counts (1 is the first below the names) and a digest of their cells, so
+that a label finds its row again after the table has changed.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
-FORMAT = 1
+from fewlabels._words import plural
+from fewlabels.studio._journal import Journal, LockedError
 
-
-class LockedError(Exception):
-    """Another process writes to this journal."""
-
-
-class StoreError(Exception):
-    """A label could not be saved."""
+FORMAT = 2
 
 
 def cell_text(value: Any) -> str:
@@ -90,8 +88,9 @@ class Action:
 
     Attributes
     ----------
-    number : int
-        Its place in the journal.
+    key : str
+        Its name in the journal. The page chooses it, so that a repeated request does
+        nothing twice.
     do : {"label", "skip", "clear"}
         What was done.
     label : str or None
@@ -102,19 +101,16 @@ class Action:
         Where: "card", "grid", "map", "history", "import" or "review".
     time : str
         When, in UTC.
-    key : str
-        What the page called it, so that a repeated request does nothing twice.
     void : set of int
         Rows for which it no longer holds: undone, or settled otherwise.
     """
 
-    number: int
+    key: str
     do: str
     label: str | None
     rows: list[int]
     how: str
     time: str
-    key: str = ""
     void: set[int] = field(default_factory=set)
 
 
@@ -124,8 +120,8 @@ class Conflict:
 
     Attributes
     ----------
-    action : int
-        Number of the action.
+    action : str
+        Key of the action.
     place : int
         The row number that the journal has, counted from 1.
     label : str or None
@@ -138,12 +134,22 @@ class Conflict:
         What the table says now.
     """
 
-    action: int
+    action: str
     place: int
     label: str | None
     kind: str
     row: int | None
     table_label: str | None = None
+
+
+@dataclass(frozen=True)
+class _Section:
+    """What the lines of a section share, and the rows that they have claimed."""
+
+    target: str
+    columns: list[str]
+    claims: dict[tuple[int, str], int] = field(default_factory=dict)
+    taken: set[int] = field(default_factory=set)
 
 
 class LabelStore:
@@ -175,31 +181,36 @@ class LabelStore:
         *,
         write: bool = True,
     ) -> None:
-        self.path = Path(path)
+        self.journal = Journal(path)
+        self.path = self.journal.path
         self.target = target
         self.columns = list(columns)
         self.given = given
+        self._keys = keys
+        self._section = ""  # that of this process
+        self._changed: set[int] = set()
+        self._of_row: dict[int, list[Action]] = {}
+        self._begin()
+        if write:
+            self.take_over()
+        else:
+            self.follow()
+
+    def _begin(self) -> None:
+        """Know nothing yet of the journal."""
+        self._changed.update(self._of_row)
         self.actions: list[Action] = []
         self.errors: list[dict[str, Any]] = []
         self.conflicts: list[Conflict] = []
         self.moved = 0
         self.damaged = 0
         self.holder: dict[str, Any] = {}
-        self.writes = False
-        self._keys = keys
-        self._of_row: dict[int, list[Action]] = {}
-        self._by_key: dict[str, Action] = {}
-        self._numbers: dict[int, Action] = {}
-        self._section: dict[str, Any] = {}
-        self._claims: dict[tuple[int, str], int] = {}
-        self._taken: set[int] = set()
-        self._last = 0
+        self._of_row = {}
+        self._named: dict[str, Action] = {}
+        self._sections: dict[str, _Section] = {}
+        self._rewritten = self.journal.rewritten
         self._offset = 0
-        self._file: int | None = None
-        if write:
-            self.take_over()
-        else:
-            self.follow()
+        self._last = datetime.min.replace(tzinfo=UTC)
 
     # -- what holds now -----------------------------------------------------------
 
@@ -221,63 +232,122 @@ class LabelStore:
         """List the rows that somebody has acted on."""
         return list(self._of_row)
 
+    def pop_changed(self) -> set[int]:
+        """List the rows on which something has changed since the last call."""
+        rows, self._changed = self._changed, set()
+        return rows
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process is the one that writes."""
+        return self.journal.writes
+
+    @property
+    def notice(self) -> str:
+        """What is wrong with the file, or else the last odd thing that befell it."""
+        if self.journal.trouble and self.writes:
+            return f"{self.journal.trouble} Answers are refused until they can."
+        return self.journal.trouble or "".join(self.journal.odd[-1:])
+
+    def last_words(self) -> list[str]:
+        """Say how many labels the file on the disk holds, and all that was odd."""
+        columns, given = self.columns, self.given
+        read = LabelStore(
+            self.path, self._keys, self.target, columns, given, write=False
+        )
+        actions = map(read.current, read.touched())
+        n_labels = sum(a is not None and a.do == "label" for a in actions)
+        odd = self.journal.odd
+        lines = [f"{plural(n_labels, 'label')} in {self.path}.", *odd[-5:]]
+        if len(odd) > 5:
+            lines.append(f"The like has happened {len(odd):,} times.")
+        return lines
+
     # -- reading ------------------------------------------------------------------
 
     def follow(self) -> bool:
-        """Read what was appended since the last time; whether there was anything."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self._offset)
-                data = file.read()
-        except FileNotFoundError:
-            return False
-        whole = data.rfind(b"\n") + 1
-        self._offset += whole
-        for line in data[:whole].splitlines():
-            self._read(line)
-        return whole > 0
+        """Bring all up to date with the file; whether there was anything new."""
+        self.journal.check()
+        return self._replay()
 
-    def _read(self, line: bytes) -> None:
-        if not line.strip():
-            return
+    def _replay(self) -> bool:
+        """Read the lines of the journal that were not read yet."""
+        if self._rewritten != self.journal.rewritten:
+            self._begin()
+        new = bytes(self.journal.content[self._offset :])
+        entries = self._parse(new)
+        if any(time < self._last for time, _ in entries):  # of another side
+            self._begin()
+            entries = self._parse(bytes(self.journal.content))
+        self._offset = len(self.journal.content)
+        for time, entry in sorted(entries, key=lambda pair: pair[0]):
+            self._last = time
+            self._read(entry)
+        return bool(new)
+
+    def _parse(self, data: bytes) -> list[tuple[datetime, dict[str, Any]]]:
+        """Read lines, each with its time."""
+        entries = []
+        for line in filter(bytes.strip, data.splitlines()):
+            try:
+                entry = json.loads(line)
+                time = datetime.fromisoformat(entry.get("at") or entry["opened"])
+                entries.append((time.astimezone(UTC), entry))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                self.damaged += 1
+        return entries
+
+    def _read(self, entry: dict[str, Any]) -> None:
         try:
-            entry = json.loads(line)
             if "opened" in entry:
-                self._section = self.holder = entry
-                self._claims, self._taken = {}, set()
-            elif self._section.get("target") == self.target:
-                self._apply(entry)
+                self.holder = entry
+                key = entry.get("key", "")
+                if not key or key not in self._sections:
+                    section = _Section(entry["target"], entry["columns"])
+                    self._sections[key] = section
+            else:
+                if "n" in entry:  # format 1 counted lines, and had no keys of sections
+                    names = {"in": "", "key": str(entry["n"])}
+                    entry |= {**names, "of": str(entry.get("of"))}
+                section = self._sections[entry["in"]]
+                if section.target == self.target:
+                    self._apply(entry, section)
         except (ValueError, KeyError, TypeError, AttributeError):
-            self.damaged += 1  # a line cut short was never confirmed
+            self.damaged += 1
 
-    def _apply(self, entry: dict[str, Any]) -> None:
+    def _apply(self, entry: dict[str, Any], section: _Section) -> None:
         match entry["do"]:
             case "error":
                 self.errors.append(entry)
             case "undo":
-                action = self._numbers[entry["of"]]
-                action.void.update(action.rows)
-                self._forget_conflicts(action.number)
+                action = self._named[entry["of"]]
+                self._void(action)
                 if entry.get("key"):
-                    self._by_key[entry["key"]] = action
+                    self._named[entry["key"]] = action
             case "settle":
                 self._settled(entry["of"], entry["row"])
             case "label" | "skip" | "clear":
-                self._keep(entry)
-        self._last = max(self._last, entry.get("n", 0))
+                self._keep(entry, section)
 
-    def _keep(self, entry: dict[str, Any]) -> None:
+    def _void(self, action: Action) -> None:
+        action.void.update(action.rows)
+        self._changed.update(action.rows)
+        self._forget_conflicts(action.key)
+
+    def _keep(self, entry: dict[str, Any], section: _Section) -> None:
         action = Action(
-            entry["n"],
+            entry["key"],
             entry["do"],
             entry.get("label"),
             [],
             entry.get("how", ""),
             entry.get("at", ""),
-            entry.get("key", ""),
         )
+        earlier = self._named.get(action.key)
+        if earlier is not None:  # the same line again
+            self._void(earlier)
         for place, digest, *was in entry["rows"]:
-            row = self._find(place, digest)
+            row = self._find(place, digest, section)
             if row is None:
                 there = place - 1 if place <= self._keys.n_rows else None
                 self._conflict(action, place, "row", there)
@@ -292,41 +362,38 @@ class LabelStore:
             if now not in (None, before, action.label):
                 self._conflict(action, place, "label", row)
         self.actions.append(action)
-        self._numbers[action.number] = action
-        if action.key:
-            self._by_key[action.key] = action
+        self._named[action.key] = action
+        self._changed.update(action.rows)
 
     def _conflict(self, action: Action, place: int, kind: str, row: int | None) -> None:
         said = None if row is None else self.given[row]
-        found = Conflict(action.number, place, action.label, kind, row, said)
+        found = Conflict(action.key, place, action.label, kind, row, said)
         self.conflicts.append(found)
 
-    def _settled(self, number: int, place: int) -> None:
-        action = self._numbers[number]
+    def _settled(self, key: str, place: int) -> None:
         for c in self.conflicts:
-            same = (c.action, c.place) == (number, place)
+            same = (c.action, c.place) == (key, place)
             if same and c.kind == "label" and c.row is not None:
-                action.void.add(c.row)
-        self._forget_conflicts(number, place)
+                self._named[key].void.add(c.row)
+                self._changed.add(c.row)
+        self._forget_conflicts(key, place)
 
-    def _forget_conflicts(self, number: int, place: int | None = None) -> None:
+    def _forget_conflicts(self, key: str, place: int | None = None) -> None:
         self.conflicts = [
-            c
-            for c in self.conflicts
-            if c.action != number or place not in (None, c.place)
+            c for c in self.conflicts if c.action != key or place not in (None, c.place)
         ]
 
-    def _find(self, place: int, digest: str) -> int | None:
+    def _find(self, place: int, digest: str, section: _Section) -> int | None:
         """Find a row by its number, or else by its content."""
-        names = self._section["columns"]
+        names = section.columns
         if not self._keys.knows(names):
             return None
-        if (place, digest) in self._claims:
-            return self._claims[place, digest]
+        if (place, digest) in section.claims:
+            return section.claims[place, digest]
         row = place - 1
         exact = 0 <= row < self._keys.n_rows
         exact = exact and self._keys.digest(row, names) == digest
-        taken = self._taken
+        taken = section.taken
         if not exact or row in taken:
             # Of equal rows the nearest one that no other label of this section has.
             places = self._keys.places(digest, names)
@@ -335,7 +402,7 @@ class LabelStore:
                 return None
             row = min(free, key=lambda p: abs(p - place + 1))
             self.moved += row != place - 1
-        self._claims[place, digest] = row
+        section.claims[place, digest] = row
         taken.add(row)
         return row
 
@@ -348,37 +415,27 @@ class LabelStore:
         ------
         LockedError
             If another process is.
+        StoreError
+            If it cannot be written to.
         """
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
-        new = not self.path.exists()
-        try:
-            file = os.open(self.path, flags, 0o666)
-        except OSError as error:
-            raise StoreError(
-                f"Labels cannot be kept in {self.path}: {error.strerror}."
-            ) from None
-        try:
-            _lock(file)
-        except LockedError:
-            os.close(file)
-            self.follow()
-            raise
-        self._file, self.writes = file, True
-        self.follow()
-        if os.fstat(file).st_size > self._offset:  # a line cut short: end it
-            self._write(b"\n")
-            self.follow()
+        if self.writes:
+            return
+        key = secrets.token_hex(4)
         opened = {
             "studio": FORMAT,
-            "opened": _now(),
+            "opened": self._now(),
+            "key": key,
             "pid": os.getpid(),
             "target": self.target,
             "columns": self.columns,
         }
-        self._write(_line(opened))
-        self.follow()
-        if new:
-            _sync_folder(self.path.parent)
+        try:
+            self.journal.take_over(_line(opened))
+        except LockedError:
+            self.follow()
+            raise
+        self._section = key
+        self._replay()
 
     def act(
         self,
@@ -415,8 +472,9 @@ class LabelStore:
         StoreError
             If it could not be saved; nothing has changed then.
         """
-        if key and key in self._by_key:
-            return self._by_key[key]
+        if key in self._named:
+            return self._named[key]
+        key = key or secrets.token_hex(8)
         listed: list[list[Any]] = []
         for row in rows:
             entry: list[Any] = [row + 1, self._keys.digest(row, self.columns)]
@@ -424,16 +482,16 @@ class LabelStore:
                 entry.append(self.given[row])
             listed.append(entry)
         self._append({"do": do, "label": label, "rows": listed, "how": how}, key)
-        return self.actions[-1]
+        return self._named[key]
 
     def undo(self, key: str = "") -> Action | None:
         """Take the last action back that still holds; None where there is none."""
-        if key and key in self._by_key:
-            return self._by_key[key]
+        if key in self._named:
+            return self._named[key]
         for action in reversed(self.actions):
             if set(action.rows) - action.void:
-                self._append({"do": "undo", "of": action.number}, key)
-                return action
+                self._append({"do": "undo", "of": action.key}, key)
+                return self._named[action.key]
         return None
 
     def settle(self, conflict: Conflict, keep: bool) -> None:
@@ -448,73 +506,21 @@ class LabelStore:
         self._append({**entry, "low": low, "high": high}, "")
 
     def close(self) -> None:
-        """Let go of the journal."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file, self.writes = None, False
+        """Make sure that all is there, and let go of the journal."""
+        self.journal.close()
+        self._replay()
+
+    def _now(self) -> str:
+        """Tell the time, which never goes back."""
+        now = max(datetime.now(UTC), self._last + timedelta(milliseconds=1))
+        return now.isoformat(timespec="milliseconds")
 
     def _append(self, entry: dict[str, Any], key: str) -> None:
-        number = {"n": self._last + 1}
-        self._write(_line({**number, **entry, "at": _now(), "key": key}))
-        self.follow()
-
-    def _write(self, data: bytes) -> None:
-        if self._file is None:
-            raise StoreError("Another process is labelling this table: watch only.")
-        before = os.fstat(self._file).st_size
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(self._file, left) :]
-            os.fsync(self._file)
-        except OSError as error:
-            with suppress(OSError):
-                os.ftruncate(self._file, before)
-            raise StoreError(
-                f"The label could not be saved in {self.path}: {error.strerror}."
-            ) from None
+        named = {"in": self._section, **({"key": key} if key else {})}
+        self.journal.append(_line({**named, **entry, "at": self._now()}))
+        self._replay()
 
 
 def _line(entry: dict[str, Any]) -> bytes:
     text = json.dumps(entry, ensure_ascii=False, separators=(", ", ": "))
     return text.encode("utf-8", "backslashreplace") + b"\n"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make sure that a new file is still there after a power cut."""
-    with suppress(OSError):  # Windows cannot, and need not
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _locker() -> Callable[[int], None]:
-    """Choose how this system locks a file; the lock goes with the process."""
-    try:
-        import fcntl
-    except ImportError:
-        import msvcrt
-
-        def lock(file: int) -> None:
-            place = os.lseek(file, 0, os.SEEK_CUR)
-            os.lseek(file, 2**40, os.SEEK_SET)  # far from what is read
-            getattr(msvcrt, "locking")(file, getattr(msvcrt, "LK_NBLCK"), 1)  # noqa: B009
-            os.lseek(file, place, os.SEEK_SET)
-
-        return lock
-    return lambda file: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _lock(file: int) -> None:
-    try:
-        _locker()(file)
-    except (BlockingIOError, PermissionError):
-        raise LockedError from None
-    except OSError:
-        return  # a file system without locks

@@ -113,7 +113,7 @@ async function send(body) {
   }
 }
 
-const pick = ({ version, labels, skipped, classes, conflicts, writes, undoable }) => ({ version, labels, skipped, classes, conflicts, writes, undoable });
+const pick = ({ version, labels, skipped, classes, conflicts, writes, notice, undoable }) => ({ version, labels, skipped, classes, conflicts, writes, notice, undoable });
 
 export const answer = (label) => send({ do: "label", label });
 const accept = () => card?.guesses[0] && answer(card.guesses[0].label);

@@ -9,6 +9,7 @@ import * as dialogs from "./dialogs.js";
 
 const VIEWS = { ask: question, grid, map, quality };
 const problems = new Map();
+let read = ""; // the notice that the person has read
 
 function show(name, focus = false) {
   state.view = name;
@@ -44,6 +45,7 @@ function figures() {
   $("busy").lastElementChild.textContent = idle ? "up to date" : share > 0 && share < 1 ? `${what} ${Math.round(100 * share)} %` : what;
   banner("watch", state.writes === false ? `Another process${state.holder ? ` (${state.holder})` : ""} is labelling this table: you are watching.` : "", "Take over", takeOver);
   banner("conflicts", state.conflicts ? `The table has changed: ${plural(state.conflicts, "label")} of rows that are not as they were.` : "", "Decide", dialogs.conflicts);
+  banner("notice", state.notice === read ? "" : state.notice, "OK", () => { read = state.notice; figures(); });
   banner("failure", state.failure ? `Guesses are not available: ${state.failure} Labels are saved all the same.` : "");
 }
 
