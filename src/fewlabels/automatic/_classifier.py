@@ -121,6 +121,8 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
         length one, or not at all. "auto" treats sparse rows as text and scales them to
         length one, and standardises a dense table, recognised by few columns or by
         columns of different scales.
+        Sparse rows are text with "auto" and "unit"; with "standard" and "none" they are
+        made dense, if they then fit into `memory_budget`.
     class_weight : dict, "balanced" or None, default=None
         "balanced" gives each class the same say, for a small error in every class where
         class sizes differ. None is best for the plain error. Weights act on scores and,
