@@ -238,13 +238,13 @@ class KernelBank:
         return self._backend.is_numpy
 
     def room_for(self, size: int) -> int:
-        """Rows of a batch where the host has room for so many: a device has more."""
+        """Rows of a batch where the host has room for so many, and a device for more."""
         b = self._backend
         if b.is_numpy:
             # Threads may work on several, and their number must not change the rest:
             # outputs of other batches would be rounded differently.
             return min(max(64, size // 4), b.batch_rows)
-        return int(np.clip(size * b.room() / budget_bytes(None), size, b.batch_rows))
+        return int(np.clip(size * b.room() / budget_bytes(None), 64, b.batch_rows))
 
     def training_views(self, size: int = 4096) -> Iterator[View]:
         """Look at all distinct training rows, batch by batch."""
