@@ -238,7 +238,7 @@ class KernelBank:
         return self._backend.is_numpy
 
     def room_for(self, size: int) -> int:
-        """Rows of a batch where the host has room for so many, and a device for more."""
+        """Rows of a batch, where the host has room for so many and a device its own."""
         b = self._backend
         if b.is_numpy:
             # Threads may work on several, and their number must not change the rest:

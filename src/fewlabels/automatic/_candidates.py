@@ -5,14 +5,14 @@
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._backend import backend_of, to_host
 from fewlabels.automatic._choice import Labeled
-from fewlabels.automatic._scores import Blocks
+from fewlabels.automatic._scores import Blocks, Models
 from fewlabels.automatic._sources import Source, View
 
 
@@ -82,7 +82,8 @@ class Shared(Outputs):
 class Learner(Candidate):
     """A candidate that is learned anew whenever rows are left out.
 
-    A subclass has a name, a family, and `learn`.
+    A subclass has a name, a family, and `learn`. A constant added to all targets must
+    be added to all outputs.
     """
 
     def learn(self, labeled: Labeled) -> Outputs:
@@ -148,6 +149,33 @@ class LearnedModels:
         rest = np.setdiff1d(np.arange(self._labeled.size), block)
         return Replayed([outputs[:, rest] for outputs in self._outputs])
 
+    def shifted(self, by: NDArray[Any]) -> "ShiftedModels":
+        """See :meth:`fewlabels.automatic._scores.Models.shifted`."""
+        return ShiftedModels(self, by)
+
+    def kept(self) -> list[Any]:
+        """Nothing that fitting could use."""
+        return [None]
+
+
+class ShiftedModels(NamedTuple):
+    """A learner on targets less a constant, by which its outputs are less."""
+
+    models: Models
+    by: NDArray[Any]
+
+    def held_out(self, blocks: Blocks) -> NDArray[Any]:
+        """See :meth:`fewlabels.automatic._scores.Models.held_out`."""
+        return self.models.held_out(blocks) - self.by
+
+    def without(self, block: NDArray[np.intp]) -> "ShiftedModels":
+        """See :meth:`fewlabels.automatic._scores.Models.without`."""
+        return ShiftedModels(self.models.without(block), self.by)
+
+    def shifted(self, by: NDArray[Any]) -> "ShiftedModels":
+        """See :meth:`fewlabels.automatic._scores.Models.shifted`."""
+        raise NotImplementedError
+
     def kept(self) -> list[Any]:
         """Nothing that fitting could use."""
         return [None]
@@ -165,6 +193,10 @@ class Replayed:
 
     def without(self, block: NDArray[np.intp]) -> "Replayed":
         """See :meth:`fewlabels.automatic._scores.Models.without`."""
+        raise NotImplementedError
+
+    def shifted(self, by: NDArray[Any]) -> Models:
+        """See :meth:`fewlabels.automatic._scores.Models.shifted`."""
         raise NotImplementedError
 
     def kept(self) -> list[Any]:
