@@ -149,7 +149,7 @@ class KernelBank:
         if self.n_rows < 2 or rows.shape[1] == 0:
             return self
         rng = check_random_state(self._random_state)
-        columns = self._scaling.table_columns(self._groups)
+        columns = self._scaling.table_columns(self._groups, rows)
         if columns is not None:
             self.kind = "table"
         shop = Workshop(

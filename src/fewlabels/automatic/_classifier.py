@@ -138,8 +138,9 @@ class FewLabelsClassifier(CompactSaving, FrameEncoding, PartialLabelClassifier):
     feature_groups : array-like of shape (n_features,), default=None
         Which column of a table every feature comes from, for features that were
         encoded. It also says that the rows are those of a table, on which single
-        columns and decision trees are tried; without it, dense rows that `scale`
-        standardises are taken for one.
+        columns and decision trees are tried; without it, dense rows are taken for one
+        that `scale` standardises, or that have more than 100 columns of two values each
+        of which those side by side are not correlated as in a picture.
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     n_jobs : int, default=None

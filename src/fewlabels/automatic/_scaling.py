@@ -25,6 +25,13 @@ CENTRE_ROWS = 500
 # standardised them, maybe with other rows.
 FEW_COLUMNS = 100
 SAME_DEVIATION = 0.9
+# More columns than that, of two values each, are a table unless they look like a
+# picture, where columns side by side are alike: in USPS and MNIST at four thresholds,
+# their mean correlation was 0.51 to 0.71, in twelve tables of words, categories and
+# medians -0.52 to 0.02, and in a questionnaire with blocks of ten like questions 0.30.
+# Smaller pictures are too coarse to tell: digits of 8 x 8 pixels had 0.07 to 0.23. As
+# tables, four sets of binary columns had errors that were 0.1 to 2.1 points smaller.
+PICTURE_CORRELATION = 0.4
 # New rows may be this many deviations away, and are not taken for further, so that no
 # square overflows.
 FAR = 1e9
@@ -105,7 +112,7 @@ class RowScaling:
         return to_host(unit * xp.sqrt(variance)), to_host(largest)
 
     def table_columns(
-        self, groups: NDArray[np.intp] | None
+        self, groups: NDArray[np.intp] | None, rows: Any
     ) -> list[NDArray[np.intp]] | None:
         """List the features of every column that is left; None if it is no table.
 
@@ -113,10 +120,16 @@ class RowScaling:
         ----------
         groups : ndarray of shape (n_features,) or None
             Column of every feature, for a table that was encoded; without it, columns
-            that were standardised are those of a table.
+            that were standardised are those of a table, and so are those of two values
+            that make no picture.
+        rows : {ndarray, csr_array} of shape (n_rows, n_columns)
+            The rows, scaled.
         """
-        if self.sparse_ or (groups is None and self.kind_ != "standard"):
+        if self.sparse_:
             return None
+        if groups is None and self.kind_ != "standard":
+            if self.kind_ == "unit" or not _is_binary_table(rows):
+                return None
         kept = self.columns_ if groups is None else groups[self.columns_]
         return [np.flatnonzero(kept == g) for g in np.unique(kept)]
 
@@ -174,6 +187,20 @@ def may_be_table(rows: Any, repeats: NDArray[np.intp]) -> bool:
     mean, square = to_host(b.xp.sum(b.xp.stack(parts), axis=0))
     low, high = np.quantile(square - mean**2, [0.05, 0.95])
     return bool(low >= SAME_DEVIATION**2 * high)
+
+
+def _is_binary_table(rows: Any) -> bool:
+    """Tell whether there are many columns of two values that make no picture."""
+    if rows.shape[1] <= FEW_COLUMNS:
+        return False
+    some = to_host(rows[:: max(1, rows.shape[0] // CENTRE_ROWS)]).astype(np.float64)
+    low, high = some.min(axis=0), some.max(axis=0)
+    varying = high > low  # others do in rows that are not among these
+    if varying.sum() < 2 or not ((some == low) | (some == high)).all():
+        return False
+    Z = (some - some.mean(axis=0))[:, varying]
+    Z /= Z.std(axis=0)
+    return float(np.mean(Z[:, 1:] * Z[:, :-1])) < PICTURE_CORRELATION
 
 
 def _largest(A: Any) -> float:
