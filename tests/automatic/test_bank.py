@@ -441,6 +441,24 @@ def test_dense_rows_of_few_columns_have_forests(rows, scale):
     assert not {"wide forest", "column"} & found  # nothing says that it is a table
 
 
+def test_columns_of_two_values_are_a_table_unless_they_are_a_picture():
+    rng = np.random.default_rng(0)
+    table = 1.0 * (rng.random((200, 150)) < rng.uniform(0.02, 0.5, 150))
+    forests = {"forest", "wide forest"}
+    assert forests <= families(table)
+    assert forests <= families(table, scale="none")
+    assert not forests & families(table, scale="unit")
+    # A disc of some size somewhere in a picture of 12 x 13 pixels, black on white.
+    at, size = rng.uniform(2, 10, (200, 2, 1, 1)), rng.uniform(2, 5, (200, 1, 1))
+    square = (np.mgrid[:12, :13][None] - at) ** 2
+    disc = 1.0 * (square.sum(axis=1) < size**2)
+    picture = disc.reshape(200, -1)
+    assert not forests & families(picture)
+    # Nothing tells a picture whose pixels were mixed from a table.
+    assert forests <= families(picture[:, rng.permutation(picture.shape[1])])
+    assert not forests & families(np.where(picture > 0, rng.random(picture.shape), 0))
+
+
 def test_rows_of_many_columns_have_forests_if_they_are_a_table(rows):
     many = np.random.default_rng(0).normal(size=(60, _tuned.FEW_COLUMNS + 1))
     forests = {"forest", "wide forest"}

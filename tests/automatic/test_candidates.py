@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_moons
 
 from fewlabels import FewLabelsClassifier
-from fewlabels.automatic import _bank, _judge, _labeled
+from fewlabels.automatic import _bank, _judge, _labeled, _losses, _nested, _tuned
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._candidates import Outputs
 from fewlabels.automatic._families import FAMILIES, Family
@@ -225,3 +225,75 @@ def test_many_blocks_are_left_out_several_at_a_time(with_nearest, moons):
     assert np.isfinite(outputs).all()
     models.held_out([np.arange(0, 24, 4)])  # known from before
     assert len(learned) == 4
+
+
+class TestHonesty:
+    """What a held-out row gets does not depend on its own label."""
+
+    def nested(self, bank, candidates, Y, *, regression):
+        n = len(Y)
+        # Blocks are stratified by class: one class for all keeps them in place.
+        labeled = _labeled.Labeled(
+            Y=Y,
+            codes=np.zeros(n, dtype=np.intp),
+            groups=np.arange(n),
+            importance=np.ones(n),
+            few=n <= _tuned.FEW,
+            regression=regression,
+        )
+        learned = {
+            c: LearnedModels(c, labeled) for c in candidates if isinstance(c, Learner)
+        }
+        models = models_of(candidates, labeled, learned)
+        _losses.held_out_losses(models, labeled, np.random.RandomState(1))
+        pool = pool_of(candidates, bank.kind)
+        rng = np.random.RandomState(0)
+        blocks = _nested.outer_blocks(labeled, np.random.RandomState(0))
+        nested = _nested.nested_outputs(models, labeled, pool, rng)
+        answers = {i: models.held_out([b])[:, i] for b in blocks for i in b}
+        return nested, answers
+
+    @pytest.fixture
+    def bank(self):
+        X = np.random.default_rng(0).normal(size=(80, 4))
+        return KernelBank("fast", random_state=0).build(X)
+
+    @pytest.fixture
+    def kernels(self, bank):
+        return [c for c in bank.candidates if isinstance(c, BankKernel)][::5]
+
+    @pytest.fixture
+    def forests(self, bank):
+        return [c for c in bank.candidates if isinstance(c, Learner)]
+
+    @pytest.mark.parametrize("n_labeled", [12, 30])
+    def test_of_kernels_and_forests(self, bank, kernels, forests, n_labeled):
+        assert kernels
+        assert forests
+        Y = np.random.default_rng(1).normal(size=(n_labeled, 1))
+        alone, _ = self.nested(bank, kernels, Y, regression=True)
+        all_of_them = kernels + forests
+        together, answers = self.nested(bank, all_of_them, Y, regression=True)
+        for i in (0, n_labeled // 2):
+            other = Y.copy()
+            other[i] += 3.0
+            # Kernels alone: exactly, also by their weights and the mean of targets.
+            again, _ = self.nested(bank, kernels, other, regression=True)
+            assert_allclose(again.outputs[i], alone.outputs[i], atol=1e-9)
+            assert_allclose(again.baseline[i], alone.baseline[i], atol=1e-9)
+            # Every candidate, forests too.
+            again, changed = self.nested(bank, all_of_them, other, regression=True)
+            assert_allclose(changed[i], answers[i], atol=1e-9)
+            # Forests are not grown again to be weighed without a block, so that weights
+            # have seen its labels; three deviations of a target move its own output by
+            # less than a twentieth of that.
+            assert abs(again.outputs[i, 0] - together.outputs[i, 0]) < 0.15
+
+    def test_of_classes(self, bank, kernels, forests):
+        Y = np.where(np.random.default_rng(2).random((24, 1)) < 0.5, -1.0, 1.0)
+        _, answers = self.nested(bank, kernels + forests, Y, regression=False)
+        for i in (0, 12):
+            other = Y.copy()
+            other[i] *= -1
+            _, changed = self.nested(bank, kernels + forests, other, regression=False)
+            assert_allclose(changed[i], answers[i], atol=1e-9)

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import pickle
+from copy import copy
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fewlabels import FewLabelsClassifier
-from fewlabels.automatic import _judge, _kernels
+from fewlabels.automatic import ErrorEstimate, _judge, _kernels
 from fewlabels.datasets import hide_labels
 
 
@@ -90,7 +91,28 @@ class TestOnMoons:
         assert text.startswith("10 labels of 2 classes, 290 rows without a label.")
         assert "neighbour graph" in text
         assert str(model.expected_error_) in text
-        assert "too few labels to say" in text or "probably" in text
+        low, high = 100 * model.gain_.low, 100 * model.gain_.high
+        assert low < 0 < high
+        assert (
+            "There are too few labels to say whether that helped "
+            f"(gain {low:.0f} to {high:.0f} points)." in text
+        )
+
+    @pytest.mark.parametrize(
+        ("low", "high", "n_labeled", "words"),
+        [
+            (0.01, 0.2, 20, "That probably helped (gain 1 to 20 points)."),
+            (-0.2, -0.01, 20, "That probably hurt (gain -20 to -1 points): use"),
+            (-0.1, 0.1, 20, "There are too few labels to say whether that helped (g"),
+            (-0.1, 0.1, 21, "It is not clear whether that helped (gain -10 to 10"),
+            (np.nan, np.nan, 20, "These labels cannot tell whether that helped."),
+        ],
+    )
+    def test_what_is_said_of_the_gain(self, fitted, low, high, n_labeled, words):
+        model = copy(fitted[-1])
+        model.gain_ = ErrorEstimate((low + high) / 2, low, high)
+        model.labeled_indices_ = np.arange(n_labeled)
+        assert words in model.explain()
 
     def test_same_seed_same_answer(self, fitted):
         X, _, y, model = fitted

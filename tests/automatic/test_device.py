@@ -105,3 +105,25 @@ def test_no_gpu_is_said():
     X, _, y = digits(100)
     with pytest.raises(ValueError, match="torch finds no GPU here"):
         FewLabelsClassifier(device="cuda").fit(X, y)
+
+
+def test_sums_in_double_precision_are_taken_in_blocks():
+    """Torch makes a copy in double precision of what it adds up so."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    sizes = []
+
+    class Sums(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            double = "sum" in func.__name__ and kwargs.get("dtype") == torch.float64
+            if double and args[1:] != ([1],):  # rows of a batch are summed as a whole
+                sizes.append(args[0].numel())
+            return func(*args, **kwargs)
+
+    X = np.random.default_rng(0).normal(size=(6000, 200)).astype(np.float32)
+    y = hide_labels((X[:, 0] > 0).astype(int), per_class=5, random_state=0)
+    with Sums():
+        FewLabelsClassifier(bank="fast", random_state=0).fit(tensor(X), y)
+    assert sizes
+    assert max(sizes) <= 2**19

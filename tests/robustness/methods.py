@@ -339,9 +339,19 @@ SEMI_SUPERVISED = {
         ways=("asked", SCALED),
         every=2,
     ),
+    "FewLabelsClassifier standard": Method(
+        partial(automatic.FewLabelsClassifier, bank="fast", scale="standard", **SEED),
+        ways=(SPARSE, SCALED),
+        every=2,
+    ),
     "FewLabelsRegressor": _targets(
         partial(automatic.FewLabelsRegressor, bank="fast", **SEED),
         ways=("asked", SCALED),
+    ),
+    "FewLabelsRegressor unscaled": _targets(
+        partial(automatic.FewLabelsRegressor, bank="fast", scale="none", **SEED),
+        ways=(SPARSE, SCALED),
+        every=2,
     ),
 }
 

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from copy import copy
 from itertools import compress
@@ -57,6 +58,8 @@ class KernelBank:
         Means and deviations of all rows, where the bank sees a sample.
     n_jobs : int, default=None
         Threads, see :func:`fewlabels._threads.threads`; None is one for few rows.
+    memory_budget : float, default=None
+        MiB up to which sparse rows that are not text are made dense.
     backend : Backend
         Where to compute.
     random_state : int, RandomState instance or None, default=None
@@ -91,9 +94,11 @@ class KernelBank:
         feature_groups: Any = None,
         moments: Moments | None = None,
         n_jobs: int | None = None,
+        memory_budget: float | None = None,
         backend: Backend = NUMPY,
         random_state: Any = None,
     ) -> None:
+        self._memory_budget = memory_budget
         self._backend = backend
         self._groups = feature_groups
         self.settings = BANKS[settings] if isinstance(settings, str) else settings
@@ -131,6 +136,8 @@ class KernelBank:
         progress: Callable[[float], None] | None,
     ) -> "KernelBank":
         X = X[first] if first.size < X.shape[0] else X
+        if issparse(X) and self._scaling.scale in ("standard", "none"):
+            X = self._made_dense(X)
         X = X if issparse(X) else self._backend.asarray(X)
         rows = self._scaling.fit(X, self._moments).transform(X)
         self._moments = None
@@ -143,7 +150,7 @@ class KernelBank:
         if self.n_rows < 2 or rows.shape[1] == 0:
             return self
         rng = check_random_state(self._random_state)
-        columns = self._scaling.table_columns(self._groups)
+        columns = self._scaling.table_columns(self._groups, rows)
         if columns is not None:
             self.kind = "table"
         sources = Sources(
@@ -166,6 +173,21 @@ class KernelBank:
             useful = in_threads(lambda candidate: candidate.prepare(), self.candidates)
         self.candidates = list(compress(self.candidates, useful))
         return self
+
+    def _made_dense(self, X: Any) -> Any:
+        """Make sparse rows dense, so that they are treated as dense ones, or warn."""
+        needed = 8 * math.prod(X.shape)
+        if needed <= budget_bytes(self._memory_budget):
+            return X.toarray()
+        warnings.warn(
+            "The sparse rows stay sparse, since dense they would take "
+            f"{needed / 2**20:.0f} MiB: forests and kernels of single columns are left "
+            "out, so predictions may differ from those of dense rows. Pass a larger "
+            "memory_budget (MiB) to make them dense.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return X
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {key: value for key, value in vars(self).items() if key != "_backend"}
@@ -218,13 +240,13 @@ class KernelBank:
         return self._backend.is_numpy
 
     def room_for(self, size: int) -> int:
-        """Rows of a batch where the host has room for so many: a device has more."""
+        """Rows of a batch, where the host has room for so many and a device its own."""
         b = self._backend
         if b.is_numpy:
             # Threads may work on several, and their number must not change the rest:
             # outputs of other batches would be rounded differently.
             return min(max(64, size // 4), b.batch_rows)
-        return int(np.clip(size * b.room() / budget_bytes(None), size, b.batch_rows))
+        return int(np.clip(size * b.room() / budget_bytes(None), 64, b.batch_rows))
 
     def training_views(self, size: int = 4096) -> Iterator[View]:
         """Look at all distinct training rows, batch by batch."""
@@ -288,6 +310,7 @@ def build_bank(
         feature_groups=feature_groups(estimator, X.shape[1]),
         moments=None if sample is None else sample.moments,
         n_jobs=estimator.n_jobs,
+        memory_budget=estimator.memory_budget,
         backend=backend_for(estimator),
         random_state=rng,
     ).build(X, lambda share: line.update(0.7 * share, "bank"))

@@ -71,6 +71,8 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         length one, or not at all. "auto" treats sparse rows as text and scales them to
         length one, and standardises a dense table, recognised by few columns or by
         columns of different scales.
+        Sparse rows are text with "auto" and "unit"; with "standard" and "none" they are
+        made dense, if they then fit into `memory_budget`.
     class_weight : dict, "balanced" or None, default=None
         "balanced" gives each class the same say, for a small error in every class where
         class sizes differ. None is best for the plain error. Weights act on scores and,
@@ -86,8 +88,9 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
     feature_groups : array-like of shape (n_features,), default=None
         Which column of a table every feature comes from, for features that were
         encoded. It also says that the rows are those of a table, on which single
-        columns and decision trees are tried; without it, dense rows that `scale`
-        standardises are taken for one.
+        columns and decision trees are tried; without it, dense rows are taken for one
+        that `scale` standardises, or that have more than 100 columns of two values each
+        of which those side by side are not correlated as in a picture.
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     n_jobs : int, default=None

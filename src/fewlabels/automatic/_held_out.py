@@ -34,6 +34,9 @@ class Models(Protocol):
     def without(self, block: NDArray[np.intp]) -> "Models":
         """Learn from all rows but one block, once only; the others keep their order."""
 
+    def shifted(self, by: NDArray[Any]) -> "Models":
+        """Learn from targets less a constant of each, once only, before `without`."""
+
     def coefficients(self) -> list[Any]:
         """List, for every candidate, what fitting it to these rows has found."""
 
@@ -50,6 +53,10 @@ class JoinedModels(NamedTuple):
     def without(self, block: NDArray[np.intp]) -> "JoinedModels":
         """See :meth:`Models.without`."""
         return JoinedModels([part.without(block) for part in self.parts])
+
+    def shifted(self, by: NDArray[Any]) -> "JoinedModels":
+        """See :meth:`Models.shifted`."""
+        return JoinedModels([part.shifted(by) for part in self.parts])
 
     def coefficients(self) -> list[Any]:
         """See :meth:`Models.coefficients`."""
@@ -138,6 +145,11 @@ class KernelModels(NamedTuple):
         return self._replace(
             coefs=coefs, Y=self.Y[rest], rows=rest, removed=Removed(left, right)
         )
+
+    def shifted(self, by: NDArray[Any]) -> "KernelModels":
+        """See :meth:`Models.shifted`."""
+        constant = self.inverses.sum(axis=2, keepdims=True)
+        return self._replace(coefs=self.coefs - constant * by, Y=self.Y - by)
 
     def coefficients(self) -> list[Any]:
         """Coefficients of every kernel, of shape (n_ridges, l, n_targets)."""

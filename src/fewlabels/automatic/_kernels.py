@@ -24,7 +24,7 @@ from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Candidate, Form, Outputs
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._linear import LinearPart, total
-from fewlabels.automatic._sources import Source, View
+from fewlabels.automatic._sources import Source, View, batches_for_sums
 
 if TYPE_CHECKING:
     from fewlabels.automatic._compact import Compactor
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 # Systems with more labels than that are not solved; a sample is.
 MAX_SOLVED = 5000
 _BATCH = 4096
-_BATCH_NUMBERS = 2**19
 
 
 class BankKernel(Candidate):
@@ -221,11 +220,10 @@ class FeatureKernel(BankKernel):
     def prepare(self) -> bool:
         """Centre and scale; tell whether anything finite is left."""
         Z = self.source.train
-        n, b = Z.shape[0], backend_of(first := Z[:1])
+        n = Z.shape[0]
         # Kernels are prepared side by side, each of them alone: the fewer the columns,
         # the more rows at a time, or threads would wait for each other.
-        size = max(b.batch_rows, _BATCH_NUMBERS // max(1, first.shape[1]))
-        batches = list(gen_batches(n, size))
+        batches = batches_for_sums(n, Z[:1].shape[1])
         moments, self._moments = self._moments, None  # large, and used once
         if self._transform is not None and moments is not None:
             self._mean, products = moments

@@ -29,7 +29,8 @@ class WeightedOutputs(Outputs):
 class Learner(Candidate):
     """A candidate that is learned anew whenever rows are left out.
 
-    A subclass has a name, a family, and `learn`.
+    A subclass has a name, a family, and `learn`. A constant added to all targets must
+    be added to all outputs.
     """
 
     def learn(self, labeled: Labeled) -> Outputs:

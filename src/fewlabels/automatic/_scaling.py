@@ -100,7 +100,7 @@ class RowScaling:
         return to_host(unit * xp.sqrt(variance)), to_host(largest)
 
     def table_columns(
-        self, groups: NDArray[np.intp] | None
+        self, groups: NDArray[np.intp] | None, rows: Any
     ) -> list[NDArray[np.intp]] | None:
         """List the features of every column that is left; None if it is no table.
 
@@ -108,10 +108,16 @@ class RowScaling:
         ----------
         groups : ndarray of shape (n_features,) or None
             Column of every feature, for a table that was encoded; without it, columns
-            that were standardised are those of a table.
+            that were standardised are those of a table, and so are those of two values
+            that make no picture.
+        rows : {ndarray, csr_array} of shape (n_rows, n_columns)
+            The rows, scaled.
         """
-        if self.sparse_ or (groups is None and self.kind_ != "standard"):
+        if self.sparse_:
             return None
+        if groups is None and self.kind_ != "standard":
+            if self.kind_ == "unit" or not _is_binary_table(rows):
+                return None
         kept = self.columns_ if groups is None else groups[self.columns_]
         return [np.flatnonzero(kept == g) for g in np.unique(kept)]
 
@@ -169,6 +175,20 @@ def may_be_table(rows: Any, repeats: NDArray[np.intp]) -> bool:
     mean, square = to_host(b.xp.sum(b.xp.stack(parts), axis=0))
     low, high = np.quantile(square - mean**2, [0.05, 0.95])
     return bool(low >= tuned.SAME_DEVIATION**2 * high)
+
+
+def _is_binary_table(rows: Any) -> bool:
+    """Tell whether there are many columns of two values that make no picture."""
+    if rows.shape[1] <= tuned.FEW_COLUMNS:
+        return False
+    some = to_host(rows[:: max(1, rows.shape[0] // CENTRE_ROWS)]).astype(np.float64)
+    low, high = some.min(axis=0), some.max(axis=0)
+    varying = high > low  # others do in rows that are not among these
+    if varying.sum() < 2 or not ((some == low) | (some == high)).all():
+        return False
+    Z = (some - some.mean(axis=0))[:, varying]
+    Z /= Z.std(axis=0)
+    return float(np.mean(Z[:, 1:] * Z[:, :-1])) < tuned.PICTURE_CORRELATION
 
 
 def _largest(A: Any) -> float:

@@ -13,8 +13,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
 from fewlabels._backend import backend_of, to_host
+from fewlabels._threads import in_threads
+
+# Rows, or else numbers, that are added up at a time: torch makes a copy of them in
+# double precision, for which a small card has no room if they are all.
+SUM_ROWS = 1024
+SUM_NUMBERS = 2**19
 
 if TYPE_CHECKING:
     from fewlabels.automatic._candidates import Form
@@ -185,10 +192,17 @@ class JoinedColumns(LazySource):
         return backend_of(parts[0]).xp.concat(parts, axis=1)
 
 
+def batches_for_sums(n_rows: int, n_columns: int) -> list[slice]:
+    """Batches of rows so small that a copy in double precision is nothing."""
+    size = max(SUM_ROWS, SUM_NUMBERS // max(1, n_columns))
+    return list(gen_batches(n_rows, size))
+
+
 def column_sums(Z: Any) -> Any:
     """Add up columns over all rows, in double precision."""
-    b = backend_of(Z)
-    parts = b.each_batch(
-        lambda batch: b.xp.sum(Z[batch], axis=0, dtype=b.xp.float64), Z.shape[0]
+    xp = backend_of(Z).xp
+    parts = in_threads(
+        lambda batch: xp.sum(Z[batch], axis=0, dtype=xp.float64),
+        batches_for_sums(*Z.shape),
     )
-    return b.xp.sum(b.xp.stack(parts), axis=0)
+    return xp.sum(xp.stack(parts), axis=0)
