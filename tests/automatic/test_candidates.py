@@ -96,9 +96,16 @@ def test_kernels_and_learners_side_by_side(with_nearest, moons):
     order = [*kernels[:2], nearest, kernels[2]]
     alone = [models_of([c], labeled, learned).held_out(blocks) for c in order]
     assert_allclose(outputs, np.concatenate(alone))
-    # Without some of the rows a learner repeats what it has answered for the others.
-    inner = mixed.without(np.arange(4)).held_out([np.arange(10), np.arange(10, 20)])
-    assert_array_equal(inner[2 * RIDGES.size], outputs[2 * RIDGES.size, 4:])
+    # Without some of the rows a learner repeats what it predicted for the same blocks,
+    # in any order, and learns again for others.
+    place, nested = 2 * RIDGES.size, mixed.without(np.arange(4))
+    same = [np.arange(1, 20, 2), np.arange(0, 20, 2)]
+    assert_array_equal(nested.held_out(same)[place], outputs[place, 4:])
+    (others,) = nested.held_out([np.arange(10)])[place, None]
+    together = np.concatenate([np.arange(4, 14), np.arange(4)])
+    expected = learned[nearest].learned_without(together)[:10]
+    assert_array_equal(others[:10], expected)
+    assert np.isnan(others[10:]).all()
     assert [found is None for found in mixed.coefficients()] == [
         False,
         False,
@@ -245,11 +252,12 @@ class TestHonesty:
             c: LearnedModels(c, labeled) for c in candidates if isinstance(c, Learner)
         }
         models = models_of(candidates, labeled, learned)
-        _losses.held_out_losses(models, labeled, np.random.RandomState(1))
+        inner = _losses.HeldOutBlocks.draw(labeled, np.random.RandomState(1))
+        _losses.held_out_losses(models, labeled, inner)
         pool = pool_of(candidates, bank.kind)
         rng = np.random.RandomState(0)
         blocks = _nested.outer_blocks(labeled, np.random.RandomState(0))
-        nested = _nested.nested_outputs(models, labeled, pool, rng)
+        nested = _nested.nested_outputs(models, labeled, pool, inner, rng)
         answers = {i: models.held_out([b])[:, i] for b in blocks for i in b}
         return nested, answers
 

@@ -48,6 +48,10 @@ def models_of(kernels, Y, rows):
     return kernel_models([K[np.ix_(rows, rows)] for K in kernels], RIDGES, Y[rows])
 
 
+def drawn(labeled):
+    return _losses.HeldOutBlocks.draw(labeled, np.random.RandomState(0))
+
+
 @pytest.mark.parametrize(
     ("n_labeled", "n_classes", "few"), [(10, 2, True), (30, 2, False), (24, 6, False)]
 )
@@ -56,16 +60,17 @@ def test_nested_outputs_equal_the_whole_procedure_again(rng, n_labeled, n_classe
     kernels, labeled, pool = problem(rng, n_labeled, n_classes, few)
     everything = np.arange(n_labeled)
     models = models_of(kernels, labeled.Y, everything)
-    nested = _nested.nested_outputs(models, labeled, pool, np.random.RandomState(0))
+    blocks = _losses.HeldOutBlocks.draw(labeled, np.random.RandomState(1))
+    rng = np.random.RandomState(0)
+    nested = _nested.nested_outputs(models, labeled, pool, blocks, rng)
 
     same = np.random.RandomState(0)
     for block in _nested.outer_blocks(labeled, same):
         rest = np.setdiff1d(everything, block)
         part = labeled.without(block)
         again = models_of(kernels, labeled.Y, rest)
-        chosen = _weights.choose(
-            _losses.held_out_losses(again, part, same), part, pool, same
-        )
+        losses = _losses.held_out_losses(again, part, blocks.without(block, part, same))
+        chosen = _weights.choose(losses, part, pool, same)
         answers = np.concatenate(
             [
                 K[np.ix_(block, rest)] @ again.coefs[2 * k : 2 * k + 2]
@@ -81,7 +86,7 @@ class TestChoose:
     def test_the_useful_kernel_wins(self, rng):
         kernels, labeled, pool = problem(rng, 40, few=False)
         models = models_of(kernels, labeled.Y, np.arange(40))
-        losses = _losses.held_out_losses(models, labeled, np.random.RandomState(0))
+        losses = _losses.held_out_losses(models, labeled, drawn(labeled))
         chosen = _weights.choose(losses, labeled, pool, np.random.RandomState(0))
         assert_allclose(chosen.weights.sum(), 1)
         shares = chosen.weights.reshape(3, 2).sum(axis=1)
@@ -93,7 +98,7 @@ class TestChoose:
         kernels, labeled, pool = problem(rng, 10)
         pool = pool._replace(supervised=np.repeat([False, True, False], 2))
         models = models_of(kernels, labeled.Y, np.arange(10))
-        losses = _losses.held_out_losses(models, labeled, np.random.RandomState(0))
+        losses = _losses.held_out_losses(models, labeled, drawn(labeled))
         few = _weights.choose(losses, labeled, pool, np.random.RandomState(0))
         assert few.weights[few.baseline] < _tuned.INSURANCE * 3
         assert few.baseline in (2, 3)
@@ -179,7 +184,7 @@ class TestErrors:
         kernels, labeled, pool = problem(rng, 10)
         insured = pool._replace(insurance=np.repeat([0.0, 0.0, 0.5], 2))
         models = models_of(kernels, labeled.Y, np.arange(10))
-        losses = _losses.held_out_losses(models, labeled, np.random.RandomState(0))
+        losses = _losses.held_out_losses(models, labeled, drawn(labeled))
         plain, with_forests = (
             _weights.choose(losses, labeled, p, np.random.RandomState(0)).weights
             for p in (pool, insured)
@@ -215,3 +220,24 @@ class TestErrors:
         assert p.min() > 0
         assert p.max() < 1
         assert_allclose(p.sum(axis=1), 1)
+
+
+class TestHeldOutBlocks:
+    @pytest.mark.parametrize("few", [True, False])
+    def test_the_same_blocks_without_some_rows(self, rng, few):
+        _, labeled, _ = problem(rng, 20, few=few)
+        blocks, out = drawn(labeled), np.array([3, 4, 11])
+        rest = np.setdiff1d(np.arange(20), out)
+        inner = blocks.without(out, labeled.without(out), np.random.RandomState(0))
+        assert [list(rest[b]) for b in inner.singles] == [[i] for i in rest]
+        for before, after in zip(blocks.many, inner.many, strict=True):
+            left = [np.setdiff1d(b, out) for b in before]
+            assert [list(rest[b]) for b in after] == [list(b) for b in left if b.size]
+
+    def test_drawn_again_where_nothing_is_left_to_learn_from(self, rng):
+        _, labeled, _ = problem(rng, 8)
+        halves = [[np.arange(4), np.arange(4, 8)]]
+        blocks = drawn(labeled)._replace(many=halves)
+        rest = labeled.without(halves[0][0])
+        inner = blocks.without(halves[0][0], rest, np.random.RandomState(0))
+        assert all(len(some) == 2 for some in inner.many)

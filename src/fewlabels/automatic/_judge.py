@@ -18,7 +18,7 @@ from fewlabels.automatic._held_out import Models, joined_models, kernel_models
 from fewlabels.automatic._kernels import BankKernel
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._learners import LearnedModels, Learner
-from fewlabels.automatic._losses import Losses, held_out_losses
+from fewlabels.automatic._losses import HeldOutBlocks, Losses, held_out_losses
 from fewlabels.automatic._nested import Nested, nested_outputs
 from fewlabels.automatic._pool import Pool, pool_of
 from fewlabels.automatic._weights import Choice, choose
@@ -71,7 +71,7 @@ def judge(
     candidates = bank.candidates
     pool = pool_of(candidates, bank.kind, np.unique(labeled.codes).size)
     useful = labeled.says_something and len(candidates) > 0
-    seed = rng.randint(2**31)  # all candidates meet the same blocks
+    blocks = HeldOutBlocks.draw(labeled, np.random.RandomState(rng.randint(2**31)))
     n_variants = max((c.ridges.size for c in candidates), default=1)
     size = 8 * n_variants * labeled.size**2  # bytes of the inverses of a kernel
     per_chunk = max(1, CHUNK_BYTES // size)
@@ -86,8 +86,7 @@ def judge(
         models = models_of(candidates[start : start + per_chunk], labeled, learned)
         coefs += models.coefficients()
         if useful:
-            fresh = np.random.RandomState(seed)
-            losses.append(held_out_losses(models, labeled, fresh))
+            losses.append(held_out_losses(models, labeled, blocks))
         if keep_all:
             scored.append(models)
         line.update(0.7 + 0.1 * start / len(candidates), "scores")
@@ -101,7 +100,7 @@ def judge(
             judged = pool.of(chosen)
             scored = [models_of([candidates[k] for k in chosen], labeled, learned)]
         models = joined_models(scored)
-        nested = nested_outputs(models, labeled, judged, rng)
+        nested = nested_outputs(models, labeled, judged, blocks, rng)
     line.update(0.95, "outputs")
     return Judgement(labeled, pool, choice, coefs, nested)
 

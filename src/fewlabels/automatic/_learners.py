@@ -2,15 +2,16 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._backend import to_host
 from fewlabels.automatic._candidates import Candidate, Outputs
-from fewlabels.automatic._held_out import Blocks
+from fewlabels.automatic._held_out import Blocks, Models
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._sources import View
 
@@ -52,9 +53,9 @@ class LearnedModels:
     """Held-out outputs of a learner, by learning again.
 
     Blocks that are many are left out several at a time. Where the whole procedure is
-    repeated without some rows, the others keep the outputs of the first time: a learner
-    that is one of many has little say in what the rows left out get, and would have to
-    be learned thousands of times.
+    repeated without some rows, blocks of the others keep the outputs of the first time:
+    a learner that is one of many has little say in what the rows left out get, and
+    would have to be learned thousands of times.
 
     Parameters
     ----------
@@ -68,51 +69,115 @@ class LearnedModels:
 
     def __init__(self, learner: Learner, labeled: Labeled) -> None:
         self._learner = learner
-        self._labeled = labeled
-        self._outputs: list[NDArray[Any]] = []
-        self._of_block: dict[bytes, NDArray[Any]] = {}
+        self.labeled = labeled
+        # Outputs for the rows of a block, of those that were asked for side by side and
+        # of those that were left out together.
+        self._asked: dict[bytes, tuple[NDArray[np.intp], NDArray[Any]]] = {}
+        self._learned: dict[bytes, NDArray[Any]] = {}
 
     def held_out(self, blocks: Blocks) -> NDArray[Any]:
-        """See :meth:`fewlabels.automatic._scores.Models.held_out`."""
-        outputs = np.full((1, *self._labeled.Y.shape), np.nan)
+        """See :meth:`fewlabels.automatic._held_out.Models.held_out`."""
+        outputs = np.full((1, *self.labeled.Y.shape), np.nan)
         n_joined = min(len(blocks), self.MAX_BLOCKS)
         for start in range(n_joined):
             block = np.concatenate(blocks[start::n_joined])
-            outputs[0, block] = self._learned_without(block)
+            outputs[0, block] = self.learned_without(block)
         if len(blocks) > 1:
-            self._outputs.append(outputs)
+            for block in blocks:
+                self._asked[block.tobytes()] = block, outputs[0, block]
         return outputs
 
-    def _learned_without(self, block: NDArray[np.intp]) -> NDArray[Any]:
+    def learned_without(self, block: NDArray[np.intp]) -> NDArray[Any]:
+        """Learn from all rows but a block, and compute outputs for its rows."""
         key = block.tobytes()
-        if key not in self._of_block:
-            rest = self._labeled.without(block)
-            view = View(batch=self._labeled.groups[block])
-            self._of_block[key] = to_host(self._learner.learn(rest)(view))
-        return self._of_block[key]
+        if key not in self._learned:
+            rest = self.labeled.without(block)
+            view = View(batch=self.labeled.groups[block])
+            self._learned[key] = to_host(self._learner.learn(rest)(view))
+        return self._learned[key]
 
-    def without(self, block: NDArray[np.intp]) -> "Replayed":
-        """See :meth:`fewlabels.automatic._scores.Models.without`."""
-        rest = np.setdiff1d(np.arange(self._labeled.size), block)
-        return Replayed([outputs[:, rest] for outputs in self._outputs])
+    def without(self, block: NDArray[np.intp]) -> "NestedModels":
+        """See :meth:`fewlabels.automatic._held_out.Models.without`."""
+        return NestedModels(self, block, self._asked.values())
+
+    def shifted(self, by: NDArray[Any]) -> "ShiftedModels":
+        """See :meth:`fewlabels.automatic._held_out.Models.shifted`."""
+        return ShiftedModels(self, by)
 
     def coefficients(self) -> list[Any]:
         """Nothing that fitting could use."""
         return [None]
 
 
-class Replayed:
-    """Outputs that were computed before, in the order in which they are asked for."""
+class NestedModels:
+    """Held-out outputs of a learner for the rows outside of one block.
 
-    def __init__(self, outputs: list[NDArray[Any]]) -> None:
-        self._outputs = iter(outputs)
+    A block that was held out before keeps its outputs; any other is learned again,
+    without the outer block too.
+
+    Parameters
+    ----------
+    models : LearnedModels
+        Outputs for all rows.
+    outer : ndarray of int
+        The rows left out of everything.
+    asked : iterable of (ndarray, ndarray)
+        Blocks that were held out before, and outputs for their rows.
+    """
+
+    def __init__(
+        self, models: LearnedModels, outer: NDArray[np.intp], asked: Iterable[Any]
+    ) -> None:
+        self._models, self._outer = models, outer
+        inside = np.ones(models.labeled.size, dtype=bool)
+        inside[outer] = False
+        self._rest = np.flatnonzero(inside)
+        places = np.cumsum(inside) - 1
+        self._known = {
+            places[block[inside[block]]].tobytes(): outputs[inside[block]]
+            for block, outputs in asked
+        }
 
     def held_out(self, blocks: Blocks) -> NDArray[Any]:
-        """See :meth:`fewlabels.automatic._scores.Models.held_out`."""
-        return next(self._outputs)
+        """See :meth:`fewlabels.automatic._held_out.Models.held_out`."""
+        outputs = np.full((1, self._rest.size, self._models.labeled.Y.shape[1]), np.nan)
+        for block in blocks:
+            known = self._known.get(block.tobytes())
+            if known is None:
+                together = np.concatenate([self._rest[block], self._outer])
+                known = self._models.learned_without(together)[: block.size]
+            outputs[0, block] = known
+        return outputs
 
-    def without(self, block: NDArray[np.intp]) -> "Replayed":
-        """See :meth:`fewlabels.automatic._scores.Models.without`."""
+    def without(self, block: NDArray[np.intp]) -> Models:
+        """See :meth:`fewlabels.automatic._held_out.Models.without`."""
+        raise NotImplementedError
+
+    def shifted(self, by: NDArray[Any]) -> Models:
+        """See :meth:`fewlabels.automatic._held_out.Models.shifted`."""
+        raise NotImplementedError
+
+    def coefficients(self) -> list[Any]:
+        """Nothing that fitting could use."""
+        return [None]
+
+
+class ShiftedModels(NamedTuple):
+    """A learner on targets less a constant, by which its outputs are less."""
+
+    models: Models
+    by: NDArray[Any]
+
+    def held_out(self, blocks: Blocks) -> NDArray[Any]:
+        """See :meth:`fewlabels.automatic._held_out.Models.held_out`."""
+        return self.models.held_out(blocks) - self.by
+
+    def without(self, block: NDArray[np.intp]) -> "ShiftedModels":
+        """See :meth:`fewlabels.automatic._held_out.Models.without`."""
+        return ShiftedModels(self.models.without(block), self.by)
+
+    def shifted(self, by: NDArray[Any]) -> Models:
+        """See :meth:`fewlabels.automatic._held_out.Models.shifted`."""
         raise NotImplementedError
 
     def coefficients(self) -> list[Any]:

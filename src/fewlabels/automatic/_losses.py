@@ -2,13 +2,14 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels.automatic import _tuned as tuned
-from fewlabels.automatic._held_out import Models
+from fewlabels.automatic._held_out import Blocks, Models
 from fewlabels.automatic._labeled import Labeled, stratified_blocks
 
 
@@ -31,35 +32,61 @@ class Losses(NamedTuple):
         return squared + logs if labeled.few else logs
 
 
-def held_out_losses(
-    models: Models, labeled: Labeled, rng: np.random.RandomState
-) -> Losses:
-    """Losses of every candidate: each row left out, and many rows left out at once.
+class HeldOutBlocks(NamedTuple):
+    """Which labelled rows are held out: each alone, and many at once, several times."""
 
-    Many are a half of the rows, 20 times, with few labels; else a fifth, twice.
-    """
-    Y, codes, groups = labeled.Y, labeled.codes, labeled.groups
-    singles = [np.flatnonzero(groups == g) for g in np.unique(groups)]
-    repeats, n_blocks = (tuned.N_HALVES, 2) if labeled.few else (tuned.N_FIFTHS, 5)
-    single = models.held_out(singles)
-    grid = tuned.TEMPERATURES
+    singles: Blocks
+    many: Sequence[Blocks]
+
+    @classmethod
+    def draw(cls, labeled: Labeled, rng: np.random.RandomState) -> "HeldOutBlocks":
+        """Hold out a half of few labels, 20 times; else a fifth, twice."""
+        codes, groups = labeled.codes, labeled.groups
+        singles = [np.flatnonzero(groups == g) for g in np.unique(groups)]
+        repeats, n_blocks = (tuned.N_HALVES, 2) if labeled.few else (tuned.N_FIFTHS, 5)
+        many = [stratified_blocks(codes, groups, n_blocks, rng) for _ in range(repeats)]
+        return cls(singles, many)
+
+    def without(
+        self, block: NDArray[np.intp], rest: Labeled, rng: np.random.RandomState
+    ) -> "HeldOutBlocks":
+        """Take the same blocks of the rows outside of one, or draw where few are left.
+
+        Learners, which remember blocks, need not be learned again for these.
+        """
+        inside = np.ones(rest.size + block.size, dtype=bool)
+        inside[block] = False
+        places = np.cumsum(inside) - 1
+
+        def outside(blocks: Blocks) -> list[NDArray[np.intp]]:
+            kept = (places[b[inside[b]]] for b in blocks)
+            return [b for b in kept if b.size]
+
+        many = [blocks for blocks in map(outside, self.many) if len(blocks) > 1]
+        if not many:
+            return self.draw(rest, rng)
+        return HeldOutBlocks(outside(self.singles), many)
+
+
+def held_out_losses(models: Models, labeled: Labeled, blocks: HeldOutBlocks) -> Losses:
+    """Compute losses of every candidate on rows that were held out."""
+    Y, codes = labeled.Y, labeled.codes
+    single = models.held_out(blocks.singles)
     squared, logs = [], []
     total = np.zeros_like(single)
-    for _ in range(repeats):
-        blocks = stratified_blocks(codes, groups, n_blocks, rng)
-        many = models.held_out(blocks)
+    for some in blocks.many:
+        many = models.held_out(some)
         total += many
         squared.append(squared_losses(many, Y))
         if not labeled.regression:
-            logs.append(log_losses(many, codes, grid))
-    single_log = None if labeled.regression else log_losses(single, codes, grid)
+            logs.append(log_losses(many, codes, tuned.TEMPERATURES))
     return Losses(
         squared_losses(single, Y),
         np.mean(squared, axis=0),
-        single_log,
+        log_losses(single, codes, tuned.TEMPERATURES) if logs else None,
         np.mean(logs, axis=0) if logs else None,
-        None if labeled.regression else wrong(single, codes),
-        total / repeats,
+        wrong(single, codes) if logs else None,
+        total / len(blocks.many),
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._held_out import Models
 from fewlabels.automatic._labeled import Labeled, stratified_blocks
-from fewlabels.automatic._losses import held_out_losses, wrong
+from fewlabels.automatic._losses import HeldOutBlocks, held_out_losses, wrong
 from fewlabels.automatic._pool import Pool
 from fewlabels.automatic._weights import choose
 
@@ -51,12 +51,19 @@ def outer_blocks(
 
 
 def nested_outputs(
-    models: Models, labeled: Labeled, pool: Pool, rng: np.random.RandomState
+    models: Models,
+    labeled: Labeled,
+    pool: Pool,
+    inner: HeldOutBlocks,
+    rng: np.random.RandomState,
 ) -> Nested:
-    """Leave blocks out and repeat scoring, weighting and averaging on the rest."""
-    outputs, baseline = _left_out(
-        models, labeled, pool, outer_blocks(labeled, rng), rng
-    )
+    """Leave blocks out and repeat scoring, weighting and averaging on the rest.
+
+    The rest is scored by the `inner` blocks, those of all labelled rows, as far as they
+    lie outside of the block left out.
+    """
+    outer = outer_blocks(labeled, rng)
+    outputs, baseline = _left_out(models, labeled, pool, outer, inner, rng)
     if labeled.regression:
         return Nested(outputs, baseline, outputs, None)
     # What is asked beside must not change the draws of what follows.
@@ -64,12 +71,13 @@ def nested_outputs(
     halves = None
     if labeled.size > tuned.FEW:
         blocks = stratified_blocks(labeled.codes, labeled.groups, 2, own)
-        halves, _ = _left_out(models, labeled, pool, blocks, own)
+        halves, _ = _left_out(models, labeled, pool, blocks, inner, own)
     confirmed = outputs.copy()
     # Wrong labels hide behind each other, and are left out together.
     block = np.flatnonzero(wrong(outputs, labeled.codes))
     if 0 < 2 * block.size <= labeled.size and labeled.without(block).says_something:
-        confirmed[block] = _left_out(models, labeled, pool, [block], own)[0][block]
+        alone, _ = _left_out(models, labeled, pool, [block], inner, own)
+        confirmed[block] = alone[block]
     return Nested(outputs, baseline, confirmed, halves)
 
 
@@ -78,6 +86,7 @@ def _left_out(
     labeled: Labeled,
     pool: Pool,
     blocks: list[NDArray[np.intp]],
+    inner: HeldOutBlocks,
     rng: np.random.RandomState,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Answers for blocks by the whole procedure without them, and by the baseline."""
@@ -91,7 +100,8 @@ def _left_out(
             rest, own = replace(rest, Y=rest.Y - centre), models.shifted(centre)
         losses = None
         if rest.says_something:
-            losses = held_out_losses(own.without(block), rest, rng)
+            some = inner.without(block, rest, rng)
+            losses = held_out_losses(own.without(block), rest, some)
         choice = choose(losses, rest, pool, rng)
         answers = own.held_out([block])[:, block] + centre
         outputs[block] = np.tensordot(choice.weights, answers, axes=1)
