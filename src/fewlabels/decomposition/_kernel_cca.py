@@ -4,7 +4,7 @@
 
 import warnings
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,12 +15,13 @@ from sklearn.utils import Tags, check_consistent_length
 
 from fewlabels._classifier import by_sureness
 from fewlabels._labels import UNLABELED
+from fewlabels._params import check_number, usual
 from fewlabels._sklearn import Interval, check_array, fit_context
-from fewlabels.decomposition._cca import (
+from fewlabels.decomposition._cca import pairs_from_factors
+from fewlabels.decomposition._two_views import (
     CanonicalPairs,
     TwoViewTransformer,
     pad_pairs,
-    pairs_from_factors,
 )
 from fewlabels.kernels import KERNEL_CONSTRAINTS, Kernel, is_precomputed, resolve_kernel
 
@@ -89,8 +90,7 @@ def kernel_cca(K_x: Any, K_y: Any, *, alpha: float = 1.0) -> CanonicalPairs:
     >>> bool(pairs.correlations[0] > 0.95)  # x and x^2 have no linear correlation
     True
     """
-    if not 0 <= alpha < np.inf:
-        raise ValueError(f"alpha must be a non-negative number, got {alpha}.")
+    check_number("alpha", alpha, 0)
     kernels = []
     for K, name in ((K_x, "K_x"), (K_y, "K_y")):
         K = check_array(K, dtype=np.float64, ensure_min_samples=2, input_name=name)
@@ -187,9 +187,8 @@ class KernelCCA(TwoViewTransformer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **usual("n_components", "alpha"),
         "kernel_y": [*KERNEL_CONSTRAINTS["kernel"], None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -236,9 +235,10 @@ class KernelCCA(TwoViewTransformer):
             raise ValueError(
                 f"n_components={self.n_components} must be at most n_samples={n}."
             )
-        self.kernel_ = self._resolve(X)
+        shared: Any = {"gamma": self.gamma, "kernel_params": self.kernel_params}
+        self.kernel_ = resolve_kernel(X, self.kernel, **shared)
         if self.kernel_y is None:
-            self.kernel_y_ = self._resolve(Y)
+            self.kernel_y_ = resolve_kernel(Y, self.kernel, **shared)
         else:
             self.kernel_y_ = resolve_kernel(Y, self.kernel_y)
         self._x_centerer, self._y_centerer = KernelCenterer(), KernelCenterer()
@@ -247,20 +247,11 @@ class KernelCCA(TwoViewTransformer):
         pairs = _centered_kernel_cca(K_x, K_y, self.alpha)
         pairs = pad_pairs(pairs, self.n_components, "the ranks of the kernel matrices")
         scale = np.sqrt(n - 1)
-        self.x_weights_ = (scale * pairs.x_weights).astype(X.dtype, copy=False)
-        self.y_weights_ = (scale * pairs.y_weights).astype(X.dtype, copy=False)
+        self._keep_weights(scale * pairs.x_weights, scale * pairs.y_weights, X.dtype)
         self.canonical_correlations_ = pairs.correlations
         self.X_fit_ = None if self.kernel_.is_precomputed else X
         self.Y_fit_ = None if self.kernel_y_.is_precomputed else Y
         return K_x @ self.x_weights_, K_y @ self.y_weights_
-
-    def _resolve(self, X: NDArray[Any]) -> Kernel:
-        return resolve_kernel(
-            X,
-            self.kernel,
-            gamma=self.gamma,
-            kernel_params=self.kernel_params,
-        )
 
     def _x_scores(self, X: NDArray[Any]) -> NDArray[Any]:
         K = X if self.X_fit_ is None else self.kernel_(X, self.X_fit_)
@@ -458,7 +449,6 @@ class OneLabelTwoView(KernelCCA):
             warnings.warn(
                 f"n_confident={self.n_confident} positive and as many negative rows "
                 f"are more than the {n - 1} without a label: {n_confident} are taken.",
-                UserWarning,
                 stacklevel=2,
             )
         order = by_sureness(self.similarity_)

@@ -2,20 +2,20 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse.linalg import svds
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
+from fewlabels._params import check_number, usual
 from fewlabels._sklearn import Interval, check_array, fit_context, validate_params
-from fewlabels.decomposition._cca import TwoViewTransformer
+from fewlabels.decomposition._two_views import TwoViewTransformer
+from fewlabels.exceptions import warn_not_converged
 from fewlabels.optimize import soft_threshold
 
 # Up to this size all singular values are found faster than the first one alone.
@@ -71,8 +71,7 @@ def l1_l2_projection_direction(a: Any, c: float) -> NDArray[np.float64]:
     a = check_array(a, dtype=np.float64, ensure_2d=False, input_name="a")
     if a.ndim != 1:
         raise ValueError(f"a must be a vector, got shape {a.shape}.")
-    if not c > 0:
-        raise ValueError(f"c must be positive, got {c}.")
+    check_number("c", c, above=0, most=np.inf)
     largest = np.max(np.abs(a))
     if largest == 0:
         return np.zeros_like(a)
@@ -135,16 +134,15 @@ def _leading_right_vector(M: NDArray[np.float64]) -> NDArray[np.float64]:
     return svds(M, k=1, v0=start)[2][0]
 
 
+_CONSTRAINTS: dict[str, list[Any]] = {
+    "c1": [Interval(Real, 1, None, closed="left"), None],
+    "c2": [Interval(Real, 1, None, closed="left"), None],
+    **usual("n_components", "tol", "max_iter"),
+}
+
+
 @validate_params(
-    {
-        "M": ["array-like"],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "c1": [Interval(Real, 1, None, closed="left"), None],
-        "c2": [Interval(Real, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    },
-    prefer_skip_nested_validation=True,
+    {"M": ["array-like"], **_CONSTRAINTS}, prefer_skip_nested_validation=True
 )
 def penalized_matrix_decomposition(
     M: Any,
@@ -229,11 +227,9 @@ def penalized_matrix_decomposition(
         u[:, k], v[:, k], d[k] = u_k, v_k, course[-1]
         M = M - d[k] * np.outer(u_k, v_k)
     if not converged:
-        warnings.warn(
+        warn_not_converged(
             f"penalized_matrix_decomposition has not settled in max_iter={max_iter} "
-            "alternations: raise max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=2,
+            "alternations: raise max_iter or tol."
         )
     return PenalizedDecomposition(u, v, d, objectives, converged)
 
@@ -323,13 +319,7 @@ class SparseCCA(TwoViewTransformer):
     (array([7]), array([3]))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "c1": [Interval(Real, 1, None, closed="left"), None],
-        "c2": [Interval(Real, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = _CONSTRAINTS
 
     def __init__(
         self,
@@ -367,16 +357,9 @@ class SparseCCA(TwoViewTransformer):
         self.x_scaler_, self.y_scaler_ = StandardScaler(), StandardScaler()
         X_std = self.x_scaler_.fit_transform(X)
         Y_std = self.y_scaler_.fit_transform(Y)
-        result = penalized_matrix_decomposition(
-            X_std.T @ Y_std / X.shape[0],
-            self.n_components,
-            c1=self.c1,
-            c2=self.c2,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
-        self.x_weights_ = result.u.astype(X.dtype, copy=False)
-        self.y_weights_ = result.v.astype(X.dtype, copy=False)
+        correlations = X_std.T @ Y_std / X.shape[0]
+        result = penalized_matrix_decomposition(correlations, **self.get_params())
+        self._keep_weights(result.u, result.v, X.dtype)
         self.covariances_ = result.d
         self.n_iter_ = max(1, *(course.size for course in result.objectives))
         return self

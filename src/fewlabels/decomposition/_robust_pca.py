@@ -2,24 +2,18 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._params import usual
 from fewlabels._sklearn import (
     Interval,
     StrOptions,
@@ -28,9 +22,9 @@ from fewlabels._sklearn import (
     validate_data,
     validate_params,
 )
+from fewlabels.decomposition._base import Projection
+from fewlabels.exceptions import warn_not_converged
 from fewlabels.optimize import soft_threshold
-
-SVD_SOLVERS = ("auto", "full", "partial")
 
 # Beyond this share of all singular values, computing all of them is no slower.
 MAX_PARTIAL_SHARE = 0.25
@@ -151,10 +145,8 @@ _PROBLEM_CONSTRAINTS: dict[str, list[Any]] = {
     "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     "relaxation": [None, Interval(Real, 0, None, closed="neither")],
     "eta": [Interval(Real, 0, 1, closed="neither")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "svd_solver": [StrOptions(set(SVD_SOLVERS))],
-    "random_state": ["random_state"],
+    "svd_solver": [StrOptions({"auto", "full", "partial"})],
+    **usual("tol", "max_iter", "random_state"),
 }
 
 
@@ -297,13 +289,11 @@ def robust_pca(
                 t = t_before = 1.0
         current = max(eta * current, target)
     if not converged:
-        warnings.warn(
+        warn_not_converged(
             f"robust_pca has not converged in max_iter={max_iter} steps: the residual "
             f"is {residual / target:.1e} times the relaxation, and should be {tol:g}. "
             f"Let that fall more slowly (eta={eta:g}), end at a larger one "
-            f"(relaxation={target:.1e}) or raise max_iter.",
-            ConvergenceWarning,
-            stacklevel=2,
+            f"(relaxation={target:.1e}) or raise max_iter."
         )
     U, Vt = svd_flip(U, Vt, u_based_decision=False)
     return LowRankPlusSparse(
@@ -319,7 +309,7 @@ def robust_pca(
     )
 
 
-class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RobustPCA(Projection):
     r"""Principal components of rows some of whose entries are grossly wrong.
 
     .. math::
@@ -393,6 +383,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     (2, 100.0)
     """
 
+    _dtypes = (np.float64,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = _PROBLEM_CONSTRAINTS
 
     def __init__(
@@ -440,23 +431,6 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_iter_ = result.n_iter
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Project rows on the components.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, rank)
-            Their coordinates.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X @ self.components_.T
-
     def inverse_transform(self, Z: Any) -> NDArray[np.float64]:
         """Give the rows that belong to coordinates.
 
@@ -472,7 +446,3 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         return check_array(Z, ensure_min_features=0) @ self.components_
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.components_.shape[0]
