@@ -16,7 +16,6 @@ from fewlabels._params import check_number, usual
 from fewlabels._sklearn import Interval, check_array, fit_context, validate_params
 from fewlabels.decomposition._two_views import TwoViewTransformer
 from fewlabels.exceptions import warn_not_converged
-from fewlabels.optimize import soft_threshold
 
 # Up to this size all singular values are found faster than the first one alone.
 SMALL = 200
@@ -83,22 +82,22 @@ def l1_l2_projection_direction(a: Any, c: float) -> NDArray[np.float64]:
     m = np.count_nonzero(tied)
     if c <= np.sqrt(m):
         return np.where(tied, np.sign(a) * (c / m), 0.0)
-    sizes = np.sort(np.abs(a))[::-1]
-    k = np.arange(1, sizes.size + 1)
-    means = np.cumsum(sizes) / k
-    # Sum of squared deviations of the k largest from their mean.
-    spread = np.maximum(np.cumsum(sizes**2) - k * means**2, 0.0)
-    # With the k largest in use, ||s||_1 = c ||s||_2 for mean - Delta = c sqrt(...).
+    # By what each entry falls short of the largest, 1: entries that are nearly as large
+    # keep their digits. With the k largest in use, ||s||_1 = c ||s||_2 is a quadratic
+    # equation for 1 - Delta.
+    missing = 1.0 - np.abs(a)
+    falls = np.sort(missing)
+    k = np.arange(1, falls.size + 1)
+    means = np.cumsum(falls) / k
+    spread = np.maximum(np.cumsum(falls**2) - k * means**2, 0.0)
     usable = k > c * c
     with np.errstate(divide="ignore", invalid="ignore"):
-        shift = c * np.sqrt(spread / (k * (k - c * c)))
-    threshold = np.where(usable, means - shift, -1.0)
-    following = np.append(sizes[1:], 0.0)
+        fall = np.where(usable, means + c * np.sqrt(spread / (k * (k - c * c))), 2.0)
     # The norm ratio falls as the threshold grows, so exactly one k fits; rounding may
     # leave it a hair outside its interval.
-    outside = np.maximum(following - threshold, threshold - sizes)
-    best = np.argmin(np.where(usable & (threshold >= 0), outside, np.inf))
-    u = soft_threshold(a, float(threshold[best]))
+    outside = np.maximum(fall - np.append(falls[1:], 1.0), falls - fall)
+    best = np.argmin(np.where(usable & (fall <= 1), outside, np.inf))
+    u = np.sign(a) * np.maximum(fall[best] - missing, 0.0)
     return u / np.linalg.norm(u)
 
 
