@@ -1,4 +1,4 @@
-"""Linear regression: errors in features, few directions, penalties, sparse recovery.
+"""Textbook: linear regression with errors in features, components and penalties.
 
 `ElasticNet`, `Lasso`, `LinearRegression`, `PLSRegression` and `Ridge` are those of
 scikit-learn.
