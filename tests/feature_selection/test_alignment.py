@@ -133,7 +133,7 @@ class TestWeights:
     def test_bad_parameters(self):
         with pytest.raises(ValueError, match="alpha must be a number of at least 0"):
             align_features(np.eye(3), -1.0, 1.0)
-        with pytest.raises(ValueError, match="gamma must be a positive number"):
+        with pytest.raises(ValueError, match="gamma must be a number of more than 0"):
             align_features(np.eye(3), 1.0, 0.0)
 
 

@@ -20,6 +20,7 @@ from fewlabels._labels import (
     unlabeled_mask,
     with_holes,
 )
+from fewlabels._params import check_number
 from fewlabels._sklearn import Interval, fit_context, safe_indexing
 
 
@@ -85,8 +86,7 @@ def majority_vote(
             f"weights must be {K} non-negative numbers with a positive sum, one per "
             f"voter; got {weights!r}."
         )
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha={alpha} must be a share between 0 and 1.")
+    check_number("alpha", alpha, 0, 1)
     if votes.size and not 0 <= votes.min() <= votes.max() < n_classes:
         raise ValueError(
             f"votes must be indices of classes below n_classes={n_classes}, got values "

@@ -1,4 +1,4 @@
-"""Which features matter, with labels and without.
+"""Textbook: scores and selectors of features, with labels and without.
 
 `RFE`, `SelectKBest`, `SequentialFeatureSelector` and `r_regression` are those of
 scikit-learn.
