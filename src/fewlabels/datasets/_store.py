@@ -181,7 +181,6 @@ def _store(entry: Entry, arrays: dict[str, Any]) -> Path | None:
         warnings.warn(
             f"{entry.title} was fetched but could not be stored as {path} ({error}): "
             "it will be fetched again. Set FEWLABELS_CACHE to a writable folder.",
-            UserWarning,
             stacklevel=5,  # the caller of the loader
         )
         return None
