@@ -50,14 +50,15 @@ def check_number(
     if least is not None:
         bounds.append((value >= least, f"at least {least:g}"))
     if above is not None:
-        bounds.append((value > above, f"more than {above:g}"))
+        more = f"more than {above:g}" if above else "positive"
+        bounds.append((value > above, more))
     if most is not None:
         bounds.append((value <= most, f"at most {most:g}"))
     else:
         bounds.append((value < below, f"less than {below:g}"))
     if not all(holds for holds, _ in bounds):
         rule = " and ".join(rule for _, rule in bounds if not rule.endswith("inf"))
-        raise ValueError(f"{name} must be a number of {rule}, got {value!r}.")
+        raise ValueError(f"{name} must be {rule}, got {value!r}.")
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:

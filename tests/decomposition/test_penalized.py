@@ -104,7 +104,7 @@ class TestDirection:
         assert_allclose(l1_l2_projection_direction([3e200, 4e200], 2.0), [0.6, 0.8])
 
     def test_bad_arguments(self):
-        with pytest.raises(ValueError, match="c must be a number of more than 0"):
+        with pytest.raises(ValueError, match="c must be positive"):
             l1_l2_projection_direction([1.0], 0.0)
         with pytest.raises(ValueError, match="vector"):
             l1_l2_projection_direction([[1.0]], 1.0)

@@ -66,8 +66,8 @@ class TestDistances:
     def test_bad_arguments(self):
         with pytest.raises(ValueError, match="must be the same"):
             tensor_distances(np.zeros((2, 3, 3)), np.zeros((2, 3, 4)))
-        with pytest.raises(ValueError, match="bandwidth must be a number of at least 0"):
-            tensor_distances(np.zeros((2, 3, 3)), bandwidth must be a number of at least 0)
+        with pytest.raises(ValueError, match="bandwidth must be at least 0"):
+            tensor_distances(np.zeros((2, 3, 3)), bandwidth=-1)
 
 
 class TestTransformer:

@@ -1,4 +1,4 @@
-"""Labels from elsewhere: transfer learning and domain adaptation.
+"""Textbook: transfer learning and domain adaptation, with labels from elsewhere.
 
 Rows carry a domain, ``sample_domain``: positive for sources, negative for targets.
 """
@@ -38,6 +38,7 @@ from fewlabels.transfer._eigen import (
     eigen_cluster,
     eigen_transfer_graph,
 )
+from fewlabels.transfer._huber import modified_huber_loss
 from fewlabels.transfer._kernel_learning import (
     LpMKLClassifier,
     MKLSolution,
@@ -56,7 +57,6 @@ from fewlabels.transfer._structure import (
     ASOClassifier,
     ASOSolution,
     alternating_structure,
-    modified_huber_loss,
 )
 
 # In the order of sorted(), as everywhere; ruff would put names in capitals first.

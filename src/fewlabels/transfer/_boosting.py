@@ -4,7 +4,6 @@
 
 import math
 import warnings
-from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -15,7 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from fewlabels._classifier import exact_weights, vote_of
-from fewlabels._sklearn import HasMethods, Interval, fit_context
+from fewlabels._params import usual
+from fewlabels._sklearn import HasMethods, fit_context
 from fewlabels.transfer._domains import DomainClassifier
 
 # Errors are kept this far from 0 and from guessing, where votes are infinite or none.
@@ -216,8 +216,7 @@ class TrAdaBoostClassifier(DomainClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+        **usual("n_estimators", "random_state"),
     }
 
     def __init__(
@@ -274,7 +273,6 @@ class TrAdaBoostClassifier(DomainClassifier):
             warnings.warn(
                 "No round did better than guessing on the target: use a stronger "
                 "estimator.",
-                UserWarning,
                 stacklevel=2,
             )
         last = rounds.log_weights[-1]

@@ -9,16 +9,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.linear_model import Ridge
-from sklearn.utils import Tags
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import signed
-from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
+from fewlabels._params import usual
+from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.transfer._domains import DomainTransformer
-from fewlabels.transfer._structure import fit_huber
+from fewlabels.transfer._huber import fit_huber
 
 
 def _present(X: Any) -> Any:
@@ -126,9 +124,7 @@ def pivot_predictors(
     return W
 
 
-class StructuralCorrespondenceLearning(
-    ClassNamePrefixFeaturesOutMixin, DomainTransformer
-):
+class StructuralCorrespondenceLearning(DomainTransformer):
     r"""Add features that predict what is frequent in both domains.
 
     Pivots are features that occur in both domains and mean the same in both. Linear
@@ -194,9 +190,10 @@ class StructuralCorrespondenceLearning(
     array([[0.  , 0.71, 0.71]])
     """
 
+    _checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": np.float64}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_pivots": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **usual("n_components"),
         "pivots": ["array-like", None],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "loss": [StrOptions({"modified_huber", "squared"})],
@@ -241,8 +238,7 @@ class StructuralCorrespondenceLearning(
         self : object
             The fitted transformer.
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        domains = self._check_domains(sample_domain, X)
+        X, domains = self._begin(X, sample_domain)
         self.pivots_ = self._chosen_pivots(X, domains)
         W = pivot_predictors(X, self.pivots_, alpha=self.alpha, loss=self.loss)
         others = np.setdiff1d(np.arange(X.shape[1]), self.pivots_)
@@ -253,7 +249,6 @@ class StructuralCorrespondenceLearning(
             warnings.warn(
                 "No pivot can be predicted from the other features, so none is added: "
                 "a feature counts as present where its value is positive.",
-                UserWarning,
                 stacklevel=2,
             )
         self.theta_ = np.zeros((self.n_components_, X.shape[1]))
@@ -285,8 +280,7 @@ class StructuralCorrespondenceLearning(
         X_new : {ndarray, sparse array} of shape (n_samples, n_features_new)
             The rows with `n_components_` more features.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = self._validated(X)
         added = self.scale_ * (X @ self.theta_.T)
         if sparse.issparse(X):
             return sparse.hstack([X, sparse.csr_array(added)], format="csr")
@@ -295,8 +289,3 @@ class StructuralCorrespondenceLearning(
     @property
     def _n_features_out(self) -> int:
         return self.n_features_in_ + self.n_components_
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -11,11 +11,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags, column_or_1d, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils import Tags, column_or_1d
 
-from fewlabels._classifier import PartialLabelClassifier
+from fewlabels._classifier import PartialLabelClassifier, accepts_sparse
 from fewlabels._labels import (
     UNLABELED,
     Labels,
@@ -25,7 +28,7 @@ from fewlabels._labels import (
     with_holes,
 )
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import check_array, validate_data
+from fewlabels._sklearn import check_array, validate_data, validate_fitted
 
 SOURCE, TARGET = 1, -2
 
@@ -113,15 +116,17 @@ def _padded(X: Any, before: int, after: int) -> Any:
     return np.pad(X, ((0, 0), (before, after)))
 
 
+def _check_entries(name: str, entries: Any, of: str, n_rows: int) -> None:
+    if (n := entries.size) != n_rows:
+        raise ValueError(f"{name} has {n} entries but {of} has {n_rows} rows.")
+
+
 def stack_labels(
     y_source: ArrayLike, y_target: ArrayLike | None, n_source: int, n_target: int
 ) -> NDArray[Any]:
     """Labels of both domains; rows without one get the marker of the common type."""
     labels = with_holes(y_source)
-    if labels.size != n_source:
-        raise ValueError(
-            f"y_source has {labels.size} entries but X_source has {n_source} rows."
-        )
+    _check_entries("y_source", labels, "X_source", n_source)
     if y_target is None:
         padding = np.repeat(labels[:1], n_target)
         return with_holes(
@@ -129,10 +134,7 @@ def stack_labels(
             np.arange(labels.size + n_target) >= n_source,
         )
     others = with_holes(label_array(y_target))
-    if others.size != n_target:
-        raise ValueError(
-            f"y_target has {others.size} entries but X_target has {n_target} rows."
-        )
+    _check_entries("y_target", others, "X_target", n_target)
     kinds = {labels.dtype.kind, others.dtype.kind}
     if len(kinds) > 1:
         raise ValueError(
@@ -171,10 +173,7 @@ def check_sample_domain(
     if sample_domain is None:
         return np.full(n_samples, default, dtype=np.intp)
     domains = column_or_1d(sample_domain)
-    if domains.size != n_samples:
-        raise ValueError(
-            f"sample_domain has {domains.size} entries but X has {n_samples} rows."
-        )
+    _check_entries("sample_domain", domains, "X", n_samples)
     if domains.dtype.kind not in "iuf" or not np.all(domains == np.trunc(domains)):
         raise ValueError("sample_domain must hold integers, one per row.")
     if np.any(domains == 0):
@@ -191,7 +190,21 @@ class DomainMixin:
     # With metadata routing, a pipeline passes the domains on without being asked.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_domain": True}
 
+    # How rows are validated.
+    _checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": FLOATS}
+
     domains_: NDArray[np.intp]
+
+    def _validated(self, X: Any) -> Any:
+        return validate_fitted(self, X, **self._checks)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        inner = getattr(self, "estimator", None)
+        tags.input_tags.sparse = "accept_sparse" in self._checks and accepts_sparse(
+            inner
+        )
+        return tags
 
     def _check_domains(self, sample_domain: Any, X: Any) -> NDArray[np.intp]:
         domains = check_sample_domain(sample_domain, X.shape[0])
@@ -210,8 +223,15 @@ class DomainMixin:
         return check_sample_domain(sample_domain, X.shape[0], default)
 
 
-class DomainTransformer(DomainMixin, TransformerMixin, BaseEstimator):
+class DomainTransformer(
+    DomainMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """A transformer that learns from rows of several domains; `y` is not used."""
+
+    def _begin(self, X: Any, sample_domain: Any) -> tuple[Any, NDArray[np.intp]]:
+        """Validate rows and domains for `fit`."""
+        X = validate_data(self, X, **self._checks)
+        return X, self._check_domains(sample_domain, X)
 
     def fit_transform(
         self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
@@ -238,8 +258,6 @@ class DomainTransformer(DomainMixin, TransformerMixin, BaseEstimator):
 
 class DomainClassifier(DomainMixin, PartialLabelClassifier):
     """A classifier for rows of the target, with a `y` that may have holes."""
-
-    _checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": FLOATS}
 
     def _begin(
         self, X: Any, y: ArrayLike, sample_domain: Any
@@ -287,8 +305,7 @@ class DomainClassifier(DomainMixin, PartialLabelClassifier):
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
             For up to two classes one value per row, positive for `classes_[1]`.
         """
-        check_is_fitted(self)
-        return self._decision(validate_data(self, X, reset=False, **self._checks))
+        return self._decision(self._validated(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of every row.
@@ -304,11 +321,3 @@ class DomainClassifier(DomainMixin, PartialLabelClassifier):
             The predicted classes.
         """
         return decide(self.decision_function(X), self.classes_)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        inner = getattr(self, "estimator", None)
-        tags.input_tags.sparse = "accept_sparse" in self._checks and (
-            inner is None or get_tags(inner).input_tags.sparse
-        )
-        return tags

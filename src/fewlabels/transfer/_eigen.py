@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from fewlabels._classifier import fitted, outputs_of
 from fewlabels._labels import UNLABELED, Labels
 from fewlabels._linalg import signs
+from fewlabels._params import usual
 from fewlabels._sklearn import HasMethods, Interval, StrOptions, fit_context
 from fewlabels.transfer._domains import DomainClassifier
 
@@ -247,11 +248,10 @@ class EigenTransferClassifier(DomainClassifier):
     _checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": np.float64}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **usual("n_components", "random_state"),
         "setting": [StrOptions({"cross_domain", "cross_category", "self_taught"})],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "label_weight": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -299,14 +299,12 @@ class EigenTransferClassifier(DomainClassifier):
         self.eigenvalues_, self.embedding_, others = graph
         self.feature_embedding_ = others[: 2 * X.shape[1]]
         self._fit_estimator(X, labels, is_source)
-
         holes = np.flatnonzero(labels.codes == UNLABELED)
         alone = np.count_nonzero(np.asarray(abs(X[holes]).sum(axis=1)) == 0)
         if alone:
             warnings.warn(
                 f"{alone} unlabelled rows have no feature but zeros and no edge in the "
                 "graph: their predictions are guesses.",
-                UserWarning,
                 stacklevel=2,
             )
         self._keep_transduction(X, labels)

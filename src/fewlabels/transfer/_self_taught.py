@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,7 +14,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.extmath import row_norms
 
 from fewlabels._classifier import fitted, outputs_of
+from fewlabels._params import usual
 from fewlabels._sklearn import HasMethods, Interval, fit_context
+from fewlabels.exceptions import warn_not_converged
 from fewlabels.transfer._domains import DomainClassifier
 
 # Duality gap of a code, relative to the squared norm of its row: that of sparse_encode.
@@ -46,12 +48,10 @@ def lasso_codes(
             codes[open_[better]], gap[open_[better]] = again[better], new_gap[better]
     n_left = np.count_nonzero(gap > goal)
     if n_left:
-        warnings.warn(
+        warn_not_converged(
             f"The sparse codes of {n_left} of {X.shape[0]} rows did not converge "
             f"(duality gap {gap.max():.1e}): atoms are nearly dependent. Take fewer "
-            "n_components or a larger alpha.",
-            ConvergenceWarning,
-            stacklevel=2,
+            "n_components or a larger alpha."
         )
     return codes
 
@@ -151,11 +151,9 @@ class SelfTaughtClassifier(DomainClassifier):
     _checks: ClassVar[dict[str, Any]] = {"dtype": np.float64}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+        **usual("n_components", "max_iter", "random_state"),
     }
 
     def __init__(
