@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
+from fewlabels._params import check_number
+
 
 class BlockPartition:
     r"""Variables 0, ..., n_features - 1 in disjoint blocks.
@@ -59,8 +61,7 @@ class BlockPartition:
         partition : BlockPartition
             The blocks.
         """
-        if size < 1:
-            raise ValueError(f"size={size} must be at least 1.")
+        check_number("size", size, 1)
         return cls(np.arange(n_features) // size)
 
     @property
