@@ -247,7 +247,7 @@ class TestSGD:
         problem = finite_sum("squared", "l2", n=200)
         result = sgd_minimize(problem, batch_size=20, tol=1e-2, random_state=0)
         assert result.stop_reason == "stationary"
-        with pytest.warns(ConvergenceWarning, match="or give another step"):
+        with pytest.warns(ConvergenceWarning, match="or use another step"):
             sgd_minimize(problem, max_iter=2, tol=1e-9, random_state=0)
 
     @pytest.mark.parametrize(

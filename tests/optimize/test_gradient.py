@@ -94,7 +94,7 @@ def test_no_convergence_warns():
         result = gradient_descent(problem, max_iter=2)
     assert result.stop_reason == "max_iter"
     assert not result.converged
-    with pytest.warns(ConvergenceWarning, match="diverged: give a smaller step"):
+    with pytest.warns(ConvergenceWarning, match="diverged: use a smaller step"):
         result = gradient_descent(problem, step=1e6, max_iter=1000)
     assert result.stop_reason == "diverged"
 

@@ -110,7 +110,7 @@ def _missing_message(entry: Entry, looked_at: list[str]) -> str:
 def _read(entry: Entry, path: Path) -> Arrays:
     try:
         with zipfile.ZipFile(path):
-            pass  # np.load takes other formats too, and says less about what is wrong
+            pass  # np.load reads other formats too, with less helpful errors
         with np.load(path, allow_pickle=False) as npz:
             arrays = {name: npz[name] for name in entry.arrays if name in npz}
     except _CORRUPT as error:

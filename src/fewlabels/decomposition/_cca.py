@@ -67,7 +67,7 @@ def cca_svd(X: Any, Y: Any, *, alpha: float = 0.0) -> CanonicalPairs:
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features_x)
-        Rows in the first view. Features that depend on each other do no harm.
+        Rows in the first view. Its features may be linearly dependent.
     Y : array-like of shape (n_samples, n_features_y)
         The same rows in the second view.
     alpha : float, default=0.0
@@ -113,7 +113,7 @@ def cca_eigen(X: Any, Y: Any, *, alpha: float = 0.0) -> CanonicalPairs:
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features_x)
-        Rows in the first view. Features that depend on each other do no harm.
+        Rows in the first view. Its features may be linearly dependent.
     Y : array-like of shape (n_samples, n_features_y)
         The same rows in the second view.
     alpha : float, default=0.0
@@ -219,7 +219,7 @@ class SVDCCA(LinearTwoView):
 
     Notes
     -----
-    `fit_transform` gives the scores of the first view alone, so that the estimator can
+    `fit_transform` returns only the scores of the first view, so that the estimator can
     be used in a pipeline; ``transform(X, Y)`` gives both.
 
     References

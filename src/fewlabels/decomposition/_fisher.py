@@ -182,7 +182,7 @@ class FisherDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, FloatTransform
         X : array-like of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,)
-            Labels, with holes where there is none.
+            Labels, some of which may be missing.
 
         Returns
         -------
@@ -255,7 +255,8 @@ def _discriminant_directions(
 
     S_b u = m (S_w + S_b) u has the same vectors, and m = l / (1 + l) is at most 1. It
     is solved where S_w + S_b is not zero: elsewhere there is nothing to separate. The
-    products themselves would lose half of the digits, and all rows beside a far one.
+    products themselves would lose half of the digits, and next to a far row all of
+    them.
     """
     roots = np.vstack([inside, apart])
     scale = linalg.norm(roots, axis=0)
@@ -270,7 +271,7 @@ def _discriminant_directions(
     eigenvalues = np.full(m.size, np.inf)
     eigenvalues[finite] = m[finite] / left[finite]
     U[:, finite] /= np.sqrt(left[finite])
-    # Fewer directions than asked for, where rows are all alike: the others are zero.
+    # Where rows are all alike there are fewer directions: the remaining ones are zero.
     missing = n_components - m.size
     if missing > 0:
         U = np.hstack([U, np.zeros((U.shape[0], missing))])

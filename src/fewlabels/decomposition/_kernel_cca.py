@@ -349,7 +349,7 @@ class OneLabelTwoView(KernelCCA):
     n_components : int, default=2
         Number of pairs of scores to compare by.
     n_confident : int, default=5
-        Rows to label as positive, beside the one given, and as many as negative.
+        Rows to label as positive, besides the given one, and as many as negative.
     kernel : str, callable or Kernel, default="rbf"
         Kernel of the first view, as for :class:`KernelCCA`.
     kernel_y : str, callable or Kernel, default=None

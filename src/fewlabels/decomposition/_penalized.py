@@ -17,7 +17,7 @@ from fewlabels._sklearn import Interval, check_array, fit_context, validate_para
 from fewlabels.decomposition._two_views import TwoViewTransformer
 from fewlabels.exceptions import warn_not_converged
 
-# Up to this size all singular values are found faster than the first one alone.
+# Up to this size all singular values are found faster than just the first one.
 SMALL = 200
 
 # Share of the bounds on the l1 norm, from a single entry to all of them, by default:
@@ -184,7 +184,7 @@ def penalized_matrix_decomposition(
     Returns
     -------
     result : PenalizedDecomposition
-        Vectors, weights and the course of the objective.
+        Vectors, weights and the history of the objective.
 
     Warns
     -----

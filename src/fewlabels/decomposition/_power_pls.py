@@ -30,7 +30,7 @@ def power_pls(X: Any, Y: Any, *, power: float = 1.0) -> CanonicalPairs:
 
     and again, orthogonal to the previous pairs in these two products. They are the
     singular vectors of :math:`S_x^p U_x^\top U_y S_y^p`. The power p decides how much
-    the variance of the scores counts beside their correlation: p = 0 is canonical
+    the variance of the scores counts relative to their correlation: p = 0 is canonical
     correlation analysis, p = 1 partial least squares, the largest covariance of
     directions of unit length, and as p grows, the first pair approaches the first
     principal components of the two views.
@@ -38,7 +38,7 @@ def power_pls(X: Any, Y: Any, *, power: float = 1.0) -> CanonicalPairs:
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features_x)
-        Rows in the first view. Features that depend on each other do no harm.
+        Rows in the first view. Its features may be linearly dependent.
     Y : array-like of shape (n_samples, n_features_y)
         The same rows in the second view.
     power : float, default=1.0
@@ -110,7 +110,7 @@ class PowerPLS(LinearTwoView):
     n_components : int, default=1
         Number of pairs.
     power : float, default=1.0
-        How much the variance of the scores counts beside their correlation.
+        Weight of the variance of the scores relative to their correlation.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ from fewlabels.optimize import soft_threshold
 
 # Beyond this share of all singular values, computing all of them is no slower.
 MAX_PARTIAL_SHARE = 0.25
-# Singular vectors asked for beyond those that are needed, so that none is missed.
+# Singular vectors computed beyond those that are needed, so that none is missed.
 OVERSAMPLING = 5
 # Where the weight of the penalties ends by default, as a share of where it starts.
 SMALLEST_SHARE = 1e-7
@@ -48,7 +48,7 @@ class _LeadingTriplets:
     shape : tuple of two ints
         Shape of all matrices.
     solver : {"auto", "full", "partial"}
-        "full" computes all singular values, "auto" only where many are asked for.
+        "full" computes all singular values, "auto" only where many are needed.
     rng : RandomState
         Source of the random vectors.
     """
@@ -95,8 +95,9 @@ class _LeadingTriplets:
             inner, s, Vt = linalg.svd(Q.T @ M, full_matrices=False, check_finite=False)
             U = Q @ inner
             MV = M @ Vt.T
-            # M' u = s v holds by construction; M v = s u once the space is right. The
-            # next value may still grow: its error must be small beside its way up.
+            # M' u = s v holds by construction; M v = s u once the subspace is found.
+            # The next value may still grow: its error must be small compared with its
+            # distance from the level.
             r = int(np.count_nonzero(s > level))
             errors = linalg.norm((MV - U * s)[:, : r + 1], axis=0)
             if np.all(errors <= np.maximum(0.1 * (level - s[: r + 1]), tol)):
@@ -191,8 +192,8 @@ def robust_pca(
         places.
     relaxation : float, default=None
         Weight of both penalties, by which the singular values of A come out too small.
-        None takes 1e-7 of the largest singular value of D: there is no other noise.
-        Smaller ones are hard to converge to. With noise of standard deviation s in all
+        None takes 1e-7 of the largest singular value of D, for data without other
+        noise. Smaller ones are hard to converge to. With noise of standard deviation s in all
         entries, take :math:`s \sqrt{2 \max(m, n)}`.
     eta : float, default=0.9
         Factor by which the weight falls in each step. Where the parts are hard to tell
@@ -324,8 +325,8 @@ class RobustPCA(Projection):
     alpha : float or "auto", default="auto"
         Weight of the sparse part; "auto" takes 1 / sqrt(max(X.shape)).
     relaxation : float, default=None
-        Weight of both penalties beside half the squared error X - A - E; None for a
-        value so small that there is no such error. For noise in all entries, see
+        Weight of both penalties relative to half the squared error X - A - E; None for
+        a value so small that there is no such error. For noise in all entries, see
         :func:`robust_pca`.
     eta : float, default=0.9
         Factor by which the weight falls in each step.
@@ -432,7 +433,7 @@ class RobustPCA(Projection):
         return self
 
     def inverse_transform(self, Z: Any) -> NDArray[np.float64]:
-        """Give the rows that belong to coordinates.
+        """Map coordinates back to rows.
 
         Parameters
         ----------

@@ -242,7 +242,7 @@ def sparse_loadings(
     Returns
     -------
     loadings : SparseLoadings
-        Both matrices and the course of the objective; for ``ridge_alpha=inf``, that of
+        Both matrices and the history of the objective; for ``ridge_alpha=inf``, that of
         :math:`-2 \operatorname{tr}(A^\top X^\top X B) + \|B\|_F^2
         + \sum_j \lambda_{1,j} \|b_j\|_1`.
 

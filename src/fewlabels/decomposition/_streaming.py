@@ -305,7 +305,7 @@ class _StreamingSubspace(Projection):
         return np.minimum(rate / means, cap / safe)
 
     def _finish(self) -> None:
-        # Of a subspace, no basis is better than another, and this one moves as little
+        # No basis of a subspace is better than another, and this one moves as little
         # as the subspace does.
         self.components_ = _nearest_orthonormal(self.frame_).T
 
@@ -477,7 +477,7 @@ class PAST(_StreamingSubspace):
         from fewlabels._loops.subspaces import past
 
         self.n_samples_seen_ += X.shape[0]
-        if self._largest_trace == 0:  # no row so far that says how long rows are
+        if self._largest_trace == 0:  # the scale of the rows is not known yet
             present = np.flatnonzero(np.any(X != 0, axis=1))
             if present.size == 0:
                 return

@@ -196,7 +196,7 @@ class MinorComponentAnalysis(Projection):
         return self
 
     def inverse_transform(self, Z: Any) -> NDArray[Any]:
-        """Give the part of rows that lies along the minor directions, and the mean.
+        """Map minor components back to rows, without the other directions.
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ class RowCenterer(OneToOneFeatureMixin, FloatTransformer):
     r"""Subtract from every row its own mean: :math:`x_i - \frac1d \sum_j x_{ij}`.
 
     For rows that are signals or patches of an image, whose mean (the direct current,
-    the brightness) says nothing. Nothing is learned in `fit`.
+    the brightness) carries no information. Nothing is learned in `fit`.
 
     Attributes
     ----------

@@ -73,7 +73,7 @@ class _AdditiveClassifier(BoostedClassifier):
                     "sample_weight must have a positive sum on labelled rows."
                 )
             rows, sample_weight = weighty, sample_weight[weighty]
-        # With one class nothing is to be told apart.
+        # With one class there is nothing to learn.
         model = AdditiveModel([], np.zeros((rows.size, 1)), np.zeros(0))
         if labels.classes.size > 1:
             model = self._boost(
@@ -334,6 +334,6 @@ class GentleAdaBoostClassifier(_AdditiveClassifier):
         if F.shape[1] == 1:
             return logit_probabilities(F)
         p = expit2(F)
-        # Where all are zero up to rounding, the largest F decides all the same.
+        # Where all are zero up to rounding, the largest F still decides.
         p = np.where(p.sum(axis=1, keepdims=True) > 0, p, softmax(2 * F, axis=1))
         return p / p.sum(axis=1, keepdims=True)

@@ -10,8 +10,8 @@ from fewlabels._params import check_number
 def pac_sample_size(n_hypotheses: float, *, epsilon: float, delta: float) -> int:
     r"""Rows after which a consistent hypothesis is probably approximately correct.
 
-    A hypothesis with an error above :math:`\epsilon` is right on m independent rows
-    with probability below :math:`(1 - \epsilon)^m \le e^{-\epsilon m}`. With
+    A hypothesis with an error above :math:`\epsilon` predicts m independent rows
+    correctly with probability below :math:`(1 - \epsilon)^m \le e^{-\epsilon m}`. With
 
     .. math:: m \ge \frac{\ln |H| + \ln(1 / \delta)}{\epsilon}
 

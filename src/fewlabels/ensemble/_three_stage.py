@@ -41,7 +41,7 @@ def half_wrong_sample(
     Parameters
     ----------
     wrong : ndarray of bool of shape (n_rows,)
-        Which rows it gets wrong; some, but not all.
+        Which rows it misclassifies; some, but not all.
     n_samples : int
         Rows to draw, with replacement.
     random_state : int, RandomState instance or None, default=None
@@ -50,7 +50,7 @@ def half_wrong_sample(
     Returns
     -------
     rows : ndarray of shape (n_samples,)
-        Indices; if their number is odd, the larger half is right.
+        Indices; if their number is odd, the larger half is classified correctly.
 
     Examples
     --------
@@ -88,11 +88,11 @@ def three_stage_boost(
     n_samples: int | None = None,
     random_state: Any = None,
 ) -> ThreeStageModel:
-    """Train a classifier, one on what it gets wrong, and one to settle their disputes.
+    """Train a classifier, one on its errors, and one to settle their disagreements.
 
     The first is fitted to `n_samples` rows, the second to as many, half of which the
-    first gets wrong, the third to as many on which the first two disagree. If each has
-    error b < 1/2 on the distribution it was trained for, the majority has error
+    first misclassifies, the third to as many on which the first two disagree. If each
+    has error b < 1/2 on the distribution it was trained for, the majority has error
     3 b² - 2 b³ < b.
 
     Parameters
@@ -119,7 +119,7 @@ def three_stage_boost(
     Warns
     -----
     UserWarning
-        If the first classifier is wrong at half of the rows or more. It is then not a
+        If the error of the first classifier is one half or more. It is then not a
         weak learner, and the vote need not be better.
 
     References
@@ -148,7 +148,7 @@ def three_stage_boost(
     wrong = by_one != codes
     if not wrong.any():
         return ThreeStageModel([one], [first])
-    # Guessing one of J classes is right once in J; half is the bound for two classes.
+    # Guessing among J classes has accuracy 1 / J; half is the bound for two classes.
     if np.unique(codes).size == 2 and wrong.mean() >= 0.5:
         warnings.warn(
             f"The weak learner misclassifies {100 * wrong.mean():.0f} % of the rows: "
@@ -170,7 +170,7 @@ def three_stage_boost(
 def settle(votes: NDArray[Any]) -> NDArray[Any]:
     """Where the first two agree, they decide, else the third.
 
-    With two classes this is the majority; with more it still always has an answer.
+    With two classes this is the majority; with more it still always predicts a class.
     """
     if len(votes) == 1:
         return votes[0]
@@ -182,7 +182,7 @@ class ThreeStageBoostClassifier(BoostedClassifier):
     """Schapire's booster: the majority of three classifiers on filtered rows.
 
     The first classifier learns from the rows as they are, the second from rows half of
-    which the first gets wrong, the third from rows on which they disagree; see
+    which the first misclassifies, the third from rows on which they disagree; see
     :func:`three_stage_boost`. It proved that weak learners can be boosted, and AdaBoost
     grew out of it: use this one to study, and that one to predict.
 

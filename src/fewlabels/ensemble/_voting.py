@@ -1,4 +1,4 @@
-"""Majority vote that may refuse to answer."""
+"""Majority vote that may abstain."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -97,7 +97,7 @@ def majority_vote(
         counts[np.arange(votes.shape[0]), votes[:, k]] += w[k]
     shares = counts / w.sum()
     winners = shares.argmax(axis=1)
-    # 0.3 of ten votes are three votes, whatever rounding says.
+    # 0.3 of ten votes are three votes, whatever the rounding.
     enough = shares.max(axis=1, initial=0.0) >= alpha - K * np.finfo(np.float64).eps
     return Vote(np.where(enough, winners, UNLABELED), shares)
 
@@ -166,8 +166,8 @@ class RejectVotingClassifier(VotingClassifier):
     ...     ("tree", DecisionTreeClassifier(max_depth=1)),
     ... ]
     >>> model = RejectVotingClassifier(voters, alpha=1.0).fit(X[::2], y[::2])
-    >>> answer = model.predict(X[1::2])
-    >>> int((answer == -1).sum())  # where the tree, with two leaves, is outvoted
+    >>> y_pred = model.predict(X[1::2])
+    >>> int((y_pred == -1).sum())  # where the tree, with two leaves, is outvoted
     25
     """
 
@@ -300,7 +300,7 @@ class RejectVotingClassifier(VotingClassifier):
         Returns
         -------
         score : float
-            Share of right predictions among labelled rows.
+            Accuracy on the labelled rows.
         """
         check_is_fitted(self)
         known = ~unlabeled_mask(y)

@@ -1,4 +1,4 @@
-"""Which features say the same: measures of similarity, and a selector by clusters."""
+"""Redundant features: measures of similarity, and a selector by clusters."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -34,7 +34,7 @@ class _Pairs(NamedTuple):
 def _compare(X: Any) -> _Pairs:
     """Compare all pairs of features; constants do not even correlate with themselves.
 
-    Where a line leaves little, as beside a far row, 1 - rho^2 has no digits: the
+    Where a line fits closely, as next to a far row, 1 - rho^2 has no digits: the
     difference of the two features does.
     """
     X = check_array(X, dtype=np.float64)
@@ -276,7 +276,7 @@ _MEASURES: dict[str, Callable[[Any], NDArray[np.float64]]] = {
 
 
 class FeatureSimilaritySelector(FeatureSelector):
-    r"""Keep one feature of each group that says the same; needs no labels.
+    r"""Keep one feature of each group of similar ones; needs no labels.
 
     Features are clustered by how well they can be replaced by each other, and one of
     each cluster is kept, see :func:`cluster_features`. Constant features are dropped

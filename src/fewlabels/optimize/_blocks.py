@@ -66,7 +66,7 @@ class BlockPartition:
 
     @property
     def is_trivial(self) -> bool:
-        """Whether block i is the variable i alone."""
+        """Whether block i is just the variable i."""
         return np.array_equal(self.labels, np.arange(self.labels.size))
 
     @property

@@ -132,7 +132,7 @@ def sgd_minimize(
             and 0 < tol
             and moved <= tol * float(np.linalg.norm(average)),
         )
-    return monitor.result(average, w, ", or give another step")
+    return monitor.result(average, w, ", or use another step")
 
 
 def _schedule(
@@ -259,7 +259,7 @@ def sag_minimize(
             problem.rows, rng.randint(n, size=n), a, problem.l2, w, table, mean, seen
         )
         done = monitor.record(w, monitor.n_iter + 2.0)
-    return monitor.result(w, advice=", or give a step of up to 1 / L")
+    return monitor.result(w, advice=", or use a step of up to 1 / L")
 
 
 class Prox(NamedTuple):
@@ -464,7 +464,7 @@ def svrg_minimize(
         mean = problem.mean_of_rows(table)
         passes += 1.0
         if monitor.record(w, passes, violation=problem.penalty.violation(w, mean)):
-            return monitor.result(w, advice=", or give a larger step")
+            return monitor.result(w, advice=", or use a larger step")
         steps = rng.randint(m) + 1 if option == "random" else m
         svrg_epoch(
             problem.rows, parts.prox, rng.randint(n, size=steps), w, table, mean,

@@ -246,7 +246,7 @@ class FiniteSumClassifier(SupervisedClassifier, _FiniteSumModel):
         if labels.classes.size > 1:
             targets = signed_targets(labels.codes[rows], labels.classes.size)
             self.coef_, self.intercept_ = self._minimize(X[rows], targets, self.loss)
-        else:  # nothing is to be told apart, and a free intercept would run away
+        else:  # nothing to learn, and a free intercept would diverge
             self.coef_, self.intercept_ = np.zeros((1, X.shape[1])), np.zeros(1)
             self.results_, self.n_iter_ = [], 1
         self.transduction_ = self._transduction(X, labels)

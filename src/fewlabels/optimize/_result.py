@@ -105,7 +105,7 @@ class Monitor:
             The violation, if the solver knows it; else it is computed.
         exact : bool, default=True
             Whether a violation that the solver gives is that of x; if not, the solver
-            is not told to stop for it.
+            must not stop because of it.
         stationary : bool, default=False
             Whether the point hardly moves, and the solver may stop for that.
 
@@ -142,7 +142,7 @@ class Monitor:
         columns = np.array(self._lines).T
         if self.reason == "diverged":
             warn_not_converged(
-                f"{self.solver} diverged: give a smaller step, or scale the features.",
+                f"{self.solver} diverged: use a smaller step, or scale the features.",
                 stacklevel=4,
             )
         elif self.reason == "max_iter" and self.tol > 0:

@@ -88,7 +88,7 @@ def warn_above_tol(what: str, max_iter: int, reached: float, tol: float) -> None
 
 
 class LinearRegressor(PartialTargetMixin, BaseEstimator):
-    """A linear model whose training targets may have holes."""
+    """A linear model some of whose training targets may be missing."""
 
     fit_intercept: bool
     coef_: Floats

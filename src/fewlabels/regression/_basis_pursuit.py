@@ -17,7 +17,7 @@ from fewlabels.exceptions import warn_not_converged
 from fewlabels.regression._base import Floats, check_problem
 from fewlabels.regression._penalized import bridge_regression
 
-# Violation of the optimality conditions, relative to max |A' y|, that is worth a word.
+# Violation of the optimality conditions, relative to max |A' y|, above which to warn.
 SLACK = 1e-6
 
 
@@ -170,7 +170,7 @@ def l1_constrained_least_squares(A: ArrayLike, y: ArrayLike, radius: float) -> F
 def _knots(A: Floats, y: Floats) -> Floats:
     """Solutions of the lasso where its path bends, from zero to least squares."""
     with warnings.catch_warnings():
-        # It speaks of columns that it leaves out; what comes out is checked below.
+        # It warns of columns that it drops; the result is checked below.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return lars_path(A, y, method="lasso", max_iter=20 * sum(A.shape))[2]
 

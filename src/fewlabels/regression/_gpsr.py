@@ -434,7 +434,7 @@ def _on_working_sets(
         inside[worst[violation[worst] > 0]] = True
         chosen = np.flatnonzero(inside)
         part = A.select(chosen)
-        # Far from the end, the columns are not the right ones: do not polish.
+        # Far from the solution, the working set is still wrong: do not polish.
         x_part, _ = _descend(
             part,
             y,

@@ -40,7 +40,7 @@ def bridge_regression(
         \qquad \gamma \ge 1
 
     One coefficient after the other is set to its best value: with z the value that
-    least squares alone would take, and the column :math:`x_j`, its size solves
+    least squares would take, and the column :math:`x_j`, its size solves
     :math:`t + n \alpha \gamma t^{\gamma - 1} / \|x_j\|^2 = |z|`, by Newton's method
     from the side from which it cannot fail.
 
@@ -282,7 +282,7 @@ def nonnegative_garrote(
     scaled = X * b
     if not scaled.any():
         return GarroteSolution(np.zeros(b.size), np.zeros(b.size), 1)
-    if alpha == 0:  # no lasso, where coordinate descent may take very long
+    if alpha == 0:  # no lasso, where coordinate descent may take a while
         factors = nnls(scaled, y)[0]
         return GarroteSolution(factors, factors * b, 1)
     model = Lasso(alpha, positive=True, fit_intercept=False, tol=tol, max_iter=max_iter)

@@ -170,7 +170,7 @@ class Agent(BaseEstimator, ABC):
 
     @abstractmethod
     def _take(self, step: Step) -> int | None:
-        """Do what `step` promises, for a step that is counted already."""
+        """Learn from a step that `step` has counted."""
 
     @abstractmethod
     def q_values(self, observation: Any) -> NDArray[np.float64]:

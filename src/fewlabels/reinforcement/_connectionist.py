@@ -26,7 +26,7 @@ class ConnectionistQAgent(NetworkAgent):
         w \leftarrow w + \eta \big(r + \gamma \max_b Q(s', b) - Q(s, a)\big)
         \nabla_w Q(s, a)
 
-    which changes the network of action a alone. With ``update="mcq"``, the modified
+    which changes only the network of action a. With ``update="mcq"``, the modified
     connectionist Q-learning of Rummery and Niranjan [2]_, known as Sarsa(λ), the action
     a' that is taken next replaces the best one, and eligibility traces pass the error
     on to what was done before:

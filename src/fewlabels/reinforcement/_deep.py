@@ -151,7 +151,7 @@ class ReplayBuffer:
             With replacement.
         """
         if not len(self):
-            raise ValueError("There is nothing to draw from yet.")
+            raise ValueError("There is nothing to draw from: add transitions first.")
         rows = rng.integers(len(self), size=batch_size)
         drawn: Any = [part[rows] for part in self._data]
         return Transitions(*drawn)

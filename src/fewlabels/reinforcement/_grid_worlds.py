@@ -125,7 +125,7 @@ class GridWorld(TabularEnv):
         unknown = set(signs.ravel()) - set(".#SGHX")
         if unknown:
             raise ValueError(f"layout: unknown signs {sorted(unknown)}.")
-        # Nobody stands on a cliff: like a wall it is no state.
+        # No episode stays on a cliff: like a wall, it is not a state.
         self.cells = np.argwhere((signs != "#") & (signs != "X"))
         kinds = signs[tuple(self.cells.T)]
         if not (kinds == "S").any():

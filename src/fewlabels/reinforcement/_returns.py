@@ -168,7 +168,7 @@ def _split_estimate(
     means = np.empty((2, len(samples)))
     for i, x in enumerate(_variables(samples, 2)):
         shuffled = rng.permutation(x)
-        # Of an odd number, which half is larger is drawn: neither role is favoured.
+        # The larger half of an odd number is drawn at random: neither role is favoured.
         cut = (x.size + rng.randint(2)) // 2
         means[:, i] = shuffled[:cut].mean(), shuffled[cut:].mean()
     return 0.5 * (estimate(means[0], means[1]) + estimate(means[1], means[0]))
@@ -240,7 +240,7 @@ def weighted_double_estimator(
     samples : sequence of array-like of shape (n_samples_i,)
         The samples of each variable, two at least.
     c : float, default=1.0
-        0 uses the half that chose alone, infinity is the double estimator.
+        0 uses only the half that chose, infinity is the double estimator.
     random_state : int, RandomState instance or None, default=None
         Determines the halves.
 

@@ -45,7 +45,7 @@ def evaluate(
     n_episodes : int, default=10
         How many episodes.
     seed : int, default=None
-        Seed of the environment; None goes on with its draws.
+        Seed of the environment; None continues its random stream.
     max_steps : int, default=100_000
         Steps after which an episode is cut, with a warning: without exploration an
         agent may go round in circles for ever where the environment sets no limit of
@@ -119,7 +119,7 @@ def train(
     Parameters
     ----------
     agent : Agent
-        It forgets what it knew, unless `warm_start` or `resume` says otherwise.
+        It starts from scratch, unless `warm_start` or `resume` is set.
     env : environment
         With the interface of ``gymnasium.Env``.
     n_episodes : int, default=None
@@ -133,7 +133,7 @@ def train(
     seed : int, default=None
         Seed of the environment; drawn when None. The agent has its own `random_state`.
     warm_start : bool, default=False
-        Whether the agent goes on from what it knows.
+        Whether the agent continues from what it has learned.
     evaluate_every : int, default=None
         Episodes between two evaluations; none when None.
     evaluation_episodes : int, default=10
@@ -145,12 +145,12 @@ def train(
     stop : callable, default=None
         Called with the history at every evaluation; training ends when it returns True.
     checkpoint : path, default=None
-        A file to save everything to, so that a run that was killed can go on.
+        A file to save everything to, so that an interrupted run can continue.
     checkpoint_every : int, default=100
         Episodes between two checkpoints. The end of training is one too.
     resume : bool, default=False
-        Whether to go on from `checkpoint`, if that file exists: the result is then the
-        same, bit for bit, as that of a run which was never interrupted. The agent must
+        Whether to continue from `checkpoint`, if that file exists: the result is then
+        the same, bit for bit, as that of a run which was never interrupted. The agent must
         have the parameters it had.
     progress : "auto", bool or callable, default="auto"
         A line on the standard error stream; "auto" shows it on a terminal and for work
@@ -191,7 +191,7 @@ def train(
     np.float64(-13.0)
     """
     if (n_episodes is None) == (n_steps is None):
-        raise ValueError("Give either n_episodes or n_steps.")
+        raise ValueError("Pass either n_episodes or n_steps.")
     _check_counts(
         n_episodes=n_episodes,
         n_steps=n_steps,
@@ -201,7 +201,7 @@ def train(
     )
     check_number("evaluation_episodes", evaluation_episodes, 0)
     if evaluate_every is None and (monitor is not None or stop is not None):
-        raise ValueError("monitor and stop are asked at evaluations: evaluate_every.")
+        raise ValueError("monitor and stop need evaluations: pass evaluate_every.")
     found = _check_checkpoint(checkpoint, resume, warm_start)
     if evaluate_every is None:
         evaluation_episodes = 0
@@ -293,7 +293,7 @@ def train(
 def _warn_cut(what: str, max_steps: int | None) -> None:
     """Say that episodes had no end, to the caller of the caller."""
     warnings.warn(
-        f"{what} were cut after {max_steps} steps, so their returns are not whole. "
+        f"{what} were cut after {max_steps} steps, so their returns are incomplete. "
         "Give the environment a time limit (max_steps of fewlabels' own, "
         "gymnasium.wrappers.TimeLimit for others), or a larger max_steps here.",
         stacklevel=3,
@@ -310,9 +310,9 @@ def _check_counts(**counts: int | None) -> None:
 def _check_checkpoint(
     checkpoint: str | os.PathLike[str] | None, resume: bool, warm_start: bool
 ) -> bool:
-    """Tell whether there is something to go on from."""
+    """Whether there is a checkpoint to continue from."""
     if resume and warm_start:
-        raise ValueError("Give either warm_start or resume: both go on from somewhere.")
+        raise ValueError("Pass either warm_start or resume, not both.")
     if checkpoint is None:
         if resume:
             raise ValueError("resume needs the path of a checkpoint.")
@@ -323,7 +323,7 @@ def _check_checkpoint(
         raise ValueError(f"checkpoint: there is no folder {path.parent}.")
     if path.exists() and not resume:
         raise ValueError(
-            f"{checkpoint} exists; go on from it with resume=True, or remove it."
+            f"{checkpoint} exists; continue from it with resume=True, or remove it."
         )
     return path.exists()
 

@@ -162,7 +162,7 @@ def is_supersymmetric(T: ArrayLike, *, rtol: float = 1e-10) -> bool:
 
     Returns
     -------
-    answer : bool
+    is_symmetric : bool
         False too where modes differ in size.
 
     Examples

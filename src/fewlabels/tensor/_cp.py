@@ -60,7 +60,7 @@ def _prepare(X: NDArray[np.float64], y: NDArray[np.float64]) -> _Data:
     Z, t = X - mean, y - mean_target
     unfolded = []
     for m in range(mean.ndim):
-        # Kolda's order, with the samples in front: it alone goes with the Khatri-Rao
+        # Kolda's order, with the samples in front: only it matches the Khatri-Rao
         # product of the factors in falling order.
         others = [k + 1 for k in reversed(range(mean.ndim)) if k != m]
         moved = Z.transpose(0, m + 1, *others)
@@ -83,7 +83,7 @@ def _ridge(
         return np.zeros(features.shape[1])
     if alpha <= 1e-8 * size:  # too little to make the normal equations safe
         return ridge_regression(features, targets, alpha, solver="svd")
-    # They are so small, and so many, that scikit-learn's checks would take most time.
+    # There are many small systems: scikit-learn's checks would take most of the time.
     n, p = features.shape
     if p <= n:
         A, b = features.T @ features, features.T @ targets

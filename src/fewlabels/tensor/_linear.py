@@ -50,7 +50,7 @@ class LinearTensorClassifier(SupervisedClassifier, TensorEstimator):
         rows = labels.labeled
         rng = check_random_state(self.random_state)
         targets = signed_targets(labels.codes[rows], labels.classes.size)
-        if labels.classes.size == 1:  # nothing is to be told apart
+        if labels.classes.size == 1:  # there is nothing to learn
             targets = targets[:, :0]
         found = [self._solve(X[rows], target, rng) for target in targets.T]
         self.solutions_ = [solution for solution, _, _ in found]

@@ -189,7 +189,7 @@ def heterogeneous_augmentation(
 ) -> HFASolution:
     r"""Solve heterogeneous feature augmentation by one support vector machine.
 
-    Rows of both domains are mapped to a common space of unknown dimension, beside
+    Rows of both domains are mapped to a common space of unknown dimension, next to
     their own: :math:`\phi_s(x) = (W_1 x, x, 0)`, :math:`\phi_t(x) = (W_2 x, 0, x)`.
     With K the block-diagonal kernel of both domains, the best maps and the best
     machine on them are the saddle point of
@@ -250,7 +250,7 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
     and a support vector machine separates the classes there, see
     :func:`heterogeneous_augmentation` for the problem and its solution.
 
-    What that solution says is sobering: for a row x of the target
+    This solution is sobering: for a row x of the target
 
     .. math::
         f(x) = (1 + \lambda) \sum_{i \in \text{target}} \beta_i \, k(x_i, x) + b,

@@ -62,7 +62,7 @@ def tradaboost(
         \beta_t = \frac{\varepsilon_t}{(1 - \varepsilon_t)(K - 1)}, \qquad
         \beta = \frac{1}{1 + \sqrt{2 \ln n / N}},
 
-    a row of the target that it gets wrong is multiplied by :math:`1 / \beta_t`, as in
+    a misclassified row of the target is multiplied by :math:`1 / \beta_t`, as in
     AdaBoost, and one of the n rows of the source by :math:`\beta`: it seems to follow
     another rule. K is the number of classes; the factor K - 1 is that of SAMME.
 
@@ -120,7 +120,7 @@ def tradaboost(
         model = _seeded(clone(estimator), rng)
         model.fit(X, y, sample_weight=exact_weights(weights * (y.size / weights.sum())))
         wrong = vote_of(model, X) != y
-        # Rows of the target may have underflowed beside each other, never all of them.
+        # Some rows of the target may underflow, but never all of them.
         on_target = np.exp(log_w[t] - log_w[t][~is_source].max())[~is_source]
         error = float(np.average(wrong[~is_source], weights=on_target))
         safe = min(max(error, MARGIN), guessing - MARGIN)
@@ -146,7 +146,7 @@ class TrAdaBoostClassifier(DomainClassifier):
     r"""Boosting that finds out which rows of the source help.
 
     Few labelled rows of the target decide which of many labelled rows of the source
-    count: those that the classifier keeps getting wrong lose weight, see
+    count: those that the classifier keeps misclassifying lose weight, see
     :func:`tradaboost`. The later half of the rounds votes,
 
     .. math::

@@ -187,7 +187,7 @@ def check_sample_domain(
 class DomainMixin:
     """An estimator whose `fit` takes `sample_domain`."""
 
-    # With metadata routing, a pipeline passes the domains on without being asked.
+    # With metadata routing, a pipeline passes the domains on by default.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_domain": True}
 
     # How rows are validated.
@@ -217,7 +217,7 @@ class DomainMixin:
         if sample_domain is None and targets.size > 1:
             raise ValueError(
                 f"There were {targets.size} target domains in fit: pass sample_domain, "
-                "to say which of them the rows are from."
+                "which names the domain of every row."
             )
         default = int(targets[0]) if targets.size else TARGET
         return check_sample_domain(sample_domain, X.shape[0], default)
@@ -257,7 +257,7 @@ class DomainTransformer(
 
 
 class DomainClassifier(DomainMixin, PartialLabelClassifier):
-    """A classifier for rows of the target, with a `y` that may have holes."""
+    """A classifier for rows of the target, some of whose labels may be missing."""
 
     def _begin(
         self, X: Any, y: ArrayLike, sample_domain: Any

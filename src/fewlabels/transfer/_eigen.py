@@ -24,7 +24,7 @@ from fewlabels.transfer._domains import DomainClassifier
 DENSE_NODES = 1000
 # Singular values below this share of the first belong to no eigenvalue below 1.
 MIN_SINGULAR = 1e-8
-# Few features, but beside a far row of sizes at which L-BFGS stops after few digits.
+# Few features, but next to a far row so large that L-BFGS stops after few digits.
 EXACT_LOGISTIC = LogisticRegression(solver="newton-cholesky", tol=1e-8)
 
 
@@ -117,7 +117,7 @@ def eigen_cluster(
     B : {array-like, sparse matrix} of shape (n_samples, n_others)
         Non-negative weights between rows and other nodes.
     n_components : int
-        Number of eigenvectors after the first; fewer, where only so many belong to an
+        Number of eigenvectors after the first; fewer, where fewer belong to an
         eigenvalue below 1.
     random_state : int, RandomState instance or None, default=0
         Seed of the iteration that computes singular vectors of large graphs.

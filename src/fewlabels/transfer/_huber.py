@@ -213,7 +213,7 @@ def _least_point(
     Where M does not settle it, the nearest such point to z; where there is none, also
     a direction in which the value falls for ever.
     """
-    # Far rows first, with pivoting: the digits of the others are not lost beside them.
+    # Far rows first, with pivoting: otherwise the digits of the others would be lost.
     order = np.argsort(-linalg.norm(M, axis=1), kind="stable")
     r = (order < n_ones).astype(np.float64)
     Q, R, columns = linalg.qr(M[order], mode="economic", pivoting=True)

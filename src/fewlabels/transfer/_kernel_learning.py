@@ -126,7 +126,7 @@ def lp_norm_mkl(
     Returns
     -------
     solution : MKLSolution
-        Weights, coefficients, bias, and the course of the objective.
+        Weights, coefficients, bias, and the history of the objective.
 
     Examples
     --------

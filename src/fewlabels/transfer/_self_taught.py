@@ -207,7 +207,7 @@ class SelfTaughtClassifier(DomainClassifier):
             random_state=self.random_state,
         )
         with warnings.catch_warnings():
-            # Rough codes do while the dictionary is learned; the final ones are exact.
+            # Rough codes suffice while it learns the dictionary; the final ones are exact.
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.components_ = learner.fit(scaled).components_
         self.n_iter_ = learner.n_iter_

@@ -88,7 +88,7 @@ def alternating_structure(
     Returns
     -------
     solution : ASOSolution
-        The rules, the subspace and the course of the objective.
+        The rules, the subspace and the history of the objective.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def alternating_structure(
                 theta=theta,
                 start=(coefs[g], biases[g]),
                 fit_intercept=fit_intercept,
-                # Some steps lower the objective; the next round goes on from there.
+                # A few steps lower the objective; the next round continues from there.
                 max_iter=INNER_STEPS if n_components else 1000,
                 warn=n_components == 0,
             )
