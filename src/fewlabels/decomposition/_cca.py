@@ -107,7 +107,7 @@ def cca_eigen(X: Any, Y: Any, *, alpha: float = 0.0) -> CanonicalPairs:
        w_y = \rho^{-1} C_{yy}^{-1} C_{yx} w_x
 
     with :math:`C_{xx} = X^\top X + \kappa I` and so on, of centred views. It squares
-    the condition of the views: :func:`cca_svd` is more exact, this one faster where
+    the condition of the views: :func:`cca_svd` is more accurate, this one faster where
     there are many more rows than features.
 
     Parameters
@@ -144,7 +144,7 @@ def cca_eigen(X: Any, Y: Any, *, alpha: float = 0.0) -> CanonicalPairs:
     check_number("alpha", alpha, 0)
     X, Y, eps = centered_views(X, Y)
     # With M M' the pseudo-inverse of C_xx, w_x = M u makes it a symmetric problem
-    # without C_xx, and a singular C_xx no problem. LAPACK errs by some units of the
+    # without C_xx, and a singular C_xx no problem. LAPACK is off by some units of the
     # largest eigenvalue in those that should be zero.
     M_x, M_y = (
         inverse_square_root(
@@ -274,7 +274,7 @@ class SVDCCA(LinearTwoView):
         X, Y = self._validate_views(X, Y)
         self._check_n_components(X, Y)
         pairs = CCA_SOLVERS[self.solver](X, Y, alpha=self.alpha)
-        # The scores of the solvers have unit length; of unit variance, they do not
+        # The scores of the solvers have unit length; with unit variance, they do not
         # shrink with the number of rows.
         scale = np.sqrt(X.shape[0] - 1)
         self.canonical_correlations_ = self._keep(X, Y, pairs, scale)

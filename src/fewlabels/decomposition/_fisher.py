@@ -98,7 +98,7 @@ def _scatter_roots(
     own = np.array([Z[codes == k].mean(axis=0) for k in range(c)])
     inside, apart, means = Z - own[codes], own - own.mean(axis=0), centre + own
     noise = ROUNDING * np.abs(means).max(axis=0)
-    for part in (inside, apart):  # rounding errors are no scatter
+    for part in (inside, apart):  # rounding errors are not scatter
         part[:, np.abs(part).max(axis=0) <= noise] = 0.0
     inside /= np.sqrt(c * counts[codes])[:, None]
     apart /= np.sqrt(c)

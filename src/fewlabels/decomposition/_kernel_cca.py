@@ -1,4 +1,4 @@
-"""Canonical correlations between functions, and what they say about one label."""
+"""Canonical correlations between functions, and labels spread from a single one."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -424,7 +424,7 @@ class OneLabelTwoView(KernelCCA):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, Y: Any, labeled: int = 0) -> Self:
-        """Compare all rows with the labelled one, and label the surest.
+        """Compare all rows with the labelled one, and label the most certain ones.
 
         Parameters
         ----------

@@ -193,8 +193,8 @@ def robust_pca(
     relaxation : float, default=None
         Weight of both penalties, by which the singular values of A come out too small.
         None takes 1e-7 of the largest singular value of D, for data without other
-        noise. Smaller ones are hard to converge to. With noise of standard deviation s in all
-        entries, take :math:`s \sqrt{2 \max(m, n)}`.
+        noise. Smaller ones are hard to converge to. With noise of standard deviation s
+        in all entries, take :math:`s \sqrt{2 \max(m, n)}`.
     eta : float, default=0.9
         Factor by which the weight falls in each step. Where the parts are hard to tell
         from each other, 0.97 gets closer to the solution.

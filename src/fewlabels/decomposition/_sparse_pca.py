@@ -33,7 +33,7 @@ ELASTIC_NET_TOL = 1e-12
 # Violation of the optimality conditions that is left to rounding, in units of alpha.
 SIGN_SLACK = 1e-9
 MAX_SIGN_CHANGES = 20
-# Cycles before it is tried whether the signs are those of the solution, and again.
+# Cycles before each test of whether the signs are those of the solution.
 ELASTIC_NET_CYCLES = (20, 200, 2000, 100_000)
 
 

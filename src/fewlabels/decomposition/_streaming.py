@@ -22,7 +22,7 @@ from fewlabels._sklearn import (
 from fewlabels.decomposition._base import Projection
 
 # Longest step of Oja's rule, times the squared length of the row: with it no row, of
-# whatever size, lets the frame grow without bounds.
+# whatever size, makes the frame grow without bound.
 OJA_CAP = 1.0
 
 # P of PAST does not grow beyond this multiple of where it started.
@@ -256,7 +256,7 @@ class _StreamingSubspace(Projection):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: None = None) -> Self:
-        """Follow some more rows.
+        """Follow further rows.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ class CanonicalPairs(NamedTuple):
 def centered_views(
     X: Any, Y: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Validate two views and centre their columns; say how exact they are."""
+    """Validate two views and centre their columns; also return their precision."""
     views, eps = [], 0.0
     for V, name in ((X, "X"), (Y, "Y")):
         V = check_array(V, dtype=FLOATS, ensure_min_samples=2, input_name=name)
@@ -153,7 +153,7 @@ class LinearTwoView(TwoViewTransformer):
     def _keep(
         self, X: NDArray[Any], Y: NDArray[Any], pairs: CanonicalPairs, scale: float = 1
     ) -> NDArray[Any]:
-        """Keep means and weights, as many as asked for; return the correlations."""
+        """Keep means and `n_components` weights; return the correlations."""
         pairs = pad_pairs(pairs, self.n_components, "the ranks of X and Y")
         self.x_mean_, self.y_mean_ = X.mean(axis=0), Y.mean(axis=0)
         self._keep_weights(scale * pairs.x_weights, scale * pairs.y_weights, X.dtype)

@@ -159,10 +159,10 @@ class ZCAWhitening(OneToOneFeatureMixin, FloatTransformer):
         """
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
         mean = X.mean(axis=0, dtype=np.float64)
-        # Singular values of the rows are more exact than eigenvalues of a covariance.
+        # Singular values of rows are more accurate than eigenvalues of a covariance.
         _, s, Vt = thin_svd(deviations(X, mean), float(np.finfo(X.dtype).eps))
         V, roots = Vt.T, np.sqrt(s**2 / (X.shape[0] - 1) + self.eps)
-        # Directions without variance are worth 1 / sqrt(eps), or nothing.
+        # Directions without variance are scaled by 1 / sqrt(eps), or dropped.
         rest = np.eye(X.shape[1]) - V @ V.T if self.eps > 0 else 0.0
         whitening = (V / roots) @ V.T + rest / np.sqrt(self.eps or 1.0)
         coloring = (V * roots) @ V.T + rest * np.sqrt(self.eps)

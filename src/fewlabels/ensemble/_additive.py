@@ -16,7 +16,7 @@ from fewlabels.ensemble._base import seeded
 
 # Below this, p (1 - p) is rounding; the working response would blow up.
 MIN_WEIGHT = 2 * np.finfo(np.float64).eps
-# The exponential of more is no number.
+# Beyond this the exponential overflows.
 LARGEST = 700.0
 
 

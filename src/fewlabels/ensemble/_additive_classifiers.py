@@ -66,7 +66,7 @@ class _AdditiveClassifier(BoostedClassifier):
             sample_weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-            # A row without weight could still draw the threshold of a tree.
+            # A row without weight could still shift the threshold of a tree.
             weighty = rows[sample_weight[rows] > 0]
             if not weighty.size:
                 raise ValueError(
@@ -135,7 +135,7 @@ class _AdditiveClassifier(BoostedClassifier):
             As `decision_function` returns it.
         """
         staged = self._staged_outputs(self._validated(X))
-        next(staged)  # before the first round there is nothing to see
+        next(staged)  # skip the zeros before the first round
         for F in staged:
             yield as_decision(F).copy()
 

@@ -24,7 +24,7 @@ def seeded(estimator: Any, rng: np.random.RandomState) -> Any:
 
 
 class BoostedClassifier(SupervisedClassifier):
-    """A classifier made of copies of `estimator`, which decides on sparse rows."""
+    """A classifier made of copies of `estimator`; takes sparse rows if that does."""
 
     estimator: Any
 

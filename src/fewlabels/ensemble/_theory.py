@@ -15,7 +15,7 @@ def pac_sample_size(n_hypotheses: float, *, epsilon: float, delta: float) -> int
 
     .. math:: m \ge \frac{\ln |H| + \ln(1 / \delta)}{\epsilon}
 
-    rows, the chance that any hypothesis of the class H deceives is at most
+    rows, the chance that a bad hypothesis of the class H looks consistent is at most
     :math:`\delta`.
 
     Parameters

@@ -36,7 +36,7 @@ class ThreeStageModel(NamedTuple):
 def half_wrong_sample(
     wrong: NDArray[np.bool_], n_samples: int, random_state: Any = None
 ) -> NDArray[np.intp]:
-    """Draw rows, half of which a classifier gets wrong.
+    """Draw rows, half of which a classifier misclassifies.
 
     Parameters
     ----------

@@ -286,7 +286,7 @@ class RejectVotingClassifier(VotingClassifier):
     def score(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Accuracy on the rows that have a label; a rejected row counts as wrong.
+        """Accuracy on the rows that have a label; a rejected row counts as an error.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class RejectVotingClassifier(VotingClassifier):
         known = ~unlabeled_mask(y)
         if not known.any():
             raise ValueError("y has no labelled row to score: pass some true labels.")
-        # By position: an array of classes and markers is nothing a metric can sort.
+        # By position: no metric can sort an array of classes and markers.
         winners = self._vote(X, self.alpha).winners[known]
         same = self.classes_[winners] == label_array(y)[known]
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]

@@ -174,7 +174,7 @@ class FisherLinearClassifier(_LinearClassifier):
         inside = X[labels.labeled] - means[codes]
         for k in range(labels.classes.size):  # far from zero, means are rounded too
             inside[codes == k] -= inside[codes == k].mean(axis=0)
-        inside[:, ~variances.any(axis=0)] = 0.0  # rounding errors are no spread
+        inside[:, ~variances.any(axis=0)] = 0.0  # rounding errors are not spread
         inside /= np.sqrt(codes.size)
         n_features = X.shape[1]
         root = np.eye(n_features)

@@ -19,7 +19,7 @@ DECREASE = 1e-4
 
 
 class ProjectedGradientResult(NamedTuple):
-    """Where spectral projected gradient ended.
+    """The result of spectral projected gradient.
 
     Attributes
     ----------

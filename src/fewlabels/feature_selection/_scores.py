@@ -116,7 +116,7 @@ def pearson_score(X: Any, y: ArrayLike) -> NDArray[np.float64]:
     scores = r_regression(X, targets[known]) ** 2
     ranges = X.max(axis=0) - X.min(axis=0)
     constant = (ranges.toarray() if sparse.issparse(X) else ranges).ravel() == 0
-    scores[constant] = 0.0  # where rounding errors may have left something
+    scores[constant] = 0.0  # where rounding errors may remain
     return scores
 
 
@@ -179,7 +179,7 @@ def fisher_score(X: Any, y: ArrayLike, *, pairs: str = "mean") -> NDArray[np.flo
         \frac{(\mu_{kj} - \mu_{lj})^2}{2 (\sigma_{kj}^2 + \sigma_{lj}^2)}
 
     For two classes with the same spread it is the square of :func:`signal_to_noise`.
-    Every class counts the same, also a rare one; in
+    Every class counts the same, even a rare one; in
     :func:`sklearn.feature_selection.f_classif` every row does.
 
     Parameters

@@ -262,7 +262,7 @@ def cluster_features(D: ArrayLike, n_neighbors: int) -> FeatureClusters:
             k -= 1
         if k <= 1:
             break
-    # One that stood for others may have been dropped for a third one later.
+    # A representative may itself have been dropped for another one later.
     while not np.array_equal(representative[representative], representative):
         representative = representative[representative]
     return FeatureClusters(left, representative, epsilon)

@@ -22,7 +22,7 @@ _INNER_PASSES = 50
 # the number of rows.
 _GRAM, _BEFORE_GRAM, _GRAM_PASSES = 1000, 10, 1000
 
-# A pass that meets small violations only may leave larger ones behind. Where it does,
+# A pass that sees only small violations may leave larger ones behind. Where it does,
 # the number of passes grows by this factor before the next look.
 _PATIENCE = 1.1
 
@@ -293,7 +293,7 @@ def _descend(
             violation <= monitor.target and n_iter >= next_look
         )
         if exact:
-            # What the loop carried along has gathered rounding errors.
+            # The state that the loop updates has accumulated rounding errors.
             state[:] = problem.state(w)
             violation = problem.penalty.violation(w, problem.gradient_at(state))
             next_look = _PATIENCE * n_iter

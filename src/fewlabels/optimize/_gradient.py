@@ -29,7 +29,7 @@ def gradient_descent(
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> OptimizationResult:
-    r"""Go down the gradient of all rows.
+    r"""Descend along the full gradient.
 
     .. math::
         w \leftarrow \operatorname{prox}_{a h_1}

@@ -11,7 +11,7 @@ from scipy.special import entr, expit
 
 from fewlabels._params import check_choice
 
-# Bisection halves the interval of a root: these many leave rounding only.
+# Halvings of the bracket of a root, after which only rounding is left.
 _HALVINGS = 100
 
 

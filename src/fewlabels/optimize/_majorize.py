@@ -325,7 +325,7 @@ def sparse_generalized_eigenvector(
             y = coordinate_descent(inner, y, tol=1e-12, max_iter=10_000).x
         size = max(t, length(y))
         new = y / size if size > 0 else y
-        # The inner problem is solved up to rounding: never go up for that.
+        # The inner problem is solved up to rounding, which must not raise the value.
         return new if objective(new) <= objective(x) else x
 
     x = vectors[:, -1] if x0 is None else start_point(x0, n)

@@ -17,7 +17,7 @@ from fewlabels._sklearn import check_array
 from fewlabels.optimize._blocks import BlockPartition
 from fewlabels.optimize._penalties import ElasticNetPenalty, L2Penalty
 
-# Number of the loops for a quadratic function, which has no loss.
+# The loops' code for a quadratic function, which has no loss.
 _QUADRATIC = 4
 
 # Curvatures below this share of the largest are raised to it: still bounds, and a

@@ -91,7 +91,7 @@ class Monitor:
         exact: bool = True,
         stationary: bool = False,
     ) -> bool:
-        """Note where the solver is.
+        """Record an iterate, and tell whether to stop.
 
         Parameters
         ----------

@@ -235,7 +235,7 @@ def _equality_solver(
     else:
         dense = np.block([[H.toarray(), Phi.T], [Phi, np.zeros((m, m))]])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", linalg.LinAlgWarning)  # seen to below
+            warnings.simplefilter("ignore", linalg.LinAlgWarning)  # checked below
             lu, pivots = linalg.lu_factor(dense, check_finite=False)
         if np.min(np.abs(lu.diagonal())) < 1e-13 * np.max(np.abs(lu.diagonal())):
             raise ValueError(advice)

@@ -279,7 +279,7 @@ def duality_gap(
 
 @dataclass
 class _State:
-    """Where the steps are: u and v, the residual A x - y and its gradient g.
+    """The current iterate: u and v, the residual A x - y and its gradient g.
 
     `values` holds the objective of (u, v) up to a constant, before every step.
     """
@@ -335,7 +335,7 @@ def _bb_step(monotone: bool) -> Step:
         du, dv = state.projected(state.step)
         A_d = state.A.times(du - dv)
         slope, curvature = state.slope(du, dv), float(A_d @ A_d)
-        # The objective is a parabola along d, which knows its own least value.
+        # The objective is a parabola along d, whose minimum is known.
         share = -slope / curvature if curvature > -slope else 1.0
         if not monotone:
             bound = max(state.values[-MEMORY:]) - state.values[-1]
@@ -396,7 +396,7 @@ def _descend(
             state.residual, state.gradient, y, tau, float(np.abs(x).sum())
         )
         if gap <= tol and not fresh:
-            # Steps have added up rounding errors: what is promised must hold without.
+            # Rounding errors have accumulated: the gap must hold without them.
             state.residual = A.times(x) - y
             state.gradient = A.adjoint(state.residual)
             fresh = True
@@ -418,7 +418,7 @@ def _on_working_sets(
     max_iter: int,
     history: list[float],
 ) -> tuple[Floats, float]:
-    """Solve for some columns, let in those that violate the conditions, and so on."""
+    """Solve for some columns, add those that violate the conditions, and repeat."""
     residual = A.times(x) - y
     gradient = A.adjoint(residual)
     inside = x != 0

@@ -95,7 +95,7 @@ class Agent(BaseEstimator, ABC):
 
     @abstractmethod
     def _read_schedules(self) -> None:
-        """Take over the parameters that may change between two trainings."""
+        """Read the parameters that may change between two trainings."""
 
     def _go_on(self) -> None:
         """Prepare for further training."""
@@ -255,7 +255,7 @@ class Agent(BaseEstimator, ABC):
         return self
 
     def _load_numbers(self, numbers: dict[str, Any]) -> None:
-        """Take back what `_numbers` returned."""
+        """Restore what `_numbers` returned."""
 
     def _end_interrupted_episode(self) -> None:
         """Forget what belongs to an unfinished episode."""

@@ -42,7 +42,7 @@ AGENTS: dict[str, type[Agent]] = {
 def write_checkpoint(
     path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]], meta: dict[str, Any]
 ) -> None:
-    """Write a file that is either there as a whole or not at all."""
+    """Write a file atomically: as a whole or not at all."""
     target = Path(path)
     text = json.dumps({"format": FORMAT, **meta}).encode()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -78,7 +78,7 @@ def read_checkpoint(
 
 
 def _plain_parameters(agent: Agent) -> dict[str, Any]:
-    """Write the parameters of an agent such that JSON gives back the same."""
+    """Write the parameters of an agent as JSON can hold them."""
     plain: dict[str, Any] = {}
     for name, value in agent.get_params(deep=False).items():
         if isinstance(value, Schedule):
@@ -117,7 +117,7 @@ def resume_training(
     seed: int | None,
     settings: dict[str, Any],
 ) -> tuple[TrainingHistory, dict[str, Any]]:
-    """Bring an agent to the state of a checkpoint, after a look whether it fits."""
+    """Restore an agent from a checkpoint, if the two match."""
     arrays, meta = read_checkpoint(path)
     now = {
         "agent": type(agent).__name__,

@@ -45,7 +45,7 @@ MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
 
 
 class GridWorld(TabularEnv):
-    """A walker on a map.
+    """A grid world, read from a map.
 
     Actions 0, 1, 2, 3 go up, right, down and left; against a wall or the edge the
     walker stays where it is. Signs of the map:
@@ -214,7 +214,7 @@ def make_maximization_bias(
 
     Episodes begin in state 0. Action 1, right, ends them with reward 0. Action 0, left,
     leads to state 1 with reward 0, from where each of `n_actions` actions ends the
-    episode with a normal reward of mean `mean`. Left is the wrong choice, but the
+    episode with a normal reward of mean `mean`. Left is the worse choice, but the
     largest of the noisy values in state 1 stays positive for a long time.
 
     Parameters

@@ -73,7 +73,7 @@ class TrainingHistory:
         return (total[end] - total[first]) / (end - first)
 
     def solved_at(self, threshold: float, window: int = 100) -> int | None:
-        """Tell when the mean return first reached a threshold.
+        """Find the episode at which the mean return first reached a threshold.
 
         Parameters
         ----------

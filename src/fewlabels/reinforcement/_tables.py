@@ -187,7 +187,7 @@ def tables_from_gymnasium(env: Any) -> Tables:
     terminal = np.zeros(n_states, dtype=bool)
     terminal[columns[ended]] = True
     if terminal[columns[~ended & ~terminal[rows // n_actions]]].any():
-        # Some states end an episode on one way and not on another, as in Taxi: what
+        # Some states end an episode on one path and not on another, as in Taxi: what
         # ends an episode leads to a state of its own.
         columns[ended] = n_states
         n_states += 1

@@ -214,7 +214,7 @@ class SarsaAgent(TabularAgent):
 
     .. math:: Q(s, a) \leftarrow Q(s, a) + \alpha (r + \gamma Q(s', a') - Q(s, a))
 
-    with :math:`a'` the action that is really taken next. If exploration continues,
+    with :math:`a'` the action that is actually taken next. If exploration continues,
     values are those of the exploring policy, which keeps away from places where a
     random step is dangerous.
 

@@ -120,7 +120,7 @@ class TorchBackend:
         return found
 
     def load(self, arrays: dict[str, Array]) -> None:
-        """Go on from a state that `arrays` returned."""
+        """Continue from a state that `arrays` returned."""
         torch = self._torch
         with torch.no_grad():
             self._theta.copy_(self._tensor(arrays["weights"]))

@@ -150,8 +150,8 @@ def train(
         Episodes between two checkpoints. The end of training is one too.
     resume : bool, default=False
         Whether to continue from `checkpoint`, if that file exists: the result is then
-        the same, bit for bit, as that of a run which was never interrupted. The agent must
-        have the parameters it had.
+        the same, bit for bit, as that of an uninterrupted run. The agent must have the
+        same parameters.
     progress : "auto", bool or callable, default="auto"
         A line on the standard error stream; "auto" shows it on a terminal and for work
         that takes longer than two seconds. A callable is given the share that is done.

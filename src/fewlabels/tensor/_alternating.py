@@ -88,10 +88,10 @@ class _Loss(NamedTuple):
 
 
 # libsvm holds kernels in single precision. A larger share of the objective than this
-# is too much to be left open.
+# is too large a gap.
 GAP = 1e-3
 
-# Each model minimises 0.5 |v|^2 + C sum(value(y, f)) without a price on the intercept,
+# Each model minimises 0.5 |v|^2 + C sum(value(y, f)), with a free intercept, and
 # closely enough that the objective never rises visibly.
 _LOSSES = {
     "hinge": _Loss(
@@ -202,8 +202,8 @@ def _descend(
             others = [np.linalg.norm(w) for k, w in enumerate(weights) if k != j]
             scale = float(np.prod(others))
             features = contract(X, weights, j) / (scale if scale > 0 else 1.0)
-            # Far from the origin and in large units solvers crawl; the intercept is
-            # free, and C goes with the unit.
+            # Far from the origin and in large units solvers are slow; the intercept is
+            # free, and C scales with the unit.
             center = features.mean(axis=0)
             unit = np.exp2(np.ceil(np.log2(np.abs(features - center).max() or 1.0)))
             model = loss.model(C * unit**2).fit((features - center) / unit, y)
@@ -222,7 +222,7 @@ def _descend(
 
 
 def _is_solved(model: Any, X: NDArray[Any], y: NDArray[Any]) -> bool:
-    """Whether a support vector machine has closed its gap; others say so themselves."""
+    """Whether a support vector machine has closed its gap; others warn themselves."""
     if not isinstance(model, SVC):
         return True
     size = float(np.sum(model.coef_**2))

@@ -263,7 +263,7 @@ def cp_group_sparse(
 
     With :math:`\eta_r = (\sum_m \|u_r^{(m)}\|^2)^{1/2}` the penalty is the least of
     :math:`\frac\alpha2 \sum_r (\eta_r^{-1} \sum_m \|u_r^{(m)}\|^2 + \eta_r)`, so that
-    every step is a ridge regression whose price is :math:`\alpha / \eta_r` for the
+    every step is a ridge regression whose penalty is :math:`\alpha / \eta_r` for the
     columns of component r. Small components get more and more expensive, and are
     pruned. The objective never rises, up to the pruning.
 
@@ -325,7 +325,7 @@ def cp_group_sparse(
             before = eta
             for m in range(len(factors)):
                 K = _others(factors, m)
-                # Features times the root of eta, for one common price.
+                # Features times the root of eta, for one common penalty.
                 features = data.unfolded[m] @ (K * np.sqrt(eta))
                 flat = features.reshape(len(data.targets), -1)
                 s = _ridge(flat, data.targets, alpha)

@@ -189,7 +189,7 @@ class CPGroupSparseRegressor(_CPRegressor):
        \rangle - b\bigr)^2 + \alpha \sum_{r=1}^{R} \Bigl(\sum_m \|u_r^{(m)}\|^2
        \Bigr)^{1/2}
 
-    The penalty is a group lasso over components: those that are not worth their price
+    The penalty is a group lasso over components: those that are not worth their penalty
     vanish and are pruned. See :func:`cp_group_sparse`.
 
     Parameters

@@ -133,7 +133,7 @@ def _ascend(
             w = linalg.lstsq(S, d, cond=1e-12)[0]
             ratios.append(float(d @ w))  # J at w = S^-1 d
             norm = np.linalg.norm(w)
-            if norm == 0:  # the means do not differ in what the others let through
+            if norm == 0:  # the contracted means do not differ
                 return FisherDirection(weights, np.array(ratios), n_iter, True)
             weights[j] = w / norm
         if ratios[-1] - before <= tol * ratios[-1]:

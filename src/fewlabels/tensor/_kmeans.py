@@ -1,4 +1,4 @@
-"""k-means for tensors, with a distance that knows the grid."""
+"""k-means for tensors, with a distance that respects the grid."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -243,7 +243,7 @@ class TensorDistanceTransformer(
 
 
 class TensorKMeans(ClusterMixin, TensorEstimator):
-    r"""k-means for tensors, by a distance that knows the grid.
+    r"""k-means for tensors, with a distance that respects the grid.
 
     .. math:: \min \sum_i (x_i - m_{c(i)})^\top G \, (x_i - m_{c(i)})
 

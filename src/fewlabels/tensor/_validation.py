@@ -1,8 +1,8 @@
-"""One policy for X with more than two dimensions.
+"""Validation of X with more than two dimensions.
 
 A tensor per row comes either as an array of shape (n_samples, I_1, ..., I_M), or as
 vectors of its entries in NumPy's order, ``X.reshape(n_samples, -1)``, with
-``shape=(I_1, ..., I_M)`` given to the estimator: that is what travels through
+``shape=(I_1, ..., I_M)`` given to the estimator: this is what passes through
 pipelines, data frames and scikit-learn's checks. Rows without a shape are tensors of
 one mode. What `fit` has seen in one form, `predict` takes in both.
 """

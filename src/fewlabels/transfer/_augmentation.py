@@ -79,7 +79,7 @@ class FeatureAugmentation(DomainTransformer):
     def fit(
         self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
     ) -> Self:
-        """Note the domains.
+        """Store the domains.
 
         Parameters
         ----------
@@ -400,7 +400,7 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
                 "domains cannot be brought together."
             )
         params: Any = {"gamma": self.gamma, "kernel_params": self.kernel_params}
-        # Widths follow all rows: the few with a label may not differ at all.
+        # Widths depend on all rows: the few with a label may be identical.
         self.kernel_ = resolve_kernel(X, self.kernel, **params)
         K_source = np.empty((0, 0))
         if source_rows.size:

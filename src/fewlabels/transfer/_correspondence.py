@@ -1,4 +1,4 @@
-"""Structural correspondence learning: features that say the same in both domains."""
+"""Structural correspondence learning: features that domains share."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -111,7 +111,7 @@ def pivot_predictors(
     present = present.toarray() if sparse.issparse(present) else present
     Y = np.where(present, 1.0, -1.0)
     W = np.zeros((X.shape[1], pivots.size))
-    # A pivot that is in all rows, or in none, is predicted by the bias alone.
+    # A pivot that is in all rows, or in none, is predicted by just the bias.
     varies = np.flatnonzero(np.ptp(Y, axis=0))
     if others.size and varies.size:
         rest, Y = X[:, others], Y[:, varies]

@@ -184,7 +184,7 @@ def _newton_rule(
     eps = float(np.finfo(np.float64).eps)
     for _ in range(max_iter):
         margin = A @ z
-        # Rows at the end of a piece may belong to the next: far ones take no step else.
+        # Rows at the end of a piece may belong to the next: else far rows block a step.
         rounding = 64 * eps * (np.abs(A) @ np.abs(z) + 1)
         for slack in (0.0, rounding, -rounding):
             linear = margin < -1 - slack
@@ -211,7 +211,7 @@ def _least_point(
     """Least point of |r - M z|^2 - 2 pull z, where r begins with ones and has zeros.
 
     Where M does not settle it, the nearest such point to z; where there is none, also
-    a direction in which the value falls for ever.
+    a direction in which the value falls without bound.
     """
     # Far rows first, with pivoting: otherwise the digits of the others would be lost.
     order = np.argsort(-linalg.norm(M, axis=1), kind="stable")

@@ -164,7 +164,7 @@ class LpMKLClassifier(DomainClassifier):
     """Support vector machine that weighs several kernels.
 
     For every class against the rest (a single problem for two classes) it mixes the
-    kernels by :func:`lp_norm_mkl`. Labelled rows of all domains count alike; with
+    kernels by :func:`lp_norm_mkl`. Labelled rows of all domains count equally; with
     kernels that see different features, or a callable kernel, it is the tool that
     joins descriptions of the same rows.
 

@@ -128,7 +128,7 @@ def itml(
         for c in pairs:
             v = Z[c] @ L
             p = float(v @ v)
-            if p == 0:  # beyond the smallest number
+            if p == 0:  # underflow
                 continue
             alpha = min(multipliers[c], delta[c] * share * (1 / p - 1 / xi[c]))
             if alpha == 0:
@@ -145,7 +145,7 @@ def itml(
 
 
 class Pairs(NamedTuple):
-    """Pairs of rows that are to be near or far.
+    """Pairs of rows that should be near or far.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ def lasso_codes(
     """
     goal = GAP_TOL * row_norms(X, squared=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap tells
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is checked
         codes = sparse_encode(X, D, algorithm="lasso_cd", alpha=alpha, max_iter=10_000)
         gap = _duality_gap(X, D, alpha, codes)
         (open_,) = np.nonzero(gap > goal)
@@ -207,7 +207,7 @@ class SelfTaughtClassifier(DomainClassifier):
             random_state=self.random_state,
         )
         with warnings.catch_warnings():
-            # Rough codes suffice while it learns the dictionary; the final ones are exact.
+            # Rough codes suffice for learning a dictionary; the final ones are exact.
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.components_ = learner.fit(scaled).components_
         self.n_iter_ = learner.n_iter_
