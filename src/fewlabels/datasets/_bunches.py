@@ -13,8 +13,8 @@ from sklearn.utils import Bunch
 
 from fewlabels._labels import UNLABELED
 from fewlabels._params import check_number
+from fewlabels.datasets._data_files import Arrays, get_arrays
 from fewlabels.datasets._registry import REGISTRY, Entry
-from fewlabels.datasets._store import Arrays, get_arrays
 
 Folder = str | PathLike[str] | None
 

@@ -46,7 +46,7 @@ class Entry:
     n_samples, n_features : int
         Shape of the data.
     digest : str
-        SHA-256 of the content, see :func:`fewlabels.datasets._store.content_digest`.
+        SHA-256 of the content, see `content_digest` of `_data_files`.
     source : str
         Who published it, and which copy the digest is of.
     dtype : str

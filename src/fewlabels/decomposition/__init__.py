@@ -17,17 +17,17 @@ from fewlabels.decomposition._kernel_cca import (
     kernel_cca,
     two_view_similarity,
 )
-from fewlabels.decomposition._penalized import (
-    PenalizedDecomposition,
-    SparseCCA,
-    l1_l2_projection_direction,
-    penalized_matrix_decomposition,
-)
 from fewlabels.decomposition._power_pls import PowerPLS, power_pls
 from fewlabels.decomposition._robust_pca import (
     LowRankPlusSparse,
     RobustPCA,
     robust_pca,
+)
+from fewlabels.decomposition._sparse_cca import (
+    PenalizedDecomposition,
+    SparseCCA,
+    l1_l2_projection_direction,
+    penalized_matrix_decomposition,
 )
 from fewlabels.decomposition._sparse_pca import (
     ElasticNetSparsePCA,

@@ -17,7 +17,7 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import inverse_root_of_rows, inverse_square_root
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_fitted
-from fewlabels.feature_selection._scores import class_moments
+from fewlabels.feature_selection._feature_scores import class_moments
 
 
 class _LinearClassifier(SupervisedClassifier):

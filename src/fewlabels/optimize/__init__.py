@@ -35,7 +35,7 @@ from fewlabels.optimize._finite_sum import (
 )
 from fewlabels.optimize._finite_sum_problem import FiniteSumProblem
 from fewlabels.optimize._gradient import gradient_descent
-from fewlabels.optimize._linear import FiniteSumClassifier, FiniteSumRegressor
+from fewlabels.optimize._linear_models import FiniteSumClassifier, FiniteSumRegressor
 from fewlabels.optimize._losses import (
     HingeLoss,
     LogisticLoss,

@@ -341,7 +341,7 @@ class DQNAgent(NetworkAgent):
         sizes = (self.n_inputs_, *check_hidden(self.hidden), self.n_actions_)
         self._networks: Any
         if self._options["backend"] == "torch":
-            from fewlabels.reinforcement._torch import TorchBackend
+            from fewlabels.reinforcement._torch_network import TorchBackend
 
             self._networks = TorchBackend(sizes, device=device, **settings)
         else:

@@ -25,12 +25,12 @@ from fewlabels.tensor._alternating import (
 )
 from fewlabels.tensor._cp import CPSolution, cp_group_sparse, cp_ridge
 from fewlabels.tensor._cp_regressors import CPGroupSparseRegressor, CPRidgeRegressor
-from fewlabels.tensor._fisher import (
+from fewlabels.tensor._tensor_fisher import (
     FisherDirection,
     TensorFisherDiscriminant,
     tensor_fisher,
 )
-from fewlabels.tensor._kmeans import (
+from fewlabels.tensor._tensor_kmeans import (
     TensorDistanceTransformer,
     TensorKMeans,
     fusion_tensor,

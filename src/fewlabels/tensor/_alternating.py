@@ -16,8 +16,8 @@ from fewlabels._classifier import MAX_SVM_ITER
 from fewlabels._params import check_choice, usual
 from fewlabels._sklearn import StrOptions
 from fewlabels.tensor._algebra import rank_one, unfold
-from fewlabels.tensor._linear import LinearTensorClassifier
-from fewlabels.tensor._validation import START_CONSTRAINTS
+from fewlabels.tensor._linear_classifier import LinearTensorClassifier
+from fewlabels.tensor._tensor_rows import START_CONSTRAINTS
 
 Vectors = list[NDArray[np.float64]]
 

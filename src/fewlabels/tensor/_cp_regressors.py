@@ -14,7 +14,7 @@ from fewlabels._sklearn import Interval, fit_context
 from fewlabels.exceptions import warn_not_converged
 from fewlabels.tensor._algebra import cp_tensor
 from fewlabels.tensor._cp import CPSolution, cp_group_sparse, cp_ridge
-from fewlabels.tensor._validation import (
+from fewlabels.tensor._tensor_rows import (
     START_CONSTRAINTS,
     TensorEstimator,
     validate_tensor_targets,

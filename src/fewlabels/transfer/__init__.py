@@ -16,7 +16,7 @@ from fewlabels.transfer._boosting import (
     TrAdaBoostRounds,
     tradaboost,
 )
-from fewlabels.transfer._components import (
+from fewlabels.transfer._component_analysis import (
     TransferComponentAnalysis,
     TransferComponents,
     transfer_components,
@@ -32,7 +32,7 @@ from fewlabels.transfer._domains import (
     check_sample_domain,
     stack_domains,
 )
-from fewlabels.transfer._eigen import (
+from fewlabels.transfer._eigen_transfer import (
     EigenRepresentation,
     EigenTransferClassifier,
     eigen_cluster,

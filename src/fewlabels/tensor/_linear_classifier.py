@@ -12,7 +12,7 @@ from fewlabels._classifier import SupervisedClassifier, as_decision
 from fewlabels._labels import decide, signed_targets
 from fewlabels._sklearn import fit_context
 from fewlabels.exceptions import warn_not_converged
-from fewlabels.tensor._validation import TensorEstimator, validate_labeled_tensors
+from fewlabels.tensor._tensor_rows import TensorEstimator, validate_labeled_tensors
 
 
 class LinearTensorClassifier(SupervisedClassifier, TensorEstimator):

@@ -12,8 +12,8 @@ from scipy import linalg
 from fewlabels._sklearn import Interval
 from fewlabels.tensor._algebra import rank_one
 from fewlabels.tensor._alternating import contract, starts
-from fewlabels.tensor._linear import LinearTensorClassifier
-from fewlabels.tensor._validation import START_CONSTRAINTS
+from fewlabels.tensor._linear_classifier import LinearTensorClassifier
+from fewlabels.tensor._tensor_rows import START_CONSTRAINTS
 
 
 class FisherDirection(NamedTuple):

@@ -22,7 +22,7 @@ from sklearn.utils import Tags
 from fewlabels._params import check_number, usual
 from fewlabels._sklearn import Interval, fit_context
 from fewlabels.tensor._algebra import mode_products
-from fewlabels.tensor._validation import (
+from fewlabels.tensor._tensor_rows import (
     SHAPE_CONSTRAINTS,
     TensorEstimator,
     validate_tensors,
