@@ -75,29 +75,8 @@ class FeatureAugmentation(DomainTransformer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Store the domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains.
-        y : object, default=None
-            Not used.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-        """
-        self._begin(X, sample_domain)
-        return self
+    def _learn(self, X: Any, y: Any, domains: NDArray[np.intp]) -> None:
+        """Nothing but the domains is learned."""
 
     def transform(self, X: Any, *, sample_domain: ArrayLike | None = None) -> Any:
         """Copy the features to the places of their domains.

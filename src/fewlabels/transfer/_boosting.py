@@ -4,18 +4,19 @@
 
 import math
 import warnings
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from fewlabels._classifier import exact_weights, vote_of
+from fewlabels._labels import Labels
 from fewlabels._params import usual
-from fewlabels._sklearn import HasMethods, fit_context
+from fewlabels._sklearn import HasMethods
 from fewlabels.transfer._domains import DomainClassifier
 
 # Errors are kept this far from 0 and from guessing, where votes are infinite or none.
@@ -230,28 +231,7 @@ class TrAdaBoostClassifier(DomainClassifier):
         self.n_estimators = n_estimators
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Boost on the labelled rows of all domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains.
-        y : array-like of shape (n_samples,)
-            Labels, some of which may be missing; some rows of the target need one.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, labels, domains = self._begin(X, y, sample_domain)
+    def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
         self._labeled_target(labels, domains)
         rows = labels.labeled
         base = DecisionTreeClassifier(max_depth=1)
@@ -273,14 +253,12 @@ class TrAdaBoostClassifier(DomainClassifier):
             warnings.warn(
                 "No round did better than guessing on the target: use a stronger "
                 "estimator.",
-                stacklevel=2,
+                stacklevel=3,
             )
         last = rounds.log_weights[-1]
         self.sample_weights_ = np.zeros(X.shape[0])
         self.sample_weights_[rows] = np.exp(last - last.max())
         self.sample_weights_ /= self.sample_weights_.sum()
-        self._keep_transduction(X, labels)
-        return self
 
     def _decision(self, X: Any) -> NDArray[Any]:
         votes = np.zeros((X.shape[0], self.classes_.size))

@@ -3,16 +3,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.utils import Tags
 
 from fewlabels._linalg import eigh_between, signed
 from fewlabels._params import check_number, usual
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval
 from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, resolve_kernel
 from fewlabels.transfer._discrepancy import mean_difference
 from fewlabels.transfer._domains import DomainTransformer
@@ -182,28 +182,7 @@ class TransferComponentAnalysis(DomainTransformer):
         self.gamma = gamma
         self.kernel_params = kernel_params
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Find the components.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains; the square kernel matrix for kernel="precomputed".
-        y : object, default=None
-            Not used.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-        """
-        X, domains = self._begin(X, sample_domain)
+    def _learn(self, X: Any, y: Any, domains: NDArray[np.intp]) -> None:
         self.X_fit_ = None if is_precomputed(self.kernel) else X
         self.kernel_ = resolve_kernel(
             self.X_fit_, self.kernel, gamma=self.gamma, kernel_params=self.kernel_params
@@ -218,7 +197,6 @@ class TransferComponentAnalysis(DomainTransformer):
         self.eigenvalues_, self.dual_components_ = transfer_components(
             K, domains > 0, self.n_components, alpha=self.alpha
         )
-        return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Map rows of any domain to the components.

@@ -4,7 +4,7 @@
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from sklearn.utils.extmath import row_norms
 
 from fewlabels._linalg import signed
 from fewlabels._params import usual
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.transfer._domains import DomainTransformer
 from fewlabels.transfer._huber import fit_huber
 
@@ -217,28 +217,7 @@ class StructuralCorrespondenceLearning(DomainTransformer):
         self.loss = loss
         self.scale = scale
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Learn which features correspond.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains. A feature is present where its value is positive.
-        y : object, default=None
-            Not used.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-        """
-        X, domains = self._begin(X, sample_domain)
+    def _learn(self, X: Any, y: Any, domains: NDArray[np.intp]) -> None:
         self.pivots_ = self._chosen_pivots(X, domains)
         W = pivot_predictors(X, self.pivots_, alpha=self.alpha, loss=self.loss)
         others = np.setdiff1d(np.arange(X.shape[1]), self.pivots_)
@@ -249,14 +228,13 @@ class StructuralCorrespondenceLearning(DomainTransformer):
             warnings.warn(
                 "No pivot can be predicted from the other features, so none is added: "
                 "a feature counts as present where its value is positive.",
-                stacklevel=2,
+                stacklevel=3,
             )
         self.theta_ = np.zeros((self.n_components_, X.shape[1]))
         self.theta_[:, others] = signed(left[:, : self.n_components_]).T
         added = float(row_norms(X @ self.theta_.T).mean())
         given = float(row_norms(X).mean())
         self.scale_ = self.scale * given / added if added > 0 else 1.0
-        return self
 
     def _chosen_pivots(self, X: Any, domains: NDArray[np.intp]) -> NDArray[np.intp]:
         p = X.shape[1]

@@ -6,7 +6,7 @@ domains, negative ones target domains. None means that all rows are of the targe
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,7 @@ from fewlabels._labels import (
     with_holes,
 )
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import check_array, validate_data, validate_fitted
+from fewlabels._sklearn import check_array, fit_context, validate_data, validate_fitted
 
 SOURCE, TARGET = 1, -2
 
@@ -226,12 +226,36 @@ class DomainMixin:
 class DomainTransformer(
     DomainMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """A transformer that learns from rows of several domains; `y` is not used."""
+    """A transformer that learns from rows of several domains."""
 
-    def _begin(self, X: Any, sample_domain: Any) -> tuple[Any, NDArray[np.intp]]:
-        """Validate rows and domains for `fit`."""
+    def _learn(self, X: Any, y: Any, domains: NDArray[np.intp]) -> None:
+        """Learn from rows that have been validated."""
+        raise NotImplementedError
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
+    ) -> Self:
+        """Learn from the rows of all domains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of all domains.
+        y : array-like of shape (n_samples,), default=None
+            Labels, some of which may be missing; most transformers ignore them.
+        sample_domain : array-like of int of shape (n_samples,), default=None
+            Positive for source domains, negative for target domains; None if all rows
+            are of the target.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
         X = validate_data(self, X, **self._checks)
-        return X, self._check_domains(sample_domain, X)
+        self._learn(X, y, self._check_domains(sample_domain, X))
+        return self
 
     def fit_transform(
         self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
@@ -259,13 +283,36 @@ class DomainTransformer(
 class DomainClassifier(DomainMixin, PartialLabelClassifier):
     """A classifier for rows of the target, some of whose labels may be missing."""
 
-    def _begin(
-        self, X: Any, y: ArrayLike, sample_domain: Any
-    ) -> tuple[Any, Labels, NDArray[np.intp]]:
-        """Validate what `fit` was given."""
+    def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
+        """Learn from rows and labels that have been validated."""
+        raise NotImplementedError
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None
+    ) -> Self:
+        """Learn from the rows of all domains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of all domains.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be missing.
+        sample_domain : array-like of int of shape (n_samples,), default=None
+            Positive for source domains, negative for target domains; None if all rows
+            are of the target.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
         X, labels = validate_partially_labeled(self, X, y, **self._checks)
         self.classes_ = labels.classes
-        return X, labels, self._check_domains(sample_domain, X)
+        self._learn(X, labels, self._check_domains(sample_domain, X))
+        self._keep_transduction(X, labels)
+        return self
 
     def _labeled_target(
         self, labels: Labels, domains: NDArray[np.intp]

@@ -4,10 +4,10 @@
 
 import warnings
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import svds
 from sklearn.linear_model import LogisticRegression
@@ -17,7 +17,7 @@ from fewlabels._classifier import fitted, outputs_of
 from fewlabels._labels import UNLABELED, Labels
 from fewlabels._linalg import signs
 from fewlabels._params import usual
-from fewlabels._sklearn import HasMethods, Interval, StrOptions, fit_context
+from fewlabels._sklearn import HasMethods, Interval, StrOptions
 from fewlabels.transfer._domains import DomainClassifier
 
 # Up to this many feature and class nodes all singular vectors are computed.
@@ -269,28 +269,7 @@ class EigenTransferClassifier(DomainClassifier):
         self.label_weight = label_weight
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Build the graph and learn on its eigenvectors.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains, those to be predicted included.
-        y : array-like of shape (n_samples,)
-            Labels, some of which may be missing.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, labels, domains = self._begin(X, y, sample_domain)
+    def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
         is_source = domains > 0
         nodes = self._class_nodes(labels.codes, labels.classes.size, is_source)
         n_nodes = max(int(nodes.max(initial=-1)) + 1, 1)
@@ -305,10 +284,8 @@ class EigenTransferClassifier(DomainClassifier):
             warnings.warn(
                 f"{alone} unlabelled rows have no feature but zeros and no edge in the "
                 "graph: their predictions are guesses.",
-                stacklevel=2,
+                stacklevel=3,
             )
-        self._keep_transduction(X, labels)
-        return self
 
     def _class_nodes(
         self, codes: NDArray[np.intp], n_classes: int, is_source: NDArray[np.bool_]

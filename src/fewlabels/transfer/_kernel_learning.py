@@ -5,16 +5,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from fewlabels._classifier import MAX_SVM_ITER, as_decision
-from fewlabels._labels import signed_targets
+from fewlabels._labels import Labels, signed_targets
 from fewlabels._params import check_number, usual
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval
 from fewlabels.exceptions import warn_not_converged
 from fewlabels.kernels import Kernel, resolve_kernel
 from fewlabels.transfer._domains import DomainClassifier
@@ -254,28 +254,7 @@ class LpMKLClassifier(DomainClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Learn weights and machines from the labelled rows of all domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains.
-        y : array-like of shape (n_samples,)
-            Labels, some of which may be missing.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains. It is checked but
-            makes no difference.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, labels, _ = self._begin(X, y, sample_domain)
+    def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
         rows = labels.labeled
         self.X_fit_ = X[rows]
         self.kernels_ = self._resolved(self.X_fit_)
@@ -298,14 +277,13 @@ class LpMKLClassifier(DomainClassifier):
         if open_gaps:
             warn_not_converged(
                 f"The weights of {len(open_gaps)} of {len(solutions)} problems did not "
-                f"converge in max_iter={self.max_iter} rounds: raise max_iter or tol."
+                f"converge in max_iter={self.max_iter} rounds: raise max_iter or tol.",
+                stacklevel=4,
             )
         self.kernel_weights_ = np.column_stack([s.weights for s in solutions])
         self.dual_coef_ = np.column_stack([s.dual_coef for s in solutions])
         self.intercept_ = np.array([s.intercept for s in solutions])
         self.n_iter_ = max(s.objective.size for s in solutions)
-        self._keep_transduction(X, labels)
-        return self
 
     def _resolved(self, X: Any) -> list[Kernel]:
         if self.kernels is not None:

@@ -324,12 +324,12 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self : object
             The fitted transformer.
         """
-        X = validate_data(self, X, dtype=np.float64)
-        return self._fit_metric(X, y, None)
+        self._fit_metric(validate_data(self, X, dtype=np.float64), y, None)
+        return self
 
     def _fit_metric(
         self, X: NDArray[Any], y: ArrayLike | None, domains: NDArray[np.intp] | None
-    ) -> Self:
+    ) -> None:
         if y is None or unlabeled_mask(y).all():
             none = np.empty(0, dtype=np.intp)
             self.pairs_ = Pairs(none, none, none.astype(bool))
@@ -364,7 +364,6 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_iter_ = max(solution.n_iter, 1)
         w, V = linalg.eigh(self.metric_)
         self.components_ = (V * np.sqrt(np.maximum(w, 0))) @ V.T
-        return self
 
     def _usual_squares(
         self, X: NDArray[Any], y: ArrayLike | None, domains: NDArray[np.intp] | None
@@ -499,33 +498,8 @@ class CrossDomainMetric(DomainTransformer, ITML):
 
     _checks: ClassVar[dict[str, Any]] = {"dtype": np.float64}
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        sample_domain: ArrayLike | None = None,
-    ) -> Self:
-        """Learn the metric from pairs of labelled rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of all domains.
-        y : array-like of shape (n_samples,), default=None
-            Labels, some of which may be missing.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target, which is :class:`ITML`.
-
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-        """
-        X, domains = self._begin(X, sample_domain)
-        return self._fit_metric(X, y, domains)
+    def _learn(self, X: Any, y: Any, domains: NDArray[np.intp]) -> None:
+        self._fit_metric(X, y, domains)
 
     def similarity(self, X_source: Any, X_target: Any) -> NDArray[np.float64]:
         r"""Compute the cross-domain similarity :math:`x_s^\top W x_t`.

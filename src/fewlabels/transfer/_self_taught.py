@@ -4,18 +4,19 @@
 
 import warnings
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.decomposition import MiniBatchDictionaryLearning, sparse_encode
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.extmath import row_norms
 
 from fewlabels._classifier import fitted, outputs_of
+from fewlabels._labels import Labels
 from fewlabels._params import usual
-from fewlabels._sklearn import HasMethods, Interval, fit_context
+from fewlabels._sklearn import HasMethods, Interval
 from fewlabels.exceptions import warn_not_converged
 from fewlabels.transfer._domains import DomainClassifier
 
@@ -171,28 +172,7 @@ class SelfTaughtClassifier(DomainClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Learn the dictionary from the source and the classes from the target.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of all domains.
-        y : array-like of shape (n_samples,)
-            Labels, some of which may be missing; some rows of the target need one.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, labels, domains = self._begin(X, y, sample_domain)
+    def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
         rows = self._labeled_target(labels, domains)
         teacher = X[domains > 0] if np.any(domains > 0) else X
         self.mean_ = teacher.mean(axis=0)
@@ -217,8 +197,6 @@ class SelfTaughtClassifier(DomainClassifier):
         self.classes_ = labels.classes[present]
         model = LogisticRegression() if self.estimator is None else self.estimator
         self.estimator_ = fitted(model, self._codes(X[rows]), codes)
-        self._keep_transduction(X, labels)
-        return self
 
     def _scaled(self, X: NDArray[Any]) -> NDArray[Any]:
         return (X - self.mean_) / self.scale_

@@ -4,16 +4,16 @@
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from fewlabels._classifier import as_decision
-from fewlabels._labels import UNLABELED, decide, signed_targets
+from fewlabels._labels import UNLABELED, Labels, decide, signed_targets
 from fewlabels._params import usual
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval
 from fewlabels.transfer._domains import DomainClassifier
 from fewlabels.transfer._huber import fit_huber, modified_huber_loss, unshared
 
@@ -244,28 +244,7 @@ class ASOClassifier(DomainClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Learn the rules of all domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains.
-        y : array-like of shape (n_samples,)
-            Labels, some of which may be missing; every target domain needs some.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, labels, domains = self._begin(X, y, sample_domain)
+    def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
         self._labeled_target(labels, domains)
         known = labels.codes != UNLABELED
         names = np.unique(domains[known]).tolist()
@@ -292,16 +271,13 @@ class ASOClassifier(DomainClassifier):
         self.intercept_ = dict(zip(names, solution.intercepts, strict=True))
         self.objective_ = solution.objective
         self.n_iter_ = solution.objective.size // 2
-        self.transduction_ = labels.classes[labels.codes]
-        holes = np.flatnonzero(~known)
         # Without a label in a source domain there is no rule of its own.
-        holes_domains = np.where(
-            np.isin(domains[holes], names), domains[holes], min(names)
-        )
-        if holes.size:
-            outputs = self._outputs(X[holes], holes_domains)
-            self.transduction_[holes] = decide(outputs, self.classes_)
-        return self
+        domains = np.where(np.isin(domains, names), domains, min(names))
+        self.transduction_ = decide(self._outputs(X, domains), self.classes_)
+        self.transduction_[known] = self.classes_[labels.codes[known]]
+
+    def _keep_transduction(self, X: Any, labels: Labels) -> None:
+        """Do nothing: `_learn` has predicted by the rules of each domain."""
 
     def _outputs(self, X: Any, domains: NDArray[np.intp]) -> NDArray[Any]:
         first = next(iter(self.coef_.values()))
