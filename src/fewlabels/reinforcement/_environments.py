@@ -122,12 +122,7 @@ class TabularEnv:
         self._set(tables, start, reward_noise, noise, max_steps)
 
     def _set(
-        self,
-        tables: Tables,
-        start: int | ArrayLike,
-        reward_noise: float | ArrayLike,
-        noise: str,
-        max_steps: int,
+        self, tables: Tables, start: Any, reward_noise: Any, noise: str, max_steps: int
     ) -> None:
         self.tables = tables
         n_states, n_actions = tables.available.shape
@@ -325,19 +320,12 @@ class TabularEnv:
             observation_space = gymnasium.spaces.Discrete(table.observation_space.n)
             action_space = gymnasium.spaces.Discrete(table.action_space.n)
 
-            def reset(
-                self,
-                *,
-                seed: int | None = None,
-                options: dict[str, Any] | None = None,
-            ) -> tuple[int, dict[str, Any]]:
+            def reset(self, *, seed: Any = None, options: Any = None) -> Any:
                 super().reset(seed=seed)
                 table.np_random = self.np_random
                 return table.reset(options=options)
 
-            def step(
-                self, action: Any
-            ) -> tuple[int, float, bool, bool, dict[str, Any]]:
+            def step(self, action: Any) -> Any:
                 return table.step(int(action))
 
         return Wrapped()
