@@ -18,11 +18,7 @@ from fewlabels.decomposition._kernel_cca import (
     two_view_similarity,
 )
 from fewlabels.decomposition._power_pls import PowerPLS, power_pls
-from fewlabels.decomposition._robust_pca import (
-    LowRankPlusSparse,
-    RobustPCA,
-    robust_pca,
-)
+from fewlabels.decomposition._robust_pca import LowRankPlusSparse, RobustPCA, robust_pca
 from fewlabels.decomposition._sparse_cca import (
     PenalizedDecomposition,
     SparseCCA,
@@ -49,10 +45,7 @@ from fewlabels.decomposition._subspaces import (
     subspace_projector,
 )
 from fewlabels.decomposition._two_views import CanonicalPairs
-from fewlabels.decomposition._whitening import (
-    RowCenterer,
-    ZCAWhitening,
-)
+from fewlabels.decomposition._whitening import RowCenterer, ZCAWhitening
 
 # In plain order, where ruff would put names in capitals first.
 __all__ = [  # noqa: RUF022

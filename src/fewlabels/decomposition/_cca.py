@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from scipy import linalg
 
 from fewlabels._linalg import inverse_square_root, signs, thin_svd
 from fewlabels._params import check_number, usual
-from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels._sklearn import StrOptions
 from fewlabels.decomposition._two_views import (
     CanonicalPairs,
     LinearTwoView,
@@ -255,27 +255,10 @@ class SVDCCA(LinearTwoView):
         self.alpha = alpha
         self.solver = solver
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Find the pairs of directions.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in the first view.
-        Y : array-like of shape (n_samples,) or (n_samples, n_features_y)
-            The same rows in the second view.
-
-        Returns
-        -------
-        self : SVDCCA
-            The fitted estimator.
-        """
-        X, Y = self._validate_views(X, Y)
+    def _learn(self, X: NDArray[Any], Y: NDArray[Any]) -> None:
         self._check_n_components(X, Y)
         pairs = CCA_SOLVERS[self.solver](X, Y, alpha=self.alpha)
         # The scores of the solvers have unit length; with unit variance, they do not
         # shrink with the number of rows.
         scale = np.sqrt(X.shape[0] - 1)
         self.canonical_correlations_ = self._keep(X, Y, pairs, scale)
-        return self

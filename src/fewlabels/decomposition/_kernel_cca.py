@@ -208,28 +208,11 @@ class KernelCCA(TwoViewTransformer):
         self.gamma = gamma
         self.kernel_params = kernel_params
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Find the pairs of functions.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in the first view, or their kernel matrix.
-        Y : array-like of shape (n_samples,) or (n_samples, n_features_y)
-            The same rows in the second view, or their kernel matrix.
-
-        Returns
-        -------
-        self : KernelCCA
-            The fitted estimator.
-        """
+    def _learn(self, X: NDArray[Any], Y: NDArray[Any]) -> None:
         self._fit_views(X, Y)
-        return self
 
     def _fit_views(self, X: Any, Y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Find the pairs, and return the scores of the training rows."""
-        X, Y = self._validate_views(X, Y)
         n = X.shape[0]
         if self.n_components > n:
             raise ValueError(
@@ -440,7 +423,7 @@ class OneLabelTwoView(KernelCCA):
         self : OneLabelTwoView
             The fitted estimator.
         """
-        x_scores, y_scores = self._fit_views(X, Y)
+        x_scores, y_scores = self._fit_views(*self._validate_views(X, Y))
         similarity = two_view_similarity(x_scores, y_scores, labeled=labeled)
         self.similarity_ = similarity @ self.canonical_correlations_
         n = self.similarity_.size

@@ -3,14 +3,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 
 from fewlabels._linalg import signs, thin_svd
 from fewlabels._params import check_number, usual
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._sklearn import Interval
 from fewlabels.decomposition._two_views import (
     CanonicalPairs,
     LinearTwoView,
@@ -157,24 +158,7 @@ class PowerPLS(LinearTwoView):
         self.n_components = n_components
         self.power = power
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Find the pairs of directions.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in the first view.
-        Y : array-like of shape (n_samples,) or (n_samples, n_features_y)
-            The same rows in the second view.
-
-        Returns
-        -------
-        self : PowerPLS
-            The fitted estimator.
-        """
-        X, Y = self._validate_views(X, Y)
+    def _learn(self, X: NDArray[Any], Y: NDArray[Any]) -> None:
         self._check_n_components(X, Y)
         pairs = power_pls(X, Y, power=self.power)
         self.correlations_ = self._keep(X, Y, pairs)
-        return self

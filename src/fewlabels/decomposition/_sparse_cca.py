@@ -4,7 +4,7 @@
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from scipy.sparse.linalg import svds
 from sklearn.preprocessing import StandardScaler
 
 from fewlabels._params import check_number, usual
-from fewlabels._sklearn import Interval, check_array, fit_context, validate_params
+from fewlabels._sklearn import Interval, check_array, validate_params
 from fewlabels.decomposition._two_views import TwoViewTransformer
 from fewlabels.exceptions import warn_not_converged
 
@@ -335,23 +335,7 @@ class SparseCCA(TwoViewTransformer):
         self.tol = tol
         self.max_iter = max_iter
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Find the pairs of directions.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in the first view.
-        Y : array-like of shape (n_samples,) or (n_samples, n_features_y)
-            The same rows in the second view.
-
-        Returns
-        -------
-        self : SparseCCA
-            The fitted estimator.
-        """
-        X, Y = self._validate_views(X, Y)
+    def _learn(self, X: NDArray[Any], Y: NDArray[Any]) -> None:
         self._check_n_components(X, Y)
         self.x_scaler_, self.y_scaler_ = StandardScaler(), StandardScaler()
         X_std = self.x_scaler_.fit_transform(X)
@@ -361,7 +345,6 @@ class SparseCCA(TwoViewTransformer):
         self._keep_weights(result.u, result.v, X.dtype)
         self.covariances_ = result.d
         self.n_iter_ = max(1, *(course.size for course in result.objectives))
-        return self
 
     def _x_scores(self, X: NDArray[Any]) -> NDArray[Any]:
         return self.x_scaler_.transform(X) @ self.x_weights_

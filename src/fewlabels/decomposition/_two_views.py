@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import Tags, check_consistent_length
 
 from fewlabels._linalg import FLOATS, deviations
-from fewlabels._sklearn import check_array, validate_data, validate_fitted
+from fewlabels._sklearn import check_array, fit_context, validate_data, validate_fitted
 from fewlabels.decomposition._base import FloatTransformer
 
 
@@ -86,6 +86,29 @@ class TwoViewTransformer(ClassNamePrefixFeaturesOutMixin, FloatTransformer):
         Y = Y.reshape(-1, 1) if Y.ndim == 1 else Y
         self.n_features_y_ = Y.shape[1]
         return X, Y
+
+    def _learn(self, X: NDArray[Any], Y: NDArray[Any]) -> None:
+        """Learn from views that have been validated."""
+        raise NotImplementedError
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Find the pairs of directions or functions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows in the first view, or their kernel matrix for a precomputed kernel.
+        Y : array-like of shape (n_samples,) or (n_samples, n_features_y)
+            The same rows in the second view.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._learn(*self._validate_views(X, Y))
+        return self
 
     def _check_n_components(self, X: NDArray[Any], Y: NDArray[Any]) -> None:
         most = min(X.shape[1], Y.shape[1])

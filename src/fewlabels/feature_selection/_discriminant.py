@@ -9,12 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fewlabels._classifier import SupervisedClassifier, as_decision
-from fewlabels._labels import (
-    UNLABELED,
-    Labels,
-    decide,
-    validate_partially_labeled,
-)
+from fewlabels._labels import UNLABELED, Labels, decide, validate_partially_labeled
 from fewlabels._linalg import inverse_root_of_rows, inverse_square_root
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_fitted
 from fewlabels.feature_selection._feature_scores import class_moments
