@@ -53,7 +53,8 @@ class BoostedClassifier(SupervisedClassifier):
         y : ndarray of shape (n_samples,)
             The predicted classes.
         """
-        return self.classes_[self._predict_codes(self._validated(X))]
+        X = self._validated(X)
+        return self.classes_[self._predict_codes(X)]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

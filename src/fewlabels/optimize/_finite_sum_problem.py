@@ -88,7 +88,13 @@ class FiniteSumProblem(CoordinateProblem):
         self._set_penalty(penalty)
 
     def require_smooth(self, solver: str) -> None:
-        """Raise where the loss has a kink."""
+        """Raise where the loss has a kink.
+
+        Parameters
+        ----------
+        solver : str
+            Name of the solver, for the message.
+        """
         if not np.isfinite(self.loss.curvature):
             raise ValueError(
                 f"loss={self.loss.name!r} has a kink; {solver} needs a smooth loss: "

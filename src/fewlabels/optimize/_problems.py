@@ -82,8 +82,13 @@ class CompositeProblem(ABC):
         self.l1, self.l2 = self.penalty.coefficients(self.n_features)
 
     def require_smooth(self, solver: str) -> None:
-        """Raise where f has a kink, which a solver cannot handle."""
-        # Only a finite sum may have one.
+        """Raise where f has a kink, which only a finite sum may have.
+
+        Parameters
+        ----------
+        solver : str
+            Name of the solver, for the message.
+        """
         return None
 
     @abstractmethod

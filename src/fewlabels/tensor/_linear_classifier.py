@@ -103,4 +103,5 @@ class LinearTensorClassifier(SupervisedClassifier, TensorEstimator):
         y : ndarray of shape (n_samples,)
             The predicted classes.
         """
-        return self.classes_[self._predict_codes(self._fitted_tensors(X))]
+        X = self._fitted_tensors(X)
+        return self.classes_[self._predict_codes(X)]
