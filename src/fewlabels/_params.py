@@ -1,14 +1,71 @@
-"""Parameters that several packages take, such as `kernel_params`."""
+"""Checks of parameters that several packages share."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 from sklearn import get_config
 
-from fewlabels._sklearn import validate_parameter_constraints
+from fewlabels._sklearn import Interval, validate_parameter_constraints
+
+_COUNT = [Interval(Integral, 1, None, closed="left")]
+_POSITIVE = [Interval(Real, 0, None, closed="neither")]
+_NON_NEGATIVE = [Interval(Real, 0, None, closed="left")]
+
+# What most estimators allow for the names of the common vocabulary.
+_USUAL: dict[str, list[Any]] = {
+    "C": _POSITIVE,
+    "alpha": _NON_NEGATIVE,
+    "fit_intercept": ["boolean"],
+    "learning_rate": _POSITIVE,
+    "max_iter": _COUNT,
+    "n_components": _COUNT,
+    "n_estimators": _COUNT,
+    "n_init": _COUNT,
+    "random_state": ["random_state"],
+    "tol": _NON_NEGATIVE,
+}
+
+
+def usual(*names: str) -> dict[str, list[Any]]:
+    """Constraints of parameters that mean the same in all estimators."""
+    return {name: _USUAL[name] for name in names}
+
+
+def check_number(
+    name: str,
+    value: float,
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    above: float | None = None,
+    below: float = np.inf,
+) -> None:
+    """Refuse a number outside its bounds, and NaN; infinity needs ``most=np.inf``."""
+    bounds = []
+    if least is not None:
+        bounds.append((value >= least, f"at least {least:g}"))
+    if above is not None:
+        more = f"more than {above:g}" if above else "positive"
+        bounds.append((value > above, more))
+    if most is not None:
+        bounds.append((value <= most, f"at most {most:g}"))
+    else:
+        bounds.append((value < below, f"less than {below:g}"))
+    if not all(holds for holds, _ in bounds):
+        rule = " and ".join(rule for _, rule in bounds if not rule.endswith("inf"))
+        raise ValueError(f"{name} must be {rule}, got {value!r}.")
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Refuse a name that is not among the choices."""
+    if value not in (known := list(choices)):
+        use = ", ".join(map(repr, known))
+        raise ValueError(f"{name}={value!r} is unknown; use one of {use}.")
 
 
 def check_params(

@@ -25,6 +25,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
+from sklearn.utils.validation import check_is_fitted
 from sklearn.utils.validation import validate_data as _validate_data
 
 from fewlabels._lazy import refuse_lazy
@@ -43,6 +44,7 @@ __all__ = [
     "safe_indexing",
     "safe_split",
     "validate_data",
+    "validate_fitted",
     "validate_parameter_constraints",
     "validate_params",
 ]
@@ -68,3 +70,9 @@ def validate_data(
     refuse_lazy(X)
     refuse_lazy(y, "y")
     return _validate_data(estimator, X, y, **kwargs)
+
+
+def validate_fitted(estimator: Any, X: Any, **kwargs: Any) -> Any:
+    """Validate rows for an estimator that must have been fitted."""
+    check_is_fitted(estimator)
+    return validate_data(estimator, X, reset=False, **kwargs)

@@ -20,3 +20,10 @@ def warn_ignored(parameter: str, reason: str) -> None:
     warnings.warn(
         f"{parameter} is ignored: {reason}.", IgnoredParameterWarning, stacklevel=4
     )
+
+
+def warn_not_converged(message: str, stacklevel: int = 3) -> None:
+    """Say that an iteration ended before it converged, and what to do."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from fewlabels.datasets import _store
+from fewlabels.datasets import _data_files
 from fewlabels.datasets._registry import REGISTRY, Entry
 
 N_SAMPLES = 120
@@ -71,7 +71,7 @@ def fake(monkeypatch):
         if entry.openml is not None:
             entry = replace(entry, openml=replace(entry.openml, n_train=90))
         arrays = _make_arrays(entry, np.random.default_rng(0))
-        entry = replace(entry, digest=_store.content_digest(arrays))
+        entry = replace(entry, digest=_data_files.content_digest(arrays))
         monkeypatch.setitem(REGISTRY, key, entry)
         return FakeSet(entry, arrays)
 
@@ -87,5 +87,5 @@ def isolated(monkeypatch, tmp_path):
 
     monkeypatch.delenv("FEWLABELS_DATA", raising=False)
     monkeypatch.setenv("FEWLABELS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(_store, "fetch_openml", unreachable)
+    monkeypatch.setattr(_data_files, "fetch_openml", unreachable)
     return tmp_path

@@ -22,8 +22,8 @@ from fewlabels.datasets import (
     load_uspst,
     split_labels,
 )
+from fewlabels.datasets._data_files import _from_openml, get_arrays
 from fewlabels.datasets._registry import REGISTRY, SSL_BOOK
-from fewlabels.datasets._store import _from_openml, get_arrays
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("FEWLABELS_DATA"),

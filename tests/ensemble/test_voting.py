@@ -164,5 +164,5 @@ def test_votes_for_no_class(votes):
 
 
 def test_a_share_above_one():
-    with pytest.raises(ValueError, match=r"alpha=1\.5 must be a share"):
+    with pytest.raises(ValueError, match=r"alpha must be at least 0 and at most 1"):
         majority_vote(np.array([[0, 1]]), n_classes=2, alpha=1.5)

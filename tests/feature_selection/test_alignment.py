@@ -131,9 +131,9 @@ class TestWeights:
         assert_array_equal(align_features(np.ones((4, 2)), 0.1, 1.0).x, 0)
 
     def test_bad_parameters(self):
-        with pytest.raises(ValueError, match="alpha must be a number of at least 0"):
+        with pytest.raises(ValueError, match="alpha must be at least 0"):
             align_features(np.eye(3), -1.0, 1.0)
-        with pytest.raises(ValueError, match="gamma must be a positive number"):
+        with pytest.raises(ValueError, match="gamma must be positive"):
             align_features(np.eye(3), 1.0, 0.0)
 
 

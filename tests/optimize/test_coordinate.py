@@ -284,7 +284,10 @@ class TestApprox:
         (lambda p: coordinate_descent(p, selection="greedy"), "selection='greedy'"),
         (lambda p: coordinate_descent(finite_sum("hinge")), "has a kink"),
         (lambda p: approx_coordinate_descent(finite_sum("hinge")), "has a kink"),
-        (lambda p: approx_coordinate_descent(p, n_together=7), "between 1 and the 6"),
+        (
+            lambda p: approx_coordinate_descent(p, n_together=7),
+            "at least 1 and at most 6",
+        ),
         (
             lambda p: block_coordinate_descent(p, BlockPartition.of_size(3)),
             "partition has 3 variables",

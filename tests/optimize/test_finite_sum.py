@@ -247,17 +247,17 @@ class TestSGD:
         problem = finite_sum("squared", "l2", n=200)
         result = sgd_minimize(problem, batch_size=20, tol=1e-2, random_state=0)
         assert result.stop_reason == "stationary"
-        with pytest.warns(ConvergenceWarning, match="or give another step"):
+        with pytest.warns(ConvergenceWarning, match="or use another step"):
             sgd_minimize(problem, max_iter=2, tol=1e-9, random_state=0)
 
     @pytest.mark.parametrize(
         ("parameters", "match"),
         [
-            ({"batch_size": 31}, "between 1 and the 30 rows"),
-            ({"batch_size": 0}, "between 1 and the 30 rows"),
-            ({"step": 0.0}, "step=0.0 must be positive"),
+            ({"batch_size": 31}, "at least 1 and at most 30"),
+            ({"batch_size": 0}, "at least 1 and at most 30"),
+            ({"step": 0.0}, "step must be positive"),
             ({"step": lambda k: -k}, "step must return positive"),
-            ({"average_start": -1}, "average_start=-1"),
+            ({"average_start": -1}, "average_start must be at least 0"),
             ({"sampling": "cyclic"}, "sampling='cyclic' is unknown"),
         ],
     )
@@ -326,14 +326,14 @@ class TestEverySolver:
         assert_array_equal(solver(problem).x, 0)
 
     def test_a_bad_step(self, solver):
-        with pytest.raises(ValueError, match="must be positive and finite"):
+        with pytest.raises(ValueError, match="step must be positive"):
             solver(finite_sum(), step=np.inf)
 
 
 def test_bad_options():
     with pytest.raises(ValueError, match="option='first' is unknown"):
         svrg_minimize(finite_sum(), option="first")
-    with pytest.raises(ValueError, match="n_inner=0"):
+    with pytest.raises(ValueError, match="n_inner must be at least 1"):
         svrg_minimize(finite_sum(), n_inner=0)
     strong = FiniteSumProblem([[1.0]], [1.0], "squared", L2Penalty(100.0))
     with pytest.raises(ValueError, match="must be below 1 / 100"):

@@ -94,7 +94,7 @@ def test_no_convergence_warns():
         result = gradient_descent(problem, max_iter=2)
     assert result.stop_reason == "max_iter"
     assert not result.converged
-    with pytest.warns(ConvergenceWarning, match="diverged: give a smaller step"):
+    with pytest.warns(ConvergenceWarning, match="diverged: use a smaller step"):
         result = gradient_descent(problem, step=1e6, max_iter=1000)
     assert result.stop_reason == "diverged"
 
@@ -107,8 +107,8 @@ def test_no_convergence_warns():
         (lambda p: gradient_descent(p, step="exact"), "step='exact' is for"),
         (lambda p: gradient_descent(p, np.zeros(2)), "x0 has shape"),
         (lambda p: gradient_descent(p, np.full(6, np.nan)), "x0 holds NaN"),
-        (lambda p: gradient_descent(p, tol=-1.0), "tol=-1.0"),
-        (lambda p: gradient_descent(p, max_iter=-1), "max_iter=-1"),
+        (lambda p: gradient_descent(p, tol=-1.0), "tol must be"),
+        (lambda p: gradient_descent(p, max_iter=-1), "max_iter must be"),
         (lambda p: gradient_descent(finite_sum("hinge")), "has a kink"),
     ],
 )

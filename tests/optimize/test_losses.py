@@ -164,8 +164,8 @@ def test_lipschitz_of_penalties():
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda: L1Penalty(-1.0), "alpha=-1.0 must be"),
-        (lambda: ElasticNetPenalty(1.0, 2.0), "l1_ratio=2.0"),
+        (lambda: L1Penalty(-1.0), "alpha must be"),
+        (lambda: ElasticNetPenalty(1.0, 2.0), "l1_ratio must be"),
         (lambda: L2Penalty(1.0, [-1.0]), "weights must be"),
         (lambda: L2Penalty(1.0, [1.0]).value(np.zeros(2)), "2 coefficients"),
     ],

@@ -79,7 +79,7 @@ class TestDriver:
         assert result.n_iter == 3
         assert_allclose(result.trace, [1, 1 / 4, 1 / 16, 1 / 64])
         assert mm_minimize(square, lambda x: x, [1.0]).stop_reason == "stationary"
-        with pytest.raises(ValueError, match="must not be negative"):
+        with pytest.raises(ValueError, match="tol must be at least 0"):
             mm_minimize(square, half, [1.0], tol=-1.0)
 
     def test_any_shape(self):
@@ -197,8 +197,8 @@ class TestSparseEigenvector:
         [
             ({"A": [[0.0, 1.0], [0.0, 0.0]]}, "symmetric"),
             ({"A": np.eye(2), "B": np.zeros((2, 2))}, "positive definite"),
-            ({"A": np.eye(2), "rho": -1.0}, "rho=-1.0"),
-            ({"A": np.eye(2), "eps": 0.0}, "eps=0.0"),
+            ({"A": np.eye(2), "rho": -1.0}, "rho must be"),
+            ({"A": np.eye(2), "eps": 0.0}, "eps must be"),
             ({"A": np.eye(2), "x0": [1.0]}, "x0 has shape"),
         ],
     )

@@ -113,9 +113,9 @@ def test_no_solution(problem):
         basis_pursuit(A.T, np.ones(60))
     with pytest.raises(ValueError, match="the squared error of least squares"):
         basis_pursuit_denoising(A.T, np.ones(60), 0.01)
-    with pytest.raises(ValueError, match="eps must be a number of at least 0"):
+    with pytest.raises(ValueError, match="eps must be at least 0"):
         basis_pursuit_denoising(A, y, -1.0)
-    with pytest.raises(ValueError, match="radius must be a number of at least 0"):
+    with pytest.raises(ValueError, match="radius must be at least 0"):
         l1_constrained_least_squares(A, y, -1.0)
 
 

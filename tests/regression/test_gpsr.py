@@ -132,7 +132,7 @@ def test_no_convergence(problem):
 
 def test_bad_input(problem):
     A, y, alpha = problem
-    with pytest.raises(ValueError, match="alpha must be a number of more than 0"):
+    with pytest.raises(ValueError, match="alpha must be positive"):
         gpsr(A, y, 0.0)
     with pytest.raises(ValueError, match="y must hold one number per row of A"):
         gpsr(A, y[:-1], alpha)

@@ -91,7 +91,7 @@ class TestTabularEnv:
             ({"start": 2}, "one of the 2 states"),
             ({"start": [0.5, 0.4]}, "one probability"),
             ({"start": 1}, "terminal"),
-            ({"noise": "cauchy"}, "noise must be"),
+            ({"noise": "cauchy"}, "noise=.cauchy. is unknown"),
             ({"reward_noise": -1.0}, "reward_noise"),
             ({"max_steps": 0}, "max_steps"),
         ],

@@ -42,7 +42,7 @@ def test_ends():
 
 
 def test_wrong_schedules():
-    with pytest.raises(ValueError, match="kind must be"):
+    with pytest.raises(ValueError, match="kind='cosine' is unknown"):
         Schedule("cosine", 1.0)
     with pytest.raises(ValueError, match="rate must be"):
         Schedule("power", 1.0, rate=0.0)

@@ -396,7 +396,7 @@ class TestTrain:
             ({"n_episodes": 0}, "n_episodes must be"),
             ({"n_episodes": 1, "evaluate_every": 0}, "evaluate_every must be"),
             ({"n_episodes": 1, "evaluation_episodes": -1}, "evaluation_episodes"),
-            ({"n_episodes": 1, "monitor": len}, "asked at evaluations"),
+            ({"n_episodes": 1, "monitor": len}, "pass evaluate_every"),
             ({"n_episodes": 1, "resume": True}, "path of a checkpoint"),
             (
                 {

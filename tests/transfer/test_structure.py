@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels.transfer import (
     ASOClassifier,
-    _structure,
+    _huber,
     alternating_structure,
     modified_huber_loss,
     stack_domains,
@@ -87,7 +87,7 @@ def test_no_component_means_independent_rules(rng, fit_intercept):
 
 def test_a_failed_search_is_told(rng, monkeypatch):
     """Numbers so large that L-BFGS finds no step; two rounds are no excuse."""
-    monkeypatch.setattr(_structure, "NEWTON_COST", 0)
+    monkeypatch.setattr(_huber, "NEWTON_COST", 0)
     X, y = 1e12 * rng.normal(size=(60, 4)), np.arange(60) % 2
     with pytest.warns(ConvergenceWarning, match="scale the features"):
         ASOClassifier().fit(X, y, sample_domain=np.repeat([1, -2], 30))
@@ -100,7 +100,7 @@ def test_rules_have_all_digits(rng, far, shared):
     X, Y = rng.normal(size=(40, 6)), np.sign(rng.normal(size=(40, 3)))
     X[0] *= far
     theta = linalg.qr(rng.normal(size=(6, shared)), mode="economic")[0].T
-    U, b = _structure.fit_huber(X, Y, 0.01, theta=theta)
+    U, b = _huber.fit_huber(X, Y, 0.01, theta=theta)
     margin = Y * (X @ U + b)
     slope = np.where(margin >= -1, -2 * np.maximum(0, 1 - margin), -4) * Y / len(X)
     gradient = X.T @ slope + 2 * 0.01 * (U - theta.T @ (theta @ U))
@@ -110,7 +110,7 @@ def test_rules_have_all_digits(rng, far, shared):
     order = rng.permutation(40)
     for A, B in ((sparse.csr_array(X), Y), (X[order], Y[order])):
         assert_allclose(
-            _structure.fit_huber(A, B, 0.01, theta=theta)[0], U, rtol=1e-7, atol=1e-12
+            _huber.fit_huber(A, B, 0.01, theta=theta)[0], U, rtol=1e-7, atol=1e-12
         )
 
 
@@ -121,8 +121,8 @@ def test_a_far_row_does_not_end_the_search(seed):
     X, Y = rng.normal(size=(12, 10)), np.sign(rng.normal(size=(12, 4)))
     X[0] *= 2.0**28
     order = rng.permutation(12)
-    one = _structure.fit_huber(X, Y, 0.01)[0]
-    two = _structure.fit_huber(X[order], Y[order], 0.01)[0]
+    one = _huber.fit_huber(X, Y, 0.01)[0]
+    two = _huber.fit_huber(X[order], Y[order], 0.01)[0]
     assert_allclose(one, two, atol=1e-6)
 
 
@@ -131,11 +131,9 @@ def test_both_searches_find_the_same_rules(rng, monkeypatch, n_rows, n_features)
     X = rng.normal(size=(n_rows, n_features))
     Y = np.sign(rng.normal(size=(n_rows, 2)))
     Y[:2] = [[1], [-1]]  # of one class alone, any large bias will do
-    exact = _structure.fit_huber(X, Y, 0.1)
-    monkeypatch.setattr(_structure, "NEWTON_COST", 0)
-    for found, known in zip(
-        _structure.fit_huber(X, Y, 0.1, tol=1e-9), exact, strict=True
-    ):
+    exact = _huber.fit_huber(X, Y, 0.1)
+    monkeypatch.setattr(_huber, "NEWTON_COST", 0)
+    for found, known in zip(_huber.fit_huber(X, Y, 0.1, tol=1e-9), exact, strict=True):
         assert_allclose(found, known, atol=1e-6)
 
 

@@ -9,6 +9,7 @@ files that the user provides (none are shipped) or from OpenML, and
 # SPDX-License-Identifier: BSD-3-Clause
 
 from fewlabels._hide_labels import hide_labels
+from fewlabels.datasets._bunches import split_labels
 from fewlabels.datasets._generators import make_clock, make_gaussian2c, make_gaussian4c
 from fewlabels.datasets._loaders import (
     load_coil20,
@@ -21,7 +22,6 @@ from fewlabels.datasets._loaders import (
     load_ssl_book,
     load_usps,
     load_uspst,
-    split_labels,
 )
 
 __all__ = [

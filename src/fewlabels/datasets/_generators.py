@@ -149,7 +149,7 @@ def make_clock(
     """Draw the face of a clock: its ring is one class, its hands are the other.
 
     One label on the ring and one on a hand are enough for a method that follows the
-    shape of the data, while the margin between the two labels says nothing. The
+    shape of the data, while the margin between the two labels is uninformative. The
     figure is the first one of [1]_.
 
     Parameters

@@ -2,20 +2,12 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Iterable, Sequence
-from os import PathLike
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
-from sklearn.utils import Bunch
-
-from fewlabels._labels import UNLABELED
-from fewlabels.datasets._registry import REGISTRY, SSL_BOOK, Entry
-from fewlabels.datasets._store import Arrays, get_arrays
-
-Folder = str | PathLike[str] | None
+from fewlabels._params import check_choice
+from fewlabels.datasets._bunches import Folder, load
+from fewlabels.datasets._registry import REGISTRY, SSL_BOOK
 
 
 def load_usps(
@@ -81,13 +73,8 @@ def load_usps(
     >>> X.shape  # doctest: +SKIP
     (1645, 256)
     """
-    return _load(
-        "usps_smoothed" if smoothed else "usps",
-        data_home,
-        return_X_y,
-        download_if_missing,
-        classes=classes,
-    )
+    key = "usps_smoothed" if smoothed else "usps"
+    return load(key, data_home, return_X_y, download_if_missing, classes=classes)
 
 
 def load_uspst(
@@ -146,7 +133,7 @@ def load_uspst(
     >>> dataset.data.shape  # doctest: +SKIP
     (2007, 256)
     """
-    return _load("uspst", data_home, return_X_y, download_if_missing)
+    return load("uspst", data_home, return_X_y, download_if_missing)
 
 
 def load_coil20(
@@ -206,7 +193,7 @@ def load_coil20(
     >>> X.shape  # doctest: +SKIP
     (144, 1024)
     """
-    return _load("coil20", data_home, return_X_y, download_if_missing, classes=classes)
+    return load("coil20", data_home, return_X_y, download_if_missing, classes=classes)
 
 
 def load_mnist(
@@ -266,7 +253,7 @@ def load_mnist(
     >>> X.shape  # doctest: +SKIP
     (13966, 784)
     """
-    return _load("mnist", data_home, return_X_y, download_if_missing, classes=classes)
+    return load("mnist", data_home, return_X_y, download_if_missing, classes=classes)
 
 
 def load_g50c(
@@ -320,7 +307,7 @@ def load_g50c(
     >>> dataset.data.shape  # doctest: +SKIP
     (550, 50)
     """
-    return _load("g50c", data_home, return_X_y, download_if_missing)
+    return load("g50c", data_home, return_X_y, download_if_missing)
 
 
 def load_g10n(
@@ -375,7 +362,7 @@ def load_g10n(
     >>> dataset.data.shape  # doctest: +SKIP
     (550, 10)
     """
-    return _load("g10n", data_home, return_X_y, download_if_missing)
+    return load("g10n", data_home, return_X_y, download_if_missing)
 
 
 def load_pcmac(
@@ -429,7 +416,7 @@ def load_pcmac(
     >>> dataset.data.shape  # doctest: +SKIP
     (1946, 7511)
     """
-    return _load("pcmac", data_home, return_X_y, download_if_missing)
+    return load("pcmac", data_home, return_X_y, download_if_missing)
 
 
 def load_ssl_book(
@@ -489,8 +476,7 @@ def load_ssl_book(
     (12, 100)
     >>> y_holes = split_labels(dataset, 0)  # doctest: +SKIP
     """
-    if name not in SSL_BOOK:
-        raise ValueError(f"name must be one of {', '.join(SSL_BOOK)}, got {name!r}.")
+    check_choice("name", name, SSL_BOOK)
     key = SSL_BOOK[name]
     sizes = REGISTRY[key].split_sizes
     if n_labeled not in sizes:
@@ -498,7 +484,7 @@ def load_ssl_book(
             f"n_labeled must be one of {sizes}, the splits of the book, got "
             f"{n_labeled!r}; for other numbers use hide_labels."
         )
-    return _load(key, data_home, return_X_y, download_if_missing, n_labeled=n_labeled)
+    return load(key, data_home, return_X_y, download_if_missing, n_labeled=n_labeled)
 
 
 def load_old_faithful(
@@ -546,7 +532,7 @@ def load_old_faithful(
     >>> dataset.data.shape  # doctest: +SKIP
     (272, 2)
     """
-    return _load("faithful", data_home, return_X_y, download_if_missing)
+    return load("faithful", data_home, return_X_y, download_if_missing)
 
 
 def load_facemit(
@@ -600,102 +586,4 @@ def load_facemit(
     >>> dataset.data.shape  # doctest: +SKIP
     (6977, 361)
     """
-    return _load("facemit_train", data_home, return_X_y, download_if_missing)
-
-
-def split_labels(dataset: Bunch, split: int) -> NDArray[np.int64]:
-    """Labels of one of the splits, all others missing a data set brings along.
-
-    Parameters
-    ----------
-    dataset : :class:`~sklearn.utils.Bunch`
-        A data set with the attributes `target` and `splits`.
-    split : int
-        Number of the split, counted from 0.
-
-    Returns
-    -------
-    y_holes : ndarray of shape (n_samples,)
-        A copy of the target in which every row outside the split is -1.
-
-    See Also
-    --------
-    hide_labels : Take labels away at random.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.utils import Bunch
-    >>> from fewlabels.datasets import split_labels
-    >>> dataset = Bunch(target=np.array([0, 1, 1]), splits=np.array([[0, 2], [0, 1]]))
-    >>> split_labels(dataset, 1)
-    array([ 0,  1, -1])
-    """
-    splits = dataset.get("splits")
-    if splits is None:
-        raise ValueError("dataset brings no splits: use hide_labels on its target.")
-    if not 0 <= split < len(splits):
-        raise ValueError(
-            f"split must be between 0 and {len(splits) - 1}, as dataset has "
-            f"{len(splits)} splits; got {split}."
-        )
-    y_holes = np.full_like(dataset.target, UNLABELED)
-    y_holes[splits[split]] = dataset.target[splits[split]]
-    return y_holes
-
-
-def _load(
-    key: str,
-    data_home: Folder,
-    return_X_y: bool,
-    download_if_missing: bool,
-    *,
-    classes: Sequence[int] | None = None,
-    n_labeled: int | None = None,
-) -> Any:
-    entry = REGISTRY[key]
-    names = _class_names(entry, classes)
-    arrays, path = get_arrays(entry, data_home, download_if_missing)
-    dataset = Bunch(data=_data(entry, arrays), target=None)
-    dataset.update({name: arrays[name] for name in entry.row_arrays})
-    if entry.labels:
-        # One column per class; targets are 0, 1, ... because -1 means unlabelled here.
-        is_class = arrays["y"][:, None] == names
-        dataset.target = is_class.argmax(axis=1).astype(np.int64)
-        if classes is not None:
-            rows = is_class.any(axis=1)
-            for name in ("data", "target", *entry.row_arrays):
-                dataset[name] = dataset[name][rows]
-        dataset.target_names = names
-    if return_X_y:
-        return dataset.data, dataset.target
-
-    if entry.image_shape is not None:
-        images = dataset.data.reshape(-1, *entry.image_shape)
-        dataset.images = images.swapaxes(1, 2) if entry.column_major else images
-    if entry.feature_names:
-        dataset.feature_names = list(entry.feature_names)
-    if entry.split_sizes:
-        splits = arrays[entry.split_array(n_labeled or entry.split_sizes[0])]
-        dataset.splits = splits.astype(np.intp)
-    dataset.update(DESCR=entry.descr, source=entry.source, filename=path and str(path))
-    return dataset
-
-
-def _class_names(entry: Entry, classes: Sequence[int] | None) -> NDArray[Any]:
-    if classes is None:
-        return np.array(entry.labels)
-    names = list(classes) if isinstance(classes, Iterable) else [classes]
-    if len(names) < 2 or len(set(names)) < len(names) or set(names) - {*entry.labels}:
-        raise ValueError(
-            "classes must name at least two different classes out of "
-            f"{', '.join(map(str, entry.labels))}; got {classes!r}."
-        )
-    return np.array(names)
-
-
-def _data(entry: Entry, arrays: Arrays) -> Any:
-    if entry.n_stored is None:
-        return arrays["X"]
-    parts = arrays["X_data"], arrays["X_indices"], arrays["X_indptr"]
-    return csr_matrix(parts, shape=tuple(arrays["X_shape"]))
+    return load("facemit_train", data_home, return_X_y, download_if_missing)

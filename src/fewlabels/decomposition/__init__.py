@@ -1,18 +1,11 @@
-"""Decompositions: principal, minor, robust and sparse components, two views.
+"""Textbook: principal, minor, robust and sparse components, and two views.
 
 `PCA`, `StandardScaler`, `Normalizer` and `KernelCenterer` are scikit-learn's.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from fewlabels.decomposition._cca import (
-    SVDCCA,
-    CanonicalPairs,
-    PowerPLS,
-    cca_eigen,
-    cca_svd,
-    power_pls,
-)
+from fewlabels.decomposition._cca import SVDCCA, cca_eigen, cca_svd
 from fewlabels.decomposition._fisher import (
     FisherDiscriminantAnalysis,
     Scatter,
@@ -24,16 +17,13 @@ from fewlabels.decomposition._kernel_cca import (
     kernel_cca,
     two_view_similarity,
 )
-from fewlabels.decomposition._penalized import (
+from fewlabels.decomposition._power_pls import PowerPLS, power_pls
+from fewlabels.decomposition._robust_pca import LowRankPlusSparse, RobustPCA, robust_pca
+from fewlabels.decomposition._sparse_cca import (
     PenalizedDecomposition,
     SparseCCA,
     l1_l2_projection_direction,
     penalized_matrix_decomposition,
-)
-from fewlabels.decomposition._robust_pca import (
-    LowRankPlusSparse,
-    RobustPCA,
-    robust_pca,
 )
 from fewlabels.decomposition._sparse_pca import (
     ElasticNetSparsePCA,
@@ -54,10 +44,8 @@ from fewlabels.decomposition._subspaces import (
     subspace_distance,
     subspace_projector,
 )
-from fewlabels.decomposition._whitening import (
-    RowCenterer,
-    ZCAWhitening,
-)
+from fewlabels.decomposition._two_views import CanonicalPairs
+from fewlabels.decomposition._whitening import RowCenterer, ZCAWhitening
 
 # In plain order, where ruff would put names in capitals first.
 __all__ = [  # noqa: RUF022

@@ -9,18 +9,19 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import Tags
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._labels import Labels, encode_labels, validate_partially_labeled
+from fewlabels._labels import (
+    Labels,
+    check_length,
+    encode_labels,
+    validate_partially_labeled,
+)
 from fewlabels._linalg import FLOATS, ROUNDING, thin_svd
-from fewlabels._sklearn import Interval, check_array, fit_context, validate_data
+from fewlabels._sklearn import Interval, check_array, fit_context, validate_fitted
+from fewlabels.decomposition._base import FloatTransformer
 
 
 class Scatter(NamedTuple):
@@ -41,12 +42,7 @@ class Scatter(NamedTuple):
     means: NDArray[Any]
 
 
-def _check_labels(labels: Labels, n: int) -> None:
-    if labels.codes.size != n:
-        raise ValueError(
-            f"y has {labels.codes.size} entries but X has {n} rows: pass one label per "
-            "row, with -1, NaN or None for rows without a label."
-        )
+def _check_classes(labels: Labels) -> None:
     if labels.classes.size < 2:
         raise ValueError(
             f"y holds 1 class ({labels.classes[0]}): directions that separate "
@@ -83,7 +79,8 @@ def class_scatter(X: Any, y: ArrayLike) -> Scatter:
     """
     X = check_array(X, dtype=FLOATS, input_name="X")
     labels = encode_labels(y)
-    _check_labels(labels, X.shape[0])
+    check_length(labels.codes.size, X)
+    _check_classes(labels)
     inside, apart, means = _scatter_roots(X, labels)
     return Scatter(inside.T @ inside, apart.T @ apart, means)
 
@@ -101,16 +98,14 @@ def _scatter_roots(
     own = np.array([Z[codes == k].mean(axis=0) for k in range(c)])
     inside, apart, means = Z - own[codes], own - own.mean(axis=0), centre + own
     noise = ROUNDING * np.abs(means).max(axis=0)
-    for part in (inside, apart):  # rounding errors are no scatter
+    for part in (inside, apart):  # rounding errors are not scatter
         part[:, np.abs(part).max(axis=0) <= noise] = 0.0
     inside /= np.sqrt(c * counts[codes])[:, None]
     apart /= np.sqrt(c)
     return inside, apart, means
 
 
-class FisherDiscriminantAnalysis(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class FisherDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, FloatTransformer):
     r"""Project rows onto the directions that best separate the classes.
 
     .. math:: S_b u = \lambda S_w u, \qquad U^\top S_w U = I
@@ -187,7 +182,7 @@ class FisherDiscriminantAnalysis(
         X : array-like of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,)
-            Labels, with holes where there is none.
+            Labels, some of which may be missing.
 
         Returns
         -------
@@ -195,7 +190,7 @@ class FisherDiscriminantAnalysis(
             The fitted estimator.
         """
         X, labels = validate_partially_labeled(self, X, y, dtype=FLOATS)
-        _check_labels(labels, X.shape[0])
+        _check_classes(labels)
         most = min(labels.classes.size - 1, X.shape[1])
         n_components = most if self.n_components is None else self.n_components
         if n_components > most:
@@ -215,7 +210,6 @@ class FisherDiscriminantAnalysis(
                 f"{np.isinf(eigenvalues).sum()} of {n_components} directions separate "
                 "the classes perfectly because no class varies along them, as with few "
                 f"labelled rows: use shrinkage > {self.shrinkage:g}.",
-                UserWarning,
                 stacklevel=2,
             )
         self.classes_ = labels.classes
@@ -238,8 +232,7 @@ class FisherDiscriminantAnalysis(
         Z : ndarray of shape (n_samples, n_components)
             Their coordinates.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        X = validate_fitted(self, X, dtype=FLOATS)
         return (X - self.xbar_) @ self.scalings_
 
     @property
@@ -249,7 +242,6 @@ class FisherDiscriminantAnalysis(
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
@@ -263,7 +255,8 @@ def _discriminant_directions(
 
     S_b u = m (S_w + S_b) u has the same vectors, and m = l / (1 + l) is at most 1. It
     is solved where S_w + S_b is not zero: elsewhere there is nothing to separate. The
-    products themselves would lose half of the digits, and all rows beside a far one.
+    products themselves would lose half of the digits, and next to a far row all of
+    them.
     """
     roots = np.vstack([inside, apart])
     scale = linalg.norm(roots, axis=0)
@@ -278,7 +271,7 @@ def _discriminant_directions(
     eigenvalues = np.full(m.size, np.inf)
     eigenvalues[finite] = m[finite] / left[finite]
     U[:, finite] /= np.sqrt(left[finite])
-    # Fewer directions than asked for, where rows are all alike: the others are zero.
+    # Where rows are all alike there are fewer directions: the remaining ones are zero.
     missing = n_components - m.size
     if missing > 0:
         U = np.hstack([U, np.zeros((U.shape[0], missing))])

@@ -1,10 +1,10 @@
-"""Canonical correlations between functions, and what they say about one label."""
+"""Canonical correlations between functions, and labels spread from a single one."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,12 +15,13 @@ from sklearn.utils import Tags, check_consistent_length
 
 from fewlabels._classifier import by_sureness
 from fewlabels._labels import UNLABELED
+from fewlabels._params import check_number, usual
 from fewlabels._sklearn import Interval, check_array, fit_context
-from fewlabels.decomposition._cca import (
+from fewlabels.decomposition._cca import pairs_from_factors
+from fewlabels.decomposition._two_views import (
     CanonicalPairs,
     TwoViewTransformer,
     pad_pairs,
-    pairs_from_factors,
 )
 from fewlabels.kernels import KERNEL_CONSTRAINTS, Kernel, is_precomputed, resolve_kernel
 
@@ -89,8 +90,7 @@ def kernel_cca(K_x: Any, K_y: Any, *, alpha: float = 1.0) -> CanonicalPairs:
     >>> bool(pairs.correlations[0] > 0.95)  # x and x^2 have no linear correlation
     True
     """
-    if not 0 <= alpha < np.inf:
-        raise ValueError(f"alpha must be a non-negative number, got {alpha}.")
+    check_number("alpha", alpha, 0)
     kernels = []
     for K, name in ((K_x, "K_x"), (K_y, "K_y")):
         K = check_array(K, dtype=np.float64, ensure_min_samples=2, input_name=name)
@@ -187,9 +187,8 @@ class KernelCCA(TwoViewTransformer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **usual("n_components", "alpha"),
         "kernel_y": [*KERNEL_CONSTRAINTS["kernel"], None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -209,36 +208,20 @@ class KernelCCA(TwoViewTransformer):
         self.gamma = gamma
         self.kernel_params = kernel_params
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Find the pairs of functions.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in the first view, or their kernel matrix.
-        Y : array-like of shape (n_samples,) or (n_samples, n_features_y)
-            The same rows in the second view, or their kernel matrix.
-
-        Returns
-        -------
-        self : KernelCCA
-            The fitted estimator.
-        """
+    def _learn(self, X: NDArray[Any], Y: NDArray[Any]) -> None:
         self._fit_views(X, Y)
-        return self
 
     def _fit_views(self, X: Any, Y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Find the pairs, and return the scores of the training rows."""
-        X, Y = self._validate_views(X, Y)
         n = X.shape[0]
         if self.n_components > n:
             raise ValueError(
                 f"n_components={self.n_components} must be at most n_samples={n}."
             )
-        self.kernel_ = self._resolve(X)
+        shared: Any = {"gamma": self.gamma, "kernel_params": self.kernel_params}
+        self.kernel_ = resolve_kernel(X, self.kernel, **shared)
         if self.kernel_y is None:
-            self.kernel_y_ = self._resolve(Y)
+            self.kernel_y_ = resolve_kernel(Y, self.kernel, **shared)
         else:
             self.kernel_y_ = resolve_kernel(Y, self.kernel_y)
         self._x_centerer, self._y_centerer = KernelCenterer(), KernelCenterer()
@@ -247,20 +230,11 @@ class KernelCCA(TwoViewTransformer):
         pairs = _centered_kernel_cca(K_x, K_y, self.alpha)
         pairs = pad_pairs(pairs, self.n_components, "the ranks of the kernel matrices")
         scale = np.sqrt(n - 1)
-        self.x_weights_ = (scale * pairs.x_weights).astype(X.dtype, copy=False)
-        self.y_weights_ = (scale * pairs.y_weights).astype(X.dtype, copy=False)
+        self._keep_weights(scale * pairs.x_weights, scale * pairs.y_weights, X.dtype)
         self.canonical_correlations_ = pairs.correlations
         self.X_fit_ = None if self.kernel_.is_precomputed else X
         self.Y_fit_ = None if self.kernel_y_.is_precomputed else Y
         return K_x @ self.x_weights_, K_y @ self.y_weights_
-
-    def _resolve(self, X: NDArray[Any]) -> Kernel:
-        return resolve_kernel(
-            X,
-            self.kernel,
-            gamma=self.gamma,
-            kernel_params=self.kernel_params,
-        )
 
     def _x_scores(self, X: NDArray[Any]) -> NDArray[Any]:
         K = X if self.X_fit_ is None else self.kernel_(X, self.X_fit_)
@@ -358,7 +332,7 @@ class OneLabelTwoView(KernelCCA):
     n_components : int, default=2
         Number of pairs of scores to compare by.
     n_confident : int, default=5
-        Rows to label as positive, beside the one given, and as many as negative.
+        Rows to label as positive, besides the given one, and as many as negative.
     kernel : str, callable or Kernel, default="rbf"
         Kernel of the first view, as for :class:`KernelCCA`.
     kernel_y : str, callable or Kernel, default=None
@@ -433,7 +407,7 @@ class OneLabelTwoView(KernelCCA):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, Y: Any, labeled: int = 0) -> Self:
-        """Compare all rows with the labelled one, and label the surest.
+        """Compare all rows with the labelled one, and label the most certain ones.
 
         Parameters
         ----------
@@ -449,7 +423,7 @@ class OneLabelTwoView(KernelCCA):
         self : OneLabelTwoView
             The fitted estimator.
         """
-        x_scores, y_scores = self._fit_views(X, Y)
+        x_scores, y_scores = self._fit_views(*self._validate_views(X, Y))
         similarity = two_view_similarity(x_scores, y_scores, labeled=labeled)
         self.similarity_ = similarity @ self.canonical_correlations_
         n = self.similarity_.size
@@ -458,7 +432,6 @@ class OneLabelTwoView(KernelCCA):
             warnings.warn(
                 f"n_confident={self.n_confident} positive and as many negative rows "
                 f"are more than the {n - 1} without a label: {n_confident} are taken.",
-                UserWarning,
                 stacklevel=2,
             )
         order = by_sureness(self.similarity_)

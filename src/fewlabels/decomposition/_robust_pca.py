@@ -2,24 +2,18 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._params import usual
 from fewlabels._sklearn import (
     Interval,
     StrOptions,
@@ -28,13 +22,13 @@ from fewlabels._sklearn import (
     validate_data,
     validate_params,
 )
+from fewlabels.decomposition._base import Projection
+from fewlabels.exceptions import warn_not_converged
 from fewlabels.optimize import soft_threshold
-
-SVD_SOLVERS = ("auto", "full", "partial")
 
 # Beyond this share of all singular values, computing all of them is no slower.
 MAX_PARTIAL_SHARE = 0.25
-# Singular vectors asked for beyond those that are needed, so that none is missed.
+# Singular vectors computed beyond those that are needed, so that none is missed.
 OVERSAMPLING = 5
 # Where the weight of the penalties ends by default, as a share of where it starts.
 SMALLEST_SHARE = 1e-7
@@ -54,7 +48,7 @@ class _LeadingTriplets:
     shape : tuple of two ints
         Shape of all matrices.
     solver : {"auto", "full", "partial"}
-        "full" computes all singular values, "auto" only where many are asked for.
+        "full" computes all singular values, "auto" only where many are needed.
     rng : RandomState
         Source of the random vectors.
     """
@@ -101,8 +95,9 @@ class _LeadingTriplets:
             inner, s, Vt = linalg.svd(Q.T @ M, full_matrices=False, check_finite=False)
             U = Q @ inner
             MV = M @ Vt.T
-            # M' u = s v holds by construction; M v = s u once the space is right. The
-            # next value may still grow: its error must be small beside its way up.
+            # M' u = s v holds by construction; M v = s u once the subspace is found.
+            # The next value may still grow: its error must be small compared with its
+            # distance from the level.
             r = int(np.count_nonzero(s > level))
             errors = linalg.norm((MV - U * s)[:, : r + 1], axis=0)
             if np.all(errors <= np.maximum(0.1 * (level - s[: r + 1]), tol)):
@@ -151,10 +146,8 @@ _PROBLEM_CONSTRAINTS: dict[str, list[Any]] = {
     "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     "relaxation": [None, Interval(Real, 0, None, closed="neither")],
     "eta": [Interval(Real, 0, 1, closed="neither")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "svd_solver": [StrOptions(set(SVD_SOLVERS))],
-    "random_state": ["random_state"],
+    "svd_solver": [StrOptions({"auto", "full", "partial"})],
+    **usual("tol", "max_iter", "random_state"),
 }
 
 
@@ -199,9 +192,9 @@ def robust_pca(
         places.
     relaxation : float, default=None
         Weight of both penalties, by which the singular values of A come out too small.
-        None takes 1e-7 of the largest singular value of D: there is no other noise.
-        Smaller ones are hard to converge to. With noise of standard deviation s in all
-        entries, take :math:`s \sqrt{2 \max(m, n)}`.
+        None takes 1e-7 of the largest singular value of D, for data without other
+        noise. Smaller ones are hard to converge to. With noise of standard deviation s
+        in all entries, take :math:`s \sqrt{2 \max(m, n)}`.
     eta : float, default=0.9
         Factor by which the weight falls in each step. Where the parts are hard to tell
         from each other, 0.97 gets closer to the solution.
@@ -297,13 +290,11 @@ def robust_pca(
                 t = t_before = 1.0
         current = max(eta * current, target)
     if not converged:
-        warnings.warn(
+        warn_not_converged(
             f"robust_pca has not converged in max_iter={max_iter} steps: the residual "
             f"is {residual / target:.1e} times the relaxation, and should be {tol:g}. "
             f"Let that fall more slowly (eta={eta:g}), end at a larger one "
-            f"(relaxation={target:.1e}) or raise max_iter.",
-            ConvergenceWarning,
-            stacklevel=2,
+            f"(relaxation={target:.1e}) or raise max_iter."
         )
     U, Vt = svd_flip(U, Vt, u_based_decision=False)
     return LowRankPlusSparse(
@@ -319,7 +310,7 @@ def robust_pca(
     )
 
 
-class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RobustPCA(Projection):
     r"""Principal components of rows some of whose entries are grossly wrong.
 
     .. math::
@@ -334,8 +325,8 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     alpha : float or "auto", default="auto"
         Weight of the sparse part; "auto" takes 1 / sqrt(max(X.shape)).
     relaxation : float, default=None
-        Weight of both penalties beside half the squared error X - A - E; None for a
-        value so small that there is no such error. For noise in all entries, see
+        Weight of both penalties relative to half the squared error X - A - E; None for
+        a value so small that there is no such error. For noise in all entries, see
         :func:`robust_pca`.
     eta : float, default=0.9
         Factor by which the weight falls in each step.
@@ -393,6 +384,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     (2, 100.0)
     """
 
+    _dtypes = (np.float64,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = _PROBLEM_CONSTRAINTS
 
     def __init__(
@@ -440,25 +432,8 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_iter_ = result.n_iter
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Project rows on the components.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, rank)
-            Their coordinates.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X @ self.components_.T
-
     def inverse_transform(self, Z: Any) -> NDArray[np.float64]:
-        """Give the rows that belong to coordinates.
+        """Map coordinates back to rows.
 
         Parameters
         ----------
@@ -472,7 +447,3 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         return check_array(Z, ensure_min_features=0) @ self.components_
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.components_.shape[0]

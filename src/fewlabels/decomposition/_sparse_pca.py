@@ -4,24 +4,18 @@
 
 import warnings
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
-from sklearn.utils import Tags
 from sklearn.utils.extmath import svd_flip
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS, thin_svd
+from fewlabels._params import check_number, usual
 from fewlabels._sklearn import (
     Interval,
     check_array,
@@ -29,6 +23,8 @@ from fewlabels._sklearn import (
     fit_context,
     validate_data,
 )
+from fewlabels.decomposition._base import Projection
+from fewlabels.exceptions import warn_not_converged
 from fewlabels.optimize import soft_threshold
 
 # Tolerance of one elastic net, relative to the squared norm of its target. Looser ones
@@ -37,7 +33,7 @@ ELASTIC_NET_TOL = 1e-12
 # Violation of the optimality conditions that is left to rounding, in units of alpha.
 SIGN_SLACK = 1e-9
 MAX_SIGN_CHANGES = 20
-# Cycles before it is tried whether the signs are those of the solution, and again.
+# Cycles before each test of whether the signs are those of the solution.
 ELASTIC_NET_CYCLES = (20, 200, 2000, 100_000)
 
 
@@ -94,9 +90,8 @@ def elastic_net(
     array([2., 0.])
     """
     X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True)
-    for name, value in (("alpha", alpha), ("ridge_alpha", ridge_alpha)):
-        if not 0 <= value < np.inf:
-            raise ValueError(f"{name} must be a non-negative number, got {value}.")
+    check_number("alpha", alpha, 0)
+    check_number("ridge_alpha", ridge_alpha, 0)
     coef = _elastic_net(X, y, alpha, ridge_alpha)
     return (1 + ridge_alpha) * coef if rescale else coef
 
@@ -247,7 +242,7 @@ def sparse_loadings(
     Returns
     -------
     loadings : SparseLoadings
-        Both matrices and the course of the objective; for ``ridge_alpha=inf``, that of
+        Both matrices and the history of the objective; for ``ridge_alpha=inf``, that of
         :math:`-2 \operatorname{tr}(A^\top X^\top X B) + \|B\|_F^2
         + \sum_j \lambda_{1,j} \|b_j\|_1`.
 
@@ -275,10 +270,7 @@ def sparse_loadings(
     array([0, 1])
     """
     X = check_array(X, dtype=np.float64, input_name="X")
-    if not 0 <= ridge_alpha:
-        raise ValueError(
-            f"ridge_alpha must be a non-negative number, or inf, got {ridge_alpha}."
-        )
+    check_number("ridge_alpha", ridge_alpha, 0, np.inf)
     if not 1 <= n_components <= X.shape[1]:
         raise ValueError(
             f"n_components={n_components} must be from 1 to n_features={X.shape[1]}."
@@ -308,11 +300,9 @@ def sparse_loadings(
         change = np.max(np.abs(B - before))
         converged = bool(change <= tol * np.max(np.abs(B)))
     if not converged:
-        warnings.warn(
+        warn_not_converged(
             f"sparse_loadings has not settled in max_iter={max_iter} rounds: raise "
-            "max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=2,
+            "max_iter or tol."
         )
     return SparseLoadings(A, B, np.array(objectives), converged)
 
@@ -326,20 +316,16 @@ def _regress(
 ) -> NDArray[np.float64]:
     """Solve for B, the elastic nets of all columns of A."""
     targets = rows @ A
-    columns = []
-    for j, alpha in enumerate(weights):
-        if np.isinf(ridge_alpha):
-            columns.append(soft_threshold(rows.T @ targets[:, j], alpha / 2))
-        else:
-            columns.append(
-                _elastic_net(rows, targets[:, j], alpha, ridge_alpha, start[:, j])
-            )
+    if np.isinf(ridge_alpha):
+        return soft_threshold(rows.T @ targets, weights / 2)
+    columns = [
+        _elastic_net(rows, targets[:, j], alpha, ridge_alpha, start[:, j])
+        for j, alpha in enumerate(weights)
+    ]
     return np.column_stack(columns)
 
 
-class ElasticNetSparsePCA(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class ElasticNetSparsePCA(Projection):
     r"""Sparse principal components of Zou, Hastie and Tibshirani.
 
     .. math::
@@ -406,11 +392,9 @@ class ElasticNetSparsePCA(
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "ridge_alpha": [Interval(Real, 0, np.inf, closed="both")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        **usual("n_components", "tol", "max_iter"),
     }
 
     def __init__(
@@ -447,20 +431,12 @@ class ElasticNetSparsePCA(
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
         mean = X.mean(axis=0, dtype=np.float64)
         centered = X - mean
-        loadings = sparse_loadings(
-            centered,
-            self.n_components,
-            alpha=self.alpha,
-            ridge_alpha=self.ridge_alpha,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+        loadings = sparse_loadings(centered, **self.get_params())
         lengths = np.linalg.norm(loadings.B, axis=0)
         if not lengths.all():
             warnings.warn(
                 f"alpha={self.alpha!r} leaves no feature in {np.sum(lengths == 0)} of "
                 f"{self.n_components} components: they are zero. Use a smaller one.",
-                UserWarning,
                 stacklevel=2,
             )
         B = loadings.B / np.where(lengths > 0, lengths, 1)
@@ -477,29 +453,3 @@ class ElasticNetSparsePCA(
         self.explained_variance_ratio_ = added / (total or 1.0)
         self.n_iter_ = loadings.objectives.size
         return self
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Compute the scores of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            Inner products of the centred rows with the components.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, reset=False)
-        return (X - self.mean_) @ self.components_.T
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.components_.shape[0]
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

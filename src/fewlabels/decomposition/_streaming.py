@@ -8,15 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._params import check_choice, check_number, usual
 from fewlabels._sklearn import (
     Interval,
     StrOptions,
@@ -24,9 +19,10 @@ from fewlabels._sklearn import (
     fit_context,
     validate_data,
 )
+from fewlabels.decomposition._base import Projection
 
 # Longest step of Oja's rule, times the squared length of the row: with it no row, of
-# whatever size, lets the frame grow without bounds.
+# whatever size, makes the frame grow without bound.
 OJA_CAP = 1.0
 
 # P of PAST does not grow beyond this multiple of where it started.
@@ -156,8 +152,7 @@ def past_update(
     """
     from fewlabels._loops.subspaces import past
 
-    if not 0 < forgetting <= 1:
-        raise ValueError(f"forgetting must be in (0, 1], got {forgetting}.")
+    check_number("forgetting", forgetting, above=0, most=1)
     X, W = _stream(X, W)
     P = np.array(P, dtype=np.float64, order="C", ndmin=2)
     if P.shape != (W.shape[1], W.shape[1]):
@@ -218,27 +213,22 @@ def minor_update(
     """
     from fewlabels._loops.subspaces import minor
 
-    if method not in MINOR_POWERS:
-        names = ", ".join(map(repr, MINOR_POWERS))
-        raise ValueError(f"method={method!r} is unknown; use one of {names}.")
+    check_choice("method", method, MINOR_POWERS)
     X, W = _stream(X, W)
     minor(X, _steps(step, X.shape[0]), MINOR_POWERS[method], W)
     return W
 
 
-class _StreamingSubspace(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class _StreamingSubspace(Projection):
     """A tracker: the frame, its start and its orthonormal version."""
 
-    n_components: int
     n_passes: int
     random_state: Any
 
+    _dtypes = (np.float64,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **usual("n_components", "random_state"),
         "n_passes": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -266,7 +256,7 @@ class _StreamingSubspace(
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: None = None) -> Self:
-        """Follow some more rows.
+        """Follow further rows.
 
         Parameters
         ----------
@@ -290,11 +280,7 @@ class _StreamingSubspace(
         return self
 
     def _start(self, n_features: int) -> None:
-        if self.n_components > n_features:
-            raise ValueError(
-                f"n_components={self.n_components} must be at most the number of "
-                f"features, n_features={n_features}."
-            )
+        self._check_n_components(n_features)
         rng = check_random_state(self.random_state)
         start = rng.normal(size=(n_features, self.n_components))
         # By rows, as the functions take it: the loops are compiled once for both.
@@ -319,30 +305,9 @@ class _StreamingSubspace(
         return np.minimum(rate / means, cap / safe)
 
     def _finish(self) -> None:
-        # Of a subspace, no basis is better than another, and this one moves as little
+        # No basis of a subspace is better than another, and this one moves as little
         # as the subspace does.
         self.components_ = _nearest_orthonormal(self.frame_).T
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """Project rows on the subspace.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            Their coordinates.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X @ self.components_.T
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.components_.shape[0]
 
 
 class OjaSubspace(_StreamingSubspace):
@@ -406,7 +371,7 @@ class OjaSubspace(_StreamingSubspace):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_StreamingSubspace._parameter_constraints,
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        **usual("learning_rate"),
     }
 
     def __init__(
@@ -512,7 +477,7 @@ class PAST(_StreamingSubspace):
         from fewlabels._loops.subspaces import past
 
         self.n_samples_seen_ += X.shape[0]
-        if self._largest_trace == 0:  # no row so far that says how long rows are
+        if self._largest_trace == 0:  # the scale of the rows is not known yet
             present = np.flatnonzero(np.any(X != 0, axis=1))
             if present.size == 0:
                 return
@@ -594,7 +559,7 @@ class MinorSubspace(_StreamingSubspace):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_StreamingSubspace._parameter_constraints,
         "method": [StrOptions(set(MINOR_POWERS))],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        **usual("learning_rate"),
     }
 
     def __init__(

@@ -2,27 +2,23 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
-from sklearn.utils import Tags
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS, deviations
-from fewlabels._sklearn import Interval, check_array, fit_context, validate_data
+from fewlabels._params import usual
+from fewlabels._sklearn import check_array, fit_context, validate_data
+from fewlabels.decomposition._base import Projection
 
 
 def _basis(W: Any, name: str) -> NDArray[Any]:
-    return check_array(W, dtype=FLOATS, input_name=name)
+    """Orthonormal basis of the span of the columns."""
+    return linalg.orth(check_array(W, dtype=FLOATS, input_name=name))
 
 
 def subspace_projector(W: Any, *, complement: bool = False) -> NDArray[Any]:
@@ -59,7 +55,7 @@ def subspace_projector(W: Any, *, complement: bool = False) -> NDArray[Any]:
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    V = linalg.orth(_basis(W, "W"))
+    V = _basis(W, "W")
     P = V @ V.T
     return np.eye(P.shape[0], dtype=P.dtype) - P if complement else P
 
@@ -94,7 +90,7 @@ def subspace_distance(W1: Any, W2: Any) -> float:
     >>> subspace_distance([[1.0], [0.0]], [[-2.0], [0.0]])
     0.0
     """
-    V1, V2 = linalg.orth(_basis(W1, "W1")), linalg.orth(_basis(W2, "W2"))
+    V1, V2 = _basis(W1, "W1"), _basis(W2, "W2")
     if V1.shape[0] != V2.shape[0]:
         raise ValueError(
             f"W1 and W2 must have the same number of rows, got {V1.shape[0]} and "
@@ -107,9 +103,7 @@ def subspace_distance(W1: Any, W2: Any) -> float:
     return float(np.sin(np.max(linalg.subspace_angles(V1, V2))))
 
 
-class MinorComponentAnalysis(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class MinorComponentAnalysis(Projection):
     r"""Project rows on the directions in which they vary least.
 
     .. math::
@@ -160,9 +154,7 @@ class MinorComponentAnalysis(
     2.1
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")]
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = usual("n_components")
 
     def __init__(self, n_components: int = 1) -> None:
         self.n_components = n_components
@@ -185,12 +177,8 @@ class MinorComponentAnalysis(
         """
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
         n, d = X.shape
-        if self.n_components > d:
-            raise ValueError(
-                f"n_components={self.n_components} must be at most the number of "
-                f"features, n_features={d}."
-            )
-        # In double precision: the least directions are lost in the digits of others.
+        self._check_n_components(d)
+        # In double precision: the minor directions drown in the rounding of the others.
         rows = X.astype(np.float64, copy=False)
         mean = rows.mean(axis=0)
         # All directions are needed, those without any variance too.
@@ -207,25 +195,8 @@ class MinorComponentAnalysis(
         self.contribution_ = least / (float(linalg.norm(deviation)) or 1.0)
         return self
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Compute the minor components of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        Z : ndarray of shape (n_samples, n_components)
-            Coordinates along the minor directions.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, reset=False)
-        return (X - self.mean_) @ self.components_.T
-
     def inverse_transform(self, Z: Any) -> NDArray[Any]:
-        """Give the part of rows that lies along the minor directions, and the mean.
+        """Map minor components back to rows, without the other directions.
 
         Parameters
         ----------
@@ -239,12 +210,3 @@ class MinorComponentAnalysis(
         """
         check_is_fitted(self)
         return check_array(Z, dtype=FLOATS) @ self.components_ + self.mean_
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.components_.shape[0]
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -7,19 +7,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS, deviations, thin_svd
-from fewlabels._sklearn import Interval, check_array, fit_context, validate_data
+from fewlabels._sklearn import (
+    Interval,
+    check_array,
+    fit_context,
+    validate_data,
+    validate_fitted,
+)
+from fewlabels.decomposition._base import FloatTransformer
 
 
-class RowCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class RowCenterer(OneToOneFeatureMixin, FloatTransformer):
     r"""Subtract from every row its own mean: :math:`x_i - \frac1d \sum_j x_{ij}`.
 
     For rows that are signals or patches of an image, whose mean (the direct current,
-    the brightness) says nothing. Nothing is learned in `fit`.
+    the brightness) carries no information. Nothing is learned in `fit`.
 
     Attributes
     ----------
@@ -76,11 +83,10 @@ class RowCenterer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-class ZCAWhitening(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class ZCAWhitening(OneToOneFeatureMixin, FloatTransformer):
     r"""Make features uncorrelated while changing them as little as possible.
 
     .. math:: z = W (x - \bar x), \qquad W = V (\Lambda + \epsilon I)^{-1/2} V^\top
@@ -153,10 +159,10 @@ class ZCAWhitening(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
         mean = X.mean(axis=0, dtype=np.float64)
-        # Singular values of the rows are more exact than eigenvalues of a covariance.
+        # Singular values of rows are more accurate than eigenvalues of a covariance.
         _, s, Vt = thin_svd(deviations(X, mean), float(np.finfo(X.dtype).eps))
         V, roots = Vt.T, np.sqrt(s**2 / (X.shape[0] - 1) + self.eps)
-        # Directions without variance are worth 1 / sqrt(eps), or nothing.
+        # Directions without variance are scaled by 1 / sqrt(eps), or dropped.
         rest = np.eye(X.shape[1]) - V @ V.T if self.eps > 0 else 0.0
         whitening = (V / roots) @ V.T + rest / np.sqrt(self.eps or 1.0)
         coloring = (V * roots) @ V.T + rest * np.sqrt(self.eps)
@@ -178,8 +184,7 @@ class ZCAWhitening(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Z : ndarray of shape (n_samples, n_features)
             The rows in the same basis, whitened.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        X = validate_fitted(self, X, dtype=FLOATS)
         return (X - self.mean_) @ self.whitening_
 
     def inverse_transform(self, Z: Any) -> NDArray[Any]:
@@ -197,8 +202,3 @@ class ZCAWhitening(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return check_array(Z, dtype=FLOATS) @ self.coloring_ + self.mean_
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -1,15 +1,17 @@
-"""Boosting and voting: many weak classifiers make a strong one."""
+"""Textbook: boosting and voting, which make one strong classifier of many."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from fewlabels.ensemble._additive import (
     AdditiveModel,
-    GentleAdaBoostClassifier,
-    LogitBoostClassifier,
     expit2,
     gentle_adaboost,
     half_logit,
     logit_boost,
+)
+from fewlabels.ensemble._additive_classifiers import (
+    GentleAdaBoostClassifier,
+    LogitBoostClassifier,
 )
 from fewlabels.ensemble._theory import pac_sample_size
 from fewlabels.ensemble._three_stage import (

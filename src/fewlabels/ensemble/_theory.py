@@ -4,16 +4,18 @@
 
 import math
 
+from fewlabels._params import check_number
+
 
 def pac_sample_size(n_hypotheses: float, *, epsilon: float, delta: float) -> int:
     r"""Rows after which a consistent hypothesis is probably approximately correct.
 
-    A hypothesis with an error above :math:`\epsilon` is right on m independent rows
-    with probability below :math:`(1 - \epsilon)^m \le e^{-\epsilon m}`. With
+    A hypothesis with an error above :math:`\epsilon` predicts m independent rows
+    correctly with probability below :math:`(1 - \epsilon)^m \le e^{-\epsilon m}`. With
 
     .. math:: m \ge \frac{\ln |H| + \ln(1 / \delta)}{\epsilon}
 
-    rows, the chance that any hypothesis of the class H deceives is at most
+    rows, the chance that a bad hypothesis of the class H looks consistent is at most
     :math:`\delta`.
 
     Parameters
@@ -43,9 +45,7 @@ def pac_sample_size(n_hypotheses: float, *, epsilon: float, delta: float) -> int
     >>> pac_sample_size(3**10, epsilon=0.1, delta=0.05)
     140
     """
-    if not n_hypotheses >= 1:
-        raise ValueError(f"n_hypotheses={n_hypotheses} must be at least 1.")
-    for name, value in (("epsilon", epsilon), ("delta", delta)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name}={value} must lie between 0 and 1.")
+    check_number("n_hypotheses", n_hypotheses, 1)
+    check_number("epsilon", epsilon, above=0, below=1)
+    check_number("delta", delta, above=0, below=1)
     return math.ceil((math.log(n_hypotheses) - math.log(delta)) / epsilon)

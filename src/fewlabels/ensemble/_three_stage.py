@@ -8,16 +8,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
 
-from fewlabels._classifier import SupervisedClassifier, vote_of
-from fewlabels._labels import validate_partially_labeled
-from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import HasMethods, Interval, fit_context, validate_data
+from fewlabels._classifier import vote_of
+from fewlabels._params import usual
+from fewlabels._sklearn import HasMethods, Interval, fit_context
+from fewlabels.ensemble._base import BoostedClassifier, seeded
 
 
 class ThreeStageModel(NamedTuple):
@@ -38,12 +36,12 @@ class ThreeStageModel(NamedTuple):
 def half_wrong_sample(
     wrong: NDArray[np.bool_], n_samples: int, random_state: Any = None
 ) -> NDArray[np.intp]:
-    """Draw rows, half of which a classifier gets wrong.
+    """Draw rows, half of which a classifier misclassifies.
 
     Parameters
     ----------
     wrong : ndarray of bool of shape (n_rows,)
-        Which rows it gets wrong; some, but not all.
+        Which rows it misclassifies; some, but not all.
     n_samples : int
         Rows to draw, with replacement.
     random_state : int, RandomState instance or None, default=None
@@ -52,7 +50,7 @@ def half_wrong_sample(
     Returns
     -------
     rows : ndarray of shape (n_samples,)
-        Indices; if their number is odd, the larger half is right.
+        Indices; if their number is odd, the larger half is classified correctly.
 
     Examples
     --------
@@ -79,10 +77,7 @@ def half_wrong_sample(
 def _fitted(estimator: Any, X: Any, codes: NDArray[np.intp], rng: Any) -> Any:
     if np.unique(codes).size == 1:  # which many classifiers refuse
         return DummyClassifier(strategy="prior").fit(X, codes)
-    model = clone(estimator)
-    if "random_state" in model.get_params():
-        model.set_params(random_state=rng.randint(np.iinfo(np.int32).max))
-    return model.fit(X, codes)
+    return seeded(estimator, rng).fit(X, codes)
 
 
 def three_stage_boost(
@@ -93,11 +88,11 @@ def three_stage_boost(
     n_samples: int | None = None,
     random_state: Any = None,
 ) -> ThreeStageModel:
-    """Train a classifier, one on what it gets wrong, and one to settle their disputes.
+    """Train a classifier, one on its errors, and one to settle their disagreements.
 
     The first is fitted to `n_samples` rows, the second to as many, half of which the
-    first gets wrong, the third to as many on which the first two disagree. If each has
-    error b < 1/2 on the distribution it was trained for, the majority has error
+    first misclassifies, the third to as many on which the first two disagree. If each
+    has error b < 1/2 on the distribution it was trained for, the majority has error
     3 b² - 2 b³ < b.
 
     Parameters
@@ -124,7 +119,7 @@ def three_stage_boost(
     Warns
     -----
     UserWarning
-        If the first classifier is wrong at half of the rows or more. It is then not a
+        If the error of the first classifier is one half or more. It is then not a
         weak learner, and the vote need not be better.
 
     References
@@ -153,12 +148,11 @@ def three_stage_boost(
     wrong = by_one != codes
     if not wrong.any():
         return ThreeStageModel([one], [first])
-    # Guessing one of J classes is right once in J; half is the bound for two classes.
+    # Guessing among J classes has accuracy 1 / J; half is the bound for two classes.
     if np.unique(codes).size == 2 and wrong.mean() >= 0.5:
         warnings.warn(
-            f"The weak learner is wrong at {100 * wrong.mean():.0f} % of the rows: "
+            f"The weak learner misclassifies {100 * wrong.mean():.0f} % of the rows: "
             "boosting needs one that is better than a coin. Use a richer estimator.",
-            UserWarning,
             stacklevel=2,
         )
     if wrong.all():
@@ -176,7 +170,7 @@ def three_stage_boost(
 def settle(votes: NDArray[Any]) -> NDArray[Any]:
     """Where the first two agree, they decide, else the third.
 
-    With two classes this is the majority; with more it still always has an answer.
+    With two classes this is the majority; with more it still always predicts a class.
     """
     if len(votes) == 1:
         return votes[0]
@@ -184,11 +178,11 @@ def settle(votes: NDArray[Any]) -> NDArray[Any]:
     return np.where(one == two, one, three)
 
 
-class ThreeStageBoostClassifier(SupervisedClassifier):
+class ThreeStageBoostClassifier(BoostedClassifier):
     """Schapire's booster: the majority of three classifiers on filtered rows.
 
     The first classifier learns from the rows as they are, the second from rows half of
-    which the first gets wrong, the third from rows on which they disagree; see
+    which the first misclassifies, the third from rows on which they disagree; see
     :func:`three_stage_boost`. It proved that weak learners can be boosted, and AdaBoost
     grew out of it: use this one to study, and that one to predict.
 
@@ -244,7 +238,7 @@ class ThreeStageBoostClassifier(SupervisedClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_samples": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
+        **usual("random_state"),
     }
 
     def __init__(
@@ -275,18 +269,10 @@ class ThreeStageBoostClassifier(SupervisedClassifier):
         self : object
             The fitted classifier.
         """
-        X, labels = validate_partially_labeled(
-            self, X, y, accept_sparse=self._takes_sparse() and "csr", dtype=FLOATS
-        )
-        self.classes_ = labels.classes
+        X, labels = self._begin(X, y)
         rows = labels.labeled
-        model = three_stage_boost(
-            X[rows],
-            labels.codes[rows],
-            estimator=self.estimator,
-            n_samples=self.n_samples,
-            random_state=self.random_state,
-        )
+        params = self.get_params(deep=False)
+        model = three_stage_boost(X[rows], labels.codes[rows], **params)
         self.estimators_ = model.estimators
         self.samples_ = [rows[sample] for sample in model.samples]
         self.transduction_ = self._transduction(X, labels)
@@ -295,34 +281,3 @@ class ThreeStageBoostClassifier(SupervisedClassifier):
     def _predict_codes(self, X: Any) -> NDArray[np.intp]:
         votes = np.array([vote_of(model, X) for model in self.estimators_])
         return settle(votes).astype(np.intp)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse=self._takes_sparse() and "csr",
-            dtype=FLOATS,
-        )
-        return self.classes_[self._predict_codes(X)]
-
-    def _takes_sparse(self) -> bool:
-        return self.estimator is None or get_tags(self.estimator).input_tags.sparse
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._takes_sparse()
-        return tags

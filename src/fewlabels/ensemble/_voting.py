@@ -1,4 +1,4 @@
-"""Majority vote that may refuse to answer."""
+"""Majority vote that may abstain."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -20,6 +20,7 @@ from fewlabels._labels import (
     unlabeled_mask,
     with_holes,
 )
+from fewlabels._params import check_number
 from fewlabels._sklearn import Interval, fit_context, safe_indexing
 
 
@@ -85,8 +86,7 @@ def majority_vote(
             f"weights must be {K} non-negative numbers with a positive sum, one per "
             f"voter; got {weights!r}."
         )
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha={alpha} must be a share between 0 and 1.")
+    check_number("alpha", alpha, 0, 1)
     if votes.size and not 0 <= votes.min() <= votes.max() < n_classes:
         raise ValueError(
             f"votes must be indices of classes below n_classes={n_classes}, got values "
@@ -97,7 +97,7 @@ def majority_vote(
         counts[np.arange(votes.shape[0]), votes[:, k]] += w[k]
     shares = counts / w.sum()
     winners = shares.argmax(axis=1)
-    # 0.3 of ten votes are three votes, whatever rounding says.
+    # 0.3 of ten votes are three votes, whatever the rounding.
     enough = shares.max(axis=1, initial=0.0) >= alpha - K * np.finfo(np.float64).eps
     return Vote(np.where(enough, winners, UNLABELED), shares)
 
@@ -166,8 +166,8 @@ class RejectVotingClassifier(VotingClassifier):
     ...     ("tree", DecisionTreeClassifier(max_depth=1)),
     ... ]
     >>> model = RejectVotingClassifier(voters, alpha=1.0).fit(X[::2], y[::2])
-    >>> answer = model.predict(X[1::2])
-    >>> int((answer == -1).sum())  # where the tree, with two leaves, is outvoted
+    >>> y_pred = model.predict(X[1::2])
+    >>> int((y_pred == -1).sum())  # where the tree, with two leaves, is outvoted
     25
     """
 
@@ -286,7 +286,7 @@ class RejectVotingClassifier(VotingClassifier):
     def score(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Accuracy on the rows that have a label; a rejected row counts as wrong.
+        """Accuracy on the rows that have a label; a rejected row counts as an error.
 
         Parameters
         ----------
@@ -300,13 +300,13 @@ class RejectVotingClassifier(VotingClassifier):
         Returns
         -------
         score : float
-            Share of right predictions among labelled rows.
+            Accuracy on the labelled rows.
         """
         check_is_fitted(self)
         known = ~unlabeled_mask(y)
         if not known.any():
             raise ValueError("y has no labelled row to score: pass some true labels.")
-        # By position: an array of classes and markers is nothing a metric can sort.
+        # By position: no metric can sort an array of classes and markers.
         winners = self._vote(X, self.alpha).winners[known]
         same = self.classes_[winners] == label_array(y)[known]
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]

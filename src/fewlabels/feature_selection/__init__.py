@@ -1,4 +1,4 @@
-"""Which features matter, with labels and without.
+"""Textbook: scores and selectors of features, with labels and without.
 
 `RFE`, `SelectKBest`, `SequentialFeatureSelector` and `r_regression` are those of
 scikit-learn.
@@ -16,22 +16,22 @@ from fewlabels.feature_selection._discriminant import (
     WeightedVotingClassifier,
 )
 from fewlabels.feature_selection._exhaustive import ExhaustiveFeatureSelector
-from fewlabels.feature_selection._projected_gradient import (
-    ProjectedGradientResult,
-    spectral_projected_gradient,
-)
-from fewlabels.feature_selection._scores import (
+from fewlabels.feature_selection._feature_scores import (
     fisher_score,
     pearson_score,
     signal_to_noise,
 )
-from fewlabels.feature_selection._similarity import (
+from fewlabels.feature_selection._feature_similarity import (
     FeatureClusters,
     FeatureSimilaritySelector,
     cluster_features,
     correlation_dissimilarity,
     mici,
     regression_error,
+)
+from fewlabels.feature_selection._projected_gradient import (
+    ProjectedGradientResult,
+    spectral_projected_gradient,
 )
 
 __all__ = [

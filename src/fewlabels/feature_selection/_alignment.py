@@ -7,12 +7,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import KernelCenterer
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import falling_ranks
+from fewlabels._params import check_number, usual
 from fewlabels._sklearn import (
     Interval,
     StrOptions,
@@ -20,6 +18,7 @@ from fewlabels._sklearn import (
     fit_context,
     validate_data,
 )
+from fewlabels.feature_selection._base import FeatureSelector
 from fewlabels.feature_selection._projected_gradient import (
     ProjectedGradientResult,
     spectral_projected_gradient,
@@ -155,10 +154,8 @@ def align_features(
     array([1., 0.])
     """
     rows = np.asarray(check_array(X, dtype=np.float64))
-    if not (alpha >= 0 and np.isfinite(alpha)):
-        raise ValueError(f"alpha must be a number of at least 0, got {alpha!r}.")
-    if not (gamma > 0 and np.isfinite(gamma)):
-        raise ValueError(f"gamma must be a positive number, got {gamma!r}.")
+    check_number("alpha", alpha, 0)
+    check_number("gamma", gamma, above=0)
     rows = rows - rows.mean(axis=0)  # distances stay, and lose fewer digits
     target = _centered(_gaussian(rows, gamma))
     scale = float(np.vdot(target, target))
@@ -185,7 +182,7 @@ def _gaussian(X: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
     return resolve_kernel(X, "rbf", gamma=gamma)(X)
 
 
-class KernelAlignmentSelector(SelectorMixin, BaseEstimator):
+class KernelAlignmentSelector(FeatureSelector):
     r"""Keep the features that determine the Gaussian kernel matrix; needs no labels.
 
     Weights of features between 0 and 1 are chosen so that the kernel matrix of the
@@ -256,14 +253,13 @@ class KernelAlignmentSelector(SelectorMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features_to_select": [Interval(Integral, 1, None, closed="left"), None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        **usual("alpha", "max_iter"),
         "gamma": [
             StrOptions({"scale", "median", "range", "local"}),
             Interval(Real, 0, None, closed="neither"),
         ],
         "threshold": [Interval(Real, 0, 1, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -301,20 +297,13 @@ class KernelAlignmentSelector(SelectorMixin, BaseEstimator):
         """
         X = validate_data(self, X, dtype=np.float64)
         n_features = X.shape[1]
-        if (self.n_features_to_select or 0) > n_features:
-            raise ValueError(
-                f"n_features_to_select={self.n_features_to_select} is more than the "
-                f"{n_features} features of X."
-            )
+        self._check_n_features(n_features)
         kernel = resolve_kernel(X, "rbf", gamma=self.gamma)
         gamma = float(kernel.params["gamma"])
         self.gamma_ = gamma / kernel.unit / kernel.unit
+        alpha = self.alpha / n_features
         result = align_features(
-            X / kernel.unit,
-            self.alpha / n_features,
-            gamma,
-            tol=self.tol,
-            max_iter=self.max_iter,
+            X / kernel.unit, alpha, gamma, tol=self.tol, max_iter=self.max_iter
         )
         self.weights_ = result.x
         self.objective_ = result.value
@@ -327,7 +316,3 @@ class KernelAlignmentSelector(SelectorMixin, BaseEstimator):
             self.support_ = np.zeros(n_features, dtype=bool)
             self.support_[best[: self.n_features_to_select]] = True
         return self
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.support_

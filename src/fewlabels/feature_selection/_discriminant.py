@@ -7,21 +7,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._classifier import PartialLabelClassifier, as_decision
-from fewlabels._labels import (
-    UNLABELED,
-    Labels,
-    decide,
-    validate_partially_labeled,
-)
+from fewlabels._classifier import SupervisedClassifier, as_decision
+from fewlabels._labels import UNLABELED, Labels, decide, validate_partially_labeled
 from fewlabels._linalg import inverse_root_of_rows, inverse_square_root
-from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
-from fewlabels.feature_selection._scores import class_moments
+from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_fitted
+from fewlabels.feature_selection._feature_scores import class_moments
 
 
-class _LinearClassifier(PartialLabelClassifier):
+class _LinearClassifier(SupervisedClassifier):
     """Linear outputs, one for two classes and one per class for more."""
 
     coef_: NDArray[np.float64]
@@ -53,12 +47,14 @@ class _LinearClassifier(PartialLabelClassifier):
         X, labels = validate_partially_labeled(self, X, y, dtype=np.float64)
         self.classes_ = labels.classes
         self.coef_, self.intercept_ = self._weights(X, labels)
-        self.transduction_ = labels.classes[labels.codes]
-        holes = labels.codes == UNLABELED
-        if holes.any():
-            decision = as_decision(X[holes] @ self.coef_.T + self.intercept_)
-            self.transduction_[holes] = decide(decision, self.classes_)
+        self.transduction_ = self._transduction(X, labels)
         return self
+
+    def _outputs(self, X: Any) -> NDArray[np.float64]:
+        return as_decision(X @ self.coef_.T + self.intercept_)
+
+    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
+        return decide(self._outputs(X), np.arange(self.classes_.size))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Compute the linear outputs.
@@ -73,9 +69,7 @@ class _LinearClassifier(PartialLabelClassifier):
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
             For up to two classes one value per row, positive for `classes_[1]`.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return as_decision(X @ self.coef_.T + self.intercept_)
+        return self._outputs(validate_fitted(self, X, dtype=np.float64))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of every row.
@@ -175,7 +169,7 @@ class FisherLinearClassifier(_LinearClassifier):
         inside = X[labels.labeled] - means[codes]
         for k in range(labels.classes.size):  # far from zero, means are rounded too
             inside[codes == k] -= inside[codes == k].mean(axis=0)
-        inside[:, ~variances.any(axis=0)] = 0.0  # rounding errors are no spread
+        inside[:, ~variances.any(axis=0)] = 0.0  # rounding errors are not spread
         inside /= np.sqrt(codes.size)
         n_features = X.shape[1]
         root = np.eye(n_features)

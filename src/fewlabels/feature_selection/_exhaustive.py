@@ -8,18 +8,17 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.feature_selection import SelectorMixin
+from numpy.typing import ArrayLike
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv, cross_val_score
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._sklearn import HasMethods, Interval, fit_context, validate_data
+from fewlabels.feature_selection._base import FeatureSelector
 
 
-class ExhaustiveFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+class ExhaustiveFeatureSelector(MetaEstimatorMixin, FeatureSelector):
     r"""Try all subsets of features and keep the one with the best score.
 
     The best of all subsets, and only for few features: there are :math:`\binom{d}{k}`
@@ -115,13 +114,9 @@ class ExhaustiveFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator
         given = {"y": None} if y is None else {}  # raises, naming y, where it is needed
         X = validate_data(self, X, ensure_all_finite=finite, **given)
         n_features = X.shape[1]
+        self._check_n_features(n_features)
         sizes = range(1, n_features + 1)
         if self.n_features_to_select is not None:
-            if self.n_features_to_select > n_features:
-                raise ValueError(
-                    f"n_features_to_select={self.n_features_to_select} is more than "
-                    f"the {n_features} features of X."
-                )
             sizes = range(self.n_features_to_select, self.n_features_to_select + 1)
         n_subsets = sum(comb(n_features, size) for size in sizes)
         if n_subsets > self.max_subsets:
@@ -152,10 +147,6 @@ class ExhaustiveFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator
         self.score_ = self.scores_[best]
         self.support_ = np.isin(np.arange(n_features), best)
         return self
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.support_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

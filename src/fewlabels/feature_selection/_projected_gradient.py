@@ -2,14 +2,14 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
+
+from fewlabels.exceptions import warn_not_converged
 
 Vector = NDArray[np.float64]
 
@@ -19,7 +19,7 @@ DECREASE = 1e-4
 
 
 class ProjectedGradientResult(NamedTuple):
-    """Where spectral projected gradient ended.
+    """The result of spectral projected gradient.
 
     Attributes
     ----------
@@ -132,11 +132,9 @@ def spectral_projected_gradient(
         violation = _largest(project(x - gradient) - x)
         n_iter += 1
     if violation > tol:
-        warnings.warn(
+        warn_not_converged(
             f"No convergence in {n_iter} steps: the projected gradient is "
-            f"{violation:.2g}, which is above tol={tol:.2g}. Increase max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=2,
+            f"{violation:.2g}, which is above tol={tol:.2g}. Increase max_iter or tol."
         )
     return ProjectedGradientResult(x, value, gradient, violation, n_iter, n_evaluations)
 

@@ -1,4 +1,4 @@
-"""Optimisers for sums of losses, for single coordinates, and by majorisation.
+"""Textbook: optimisers for sums of losses, by coordinates and by majorisation.
 
 A problem is a smooth function plus a penalty: :class:`FiniteSumProblem` for the mean
 loss of a linear model, :class:`QuadraticProblem`, or :class:`SmoothProblem` for
@@ -33,8 +33,9 @@ from fewlabels.optimize._finite_sum import (
     sgd_minimize,
     svrg_minimize,
 )
+from fewlabels.optimize._finite_sum_problem import FiniteSumProblem
 from fewlabels.optimize._gradient import gradient_descent
-from fewlabels.optimize._linear import FiniteSumClassifier, FiniteSumRegressor
+from fewlabels.optimize._linear_models import FiniteSumClassifier, FiniteSumRegressor
 from fewlabels.optimize._losses import (
     HingeLoss,
     LogisticLoss,
@@ -56,7 +57,6 @@ from fewlabels.optimize._penalties import (
 )
 from fewlabels.optimize._problems import (
     CompositeProblem,
-    FiniteSumProblem,
     QuadraticProblem,
     SmoothProblem,
 )

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fewlabels._params import check_choice, check_number
+
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkFunction:
@@ -215,8 +217,7 @@ def _langermann_entry(third: float = 1.5) -> _Entry:
 
 
 def _schwefel_entry(alpha: float = 1.0) -> _Entry:
-    if not alpha > 0:
-        raise ValueError(f"alpha={alpha} must be positive: 0 gives a constant.")
+    check_number("alpha", alpha, above=0)
     return _Entry(
         _power_of_squares(alpha), 2, (-100, 100), lambda n: 0.0, _at_zero,
         separable=alpha == 1, differentiable=alpha > 0.5, unimodal=True,
@@ -337,10 +338,7 @@ def benchmark_function(
     >>> f([[-10.0, 1.0], [-10.0, 0.0]])
     array([  0., 100.])
     """
-    if name not in BENCHMARK_FUNCTIONS:
-        raise ValueError(
-            f"name={name!r} is unknown; use one of {list(BENCHMARK_FUNCTIONS)}."
-        )
+    check_choice("name", name, BENCHMARK_FUNCTIONS)
     allowed = {"langermann": {"third"}, "schwefel": {"alpha"}}.get(name, set())
     if not set(parameters) <= allowed:
         raise ValueError(

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
+from fewlabels._params import check_number
+
 
 class BlockPartition:
     r"""Variables 0, ..., n_features - 1 in disjoint blocks.
@@ -59,13 +61,12 @@ class BlockPartition:
         partition : BlockPartition
             The blocks.
         """
-        if size < 1:
-            raise ValueError(f"size={size} must be at least 1.")
+        check_number("size", size, 1)
         return cls(np.arange(n_features) // size)
 
     @property
     def is_trivial(self) -> bool:
-        """Whether block i is the variable i alone."""
+        """Whether block i is just the variable i."""
         return np.array_equal(self.labels, np.arange(self.labels.size))
 
     @property

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from fewlabels._params import check_choice, check_number
 from fewlabels.optimize._blocks import BlockPartition, random_subsets
-from fewlabels.optimize._problems import CoordinateProblem, FiniteSumProblem, by_lines
+from fewlabels.optimize._problems import CoordinateProblem, by_lines
 from fewlabels.optimize._result import Monitor, OptimizationResult, start_point
-
-_SELECTIONS = ("cyclic", "permutation", "random")
 
 # Passes over the working set between two passes over all variables, with the columns
 # of the matrix.
@@ -23,7 +22,7 @@ _INNER_PASSES = 50
 # the number of rows.
 _GRAM, _BEFORE_GRAM, _GRAM_PASSES = 1000, 10, 1000
 
-# A pass that meets small violations only may leave larger ones behind. Where it does,
+# A pass that sees only small violations may leave larger ones behind. Where it does,
 # the number of passes grows by this factor before the next look.
 _PATIENCE = 1.1
 
@@ -210,16 +209,6 @@ def _check_partition(
     return partition
 
 
-def _check_smooth(problem: CoordinateProblem, solver: str) -> None:
-    if isinstance(problem, FiniteSumProblem) and not np.isfinite(
-        problem.loss.curvature
-    ):
-        raise ValueError(
-            f"loss={problem.loss.name!r} has a kink; {solver} needs a smooth loss: use "
-            "'squared_hinge', or sgd_minimize."
-        )
-
-
 def _descend(
     problem: CoordinateProblem,
     x0: ArrayLike | None,
@@ -233,16 +222,11 @@ def _descend(
     *,
     working_set: bool = False,
 ) -> OptimizationResult:
-    from fewlabels._loops.optimize import (
-        QUADRATIC,
-        coordinate_epoch,
-    )  # compiled on first use
+    # Compiled on first use.
+    from fewlabels._loops.optimize import QUADRATIC, coordinate_epoch
 
-    if selection not in _SELECTIONS:
-        raise ValueError(
-            f"selection={selection!r} is unknown; use one of {_SELECTIONS}."
-        )
-    _check_smooth(problem, solver)
+    check_choice("selection", selection, ("cyclic", "permutation", "random"))
+    problem.require_smooth(solver)
     if exponent != 0 and selection != "random":
         raise ValueError(f"exponent={exponent} is for selection='random' only.")
     rng = check_random_state(random_state)
@@ -309,17 +293,12 @@ def _descend(
             violation <= monitor.target and n_iter >= next_look
         )
         if exact:
-            # What the loop carried along has gathered rounding errors.
+            # The state that the loop updates has accumulated rounding errors.
             state[:] = problem.state(w)
             violation = problem.penalty.violation(w, problem.gradient_at(state))
             next_look = _PATIENCE * n_iter
-        done = monitor.record(
-            w,
-            passes,
-            value=problem.value_at(w, state),
-            violation=violation,
-            exact=exact,
-        )
+        value = problem.value_at(w, state)
+        done = monitor.record(w, passes, value=value, violation=violation, exact=exact)
         if working_set and not done:
             passes += visit_active(0.1 * violation)
     return monitor.result(w)
@@ -393,12 +372,9 @@ def approx_coordinate_descent(
     from fewlabels._loops.optimize import approx_epoch  # compiled on first use
 
     partition = _check_partition(problem, partition)
-    _check_smooth(problem, "approx_coordinate_descent")
+    problem.require_smooth("approx_coordinate_descent")
     n_blocks = len(partition)
-    if not 1 <= n_together <= n_blocks:
-        raise ValueError(
-            f"n_together={n_together} must lie between 1 and the {n_blocks} blocks."
-        )
+    check_number("n_together", n_together, 1, n_blocks)
     rng = check_random_state(random_state)
     weights = problem.overapproximation(partition, n_together)
     n_steps = max(1, n_blocks // n_together)

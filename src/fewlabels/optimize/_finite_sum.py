@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from fewlabels._params import check_choice, check_number
 from fewlabels.optimize._blocks import random_subsets
-from fewlabels.optimize._problems import FiniteSumProblem
+from fewlabels.optimize._finite_sum_problem import FiniteSumProblem
 from fewlabels.optimize._result import Monitor, OptimizationResult, start_point
-
-_SVRG_OPTIONS = ("last", "average", "random")
 
 
 def sgd_minimize(
@@ -99,16 +98,9 @@ def sgd_minimize(
     from fewlabels._loops.optimize import sgd_epoch  # compiled on first use
 
     n = problem.n_samples
-    if not 1 <= batch_size <= n:
-        raise ValueError(
-            f"batch_size={batch_size} must lie between 1 and the {n} rows."
-        )
-    if sampling not in ("shuffle", "independent"):
-        raise ValueError(
-            f"sampling={sampling!r} is unknown; use 'shuffle' or 'independent'."
-        )
-    if average_start < 0:
-        raise ValueError(f"average_start={average_start} must not be negative.")
+    check_number("batch_size", batch_size, 1, n)
+    check_choice("sampling", sampling, ("shuffle", "independent"))
+    check_number("average_start", average_start, 0)
     rng = check_random_state(random_state)
     n_steps = n // batch_size
     schedule = _schedule(problem, step, batch_size)
@@ -140,7 +132,7 @@ def sgd_minimize(
             and 0 < tol
             and moved <= tol * float(np.linalg.norm(average)),
         )
-    return monitor.result(average, w, ", or give another step")
+    return monitor.result(average, w, ", or use another step")
 
 
 def _schedule(
@@ -157,39 +149,28 @@ def _schedule(
 
         return given
     if step is not None:
-        fixed = _positive_step(step)
-        return lambda k: np.full_like(k, fixed)
+        check_number("step", step, above=0)
+        return lambda k: np.full_like(k, step)
     n, b = problem.n_samples, batch_size
     n_steps = n // b
     L = problem.row_lipschitz
     if not np.isfinite(L):
         L = float(np.max(problem.square_sums(1)))
     elif b > 1:
-        L = (n - b) / (b * (n - 1)) * L + n * (b - 1) / (
-            b * (n - 1)
-        ) * problem.lipschitz
+        L = ((n - b) * L + n * (b - 1) * problem.lipschitz) / (b * (n - 1))
     first = 0.5 / (L + float(np.max(problem.l2, initial=0.0)) or 1.0)
     return lambda k: first / np.sqrt(1 + k / n_steps)
-
-
-def _positive_step(step: float) -> float:
-    if not (np.isfinite(step) and step > 0):
-        raise ValueError(f"step={step} must be positive and finite.")
-    return float(step)
 
 
 def _fixed_step(
     problem: FiniteSumProblem, solver: str, step: float | None, share: float
 ) -> float:
     """Check the problem and return the step, by default a share of 1 / L."""
+    problem.require_smooth(solver)
     L = problem.row_lipschitz
-    if not np.isfinite(L):
-        raise ValueError(
-            f"loss={problem.loss.name!r} has a kink; {solver} needs a smooth loss: use "
-            "'squared_hinge', or sgd_minimize."
-        )
     if step is not None:
-        return _positive_step(step)
+        check_number("step", step, above=0)
+        return float(step)
     return share / L if L > 0 else 1.0
 
 
@@ -278,7 +259,7 @@ def sag_minimize(
             problem.rows, rng.randint(n, size=n), a, problem.l2, w, table, mean, seen
         )
         done = monitor.record(w, monitor.n_iter + 2.0)
-    return monitor.result(w, advice=", or give a step of up to 1 / L")
+    return monitor.result(w, advice=", or use a step of up to 1 / L")
 
 
 class Prox(NamedTuple):
@@ -467,13 +448,11 @@ def svrg_minimize(
     """
     from fewlabels._loops.optimize import svrg_epoch  # compiled on first use
 
-    if option not in _SVRG_OPTIONS:
-        raise ValueError(f"option={option!r} is unknown; use one of {_SVRG_OPTIONS}.")
+    check_choice("option", option, ("last", "average", "random"))
     parts = _ReducedVariance(problem, "svrg_minimize", step, 0.1)
     n = problem.n_samples
     m = 2 * n if n_inner is None else n_inner
-    if m < 1:
-        raise ValueError(f"n_inner={n_inner} must be at least 1.")
+    check_number("n_inner", m, 1)
     rng = check_random_state(random_state)
     w = parts.start(x0, problem)
     total = np.zeros_like(w)
@@ -485,7 +464,7 @@ def svrg_minimize(
         mean = problem.mean_of_rows(table)
         passes += 1.0
         if monitor.record(w, passes, violation=problem.penalty.violation(w, mean)):
-            return monitor.result(w, advice=", or give a larger step")
+            return monitor.result(w, advice=", or use a larger step")
         steps = rng.randint(m) + 1 if option == "random" else m
         svrg_epoch(
             problem.rows, parts.prox, rng.randint(n, size=steps), w, table, mean,

@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fewlabels._line_search import line_search
+from fewlabels._params import check_choice, check_number
+from fewlabels.optimize._finite_sum_problem import FiniteSumProblem
 from fewlabels.optimize._penalties import soft_threshold
-from fewlabels.optimize._problems import (
-    CompositeProblem,
-    FiniteSumProblem,
-    QuadraticProblem,
-)
+from fewlabels.optimize._problems import CompositeProblem, QuadraticProblem
 from fewlabels.optimize._result import Monitor, OptimizationResult, start_point
 
 # Problems with a formula for the best step.
@@ -31,7 +29,7 @@ def gradient_descent(
     max_iter: int = 1000,
     tol: float = 1e-6,
 ) -> OptimizationResult:
-    r"""Go down the gradient of all rows.
+    r"""Descend along the full gradient.
 
     .. math::
         w \leftarrow \operatorname{prox}_{a h_1}
@@ -74,23 +72,15 @@ def gradient_descent(
     (array([1., 1.]), 'converged')
     """
     w = start_point(x0, problem.n_features)
-    if isinstance(problem, FiniteSumProblem) and not np.isfinite(
-        problem.loss.curvature
-    ):
-        raise ValueError(
-            f"loss={problem.loss.name!r} has a kink; gradient_descent needs a smooth "
-            "loss: use 'squared_hinge', or sgd_minimize."
-        )
+    problem.require_smooth("gradient_descent")
     if step is None and problem.lipschitz is None:
         step = "backtracking"
     if step == "exact":
         _check_exact(problem)
-    elif isinstance(step, str) and step != "backtracking":
-        raise ValueError(
-            f"step={step!r} is unknown; use a number, 'exact', 'backtracking' or None."
-        )
-    elif isinstance(step, int | float) and not step > 0:
-        raise ValueError(f"step={step} must be positive.")
+    elif isinstance(step, str):
+        check_choice("step", step, ("exact", "backtracking"))
+    elif step is not None:
+        check_number("step", step, above=0)
     if step is None:
         L = (problem.lipschitz or 0.0) + float(np.max(problem.l2, initial=0.0))
         step = 1.0 / L if L > 0 else 1.0

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, expit
 
-# Bisection halves the interval of a root: these many leave rounding only.
+from fewlabels._params import check_choice
+
+# Halvings of the bracket of a root, after which only rounding is left.
 _HALVINGS = 100
 
 
@@ -242,6 +244,5 @@ def resolve_loss(loss: str | Loss) -> Loss:
     """Turn the name of a loss into the loss."""
     if isinstance(loss, Loss):
         return loss
-    if loss not in LOSSES:
-        raise ValueError(f"loss={loss!r} is unknown; use one of {sorted(LOSSES)}.")
+    check_choice("loss", loss, LOSSES)
     return LOSSES[loss]()

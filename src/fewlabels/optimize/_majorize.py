@@ -2,7 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
@@ -11,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
-from sklearn.exceptions import ConvergenceWarning
 
+from fewlabels._params import check_number
 from fewlabels._sklearn import check_array
+from fewlabels.exceptions import warn_not_converged
 from fewlabels.optimize._coordinate import coordinate_descent
 from fewlabels.optimize._penalties import L1Penalty, soft_threshold
 from fewlabels.optimize._problems import QuadraticProblem
-from fewlabels.optimize._result import OptimizationResult
+from fewlabels.optimize._result import OptimizationResult, start_point
 
 # A rise of the objective by no more than this share of it is rounding.
 _ROUNDING = 1e-10
@@ -85,8 +85,8 @@ def mm_minimize(
     >>> round(float(result.x), 4)
     4.0
     """
-    if tol < 0 or max_iter < 0:
-        raise ValueError(f"tol={tol} and max_iter={max_iter} must not be negative.")
+    check_number("tol", tol, 0)
+    check_number("max_iter", max_iter, 0)
     x = np.array(x0, dtype=np.float64)
     value = float(objective(x))
     lines = [(value, 0.0, 0.0)]
@@ -111,11 +111,9 @@ def mm_minimize(
         if reason != "max_iter":
             break
     if reason == "max_iter" and tol > 0:
-        warnings.warn(
+        warn_not_converged(
             f"mm_minimize made max_iter={max_iter} steps without meeting tol={tol:g}: "
-            "raise max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=2,
+            "raise max_iter or tol."
         )
     columns = np.array(lines).T
     return OptimizationResult(
@@ -297,8 +295,8 @@ def sparse_generalized_eigenvector(
     B = np.eye(n) if B is None else check_array(B, dtype=np.float64, input_name="B")
     if not np.allclose(A, A.T) or B.shape != A.shape or not np.allclose(B, B.T):
         raise ValueError("A and B must be symmetric matrices of one shape.")
-    if rho < 0 or eps <= 0:
-        raise ValueError(f"rho={rho} must not be negative and eps={eps} be positive.")
+    check_number("rho", rho, 0)
+    check_number("eps", eps, above=0)
     try:
         values, vectors = linalg.eigh(A, B)
     except linalg.LinAlgError as error:
@@ -327,12 +325,10 @@ def sparse_generalized_eigenvector(
             y = coordinate_descent(inner, y, tol=1e-12, max_iter=10_000).x
         size = max(t, length(y))
         new = y / size if size > 0 else y
-        # The inner problem is solved up to rounding: never go up for that.
+        # The inner problem is solved up to rounding, which must not raise the value.
         return new if objective(new) <= objective(x) else x
 
-    x = vectors[:, -1] if x0 is None else np.array(x0, dtype=np.float64)
-    if x.shape != (n,):
-        raise ValueError(f"x0 has shape {x.shape}, but ({n},) is needed.")
+    x = vectors[:, -1] if x0 is None else start_point(x0, n)
     size = length(x)
     x = x / size if size > 1 else x
     return mm_minimize(objective, step, x, max_iter=max_iter, tol=tol)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fewlabels._params import check_number
+
 
 def soft_threshold(v: NDArray[Any], t: float | NDArray[Any]) -> NDArray[Any]:
     """Shrink towards zero by t; what is smaller becomes zero.
@@ -67,10 +69,8 @@ class ElasticNetPenalty:
         l1_ratio: float = 0.5,
         weights: ArrayLike | None = None,
     ) -> None:
-        if not (np.isfinite(alpha) and alpha >= 0):
-            raise ValueError(f"alpha={alpha} must be finite and not negative.")
-        if not 0 <= l1_ratio <= 1:
-            raise ValueError(f"l1_ratio={l1_ratio} must lie between 0 and 1.")
+        check_number("alpha", alpha, 0)
+        check_number("l1_ratio", l1_ratio, 0, 1)
         self.alpha, self.l1_ratio = float(alpha), float(l1_ratio)
         self.weights = None if weights is None else np.asarray(weights, np.float64)
         if self.weights is not None and not (

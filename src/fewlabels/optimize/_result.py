@@ -2,16 +2,16 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 
+from fewlabels._params import check_number
 from fewlabels._result import SolverResult
+from fewlabels.exceptions import warn_not_converged
 from fewlabels.optimize._problems import CompositeProblem
 
 
@@ -70,10 +70,8 @@ class Monitor:
     def __init__(
         self, problem: CompositeProblem, solver: str, tol: float, max_iter: int
     ) -> None:
-        if tol < 0:
-            raise ValueError(f"tol={tol} must not be negative.")
-        if max_iter < 0:
-            raise ValueError(f"max_iter={max_iter} must not be negative.")
+        check_number("tol", tol, 0)
+        check_number("max_iter", max_iter, 0)
         self.problem, self.solver = problem, solver
         self.tol, self.max_iter = tol, max_iter
         self.target = tol * problem.scale
@@ -93,7 +91,7 @@ class Monitor:
         exact: bool = True,
         stationary: bool = False,
     ) -> bool:
-        """Note where the solver is.
+        """Record an iterate, and tell whether to stop.
 
         Parameters
         ----------
@@ -107,7 +105,7 @@ class Monitor:
             The violation, if the solver knows it; else it is computed.
         exact : bool, default=True
             Whether a violation that the solver gives is that of x; if not, the solver
-            is not told to stop for it.
+            must not stop because of it.
         stationary : bool, default=False
             Whether the point hardly moves, and the solver may stop for that.
 
@@ -143,18 +141,16 @@ class Monitor:
         """Close the record, with a warning if the solver did not converge."""
         columns = np.array(self._lines).T
         if self.reason == "diverged":
-            warnings.warn(
-                f"{self.solver} diverged: give a smaller step, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=3,
+            warn_not_converged(
+                f"{self.solver} diverged: use a smaller step, or scale the features.",
+                stacklevel=4,
             )
         elif self.reason == "max_iter" and self.tol > 0:
-            warnings.warn(
+            warn_not_converged(
                 f"{self.solver} made max_iter={self.max_iter} iterations without "
                 f"meeting tol={self.tol:g} (violation {columns[3, -1]:.3g}, asked "
                 f"{self.target:.3g}): raise max_iter or tol{advice}.",
-                ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         names = ("objective", "passes", "seconds", "violation")
         return OptimizationResult(

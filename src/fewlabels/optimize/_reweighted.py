@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 from scipy.optimize import linprog
 from scipy.sparse.linalg import splu
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 
+from fewlabels._params import check_number
 from fewlabels._sklearn import check_array
+from fewlabels.exceptions import warn_not_converged
 from fewlabels.optimize._majorize import mm_minimize
 from fewlabels.optimize._result import OptimizationResult
 
@@ -147,8 +148,7 @@ def reweighted_l1(
     first = basis_pursuit(Phi, y)
     if eps is None:
         eps = 0.1 * float(np.max(np.abs(first))) or 1.0
-    if not eps > 0:
-        raise ValueError(f"eps={eps} must be positive.")
+    check_number("eps", eps, above=0)
 
     def objective(x: NDArray[Any]) -> float:
         return float(np.sum(np.log(np.abs(x) + eps)))
@@ -235,7 +235,7 @@ def _equality_solver(
     else:
         dense = np.block([[H.toarray(), Phi.T], [Phi, np.zeros((m, m))]])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", linalg.LinAlgWarning)  # seen to below
+            warnings.simplefilter("ignore", linalg.LinAlgWarning)  # checked below
             lu, pivots = linalg.lu_factor(dense, check_finite=False)
         if np.min(np.abs(lu.diagonal())) < 1e-13 * np.max(np.abs(lu.diagonal())):
             raise ValueError(advice)
@@ -332,9 +332,8 @@ def reweighted_total_variation(
         )
     D = _differences(shape)
     project = _equality_solver(sparse.csr_array(D.T @ D), Phi, y)
-    if max_iter < 0 or inner_iter < 1:
-        raise ValueError("max_iter must be at least 0 and inner_iter at least 1.")
-
+    check_number("max_iter", max_iter, 0)
+    check_number("inner_iter", inner_iter, 1)
     found = True
 
     def image_for(weights: NDArray[Any], start: NDArray[Any]) -> NDArray[Any]:
@@ -347,8 +346,7 @@ def reweighted_total_variation(
     first = image_for(np.ones(shape), project(np.zeros(Phi.shape[1])))
     if eps is None:
         eps = 0.1 * float(np.max(_jumps(first))) or 1.0
-    if not eps > 0:
-        raise ValueError(f"eps={eps} must be positive.")
+    check_number("eps", eps, above=0)
 
     def objective(x: NDArray[Any]) -> float:
         return float(np.sum(np.log(_jumps(x) + eps)))
@@ -362,11 +360,9 @@ def reweighted_total_variation(
         objective, step, first, max_iter=max_iter, tol=tol if max_iter > 0 else 0.0
     )
     if not found:
-        warnings.warn(
+        warn_not_converged(
             f"The last image was not found to inner_tol={inner_tol:g} within "
-            f"inner_iter={inner_iter} iterations: raise one of the two.",
-            ConvergenceWarning,
-            stacklevel=2,
+            f"inner_iter={inner_iter} iterations: raise one of the two."
         )
     return result
 

@@ -1,4 +1,4 @@
-"""Linear regression: errors in features, few directions, penalties, sparse recovery.
+"""Textbook: linear regression with errors in features, components and penalties.
 
 `ElasticNet`, `Lasso`, `LinearRegression`, `PLSRegression` and `Ridge` are those of
 scikit-learn.
@@ -12,15 +12,15 @@ from fewlabels.regression._basis_pursuit import (
     basis_pursuit_denoising,
     l1_constrained_least_squares,
 )
-from fewlabels.regression._components import (
+from fewlabels.regression._component_regression import (
     PrincipalComponentRegression,
     ScorePair,
     nipals_pair,
     principal_component_path,
 )
 from fewlabels.regression._gpsr import GPSR, SparseSolution, gpsr
-from fewlabels.regression._group import GroupLasso, group_lasso
-from fewlabels.regression._penalized import (
+from fewlabels.regression._group_lasso import GroupLasso, group_lasso
+from fewlabels.regression._separable_penalties import (
     BerhuRegressor,
     BridgeRegression,
     GarroteSolution,

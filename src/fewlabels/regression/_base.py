@@ -2,19 +2,27 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._labels import validate_partial_targets
 from fewlabels._linalg import deviations
+from fewlabels._params import usual
 from fewlabels._regressor import PartialTargetMixin
-from fewlabels._sklearn import check_array, fit_context, validate_data
+from fewlabels._sklearn import Interval, check_array, fit_context, validate_fitted
+from fewlabels.exceptions import warn_not_converged
+
+Floats = NDArray[np.float64]
+
+# What the penalised regressors share.
+PENALTY_CONSTRAINTS: dict[str, list[Any]] = {
+    **usual("alpha", "fit_intercept", "max_iter"),
+    "tol": [Interval(Real, 0, None, closed="neither")],
+}
 
 
 class PenalizedSolution(NamedTuple):
@@ -31,7 +39,7 @@ class PenalizedSolution(NamedTuple):
         the last cycle and relative to the largest entry of :math:`|X^\top y|`.
     """
 
-    coef: NDArray[np.float64]
+    coef: Floats
     n_iter: int
     violation: float
 
@@ -51,15 +59,13 @@ class Centered(NamedTuple):
         What was taken off the targets.
     """
 
-    X: NDArray[np.float64]
-    y: NDArray[np.float64]
-    X_mean: NDArray[np.float64]
+    X: Floats
+    y: Floats
+    X_mean: Floats
     y_mean: float
 
 
-def check_problem(
-    X: ArrayLike, y: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def check_problem(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     """Read the arrays of a least-squares problem, the columns of X in memory order."""
     X = np.asarray(check_array(X, dtype=np.float64, order="F"))
     y = np.asarray(check_array(y, dtype=np.float64, ensure_2d=False, input_name="y"))
@@ -70,28 +76,36 @@ def check_problem(
     return X, y
 
 
-def warn_not_converged(what: str, max_iter: int, reached: float, tol: float) -> None:
-    """Warn that the iterations ended before the tolerance was met."""
-    warnings.warn(
-        f"No convergence in max_iter={max_iter} iterations: {what} is {reached:.2g}, "
-        f"which is above tol={tol:.2g}. Increase max_iter or tol, or scale the "
-        "features.",
-        ConvergenceWarning,
-        stacklevel=3,
-    )
+def warn_above_tol(what: str, max_iter: int, reached: float, tol: float) -> None:
+    """Warn if what an iteration reached is above its tolerance."""
+    if reached > tol:
+        warn_not_converged(
+            f"No convergence in max_iter={max_iter} iterations: {what} is "
+            f"{reached:.2g}, which is above tol={tol:.2g}. Increase max_iter or tol, "
+            "or scale the features.",
+            stacklevel=4,
+        )
 
 
 class LinearRegressor(PartialTargetMixin, BaseEstimator):
-    """A linear model whose training targets may have holes."""
+    """A linear model some of whose training targets may be missing."""
 
     fit_intercept: bool
-    coef_: NDArray[np.float64]
+    coef_: Floats
     intercept_: float
 
-    def _center(self, X: Any, y: ArrayLike) -> Centered:
-        X, targets = validate_partial_targets(self, X, y, dtype=np.float64)
+    def _labeled(
+        self, X: Any, y: ArrayLike, accept_sparse: Any = False
+    ) -> tuple[Any, Floats]:
+        """Validate rows and targets, and return those that have a target."""
+        X, targets = validate_partial_targets(
+            self, X, y, accept_sparse=accept_sparse, dtype=np.float64
+        )
         known = ~np.isnan(targets)
-        X, targets = X[known], targets[known]
+        return X[known], targets[known]
+
+    def _center(self, X: Any, y: ArrayLike) -> Centered:
+        X, targets = self._labeled(X, y)
         if not self.fit_intercept:
             return Centered(X, targets, np.zeros(X.shape[1]), 0.0)
         X_mean, y_mean = X.mean(axis=0), float(targets.mean())
@@ -101,7 +115,12 @@ class LinearRegressor(PartialTargetMixin, BaseEstimator):
         self.coef_ = coef
         self.intercept_ = y_mean - float(X_mean @ coef)
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def _solver_params(self) -> dict[str, Any]:
+        params = self.get_params()
+        del params["fit_intercept"]
+        return params
+
+    def predict(self, X: Any) -> Floats:
         """Predict the target of every row.
 
         Parameters
@@ -114,20 +133,15 @@ class LinearRegressor(PartialTargetMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
             The predictions.
         """
-        check_is_fitted(self)
         accept = "csr" if self.__sklearn_tags__().input_tags.sparse else False
-        X = validate_data(self, X, accept_sparse=accept, dtype=np.float64, reset=False)
+        X = validate_fitted(self, X, accept_sparse=accept, dtype=np.float64)
         return X @ self.coef_ + self.intercept_
 
 
 class PenalizedRegressor(LinearRegressor):
     """Least squares plus `alpha` times a penalty; a subclass names the solver."""
 
-    alpha: float
-
-    def _solve(
-        self, X: NDArray[np.float64], y: NDArray[np.float64]
-    ) -> PenalizedSolution:
+    def _solve(self, X: Floats, y: Floats) -> PenalizedSolution:
         raise NotImplementedError
 
     @fit_context(prefer_skip_nested_validation=True)

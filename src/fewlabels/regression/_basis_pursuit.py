@@ -6,22 +6,22 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg
 from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path
 
-from fewlabels.regression._base import check_problem
-from fewlabels.regression._penalized import bridge_regression, check_penalty
+from fewlabels._params import check_number
+from fewlabels.exceptions import warn_not_converged
+from fewlabels.regression._base import Floats, check_problem
+from fewlabels.regression._separable_penalties import bridge_regression
 
-# Violation of the optimality conditions, relative to max |A' y|, that is worth a word.
+# Violation of the optimality conditions, relative to max |A' y|, above which to warn.
 SLACK = 1e-6
 
 
-def basis_pursuit_denoising(
-    A: ArrayLike, y: ArrayLike, eps: float
-) -> NDArray[np.float64]:
+def basis_pursuit_denoising(A: ArrayLike, y: ArrayLike, eps: float) -> Floats:
     r"""Find the vector with the least sum of absolute values that fits within an error.
 
     .. math:: \min_x \|x\|_1 \quad \text{subject to} \quad \|y - A x\|^2 \le \epsilon
@@ -73,10 +73,10 @@ def basis_pursuit_denoising(
     array([2., 0.])
     """
     A, y = check_problem(A, y)
-    check_penalty("eps", eps, 0, strict=False)
+    check_number("eps", eps, 0)
     knots = _knots(A, y)
 
-    def missing(x: NDArray[np.float64]) -> float:
+    def missing(x: Floats) -> float:
         r = y - A @ x
         return float(r @ r) - eps
 
@@ -104,9 +104,7 @@ def basis_pursuit_denoising(
     return _checked(A, y, _between(knots, after, share), missing)
 
 
-def l1_constrained_least_squares(
-    A: ArrayLike, y: ArrayLike, radius: float
-) -> NDArray[np.float64]:
+def l1_constrained_least_squares(A: ArrayLike, y: ArrayLike, radius: float) -> Floats:
     r"""Minimise the squared error under a bound on the sum of absolute values.
 
     .. math:: \min_x \|y - A x\|^2 \quad \text{subject to} \quad \|x\|_1 \le r
@@ -151,11 +149,11 @@ def l1_constrained_least_squares(
     array([2.5, 0.5])
     """
     A, y = check_problem(A, y)
-    check_penalty("radius", radius, 0, strict=False)
+    check_number("radius", radius, 0)
     knots = _knots(A, y)
     norms = np.abs(knots).sum(axis=0)
 
-    def missing(x: NDArray[np.float64]) -> float:
+    def missing(x: Floats) -> float:
         return radius - float(np.abs(x).sum())
 
     if norms[-1] <= radius:
@@ -169,23 +167,19 @@ def l1_constrained_least_squares(
     return _checked(A, y, _between(knots, after, share), missing)
 
 
-def _knots(A: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _knots(A: Floats, y: Floats) -> Floats:
     """Solutions of the lasso where its path bends, from zero to least squares."""
     with warnings.catch_warnings():
-        # It speaks of columns that it leaves out; what comes out is checked below.
+        # It warns of columns that it drops; the result is checked below.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return lars_path(A, y, method="lasso", max_iter=20 * sum(A.shape))[2]
 
 
-def _between(
-    knots: NDArray[np.float64], after: int, share: float
-) -> NDArray[np.float64]:
+def _between(knots: Floats, after: int, share: float) -> Floats:
     return knots[:, after - 1] + share * (knots[:, after] - knots[:, after - 1])
 
 
-def _violation(
-    A: NDArray[np.float64], y: NDArray[np.float64], x: NDArray[np.float64]
-) -> float:
+def _violation(A: Floats, y: Floats, x: Floats) -> float:
     """How far x is from a solution of the lasso for any weight; 0 to 2 or so."""
     gradient = A.T @ (y - A @ x)
     tau = np.abs(gradient).max()
@@ -195,23 +189,23 @@ def _violation(
 
 
 def _checked(
-    A: NDArray[np.float64],
-    y: NDArray[np.float64],
-    x: NDArray[np.float64],
-    missing: Callable[[NDArray[np.float64]], float],
-) -> NDArray[np.float64]:
+    A: Floats,
+    y: Floats,
+    x: Floats,
+    missing: Callable[[Floats], float],
+) -> Floats:
     """Return x if it is optimal; ties between columns may lead the path astray."""
     return x if _violation(A, y, x) <= SLACK else _by_weight(A, y, missing)
 
 
 def _by_weight(
-    A: NDArray[np.float64],
-    y: NDArray[np.float64],
-    missing: Callable[[NDArray[np.float64]], float],
-) -> NDArray[np.float64]:
+    A: Floats,
+    y: Floats,
+    missing: Callable[[Floats], float],
+) -> Floats:
     """Search for the weight at which the lasso meets the bound."""
 
-    def solution(tau: float) -> NDArray[np.float64]:
+    def solution(tau: float) -> Floats:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return bridge_regression(A, y, tau / y.size, 1.0, tol=1e-12).coef
@@ -223,11 +217,10 @@ def _by_weight(
     x = solution(tau)
     violation = _violation(A, y, x)
     if violation > SLACK:
-        warnings.warn(
+        warn_not_converged(
             "The path of the lasso broke down, and coordinate descent did not "
             f"converge: optimality conditions are violated by {violation:.2g} of "
             "max |A' y|. Drop columns that are nearly dependent, or use gpsr.",
-            ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return x

@@ -13,12 +13,14 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, lsqr
 from sklearn.utils import Tags
 
-from fewlabels._labels import validate_partial_targets
+from fewlabels._params import check_choice, check_number
 from fewlabels._sklearn import Interval, StrOptions, check_array, fit_context
-from fewlabels.regression._base import LinearRegressor, warn_not_converged
-from fewlabels.regression._penalized import PENALTY_CONSTRAINTS, check_penalty
-
-Vector = NDArray[np.float64]
+from fewlabels.regression._base import (
+    PENALTY_CONSTRAINTS,
+    Floats,
+    LinearRegressor,
+    warn_above_tol,
+)
 
 # Bounds on the length of a step, and the backtracking of the basic variant, both as in
 # the authors' code.
@@ -50,11 +52,11 @@ class SparseSolution:
         sets, that of the problem at hand.
     """
 
-    coef: Vector
+    coef: Floats
     objective: float
     gap: float
     n_iter: int
-    objectives: Vector
+    objectives: Floats
 
 
 class Columns:
@@ -68,13 +70,13 @@ class Columns:
         What is taken off every row of A without touching it.
     """
 
-    def __init__(self, A: Any, shift: Vector | None = None) -> None:
+    def __init__(self, A: Any, shift: Floats | None = None) -> None:
         self._A = A
         self._shift = shift
         self.shape: tuple[int, int] = A.shape
         self._picks = isinstance(A, np.ndarray) and A.flags.f_contiguous
 
-    def times(self, x: Vector) -> Vector:
+    def times(self, x: Floats) -> Floats:
         """Return A x; costs only the non-zeros of x where columns are contiguous."""
         if self._picks:
             support = np.flatnonzero(x)
@@ -83,7 +85,7 @@ class Columns:
         product = self._A @ x
         return product if self._shift is None else product - self._shift @ x
 
-    def adjoint(self, r: Vector) -> Vector:
+    def adjoint(self, r: Floats) -> Floats:
         """Return A' r."""
         if isinstance(self._A, LinearOperator):
             return self._A.rmatvec(r)
@@ -101,12 +103,6 @@ class Columns:
         part = self._A[:, chosen]
         return Columns(
             part if sparse.issparse(part) else np.asfortranarray(part), shift
-        )
-
-    def operator(self) -> LinearOperator:
-        """Return the matrix as SciPy's solvers take it."""
-        return LinearOperator(
-            self.shape, matvec=self.times, rmatvec=self.adjoint, dtype=np.float64
         )
 
 
@@ -202,10 +198,10 @@ def gpsr(
     >>> bool(np.allclose(solution.coef, x))
     True
     """
-    if not isinstance(A, LinearOperator):
+    if not isinstance(A, LinearOperator | Columns):
         A = check_array(A, accept_sparse=("csr", "csc"), dtype=np.float64)
     y = np.asarray(check_array(y, dtype=np.float64, ensure_2d=False, input_name="y"))
-    check_penalty("alpha", alpha, 0, strict=True)
+    check_number("alpha", alpha, above=0)
     if y.shape != (A.shape[0],):
         raise ValueError(
             f"y must hold one number per row of A; got shapes {y.shape} and {A.shape}."
@@ -216,38 +212,8 @@ def gpsr(
             f"x0 must hold one number per column of A; got shapes {x.shape} and "
             f"{A.shape}."
         )
-    if variant not in _VARIANTS:
-        raise ValueError(f"variant={variant!r} is unknown; use 'bb' or 'basic'.")
-    return solve(
-        Columns(A),
-        y,
-        alpha,
-        x,
-        variant=variant,
-        monotone=monotone,
-        working_set=working_set,
-        continuation=continuation,
-        debias=debias,
-        tol=tol,
-        max_iter=max_iter,
-    )
-
-
-def solve(
-    A: Columns,
-    y: Vector,
-    alpha: float,
-    x: Vector,
-    *,
-    variant: str,
-    monotone: bool,
-    working_set: bool,
-    continuation: int,
-    debias: bool,
-    tol: float,
-    max_iter: int,
-) -> SparseSolution:
-    """Run :func:`gpsr` on arguments that have been checked."""
+    check_choice("variant", variant, _VARIANTS)
+    A = A if isinstance(A, Columns) else Columns(A)
     step = _basic_step if variant == "basic" else _bb_step(monotone)
     run = _on_working_sets if working_set else _descend
     history: list[float] = []
@@ -256,8 +222,7 @@ def solve(
         rough = tol if stage == tau else max(tol, 1e-2)
         x, gap = run(A, y, stage, x, step, rough, max_iter, history)
     n_iter = len(history) - 1
-    if gap > tol:
-        warn_not_converged("the relative duality gap", max_iter, gap, tol)
+    warn_above_tol("the relative duality gap", max_iter, gap, tol)
     if debias and x.any():
         support = np.flatnonzero(x)
         columns = _restricted(A, support)
@@ -267,7 +232,7 @@ def solve(
     return SparseSolution(x, float(objectives[-1]), gap, n_iter, objectives)
 
 
-def _stages(A: Columns, y: Vector, tau: float, continuation: int) -> Vector:
+def _stages(A: Columns, y: Floats, tau: float, continuation: int) -> Floats:
     """Return the values of tau in turn: the given one is the last."""
     top = float(np.abs(A.adjoint(y)).max()) if continuation else 0.0
     if top <= tau:
@@ -280,7 +245,7 @@ def _stages(A: Columns, y: Vector, tau: float, continuation: int) -> Vector:
 def _restricted(A: Columns, support: NDArray[np.intp]) -> LinearOperator:
     """Return some of the columns as an operator."""
 
-    def times(x: Vector) -> Vector:
+    def times(x: Floats) -> Floats:
         full = np.zeros(A.shape[1])
         full[support] = x.ravel()
         return A.times(full)
@@ -294,7 +259,7 @@ def _restricted(A: Columns, support: NDArray[np.intp]) -> LinearOperator:
 
 
 def duality_gap(
-    residual: Vector, gradient: Vector, y: Vector, tau: float, norm: float
+    residual: Floats, gradient: Floats, y: Floats, tau: float, norm: float
 ) -> tuple[float, float]:
     r"""Value of the objective, and the most by which it exceeds the minimum.
 
@@ -314,31 +279,31 @@ def duality_gap(
 
 @dataclass
 class _State:
-    """Where the steps are: u and v, the residual A x - y and its gradient g.
+    """The current iterate: u and v, the residual A x - y and its gradient g.
 
     `values` holds the objective of (u, v) up to a constant, before every step.
     """
 
     A: Columns
     tau: float
-    u: Vector
-    v: Vector
-    residual: Vector
-    gradient: Vector
+    u: Floats
+    v: Floats
+    residual: Floats
+    gradient: Floats
     step: float
     values: list[float]
 
-    def projected(self, step: float) -> tuple[Vector, Vector]:
+    def projected(self, step: float) -> tuple[Floats, Floats]:
         """Change of u and v by a step along the negative gradient."""
         du = np.maximum(self.u - step * (self.tau + self.gradient), 0.0) - self.u
         dv = np.maximum(self.v - step * (self.tau - self.gradient), 0.0) - self.v
         return du, dv
 
-    def slope(self, du: Vector, dv: Vector) -> float:
+    def slope(self, du: Floats, dv: Floats) -> float:
         """Directional derivative of the objective."""
         return float((self.tau + self.gradient) @ du + (self.tau - self.gradient) @ dv)
 
-    def move(self, share: float, du: Vector, dv: Vector, A_d: Vector) -> None:
+    def move(self, share: float, du: Floats, dv: Floats, A_d: Floats) -> None:
         """Go a share of the way and update residual and gradient."""
         self.u += share * du
         self.v += share * dv
@@ -370,7 +335,7 @@ def _bb_step(monotone: bool) -> Step:
         du, dv = state.projected(state.step)
         A_d = state.A.times(du - dv)
         slope, curvature = state.slope(du, dv), float(A_d @ A_d)
-        # The objective is a parabola along d, which knows its own least value.
+        # The objective is a parabola along d, whose minimum is known.
         share = -slope / curvature if curvature > -slope else 1.0
         if not monotone:
             bound = max(state.values[-MEMORY:]) - state.values[-1]
@@ -403,14 +368,14 @@ _VARIANTS = ("bb", "basic")
 
 def _descend(
     A: Columns,
-    y: Vector,
+    y: Floats,
     tau: float,
-    x: Vector,
+    x: Floats,
     take_step: Step,
     tol: float,
     max_iter: int,
     history: list[float],
-) -> tuple[Vector, float]:
+) -> tuple[Floats, float]:
     """Take steps until the gap is closed; the objective is added to the history."""
     residual = A.times(x) - y
     state = _State(
@@ -431,7 +396,7 @@ def _descend(
             state.residual, state.gradient, y, tau, float(np.abs(x).sum())
         )
         if gap <= tol and not fresh:
-            # Steps have added up rounding errors: what is promised must hold without.
+            # Rounding errors have accumulated: the gap must hold without them.
             state.residual = A.times(x) - y
             state.gradient = A.adjoint(state.residual)
             fresh = True
@@ -445,15 +410,15 @@ def _descend(
 
 def _on_working_sets(
     A: Columns,
-    y: Vector,
+    y: Floats,
     tau: float,
-    x: Vector,
+    x: Floats,
     take_step: Step,
     tol: float,
     max_iter: int,
     history: list[float],
-) -> tuple[Vector, float]:
-    """Solve for some columns, let in those that violate the conditions, and so on."""
+) -> tuple[Floats, float]:
+    """Solve for some columns, add those that violate the conditions, and repeat."""
     residual = A.times(x) - y
     gradient = A.adjoint(residual)
     inside = x != 0
@@ -469,7 +434,7 @@ def _on_working_sets(
         inside[worst[violation[worst] > 0]] = True
         chosen = np.flatnonzero(inside)
         part = A.select(chosen)
-        # Far from the end, the columns are not the right ones: do not polish.
+        # Far from the solution, the working set is still wrong: do not polish.
         x_part, _ = _descend(
             part,
             y,
@@ -602,11 +567,7 @@ class GPSR(LinearRegressor):
         self : object
             The fitted regressor.
         """
-        X, targets = validate_partial_targets(
-            self, X, y, accept_sparse=("csr", "csc"), dtype=np.float64
-        )
-        known = ~np.isnan(targets)
-        X, targets = X[known], targets[known]
+        X, targets = self._labeled(X, y, accept_sparse=("csr", "csc"))
         X_mean, y_mean, shift = np.zeros(X.shape[1]), 0.0, None
         if self.fit_intercept:
             X_mean, y_mean = np.asarray(X.mean(axis=0)).ravel(), float(targets.mean())
@@ -614,19 +575,7 @@ class GPSR(LinearRegressor):
                 shift = X_mean
             else:
                 X = np.subtract(X, X_mean, order="F")
-        solution = solve(
-            Columns(X, shift),
-            targets - y_mean,
-            self.alpha,
-            np.zeros(X.shape[1]),
-            variant=self.variant,
-            monotone=self.monotone,
-            working_set=self.working_set,
-            continuation=self.continuation,
-            debias=self.debias,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+        solution = gpsr(Columns(X, shift), targets - y_mean, **self._solver_params())
         self.n_iter_ = max(solution.n_iter, 1)
         self.gap_ = solution.gap
         self._keep(solution.coef, X_mean, y_mean)

@@ -63,7 +63,7 @@ def total_least_squares(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     >>> x, y = np.array([-1.0, 0.0, 1.0]), np.array([-2.5, 0.5, 2.0])
     >>> there = total_least_squares(x[:, None], y)
     >>> back = total_least_squares(y[:, None], x)
-    >>> float((there * back)[0].round(12))  # the same line, whoever is the target
+    >>> float((there * back)[0].round(12))  # the same line, whichever is the target
     1.0
     """
     X, y = check_problem(X, y)
@@ -85,7 +85,7 @@ def total_least_squares(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
             f"[X, y], {t[-1]:.3g}, is not below that of X, {s[-1]:.3g}. Scale y down "
             "or X up, drop features, or use ridge regression."
         )
-    # Of a y much smaller than X, a singular vector of both would have lost all digits.
+    # For a y much smaller than X, a singular vector of both would lose all digits.
     return Vt.T @ (s * inside / (gaps * (s + t[-1])))
 
 

@@ -1,27 +1,30 @@
-"""Reinforcement learning: no labels at all, only rewards."""
+"""Textbook: reinforcement learning, with rewards instead of labels."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from fewlabels.reinforcement._base import Agent
+from fewlabels.reinforcement._checkpoint import load_checkpoint
 from fewlabels.reinforcement._connectionist import ConnectionistQAgent
 from fewlabels.reinforcement._deep import DQNAgent, ReplayBuffer, Transitions
-from fewlabels.reinforcement._environments import (
-    DiscreteSpace,
+from fewlabels.reinforcement._dynamic_programming import (
+    MDPSolution,
+    backward_induction,
+    policy_evaluation,
+    policy_iteration,
+    value_iteration,
+)
+from fewlabels.reinforcement._environments import DiscreteSpace, TabularEnv
+from fewlabels.reinforcement._grid_worlds import (
     GridWorld,
-    TabularEnv,
     make_maximization_bias,
     make_noisy_grid,
 )
+from fewlabels.reinforcement._history import TrainingHistory
 from fewlabels.reinforcement._mdp import (
     MDP,
     GainSolution,
-    MDPSolution,
-    backward_induction,
     gain_policy_iteration,
-    policy_evaluation,
     policy_gain,
-    policy_iteration,
-    value_iteration,
 )
 from fewlabels.reinforcement._returns import (
     average_reward,
@@ -38,12 +41,7 @@ from fewlabels.reinforcement._tabular import (
     SarsaAgent,
     WeightedDoubleQLearningAgent,
 )
-from fewlabels.reinforcement._training import (
-    TrainingHistory,
-    evaluate,
-    load_checkpoint,
-    train,
-)
+from fewlabels.reinforcement._training import evaluate, train
 
 __all__ = [  # noqa: RUF022
     "Agent",

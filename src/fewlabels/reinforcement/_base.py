@@ -4,7 +4,7 @@
 
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,18 @@ Mask = NDArray[np.int8] | NDArray[np.bool_] | None
 GAMMA = [Interval(Real, 0, 1, closed="both")]
 SCHEDULE = [Interval(Real, 0, 1, closed="both"), Schedule]
 SEED = [Interval(Integral, 0, None, closed="left"), None]
+
+
+class Step(NamedTuple):
+    """What happened in one step; see `Agent.step` for its fields."""
+
+    observation: Any
+    action: int
+    reward: float
+    next_observation: Any
+    terminated: bool
+    truncated: bool
+    mask: Mask
 
 
 def discrete_size(space: Any) -> int | None:
@@ -83,7 +95,7 @@ class Agent(BaseEstimator, ABC):
 
     @abstractmethod
     def _read_schedules(self) -> None:
-        """Take over the parameters that may change between two trainings."""
+        """Read the parameters that may change between two trainings."""
 
     def _go_on(self) -> None:
         """Prepare for further training."""
@@ -151,22 +163,14 @@ class Agent(BaseEstimator, ABC):
             The next action, None where the episode is over.
         """
         self.n_steps_ += 1
+        following = next_observation
         return self._take(
-            observation, action, reward, next_observation, terminated, truncated, mask
+            Step(observation, action, reward, following, terminated, truncated, mask)
         )
 
     @abstractmethod
-    def _take(
-        self,
-        observation: Any,
-        action: int,
-        reward: float,
-        next_observation: Any,
-        terminated: bool,
-        truncated: bool,
-        mask: Mask,
-    ) -> int | None:
-        """Do what `step` promises, for a transition that is counted already."""
+    def _take(self, step: Step) -> int | None:
+        """Learn from a step that `step` has counted."""
 
     @abstractmethod
     def q_values(self, observation: Any) -> NDArray[np.float64]:
@@ -251,7 +255,7 @@ class Agent(BaseEstimator, ABC):
         return self
 
     def _load_numbers(self, numbers: dict[str, Any]) -> None:
-        """Take back what `_numbers` returned."""
+        """Restore what `_numbers` returned."""
 
     def _end_interrupted_episode(self) -> None:
         """Forget what belongs to an unfinished episode."""

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels._params import usual
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
-from fewlabels.reinforcement._base import GAMMA, SCHEDULE, SEED, Mask, NetworkAgent
+from fewlabels.reinforcement._base import GAMMA, SCHEDULE, SEED, NetworkAgent, Step
 from fewlabels.reinforcement._networks import ACTIVATIONS, Network, n_weights
 from fewlabels.reinforcement._schedules import Schedule
 
@@ -25,7 +26,7 @@ class ConnectionistQAgent(NetworkAgent):
         w \leftarrow w + \eta \big(r + \gamma \max_b Q(s', b) - Q(s, a)\big)
         \nabla_w Q(s, a)
 
-    which changes the network of action a alone. With ``update="mcq"``, the modified
+    which changes only the network of action a. With ``update="mcq"``, the modified
     connectionist Q-learning of Rummery and Niranjan [2]_, known as Sarsa(λ), the action
     a' that is taken next replaces the best one, and eligibility traces pass the error
     on to what was done before:
@@ -100,7 +101,7 @@ class ConnectionistQAgent(NetworkAgent):
         "activation": [StrOptions(set(ACTIVATIONS))],
         "output": [StrOptions({"identity", "sigmoid", "tanh"})],
         "bias": ["boolean"],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        **usual("learning_rate"),
         "gamma": GAMMA,
         "epsilon": SCHEDULE,
         "random_state": SEED,
@@ -145,15 +146,9 @@ class ConnectionistQAgent(NetworkAgent):
     def _make_networks(self) -> None:
         """Make the networks whose weights are the rows of `weights_`."""
         sizes = (self.n_inputs_, *check_hidden(self.hidden), 1)
+        shape: Any = {"activation": self.activation, "output": self.output}
         self._networks = [
-            Network(
-                sizes,
-                activation=self.activation,
-                output=self.output,
-                bias=self.bias,
-                theta=row,
-            )
-            for row in self.weights_
+            Network(sizes, **shape, bias=self.bias, theta=row) for row in self.weights_
         ]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -196,22 +191,14 @@ class ConnectionistQAgent(NetworkAgent):
         outputs = network.forward(self._encode(observation)[None])
         return network.gradient(outputs, np.ones((1, 1)))
 
-    def _take(
-        self,
-        observation: Any,
-        action: int,
-        reward: float,
-        next_observation: Any,
-        terminated: bool,
-        truncated: bool,
-        mask: Mask,
-    ) -> int | None:
+    def _take(self, step: Step) -> int | None:
         """Move the weights along the error of one transition, and choose."""
+        observation, action, reward, after, terminated, truncated, mask = step
         on_policy = self.update == "mcq" and not terminated
-        following = self.act(next_observation, mask=mask) if on_policy else None
+        following = self.act(after, mask=mask) if on_policy else None
         future = 0.0
         if not terminated:
-            values = self.q_values(next_observation)
+            values = self.q_values(after)
             if following is not None:
                 future = values[following]
             else:
@@ -229,7 +216,7 @@ class ConnectionistQAgent(NetworkAgent):
         if terminated or truncated:
             self.traces_[:] = 0.0
             return None
-        return following if on_policy else self.act(next_observation, mask=mask)
+        return following if on_policy else self.act(after, mask=mask)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"weights": self.weights_, "traces": self.traces_}

@@ -2,16 +2,23 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels._params import check_params
+from fewlabels._params import check_number, check_params, usual
 from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.exceptions import warn_ignored
-from fewlabels.reinforcement._base import GAMMA, SCHEDULE, SEED, Mask, NetworkAgent
+from fewlabels.reinforcement._base import (
+    GAMMA,
+    SCHEDULE,
+    SEED,
+    Mask,
+    NetworkAgent,
+    Step,
+)
 from fewlabels.reinforcement._connectionist import check_hidden
 from fewlabels.reinforcement._networks import NumpyBackend
 from fewlabels.reinforcement._schedules import Schedule
@@ -74,8 +81,7 @@ class ReplayBuffer:
     def __init__(
         self, capacity: int, n_inputs: int, n_actions: int, dtype: Any = np.float32
     ) -> None:
-        if capacity < 1:
-            raise ValueError(f"capacity must be at least 1, got {capacity}.")
+        check_number("capacity", capacity, 1)
         self.capacity = capacity
         self._data = Transitions(
             observations=np.zeros((capacity, n_inputs), dtype=dtype),
@@ -123,13 +129,10 @@ class ReplayBuffer:
             Which actions are available afterwards.
         """
         at = int(self._added[0]) % self.capacity
-        data = self._data
-        data.observations[at] = observation
-        data.actions[at] = action
-        data.rewards[at] = reward
-        data.next_observations[at] = next_observation
-        data.terminated[at] = terminated
-        data.masks[at] = True if mask is None else mask
+        allowed = True if mask is None else mask
+        values = observation, action, reward, next_observation, terminated, allowed
+        for part, value in zip(self._data, values, strict=True):
+            part[at] = value
         self._added += 1
 
     def sample(self, batch_size: int, rng: np.random.Generator) -> Transitions:
@@ -148,17 +151,10 @@ class ReplayBuffer:
             With replacement.
         """
         if not len(self):
-            raise ValueError("There is nothing to draw from yet.")
+            raise ValueError("There is nothing to draw from: add transitions first.")
         rows = rng.integers(len(self), size=batch_size)
-        data = self._data
-        return Transitions(
-            observations=data.observations[rows],
-            actions=data.actions[rows],
-            rewards=data.rewards[rows],
-            next_observations=data.next_observations[rows],
-            terminated=data.terminated[rows],
-            masks=data.masks[rows],
-        )
+        drawn: Any = [part[rows] for part in self._data]
+        return Transitions(*drawn)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state, to be changed in place.
@@ -283,7 +279,7 @@ class DQNAgent(NetworkAgent):
         "bias": ["boolean"],
         "gamma": GAMMA,
         "epsilon": SCHEDULE,
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        **usual("learning_rate"),
         "loss": [StrOptions({"squared", "huber"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "capacity": [Interval(Integral, 1, None, closed="left")],
@@ -345,7 +341,7 @@ class DQNAgent(NetworkAgent):
         sizes = (self.n_inputs_, *check_hidden(self.hidden), self.n_actions_)
         self._networks: Any
         if self._options["backend"] == "torch":
-            from fewlabels.reinforcement._torch import TorchBackend
+            from fewlabels.reinforcement._torch_network import TorchBackend
 
             self._networks = TorchBackend(sizes, device=device, **settings)
         else:
@@ -353,10 +349,7 @@ class DQNAgent(NetworkAgent):
                 warn_ignored(f"device={device!r}", "backend='numpy' uses the CPU")
             self._networks = NumpyBackend(sizes, **settings)
         self.buffer_ = ReplayBuffer(
-            self.capacity,
-            self.n_inputs_,
-            self.n_actions_,
-            np.dtype(self._options["dtype"]),
+            self.capacity, self.n_inputs_, self.n_actions_, settings["dtype"]
         )
         self.losses_: list[float] = []
         self._episode_loss = [0.0, 0]
@@ -379,38 +372,24 @@ class DQNAgent(NetworkAgent):
         """
         return self._networks.values(self._encode(observation)[None])[0]
 
-    def _take(
-        self,
-        observation: Any,
-        action: int,
-        reward: float,
-        next_observation: Any,
-        terminated: bool,
-        truncated: bool,
-        mask: Mask,
-    ) -> int | None:
+    def _take(self, step: Step) -> int | None:
         """Remember a transition, learn from a batch, and choose."""
+        seen, following = self._encode(step.observation), step.next_observation
         self.buffer_.add(
-            self._encode(observation),
-            action,
-            reward,
-            self._encode(next_observation),
-            terminated,
-            mask,
-        )
-        if (
-            self.n_steps_ >= self.learning_starts
-            and self.n_steps_ % self._options["train_every"] == 0
-        ):
+            seen, step.action, step.reward, self._encode(following), step.terminated,
+            step.mask,
+        )  # fmt: skip
+        due = self.n_steps_ % self._options["train_every"] == 0
+        if due and self.n_steps_ >= self.learning_starts:
             self._learn(self.buffer_.sample(self.batch_size, self.rng_))
         if self.n_steps_ % self.target_update == 0:
             self._networks.update_target()
-        if terminated or truncated:
+        if step.terminated or step.truncated:
             total, count = self._episode_loss
             self.losses_.append(total / count if count else float("nan"))
             self._episode_loss = [0.0, 0]
             return None
-        return self.act(next_observation, mask=mask)
+        return self.act(following, mask=step.mask)
 
     def _learn(self, batch: Transitions) -> None:
         values = self._networks.values(batch.next_observations, target=True)

@@ -170,7 +170,7 @@ class NumpyBackend:
         self._network = Network(sizes, activation=activation, bias=bias, dtype=dtype)
         self._network.initialize(rng)
         self._optimizer, self._rate, self._loss = optimizer, learning_rate, loss
-        self._target = self._network.theta.copy()
+        self._target: Any = self._network.theta.copy()
         n = self._network.theta.size if optimizer == "adam" else 0
         self._moments = np.zeros((2, n), dtype=dtype)
         self._count = np.zeros(1, dtype=np.int64)

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from fewlabels._params import check_number
+
 
 def _rewards(rewards: ArrayLike) -> NDArray[np.float64]:
     found = np.asarray(rewards, dtype=np.float64)
@@ -46,8 +48,7 @@ def finite_horizon_return(
     >>> float(finite_horizon_return([1, 2, 3, 4], horizon=2))
     6.0
     """
-    if horizon < 0:
-        raise ValueError(f"horizon must be at least 0, got {horizon}.")
+    check_number("horizon", horizon, 0)
     return _rewards(rewards)[..., : horizon + 1].sum(axis=-1)
 
 
@@ -80,8 +81,7 @@ def discounted_return(
     >>> float(discounted_return([1, 1, 1], gamma=0.5))
     1.75
     """
-    if not 0 <= gamma <= 1:
-        raise ValueError(f"gamma must be in [0, 1], got {gamma}.")
+    check_number("gamma", gamma, 0, 1)
     found = _rewards(rewards)
     return found @ gamma ** np.arange(found.shape[-1], dtype=np.float64)
 
@@ -168,7 +168,7 @@ def _split_estimate(
     means = np.empty((2, len(samples)))
     for i, x in enumerate(_variables(samples, 2)):
         shuffled = rng.permutation(x)
-        # Of an odd number, which half is larger is drawn: neither role is favoured.
+        # The larger half of an odd number is drawn at random: neither role is favoured.
         cut = (x.size + rng.randint(2)) // 2
         means[:, i] = shuffled[:cut].mean(), shuffled[cut:].mean()
     return 0.5 * (estimate(means[0], means[1]) + estimate(means[1], means[0]))
@@ -240,7 +240,7 @@ def weighted_double_estimator(
     samples : sequence of array-like of shape (n_samples_i,)
         The samples of each variable, two at least.
     c : float, default=1.0
-        0 uses the half that chose alone, infinity is the double estimator.
+        0 uses only the half that chose, infinity is the double estimator.
     random_state : int, RandomState instance or None, default=None
         Determines the halves.
 
@@ -260,8 +260,7 @@ def weighted_double_estimator(
     >>> weighted_double_estimator([[3, 3, 3], [1, 1, 1]], c=10)
     3.0
     """
-    if not c >= 0:
-        raise ValueError(f"c must be at least 0, got {c}.")
+    check_number("c", c, 0, np.inf)
 
     def estimate(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
         best, worst = np.argmax(a), np.argmin(a)

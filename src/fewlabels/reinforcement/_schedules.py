@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels._params import check_choice, check_number
+
 # The order is that of the codes in fewlabels._loops.reinforcement.
 KINDS = ("constant", "power", "linear", "exponential")
 
@@ -55,10 +57,8 @@ class Schedule:
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {KINDS}, got {self.kind!r}.")
-        if not self.rate > 0:
-            raise ValueError(f"rate must be positive, got {self.rate}.")
+        check_choice("kind", self.kind, KINDS)
+        check_number("rate", self.rate, above=0)
         if self.kind == "power" and self.end > self.start:
             raise ValueError("A power schedule falls: end must not exceed start.")
 

@@ -156,6 +156,17 @@ def make_tables(
     return Tables(kept, values[keep], ends, mask)
 
 
+def mean_rewards(
+    rows: Any, columns: Any, chances: Any, rewards: Any, shape: tuple[int, int]
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Sum chances, and average rewards, where several ways lead to one state."""
+    places = (rows, columns)
+    transitions = sparse.coo_array((chances, places), shape=shape).tocsr()
+    means = sparse.coo_array((chances * rewards, places), shape=shape).tocsr()
+    means.data /= transitions.data
+    return transitions, means
+
+
 def tables_from_gymnasium(env: Any) -> Tables:
     """Read the table ``P`` that the toy-text environments of gymnasium carry."""
     table = getattr(getattr(env, "unwrapped", env), "P", None)
@@ -176,15 +187,11 @@ def tables_from_gymnasium(env: Any) -> Tables:
     terminal = np.zeros(n_states, dtype=bool)
     terminal[columns[ended]] = True
     if terminal[columns[~ended & ~terminal[rows // n_actions]]].any():
-        # Some states end an episode on one way and not on another, as in Taxi: what
+        # Some states end an episode on one path and not on another, as in Taxi: what
         # ends an episode leads to a state of its own.
         columns[ended] = n_states
         n_states += 1
         terminal = np.arange(n_states) == n_states - 1
     shape = (n_states * n_actions, n_states)
-    transitions = sparse.coo_array((chances, (rows, columns)), shape=shape).tocsr()
-    # Several ways may lead to one state: their rewards are averaged.
-    weighted = sparse.coo_array((chances * rewards, (rows, columns)), shape=shape)
-    weighted = weighted.tocsr()
-    weighted.data /= transitions.data
-    return make_tables(transitions, weighted, terminal, None)
+    transitions, means = mean_rewards(rows, columns, chances, rewards, shape)
+    return make_tables(transitions, means, terminal, None)

@@ -15,6 +15,7 @@ from fewlabels.reinforcement._base import (
     SEED,
     Agent,
     Mask,
+    Step,
     discrete_size,
 )
 from fewlabels.reinforcement._environments import TabularEnv
@@ -144,58 +145,31 @@ class TabularAgent(Agent):
         if not explore:
             preference = self._sign * self.q_values(state)
             return int(np.where(self.available_[state], preference, -np.inf).argmax())
-        return int(
-            choose_action(
-                self.q_tables_,
-                self.counts_,
-                self.available_,
-                state,
-                self._sign,
-                self._epsilon,
-                self._by_visits,
-                self.n_steps_ + 1,
-                self.rng_,
-            )
-        )
+        chosen = choose_action(
+            self.q_tables_, self.counts_, self.available_, state, self._sign,
+            self._epsilon, self._by_visits, self.n_steps_ + 1, self.rng_,
+        )  # fmt: skip
+        return int(chosen)
 
-    def _take(
-        self,
-        observation: Any,
-        action: int,
-        reward: float,
-        next_observation: Any,
-        terminated: bool,
-        truncated: bool,
-        mask: Mask,
-    ) -> int | None:
+    def _take(self, step: Step) -> int | None:
         """Learn from a transition by the rule of the agent, and choose."""
         from fewlabels._loops.reinforcement import learn
 
+        observation, action, reward, after, terminated, truncated, mask = step
         if mask is not None:
-            self.available_[int(next_observation)] = mask
+            self.available_[int(after)] = mask
         # On-policy: what is going to be done is part of the target.
         on_policy = self._rule == SARSA and not terminated
-        following = self.act(next_observation) if on_policy else -1
+        following = self.act(after) if on_policy else -1
         learn(
-            self.q_tables_,
-            self.counts_,
-            self.available_,
-            int(observation),
-            int(action),
-            float(reward),
-            int(next_observation),
-            following,
-            bool(terminated),
-            self._rule,
-            self._sign,
-            float(self.gamma),
-            self._c(),
-            self._alpha,
-            self.rng_,
-        )
+            self.q_tables_, self.counts_, self.available_, int(observation),
+            int(action), float(reward), int(after), following,
+            bool(terminated), self._rule, self._sign, float(self.gamma), self._c(),
+            self._alpha, self.rng_,
+        )  # fmt: skip
         if terminated or truncated:
             return None
-        return following if on_policy else self.act(next_observation)
+        return following if on_policy else self.act(after)
 
     def _c(self) -> float:
         return np.inf
@@ -217,28 +191,13 @@ class TabularAgent(Agent):
         carry[TOTAL_STEPS] = self.n_steps_
         loop: Any = run_episodes
         learner = Learner(
-            self.q_tables_,
-            self.counts_,
-            self._rule,
-            self._sign,
-            float(self.gamma),
-            self._c(),
-            self._alpha,
-            self._epsilon,
-            self._by_visits,
-        )
+            self.q_tables_, self.counts_, self._rule, self._sign, float(self.gamma),
+            self._c(), self._alpha, self._epsilon, self._by_visits,
+        )  # fmt: skip
         done = loop(
-            learner,
-            env.loop_arguments(),
-            carry,
-            carry_return,
-            step_limit,
-            stop_total,
-            returns,
-            lengths,
-            self.rng_,
-            env.np_random,
-        )
+            learner, env.loop_arguments(), carry, carry_return, step_limit, stop_total,
+            returns, lengths, self.rng_, env.np_random,
+        )  # fmt: skip
         self.n_steps_ = int(carry[TOTAL_STEPS])
         return returns[:done], lengths[:done]
 
@@ -255,7 +214,7 @@ class SarsaAgent(TabularAgent):
 
     .. math:: Q(s, a) \leftarrow Q(s, a) + \alpha (r + \gamma Q(s', a') - Q(s, a))
 
-    with :math:`a'` the action that is really taken next. If exploration continues,
+    with :math:`a'` the action that is actually taken next. If exploration continues,
     values are those of the exploring policy, which keeps away from places where a
     random step is dangerous.
 

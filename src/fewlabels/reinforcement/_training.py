@@ -7,165 +7,23 @@ import math
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fewlabels._params import check_number
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels.reinforcement._base import Agent
-from fewlabels.reinforcement._checkpoint import read_checkpoint, write_checkpoint
-from fewlabels.reinforcement._connectionist import ConnectionistQAgent
-from fewlabels.reinforcement._deep import DQNAgent
+from fewlabels.reinforcement._checkpoint import resume_training, save_training
 from fewlabels.reinforcement._environments import TabularEnv
-from fewlabels.reinforcement._schedules import Schedule
-from fewlabels.reinforcement._tabular import (
-    DoubleQLearningAgent,
-    QLearningAgent,
-    SarsaAgent,
-    TabularAgent,
-    WeightedDoubleQLearningAgent,
-)
+from fewlabels.reinforcement._history import TrainingHistory
+from fewlabels.reinforcement._tabular import TabularAgent
 
-AGENTS: dict[str, type[Agent]] = {
-    cls.__name__: cls
-    for cls in (
-        ConnectionistQAgent,
-        DQNAgent,
-        DoubleQLearningAgent,
-        QLearningAgent,
-        SarsaAgent,
-        WeightedDoubleQLearningAgent,
-    )
-}
-
-# A compiled call returns after so many steps or episodes: it cannot be interrupted.
+# A compiled call returns after this many steps or episodes: it cannot be interrupted.
 STEPS_PER_CALL = 200_000
 EPISODES_PER_CALL = 10_000
-
-
-@dataclass
-class TrainingHistory:
-    """What happened during training.
-
-    Attributes
-    ----------
-    returns : ndarray of shape (n_episodes,)
-        Sum of the rewards of every episode, not discounted.
-    lengths : ndarray of shape (n_episodes,)
-        Steps of every episode.
-    evaluated_at : ndarray of shape (n_evaluations,)
-        After how many episodes the agent was evaluated.
-    evaluation_returns : ndarray of shape (n_evaluations, evaluation_episodes)
-        Sums of rewards without exploration.
-    monitored : ndarray of shape (n_evaluations, ...)
-        What `monitor` returned, if it was given.
-    seed : int
-        Seed of the environment.
-    """
-
-    returns: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    lengths: NDArray[np.int64] = field(
-        default_factory=lambda: np.empty(0, dtype=np.int64)
-    )
-    evaluated_at: NDArray[np.int64] = field(
-        default_factory=lambda: np.empty(0, dtype=np.int64)
-    )
-    evaluation_returns: NDArray[np.float64] = field(
-        default_factory=lambda: np.empty((0, 0))
-    )
-    monitored: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    seed: int = 0
-
-    @property
-    def n_episodes(self) -> int:
-        """Episodes that were completed."""
-        return len(self.returns)
-
-    @property
-    def n_steps(self) -> int:
-        """Steps of all of them."""
-        return int(self.lengths.sum())
-
-    def moving_average(self, window: int = 100) -> NDArray[np.float64]:
-        """Mean return of the last episodes, after every episode.
-
-        Parameters
-        ----------
-        window : int, default=100
-            How many episodes; at the beginning there are fewer.
-
-        Returns
-        -------
-        means : ndarray of shape (n_episodes,)
-            The means.
-        """
-        if window < 1:
-            raise ValueError(f"window must be at least 1, got {window}.")
-        total = np.concatenate([[0.0], np.cumsum(self.returns)])
-        end = np.arange(1, len(total))
-        first = np.maximum(end - window, 0)
-        return (total[end] - total[first]) / (end - first)
-
-    def solved_at(self, threshold: float, window: int = 100) -> int | None:
-        """Tell when the mean return first reached a threshold.
-
-        Parameters
-        ----------
-        threshold : float
-            What a mean return must reach.
-        window : int, default=100
-            Over how many consecutive episodes.
-
-        Returns
-        -------
-        n_episodes : int or None
-            How many episodes it took, `window` at least; None if it never did.
-        """
-        means = self.moving_average(window)[window - 1 :]
-        reached = np.flatnonzero(means >= threshold)
-        return int(reached[0]) + window if reached.size else None
-
-    def _append(self, returns: ArrayLike, lengths: ArrayLike) -> None:
-        self.returns = np.append(self.returns, returns)
-        self.lengths = np.append(self.lengths, np.asarray(lengths, dtype=np.int64))
-
-    def _append_evaluation(
-        self, returns: NDArray[np.float64], monitored: ArrayLike | None
-    ) -> None:
-        before = len(self.evaluated_at)
-        self.evaluated_at = np.append(self.evaluated_at, self.n_episodes)
-        known = self.evaluation_returns.reshape(before, len(returns))
-        self.evaluation_returns = np.vstack([known, returns])
-        if monitored is not None:
-            value = np.asarray(monitored, dtype=np.float64)[None]
-            if before and len(self.monitored):
-                value = np.concatenate([self.monitored, value])
-            self.monitored = value
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        names = (
-            "returns",
-            "lengths",
-            "evaluated_at",
-            "evaluation_returns",
-            "monitored",
-        )
-        return {f"history_{name}": getattr(self, name) for name in names}
-
-    @classmethod
-    def _from_arrays(
-        cls, arrays: dict[str, NDArray[Any]], seed: int
-    ) -> "TrainingHistory":
-        prefix = "history_"
-        fields = {
-            name.removeprefix(prefix): array
-            for name, array in arrays.items()
-            if name.startswith(prefix)
-        }
-        return cls(**fields, seed=seed)
 
 
 def evaluate(
@@ -187,7 +45,7 @@ def evaluate(
     n_episodes : int, default=10
         How many episodes.
     seed : int, default=None
-        Seed of the environment; None goes on with its draws.
+        Seed of the environment; None continues its random stream.
     max_steps : int, default=100_000
         Steps after which an episode is cut, with a warning: without exploration an
         agent may go round in circles for ever where the environment sets no limit of
@@ -213,7 +71,7 @@ def evaluate(
     array([-13.])
     """
     agent._check_begun()
-    _check_max_steps(max_steps)
+    _check_counts(max_steps=max_steps)
     returns = np.zeros(n_episodes)
     n_cut = 0
     for k in range(n_episodes):
@@ -261,7 +119,7 @@ def train(
     Parameters
     ----------
     agent : Agent
-        It forgets what it knew, unless `warm_start` or `resume` says otherwise.
+        It starts from scratch, unless `warm_start` or `resume` is set.
     env : environment
         With the interface of ``gymnasium.Env``.
     n_episodes : int, default=None
@@ -275,7 +133,7 @@ def train(
     seed : int, default=None
         Seed of the environment; drawn when None. The agent has its own `random_state`.
     warm_start : bool, default=False
-        Whether the agent goes on from what it knows.
+        Whether the agent continues from what it has learned.
     evaluate_every : int, default=None
         Episodes between two evaluations; none when None.
     evaluation_episodes : int, default=10
@@ -287,13 +145,13 @@ def train(
     stop : callable, default=None
         Called with the history at every evaluation; training ends when it returns True.
     checkpoint : path, default=None
-        A file to save everything to, so that a run that was killed can go on.
+        A file to save everything to, so that an interrupted run can continue.
     checkpoint_every : int, default=100
         Episodes between two checkpoints. The end of training is one too.
     resume : bool, default=False
-        Whether to go on from `checkpoint`, if that file exists: the result is then the
-        same, bit for bit, as that of a run which was never interrupted. The agent must
-        have the parameters it had.
+        Whether to continue from `checkpoint`, if that file exists: the result is then
+        the same, bit for bit, as that of an uninterrupted run. The agent must have the
+        same parameters.
     progress : "auto", bool or callable, default="auto"
         A line on the standard error stream; "auto" shows it on a terminal and for work
         that takes longer than two seconds. A callable is given the share that is done.
@@ -332,12 +190,18 @@ def train(
     >>> history.evaluation_returns[-1].max()
     np.float64(-13.0)
     """
-    _check_numbers(
-        n_episodes, n_steps, evaluate_every, evaluation_episodes, checkpoint_every
+    if (n_episodes is None) == (n_steps is None):
+        raise ValueError("Pass either n_episodes or n_steps.")
+    _check_counts(
+        n_episodes=n_episodes,
+        n_steps=n_steps,
+        evaluate_every=evaluate_every,
+        checkpoint_every=checkpoint_every,
+        max_steps=max_steps,
     )
-    _check_max_steps(max_steps)
+    check_number("evaluation_episodes", evaluation_episodes, 0)
     if evaluate_every is None and (monitor is not None or stop is not None):
-        raise ValueError("monitor and stop are asked at evaluations: evaluate_every.")
+        raise ValueError("monitor and stop need evaluations: pass evaluate_every.")
     found = _check_checkpoint(checkpoint, resume, warm_start)
     if evaluate_every is None:
         evaluation_episodes = 0
@@ -355,7 +219,7 @@ def train(
     }
     history = TrainingHistory()
     if found and checkpoint is not None:
-        history, rng_state = _load(checkpoint, agent, seed, settings)
+        history, rng_state = resume_training(checkpoint, agent, seed, settings)
     elif seed is None:
         history.seed = int(np.random.SeedSequence().generate_state(1)[0])
     else:
@@ -388,7 +252,7 @@ def train(
 
     def save() -> None:
         if checkpoint is not None:
-            _save(checkpoint, agent, history, episodes.rng, settings)
+            save_training(checkpoint, agent, history, episodes.rng, settings)
 
     # A run that was stopped stays so when it is resumed.
     stopped = found and stop is not None and _was_evaluated(history) and stop(history)
@@ -426,51 +290,29 @@ def train(
     return history
 
 
-def _check_max_steps(max_steps: int | None) -> None:
-    if max_steps is not None and max_steps < 1:
-        raise ValueError(f"max_steps must be at least 1 or None, got {max_steps}.")
-
-
 def _warn_cut(what: str, max_steps: int | None) -> None:
     """Say that episodes had no end, to the caller of the caller."""
     warnings.warn(
-        f"{what} were cut after {max_steps} steps, so their returns are not whole. "
+        f"{what} were cut after {max_steps} steps, so their returns are incomplete. "
         "Give the environment a time limit (max_steps of fewlabels' own, "
         "gymnasium.wrappers.TimeLimit for others), or a larger max_steps here.",
-        UserWarning,
         stacklevel=3,
     )
 
 
-def _check_numbers(
-    n_episodes: int | None,
-    n_steps: int | None,
-    evaluate_every: int | None,
-    evaluation_episodes: int,
-    checkpoint_every: int,
-) -> None:
-    if (n_episodes is None) == (n_steps is None):
-        raise ValueError("Give either n_episodes or n_steps.")
-    for name, value in (
-        ("n_episodes", n_episodes),
-        ("n_steps", n_steps),
-        ("evaluate_every", evaluate_every),
-        ("checkpoint_every", checkpoint_every),
-    ):
-        if value is not None and value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value}.")
-    if evaluation_episodes < 0:
-        raise ValueError(
-            f"evaluation_episodes must not be negative, got {evaluation_episodes}."
-        )
+def _check_counts(**counts: int | None) -> None:
+    """Refuse counts below 1; None is no count."""
+    for name, value in counts.items():
+        if value is not None:
+            check_number(name, value, 1)
 
 
 def _check_checkpoint(
     checkpoint: str | os.PathLike[str] | None, resume: bool, warm_start: bool
 ) -> bool:
-    """Tell whether there is something to go on from."""
+    """Whether there is a checkpoint to continue from."""
     if resume and warm_start:
-        raise ValueError("Give either warm_start or resume: both go on from somewhere.")
+        raise ValueError("Pass either warm_start or resume, not both.")
     if checkpoint is None:
         if resume:
             raise ValueError("resume needs the path of a checkpoint.")
@@ -481,7 +323,7 @@ def _check_checkpoint(
         raise ValueError(f"checkpoint: there is no folder {path.parent}.")
     if path.exists() and not resume:
         raise ValueError(
-            f"{checkpoint} exists; go on from it with resume=True, or remove it."
+            f"{checkpoint} exists; continue from it with resume=True, or remove it."
         )
     return path.exists()
 
@@ -598,112 +440,3 @@ def _state_of(rng: Any) -> dict[str, Any] | None:
     if not isinstance(rng, np.random.Generator):
         return None
     return dict(rng.bit_generator.state)
-
-
-def _plain_parameters(agent: Agent) -> dict[str, Any]:
-    """Write the parameters of an agent such that JSON gives back the same."""
-    plain: dict[str, Any] = {}
-    for name, value in agent.get_params(deep=False).items():
-        if isinstance(value, Schedule):
-            plain[name] = {"Schedule": value.as_dict()}
-        elif isinstance(value, tuple | list):
-            plain[name] = [int(n) for n in value]
-        elif isinstance(value, np.generic):
-            plain[name] = value.item()
-        else:
-            plain[name] = value
-    return plain
-
-
-def _save(
-    path: str | os.PathLike[str],
-    agent: Agent,
-    history: TrainingHistory,
-    rng: np.random.Generator,
-    settings: dict[str, Any],
-) -> None:
-    arrays, numbers = agent.get_state()
-    meta = {
-        "agent": type(agent).__name__,
-        "parameters": _plain_parameters(agent),
-        "state": numbers,
-        "seed": history.seed,
-        "environment": rng.bit_generator.state,
-        "settings": settings,
-    }
-    write_checkpoint(path, {**arrays, **history._arrays()}, meta)
-
-
-def _load(
-    path: str | os.PathLike[str],
-    agent: Agent,
-    seed: int | None,
-    settings: dict[str, Any],
-) -> tuple[TrainingHistory, dict[str, Any]]:
-    """Bring an agent to the state of a checkpoint, after a look whether it fits."""
-    arrays, meta = read_checkpoint(path)
-    now = {
-        "agent": type(agent).__name__,
-        "parameters": _plain_parameters(agent),
-        "seed": meta["seed"] if seed is None else int(seed),
-        "settings": settings,
-    }
-    for name, value in now.items():
-        if meta[name] != value:
-            raise ValueError(
-                f"{path} was written with {name} {meta[name]}, now it is {value}: a "
-                "resumed run must have the same."
-            )
-    agent.set_state(arrays, meta["state"])
-    return TrainingHistory._from_arrays(arrays, meta["seed"]), meta["environment"]
-
-
-def load_checkpoint(
-    path: str | os.PathLike[str], env: Any
-) -> tuple[Agent, TrainingHistory]:
-    """Load the agent and the history of a checkpoint.
-
-    Parameters
-    ----------
-    path : path
-        A file that :func:`train` wrote. Loading it never runs code from it.
-    env : environment
-        An environment like the one that the agent was trained in; its spaces are read.
-
-    Returns
-    -------
-    agent : Agent
-        As it was.
-    history : TrainingHistory
-        Up to then.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from fewlabels.reinforcement import (
-    ...     GridWorld,
-    ...     QLearningAgent,
-    ...     load_checkpoint,
-    ...     train,
-    ... )
-    >>> env, agent = GridWorld("cliff"), QLearningAgent(random_state=0)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "cliff.npz"
-    ...     history = train(agent, env, n_episodes=10, seed=0, checkpoint=path)
-    ...     loaded, _ = load_checkpoint(path, env)
-    >>> bool((loaded.q_values_ == agent.q_values_).all())
-    True
-    """
-    arrays, meta = read_checkpoint(path)
-    if meta["agent"] not in AGENTS:
-        raise ValueError(f"{path} holds an unknown kind of agent, {meta['agent']!r}.")
-    parameters: dict[str, Any] = {
-        name: Schedule(**value["Schedule"]) if isinstance(value, dict) else value
-        for name, value in meta["parameters"].items()
-    }
-    if "hidden" in parameters:
-        parameters["hidden"] = tuple(parameters["hidden"])
-    agent = AGENTS[meta["agent"]](**parameters).begin(env)
-    agent.set_state(arrays, meta["state"])
-    return agent, TrainingHistory._from_arrays(arrays, meta["seed"])

@@ -1,4 +1,4 @@
-"""Learning from tensors: every row is an array with two or more modes.
+"""Textbook: classifiers, regressors and clustering of tensors.
 
 The extra ``fewlabels[tensor]`` adds what tensorly does; its names are passed on from
 here: ``CP``, ``Tucker``, ``parafac``, ``tucker``, ``mode_dot``, ``multi_mode_dot``,
@@ -23,23 +23,18 @@ from fewlabels.tensor._alternating import (
     SupportTensorMachine,
     support_tensor_machine,
 )
-from fewlabels.tensor._fisher import (
+from fewlabels.tensor._cp import CPSolution, cp_group_sparse, cp_ridge
+from fewlabels.tensor._cp_regressors import CPGroupSparseRegressor, CPRidgeRegressor
+from fewlabels.tensor._tensor_fisher import (
     FisherDirection,
     TensorFisherDiscriminant,
     tensor_fisher,
 )
-from fewlabels.tensor._kmeans import (
+from fewlabels.tensor._tensor_kmeans import (
     TensorDistanceTransformer,
     TensorKMeans,
     fusion_tensor,
     tensor_distances,
-)
-from fewlabels.tensor._regression import (
-    CPGroupSparseRegressor,
-    CPRidgeRegressor,
-    CPSolution,
-    cp_group_sparse,
-    cp_ridge,
 )
 
 # Not in __all__, so that `from fewlabels.tensor import *` needs no extra.

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
+from fewlabels._params import check_choice, check_number
+
 ORDERS = ("kolda", "kiers", "lmv")
 
 
@@ -38,8 +40,7 @@ def vec(T: ArrayLike) -> NDArray[Any]:
 
 def _axes(ndim: int, mode: int, order: str) -> list[int]:
     """Axes of a tensor, the mode first, the others by increasing speed (C order)."""
-    if order not in ORDERS:
-        raise ValueError(f"order={order!r} must be one of {ORDERS}.")
+    check_choice("order", order, ORDERS)
     if not -ndim <= mode < ndim:
         raise ValueError(f"mode={mode} is none of the {ndim} modes of the tensor.")
     mode %= ndim
@@ -161,7 +162,7 @@ def is_supersymmetric(T: ArrayLike, *, rtol: float = 1e-10) -> bool:
 
     Returns
     -------
-    answer : bool
+    is_symmetric : bool
         False too where modes differ in size.
 
     Examples
@@ -278,18 +279,14 @@ def hosvd(T: ArrayLike, n_components: Sequence[int] | None = None) -> HigherOrde
     T = np.asarray(T, dtype=np.float64)
     if n_components is not None and len(n_components) != T.ndim:
         raise ValueError(
-            f"n_components={tuple(n_components)} must have one entry per mode, the "
-            "tensor has "
-            f"{T.ndim}."
+            f"n_components={tuple(n_components)} must have one entry for each of the "
+            f"{T.ndim} modes."
         )
     factors, values = [], []
     for mode in range(T.ndim):
         U, s, _ = linalg.svd(unfold(T, mode), full_matrices=False)
         keep = U.shape[1] if n_components is None else n_components[mode]
-        if not 1 <= keep <= T.shape[mode]:
-            raise ValueError(
-                f"n_components[{mode}]={keep} must lie between 1 and {T.shape[mode]}."
-            )
+        check_number(f"n_components[{mode}]", keep, 1, T.shape[mode])
         factors.append(U[:, :keep])
         values.append(s)
     return HigherOrderSVD(mode_products(T, [U.T for U in factors]), factors, values)

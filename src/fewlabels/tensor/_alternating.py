@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,10 +13,11 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from fewlabels._classifier import MAX_SVM_ITER
-from fewlabels._sklearn import Interval, StrOptions
+from fewlabels._params import check_choice, usual
+from fewlabels._sklearn import StrOptions
 from fewlabels.tensor._algebra import rank_one, unfold
-from fewlabels.tensor._linear import LinearTensorClassifier
-from fewlabels.tensor._validation import SHAPE_CONSTRAINTS
+from fewlabels.tensor._linear_classifier import LinearTensorClassifier
+from fewlabels.tensor._tensor_rows import START_CONSTRAINTS
 
 Vectors = list[NDArray[np.float64]]
 
@@ -88,10 +88,10 @@ class _Loss(NamedTuple):
 
 
 # libsvm holds kernels in single precision. A larger share of the objective than this
-# is too much to be left open.
+# is too large a gap.
 GAP = 1e-3
 
-# Each model minimises 0.5 |v|^2 + C sum(value(y, f)) without a price on the intercept,
+# Each model minimises 0.5 |v|^2 + C sum(value(y, f)), with a free intercept, and
 # closely enough that the objective never rises visibly.
 _LOSSES = {
     "hinge": _Loss(
@@ -173,8 +173,7 @@ def support_tensor_machine(
     >>> [int(abs(w).argmax()) for w in solution.weights]
     [2, 1]
     """
-    if loss not in _LOSSES:
-        raise ValueError(f"loss={loss!r} must be one of {tuple(_LOSSES)}.")
+    check_choice("loss", loss, _LOSSES)
     difference = X[y > 0].mean(axis=0) - X[y < 0].mean(axis=0)
     # A single mode is a convex problem: all starts end in the same place.
     n_init = 1 if difference.ndim == 1 else n_init
@@ -203,8 +202,8 @@ def _descend(
             others = [np.linalg.norm(w) for k, w in enumerate(weights) if k != j]
             scale = float(np.prod(others))
             features = contract(X, weights, j) / (scale if scale > 0 else 1.0)
-            # Far from the origin and in large units solvers crawl; the intercept is
-            # free, and C goes with the unit.
+            # Far from the origin and in large units solvers are slow; the intercept is
+            # free, and C scales with the unit.
             center = features.mean(axis=0)
             unit = np.exp2(np.ceil(np.log2(np.abs(features - center).max() or 1.0)))
             model = loss.model(C * unit**2).fit((features - center) / unit, y)
@@ -223,7 +222,7 @@ def _descend(
 
 
 def _is_solved(model: Any, X: NDArray[Any], y: NDArray[Any]) -> bool:
-    """Whether a support vector machine has closed its gap; others say so themselves."""
+    """Whether a support vector machine has closed its gap; others warn themselves."""
     if not isinstance(model, SVC):
         return True
     size = float(np.sum(model.coef_**2))
@@ -325,13 +324,9 @@ class SupportTensorMachine(LinearTensorClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SHAPE_CONSTRAINTS,
-        "C": [Interval(Real, 0, None, closed="neither")],
+        **START_CONSTRAINTS,
+        **usual("C"),
         "loss": [StrOptions(set(_LOSSES))],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -356,14 +351,6 @@ class SupportTensorMachine(LinearTensorClassifier):
     def _solve(
         self, X: NDArray[np.float64], y: NDArray[np.float64], rng: Any
     ) -> tuple[RankOneSolution, NDArray[np.float64], float]:
-        solution = support_tensor_machine(
-            X,
-            y,
-            C=self.C,
-            loss=self.loss,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=rng,
-        )
+        params = self._solver_params() | {"random_state": rng}
+        solution = support_tensor_machine(X, y, **params)
         return solution, rank_one(solution.weights), solution.intercept

@@ -1,4 +1,4 @@
-"""Labels from elsewhere: transfer learning and domain adaptation.
+"""Textbook: transfer learning and domain adaptation, with labels from elsewhere.
 
 Rows carry a domain, ``sample_domain``: positive for sources, negative for targets.
 """
@@ -16,7 +16,7 @@ from fewlabels.transfer._boosting import (
     TrAdaBoostRounds,
     tradaboost,
 )
-from fewlabels.transfer._components import (
+from fewlabels.transfer._component_analysis import (
     TransferComponentAnalysis,
     TransferComponents,
     transfer_components,
@@ -32,12 +32,13 @@ from fewlabels.transfer._domains import (
     check_sample_domain,
     stack_domains,
 )
-from fewlabels.transfer._eigen import (
+from fewlabels.transfer._eigen_transfer import (
     EigenRepresentation,
     EigenTransferClassifier,
     eigen_cluster,
     eigen_transfer_graph,
 )
+from fewlabels.transfer._huber import modified_huber_loss
 from fewlabels.transfer._kernel_learning import (
     LpMKLClassifier,
     MKLSolution,
@@ -56,7 +57,6 @@ from fewlabels.transfer._structure import (
     ASOClassifier,
     ASOSolution,
     alternating_structure,
-    modified_huber_loss,
 )
 
 # In the order of sorted(), as everywhere; ruff would put names in capitals first.

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.linalg import block_diag
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import (
@@ -21,7 +19,7 @@ from fewlabels._labels import (
     signed_targets,
     validate_partially_labeled,
 )
-from fewlabels._linalg import FLOATS
+from fewlabels._params import usual
 from fewlabels._sklearn import (
     Interval,
     StrOptions,
@@ -38,7 +36,7 @@ from fewlabels.transfer._domains import (
 from fewlabels.transfer._kernel_learning import svm_dual
 
 
-class FeatureAugmentation(ClassNamePrefixFeaturesOutMixin, DomainTransformer):
+class FeatureAugmentation(DomainTransformer):
     r"""Give every domain its own copy of the features, alongside a common one.
 
     With one source and one target, the features become
@@ -77,30 +75,8 @@ class FeatureAugmentation(ClassNamePrefixFeaturesOutMixin, DomainTransformer):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Note the domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains.
-        y : object, default=None
-            Not used.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-        """
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
-        self._check_domains(sample_domain, X)
-        return self
+    def _learn(self, X: Any, y: Any, domains: NDArray[np.intp]) -> None:
+        """Nothing but the domains is learned."""
 
     def transform(self, X: Any, *, sample_domain: ArrayLike | None = None) -> Any:
         """Copy the features to the places of their domains.
@@ -117,18 +93,15 @@ class FeatureAugmentation(ClassNamePrefixFeaturesOutMixin, DomainTransformer):
         X_new : {ndarray, sparse array} of shape (n_samples, n_features_new)
             The common copy, then one for every domain.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = self._validated(X)
         domains = self._query_domains(sample_domain, X)
-        order = np.concatenate([self.domains_[self.domains_ > 0], self._targets()])
+        targets = self.domains_[self.domains_ < 0]
+        order = np.concatenate([self.domains_[self.domains_ > 0], targets[::-1]])
         inside = [(domains == name)[:, None] for name in order]
         if sparse.issparse(X):
             copies = [X.multiply(mask).tocsr() for mask in inside]
             return sparse.hstack([X, *copies], format="csr")
         return np.hstack([X, *(X * mask for mask in inside)])
-
-    def _targets(self) -> NDArray[np.intp]:
-        return self.domains_[self.domains_ < 0][::-1]
 
     def fit_transform(
         self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
@@ -159,7 +132,6 @@ class FeatureAugmentation(ClassNamePrefixFeaturesOutMixin, DomainTransformer):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -196,7 +168,7 @@ def heterogeneous_augmentation(
 ) -> HFASolution:
     r"""Solve heterogeneous feature augmentation by one support vector machine.
 
-    Rows of both domains are mapped to a common space of unknown dimension, beside
+    Rows of both domains are mapped to a common space of unknown dimension, next to
     their own: :math:`\phi_s(x) = (W_1 x, x, 0)`, :math:`\phi_t(x) = (W_2 x, 0, x)`.
     With K the block-diagonal kernel of both domains, the best maps and the best
     machine on them are the saddle point of
@@ -257,7 +229,7 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
     and a support vector machine separates the classes there, see
     :func:`heterogeneous_augmentation` for the problem and its solution.
 
-    What that solution says is sobering: for a row x of the target
+    This solution is sobering: for a row x of the target
 
     .. math::
         f(x) = (1 + \lambda) \sum_{i \in \text{target}} \beta_i \, k(x_i, x) + b,
@@ -333,16 +305,13 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
     }
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{
-            name: constraint
-            for name, constraint in KERNEL_CONSTRAINTS.items()
-            if name in ("gamma", "kernel_params")
-        },
+        "gamma": KERNEL_CONSTRAINTS["gamma"],
+        "kernel_params": KERNEL_CONSTRAINTS["kernel_params"],
         "kernel": [
             StrOptions({"linear", "rbf", "poly", "polynomial", "laplacian", "cosine"}),
             callable,
         ],
-        "C": [Interval(Real, 0, None, closed="neither")],
+        **usual("C"),
         "max_norm": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -409,11 +378,8 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
                 "No row of the target has a label: without one, features of two "
                 "domains cannot be brought together."
             )
-        params: dict[str, Any] = {
-            "gamma": self.gamma,
-            "kernel_params": self.kernel_params,
-        }
-        # Widths follow all rows: the few with a label may not differ at all.
+        params: Any = {"gamma": self.gamma, "kernel_params": self.kernel_params}
+        # Widths depend on all rows: the few with a label may be identical.
         self.kernel_ = resolve_kernel(X, self.kernel, **params)
         K_source = np.empty((0, 0))
         if source_rows.size:

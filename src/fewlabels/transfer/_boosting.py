@@ -4,18 +4,19 @@
 
 import math
 import warnings
-from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from fewlabels._classifier import exact_weights, vote_of
-from fewlabels._sklearn import HasMethods, Interval, fit_context
+from fewlabels._labels import Labels
+from fewlabels._params import usual
+from fewlabels._sklearn import HasMethods
 from fewlabels.transfer._domains import DomainClassifier
 
 # Errors are kept this far from 0 and from guessing, where votes are infinite or none.
@@ -62,7 +63,7 @@ def tradaboost(
         \beta_t = \frac{\varepsilon_t}{(1 - \varepsilon_t)(K - 1)}, \qquad
         \beta = \frac{1}{1 + \sqrt{2 \ln n / N}},
 
-    a row of the target that it gets wrong is multiplied by :math:`1 / \beta_t`, as in
+    a misclassified row of the target is multiplied by :math:`1 / \beta_t`, as in
     AdaBoost, and one of the n rows of the source by :math:`\beta`: it seems to follow
     another rule. K is the number of classes; the factor K - 1 is that of SAMME.
 
@@ -120,7 +121,7 @@ def tradaboost(
         model = _seeded(clone(estimator), rng)
         model.fit(X, y, sample_weight=exact_weights(weights * (y.size / weights.sum())))
         wrong = vote_of(model, X) != y
-        # Rows of the target may have underflowed beside each other, never all of them.
+        # Some rows of the target may underflow, but never all of them.
         on_target = np.exp(log_w[t] - log_w[t][~is_source].max())[~is_source]
         error = float(np.average(wrong[~is_source], weights=on_target))
         safe = min(max(error, MARGIN), guessing - MARGIN)
@@ -146,7 +147,7 @@ class TrAdaBoostClassifier(DomainClassifier):
     r"""Boosting that finds out which rows of the source help.
 
     Few labelled rows of the target decide which of many labelled rows of the source
-    count: those that the classifier keeps getting wrong lose weight, see
+    count: those that the classifier keeps misclassifying lose weight, see
     :func:`tradaboost`. The later half of the rounds votes,
 
     .. math::
@@ -216,8 +217,7 @@ class TrAdaBoostClassifier(DomainClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+        **usual("n_estimators", "random_state"),
     }
 
     def __init__(
@@ -231,28 +231,7 @@ class TrAdaBoostClassifier(DomainClassifier):
         self.n_estimators = n_estimators
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Boost on the labelled rows of all domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains.
-        y : array-like of shape (n_samples,)
-            Labels, some of which may be missing; some rows of the target need one.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, labels, domains = self._begin(X, y, sample_domain)
+    def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
         self._labeled_target(labels, domains)
         rows = labels.labeled
         base = DecisionTreeClassifier(max_depth=1)
@@ -274,15 +253,12 @@ class TrAdaBoostClassifier(DomainClassifier):
             warnings.warn(
                 "No round did better than guessing on the target: use a stronger "
                 "estimator.",
-                UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         last = rounds.log_weights[-1]
         self.sample_weights_ = np.zeros(X.shape[0])
         self.sample_weights_[rows] = np.exp(last - last.max())
         self.sample_weights_ /= self.sample_weights_.sum()
-        self._keep_transduction(X, labels)
-        return self
 
     def _decision(self, X: Any) -> NDArray[Any]:
         votes = np.zeros((X.shape[0], self.classes_.size))

@@ -1,24 +1,22 @@
-"""Structural correspondence learning: features that say the same in both domains."""
+"""Structural correspondence learning: features that domains share."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.linear_model import Ridge
-from sklearn.utils import Tags
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import signed
-from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
+from fewlabels._params import usual
+from fewlabels._sklearn import Interval, StrOptions
 from fewlabels.transfer._domains import DomainTransformer
-from fewlabels.transfer._structure import fit_huber
+from fewlabels.transfer._huber import fit_huber
 
 
 def _present(X: Any) -> Any:
@@ -113,7 +111,7 @@ def pivot_predictors(
     present = present.toarray() if sparse.issparse(present) else present
     Y = np.where(present, 1.0, -1.0)
     W = np.zeros((X.shape[1], pivots.size))
-    # A pivot that is in all rows, or in none, is predicted by the bias alone.
+    # A pivot that is in all rows, or in none, is predicted by just the bias.
     varies = np.flatnonzero(np.ptp(Y, axis=0))
     if others.size and varies.size:
         rest, Y = X[:, others], Y[:, varies]
@@ -126,9 +124,7 @@ def pivot_predictors(
     return W
 
 
-class StructuralCorrespondenceLearning(
-    ClassNamePrefixFeaturesOutMixin, DomainTransformer
-):
+class StructuralCorrespondenceLearning(DomainTransformer):
     r"""Add features that predict what is frequent in both domains.
 
     Pivots are features that occur in both domains and mean the same in both. Linear
@@ -194,9 +190,10 @@ class StructuralCorrespondenceLearning(
     array([[0.  , 0.71, 0.71]])
     """
 
+    _checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": np.float64}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_pivots": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **usual("n_components"),
         "pivots": ["array-like", None],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "loss": [StrOptions({"modified_huber", "squared"})],
@@ -220,29 +217,7 @@ class StructuralCorrespondenceLearning(
         self.loss = loss
         self.scale = scale
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Learn which features correspond.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains. A feature is present where its value is positive.
-        y : object, default=None
-            Not used.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-        """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        domains = self._check_domains(sample_domain, X)
+    def _learn(self, X: Any, y: Any, domains: NDArray[np.intp]) -> None:
         self.pivots_ = self._chosen_pivots(X, domains)
         W = pivot_predictors(X, self.pivots_, alpha=self.alpha, loss=self.loss)
         others = np.setdiff1d(np.arange(X.shape[1]), self.pivots_)
@@ -253,15 +228,13 @@ class StructuralCorrespondenceLearning(
             warnings.warn(
                 "No pivot can be predicted from the other features, so none is added: "
                 "a feature counts as present where its value is positive.",
-                UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self.theta_ = np.zeros((self.n_components_, X.shape[1]))
         self.theta_[:, others] = signed(left[:, : self.n_components_]).T
         added = float(row_norms(X @ self.theta_.T).mean())
         given = float(row_norms(X).mean())
         self.scale_ = self.scale * given / added if added > 0 else 1.0
-        return self
 
     def _chosen_pivots(self, X: Any, domains: NDArray[np.intp]) -> NDArray[np.intp]:
         p = X.shape[1]
@@ -285,8 +258,7 @@ class StructuralCorrespondenceLearning(
         X_new : {ndarray, sparse array} of shape (n_samples, n_features_new)
             The rows with `n_components_` more features.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = self._validated(X)
         added = self.scale_ * (X @ self.theta_.T)
         if sparse.issparse(X):
             return sparse.hstack([X, sparse.csr_array(added)], format="csr")
@@ -295,8 +267,3 @@ class StructuralCorrespondenceLearning(
     @property
     def _n_features_out(self) -> int:
         return self.n_features_in_ + self.n_components_
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

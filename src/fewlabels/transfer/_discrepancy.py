@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 
 from fewlabels._linalg import signed
+from fewlabels._params import check_number
 from fewlabels._sklearn import check_array
 from fewlabels.graphs import nearest_neighbors
 from fewlabels.kernels import resolve_kernel
@@ -178,12 +179,9 @@ def mmde(
     >>> bool(result.mmd2 < 9 and result.embedding.shape == (4, 1))
     True
     """
-    if n_components < 1 or n_neighbors < 1 or variance_weight < 0:
-        raise ValueError(
-            "n_components and n_neighbors must be at least 1 and variance_weight at "
-            "least 0, got "
-            f"{n_components}, {n_neighbors} and {variance_weight}."
-        )
+    check_number("n_components", n_components, 1)
+    check_number("n_neighbors", n_neighbors, 1)
+    check_number("variance_weight", variance_weight, 0)
     try:
         import cvxpy as cp
     except ImportError as error:

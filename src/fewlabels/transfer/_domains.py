@@ -6,16 +6,19 @@ domains, negative ones target domains. None means that all rows are of the targe
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags, column_or_1d, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils import Tags, column_or_1d
 
-from fewlabels._classifier import PartialLabelClassifier
+from fewlabels._classifier import PartialLabelClassifier, accepts_sparse
 from fewlabels._labels import (
     UNLABELED,
     Labels,
@@ -25,7 +28,7 @@ from fewlabels._labels import (
     with_holes,
 )
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import check_array, validate_data
+from fewlabels._sklearn import check_array, fit_context, validate_data, validate_fitted
 
 SOURCE, TARGET = 1, -2
 
@@ -113,15 +116,17 @@ def _padded(X: Any, before: int, after: int) -> Any:
     return np.pad(X, ((0, 0), (before, after)))
 
 
+def _check_entries(name: str, entries: Any, of: str, n_rows: int) -> None:
+    if (n := entries.size) != n_rows:
+        raise ValueError(f"{name} has {n} entries but {of} has {n_rows} rows.")
+
+
 def stack_labels(
     y_source: ArrayLike, y_target: ArrayLike | None, n_source: int, n_target: int
 ) -> NDArray[Any]:
     """Labels of both domains; rows without one get the marker of the common type."""
     labels = with_holes(y_source)
-    if labels.size != n_source:
-        raise ValueError(
-            f"y_source has {labels.size} entries but X_source has {n_source} rows."
-        )
+    _check_entries("y_source", labels, "X_source", n_source)
     if y_target is None:
         padding = np.repeat(labels[:1], n_target)
         return with_holes(
@@ -129,10 +134,7 @@ def stack_labels(
             np.arange(labels.size + n_target) >= n_source,
         )
     others = with_holes(label_array(y_target))
-    if others.size != n_target:
-        raise ValueError(
-            f"y_target has {others.size} entries but X_target has {n_target} rows."
-        )
+    _check_entries("y_target", others, "X_target", n_target)
     kinds = {labels.dtype.kind, others.dtype.kind}
     if len(kinds) > 1:
         raise ValueError(
@@ -171,10 +173,7 @@ def check_sample_domain(
     if sample_domain is None:
         return np.full(n_samples, default, dtype=np.intp)
     domains = column_or_1d(sample_domain)
-    if domains.size != n_samples:
-        raise ValueError(
-            f"sample_domain has {domains.size} entries but X has {n_samples} rows."
-        )
+    _check_entries("sample_domain", domains, "X", n_samples)
     if domains.dtype.kind not in "iuf" or not np.all(domains == np.trunc(domains)):
         raise ValueError("sample_domain must hold integers, one per row.")
     if np.any(domains == 0):
@@ -188,10 +187,24 @@ def check_sample_domain(
 class DomainMixin:
     """An estimator whose `fit` takes `sample_domain`."""
 
-    # With metadata routing, a pipeline passes the domains on without being asked.
+    # With metadata routing, a pipeline passes the domains on by default.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_domain": True}
 
+    # How rows are validated.
+    _checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": FLOATS}
+
     domains_: NDArray[np.intp]
+
+    def _validated(self, X: Any) -> Any:
+        return validate_fitted(self, X, **self._checks)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        inner = getattr(self, "estimator", None)
+        tags.input_tags.sparse = "accept_sparse" in self._checks and accepts_sparse(
+            inner
+        )
+        return tags
 
     def _check_domains(self, sample_domain: Any, X: Any) -> NDArray[np.intp]:
         domains = check_sample_domain(sample_domain, X.shape[0])
@@ -204,14 +217,45 @@ class DomainMixin:
         if sample_domain is None and targets.size > 1:
             raise ValueError(
                 f"There were {targets.size} target domains in fit: pass sample_domain, "
-                "to say which of them the rows are from."
+                "which names the domain of every row."
             )
         default = int(targets[0]) if targets.size else TARGET
         return check_sample_domain(sample_domain, X.shape[0], default)
 
 
-class DomainTransformer(DomainMixin, TransformerMixin, BaseEstimator):
-    """A transformer that learns from rows of several domains; `y` is not used."""
+class DomainTransformer(
+    DomainMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """A transformer that learns from rows of several domains."""
+
+    def _learn(self, X: Any, y: Any, domains: NDArray[np.intp]) -> None:
+        """Learn from rows that have been validated."""
+        raise NotImplementedError
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
+    ) -> Self:
+        """Learn from the rows of all domains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of all domains.
+        y : array-like of shape (n_samples,), default=None
+            Labels, some of which may be missing; most transformers ignore them.
+        sample_domain : array-like of int of shape (n_samples,), default=None
+            Positive for source domains, negative for target domains; None if all rows
+            are of the target.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        X = validate_data(self, X, **self._checks)
+        self._learn(X, y, self._check_domains(sample_domain, X))
+        return self
 
     def fit_transform(
         self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
@@ -237,17 +281,38 @@ class DomainTransformer(DomainMixin, TransformerMixin, BaseEstimator):
 
 
 class DomainClassifier(DomainMixin, PartialLabelClassifier):
-    """A classifier for rows of the target, with a `y` that may have holes."""
+    """A classifier for rows of the target, some of whose labels may be missing."""
 
-    _checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": FLOATS}
+    def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
+        """Learn from rows and labels that have been validated."""
+        raise NotImplementedError
 
-    def _begin(
-        self, X: Any, y: ArrayLike, sample_domain: Any
-    ) -> tuple[Any, Labels, NDArray[np.intp]]:
-        """Validate what `fit` was given."""
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None
+    ) -> Self:
+        """Learn from the rows of all domains.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of all domains.
+        y : array-like of shape (n_samples,)
+            Labels, some of which may be missing.
+        sample_domain : array-like of int of shape (n_samples,), default=None
+            Positive for source domains, negative for target domains; None if all rows
+            are of the target.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
         X, labels = validate_partially_labeled(self, X, y, **self._checks)
         self.classes_ = labels.classes
-        return X, labels, self._check_domains(sample_domain, X)
+        self._learn(X, labels, self._check_domains(sample_domain, X))
+        self._keep_transduction(X, labels)
+        return self
 
     def _labeled_target(
         self, labels: Labels, domains: NDArray[np.intp]
@@ -287,8 +352,7 @@ class DomainClassifier(DomainMixin, PartialLabelClassifier):
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
             For up to two classes one value per row, positive for `classes_[1]`.
         """
-        check_is_fitted(self)
-        return self._decision(validate_data(self, X, reset=False, **self._checks))
+        return self._decision(self._validated(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of every row.
@@ -304,11 +368,3 @@ class DomainClassifier(DomainMixin, PartialLabelClassifier):
             The predicted classes.
         """
         return decide(self.decision_function(X), self.classes_)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        inner = getattr(self, "estimator", None)
-        tags.input_tags.sparse = "accept_sparse" in self._checks and (
-            inner is None or get_tags(inner).input_tags.sparse
-        )
-        return tags

@@ -2,20 +2,20 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
+from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from fewlabels._classifier import MAX_SVM_ITER, as_decision
-from fewlabels._labels import signed_targets
-from fewlabels._sklearn import Interval, fit_context
+from fewlabels._labels import Labels, signed_targets
+from fewlabels._params import check_number, usual
+from fewlabels._sklearn import Interval
+from fewlabels.exceptions import warn_not_converged
 from fewlabels.kernels import Kernel, resolve_kernel
 from fewlabels.transfer._domains import DomainClassifier
 
@@ -126,7 +126,7 @@ def lp_norm_mkl(
     Returns
     -------
     solution : MKLSolution
-        Weights, coefficients, bias, and the course of the objective.
+        Weights, coefficients, bias, and the history of the objective.
 
     Examples
     --------
@@ -138,8 +138,7 @@ def lp_norm_mkl(
     >>> lp_norm_mkl(kernels, np.sign(x), p=1.0).weights.round(2)
     array([1., 0.])
     """
-    if not p >= 1:
-        raise ValueError(f"p must be at least 1, got {p}.")
+    check_number("p", p, 1, np.inf)
     n_kernels = len(kernels)
     theta = np.full(n_kernels, n_kernels ** (-1 / p))  # 1 for p = inf
     dual_norm = np.inf if p == 1 else 1 / (1 - 1 / p)
@@ -165,7 +164,7 @@ class LpMKLClassifier(DomainClassifier):
     """Support vector machine that weighs several kernels.
 
     For every class against the rest (a single problem for two classes) it mixes the
-    kernels by :func:`lp_norm_mkl`. Labelled rows of all domains count alike; with
+    kernels by :func:`lp_norm_mkl`. Labelled rows of all domains count equally; with
     kernels that see different features, or a callable kernel, it is the tool that
     joins descriptions of the same rows.
 
@@ -234,10 +233,8 @@ class LpMKLClassifier(DomainClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernels": [list, tuple, None],
         "p": [Interval(Real, 1, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
         "normalize": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        **usual("C", "tol", "max_iter"),
     }
 
     def __init__(
@@ -257,28 +254,7 @@ class LpMKLClassifier(DomainClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Learn weights and machines from the labelled rows of all domains.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains.
-        y : array-like of shape (n_samples,)
-            Labels, some of which may be missing.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains. It is checked but
-            makes no difference.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, labels, _ = self._begin(X, y, sample_domain)
+    def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
         rows = labels.labeled
         self.X_fit_ = X[rows]
         self.kernels_ = self._resolved(self.X_fit_)
@@ -293,29 +269,21 @@ class LpMKLClassifier(DomainClassifier):
         Y = signed_targets(labels.codes[rows], labels.classes.size)
         solutions = [
             lp_norm_mkl(
-                matrices,
-                column,
-                C=self.C,
-                p=self.p,
-                tol=self.tol,
-                max_iter=self.max_iter,
+                matrices, t, C=self.C, p=self.p, tol=self.tol, max_iter=self.max_iter
             )
-            for column in Y.T
+            for t in Y.T
         ]
         open_gaps = [s.gap for s in solutions if s.gap > self.tol * s.objective[-1]]
         if open_gaps:
-            warnings.warn(
+            warn_not_converged(
                 f"The weights of {len(open_gaps)} of {len(solutions)} problems did not "
                 f"converge in max_iter={self.max_iter} rounds: raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
         self.kernel_weights_ = np.column_stack([s.weights for s in solutions])
         self.dual_coef_ = np.column_stack([s.dual_coef for s in solutions])
         self.intercept_ = np.array([s.intercept for s in solutions])
         self.n_iter_ = max(s.objective.size for s in solutions)
-        self._keep_transduction(X, labels)
-        return self
 
     def _resolved(self, X: Any) -> list[Kernel]:
         if self.kernels is not None:

@@ -15,14 +15,14 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._labels import UNLABELED, encode_labels, unlabeled_mask
-from fewlabels._sklearn import Interval, fit_context, validate_data
-from fewlabels.transfer._domains import DomainMixin, check_sample_domain
+from fewlabels._params import usual
+from fewlabels._sklearn import Interval, fit_context, validate_data, validate_fitted
+from fewlabels.exceptions import warn_not_converged
+from fewlabels.transfer._domains import DomainTransformer, check_sample_domain
 
 
 class ITMLSolution(NamedTuple):
@@ -128,7 +128,7 @@ def itml(
         for c in pairs:
             v = Z[c] @ L
             p = float(v @ v)
-            if p == 0:  # beyond the smallest number
+            if p == 0:  # underflow
                 continue
             alpha = min(multipliers[c], delta[c] * share * (1 / p - 1 / xi[c]))
             if alpha == 0:
@@ -145,7 +145,7 @@ def itml(
 
 
 class Pairs(NamedTuple):
-    """Pairs of rows that are to be near or far.
+    """Pairs of rows that should be near or far.
 
     Attributes
     ----------
@@ -287,9 +287,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         "gamma": [Interval(Real, 0, None, closed="right")],
         "n_pairs": [Interval(Integral, 1, None, closed="left")],
         "bounds": [tuple, list, None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+        **usual("tol", "max_iter", "random_state"),
     }
 
     def __init__(
@@ -326,12 +324,12 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self : object
             The fitted transformer.
         """
-        X = validate_data(self, X, dtype=np.float64)
-        return self._fit_metric(X, y, None)
+        self._fit_metric(validate_data(self, X, dtype=np.float64), y, None)
+        return self
 
     def _fit_metric(
         self, X: NDArray[Any], y: ArrayLike | None, domains: NDArray[np.intp] | None
-    ) -> Self:
+    ) -> None:
         if y is None or unlabeled_mask(y).all():
             none = np.empty(0, dtype=np.intp)
             self.pairs_ = Pairs(none, none, none.astype(bool))
@@ -342,7 +340,6 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if not self.pairs_.similar.size:
             warnings.warn(
                 "There is no pair of labelled rows: the distance stays Euclidean.",
-                UserWarning,
                 stacklevel=3,
             )
         Z = X[self.pairs_.first] - X[self.pairs_.second]
@@ -356,11 +353,10 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             max_iter=self.max_iter,
         )
         if not solution.converged:
-            warnings.warn(
+            warn_not_converged(
                 f"The multipliers did not come to rest in max_iter={self.max_iter} "
                 "cycles: raise max_iter or tol, or lower gamma.",
-                ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.bounds_ = (near, far)
         self.metric_ = solution.metric
@@ -368,13 +364,9 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_iter_ = max(solution.n_iter, 1)
         w, V = linalg.eigh(self.metric_)
         self.components_ = (V * np.sqrt(np.maximum(w, 0))) @ V.T
-        return self
 
     def _usual_squares(
-        self,
-        X: NDArray[Any],
-        y: ArrayLike | None,
-        domains: NDArray[np.intp] | None,
+        self, X: NDArray[Any], y: ArrayLike | None, domains: NDArray[np.intp] | None
     ) -> NDArray[Any]:
         """Squared distances of which the bounds are percentiles."""
         first, second = self.pairs_.first, self.pairs_.second
@@ -415,16 +407,14 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X_new : ndarray of shape (n_samples, n_features)
             The mapped rows.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X @ self.components_
+        return validate_fitted(self, X, dtype=np.float64) @ self.components_
 
     @property
     def _n_features_out(self) -> int:
         return int(self.n_features_in_)
 
 
-class CrossDomainMetric(DomainMixin, ITML):
+class CrossDomainMetric(DomainTransformer, ITML):
     r"""Learn a distance between rows of a source and rows of a target.
 
     This is :class:`ITML` with pairs across the domains: a labelled row of the source
@@ -506,59 +496,10 @@ class CrossDomainMetric(DomainMixin, ITML):
     True
     """
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        sample_domain: ArrayLike | None = None,
-    ) -> Self:
-        """Learn the metric from pairs of labelled rows.
+    _checks: ClassVar[dict[str, Any]] = {"dtype": np.float64}
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of all domains.
-        y : array-like of shape (n_samples,), default=None
-            Labels, some of which may be missing.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target, which is :class:`ITML`.
-
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-        """
-        X = validate_data(self, X, dtype=np.float64)
-        return self._fit_metric(X, y, self._check_domains(sample_domain, X))
-
-    def fit_transform(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        sample_domain: ArrayLike | None = None,
-    ) -> NDArray[np.float64]:
-        """Fit, then transform the same rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of all domains.
-        y : array-like of shape (n_samples,), default=None
-            Labels, some of which may be missing.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        X_new : ndarray of shape (n_samples, n_features)
-            The mapped rows.
-        """
-        return self.fit(X, y, sample_domain=sample_domain).transform(X)
+    def _learn(self, X: Any, y: Any, domains: NDArray[np.intp]) -> None:
+        self._fit_metric(X, y, domains)
 
     def similarity(self, X_source: Any, X_target: Any) -> NDArray[np.float64]:
         r"""Compute the cross-domain similarity :math:`x_s^\top W x_t`.
@@ -575,7 +516,4 @@ class CrossDomainMetric(DomainMixin, ITML):
         similarity : ndarray of shape (n_source, n_target)
             The similarities.
         """
-        check_is_fitted(self)
-        left = validate_data(self, X_source, dtype=np.float64, reset=False)
-        right = validate_data(self, X_target, dtype=np.float64, reset=False)
-        return left @ self.metric_ @ right.T
+        return self._validated(X_source) @ self.metric_ @ self._validated(X_target).T

@@ -3,18 +3,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.decomposition import MiniBatchDictionaryLearning, sparse_encode
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.extmath import row_norms
 
 from fewlabels._classifier import fitted, outputs_of
-from fewlabels._sklearn import HasMethods, Interval, fit_context
+from fewlabels._labels import Labels
+from fewlabels._params import usual
+from fewlabels._sklearn import HasMethods, Interval
+from fewlabels.exceptions import warn_not_converged
 from fewlabels.transfer._domains import DomainClassifier
 
 # Duality gap of a code, relative to the squared norm of its row: that of sparse_encode.
@@ -35,7 +38,7 @@ def lasso_codes(
     """
     goal = GAP_TOL * row_norms(X, squared=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap tells
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is checked
         codes = sparse_encode(X, D, algorithm="lasso_cd", alpha=alpha, max_iter=10_000)
         gap = _duality_gap(X, D, alpha, codes)
         (open_,) = np.nonzero(gap > goal)
@@ -46,12 +49,10 @@ def lasso_codes(
             codes[open_[better]], gap[open_[better]] = again[better], new_gap[better]
     n_left = np.count_nonzero(gap > goal)
     if n_left:
-        warnings.warn(
+        warn_not_converged(
             f"The sparse codes of {n_left} of {X.shape[0]} rows did not converge "
             f"(duality gap {gap.max():.1e}): atoms are nearly dependent. Take fewer "
-            "n_components or a larger alpha.",
-            ConvergenceWarning,
-            stacklevel=2,
+            "n_components or a larger alpha."
         )
     return codes
 
@@ -151,11 +152,9 @@ class SelfTaughtClassifier(DomainClassifier):
     _checks: ClassVar[dict[str, Any]] = {"dtype": np.float64}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+        **usual("n_components", "max_iter", "random_state"),
     }
 
     def __init__(
@@ -173,28 +172,7 @@ class SelfTaughtClassifier(DomainClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Learn the dictionary from the source and the classes from the target.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows of all domains.
-        y : array-like of shape (n_samples,)
-            Labels, some of which may be missing; some rows of the target need one.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, labels, domains = self._begin(X, y, sample_domain)
+    def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
         rows = self._labeled_target(labels, domains)
         teacher = X[domains > 0] if np.any(domains > 0) else X
         self.mean_ = teacher.mean(axis=0)
@@ -209,7 +187,7 @@ class SelfTaughtClassifier(DomainClassifier):
             random_state=self.random_state,
         )
         with warnings.catch_warnings():
-            # Rough codes do while the dictionary is learned; the final ones are exact.
+            # Rough codes suffice for learning a dictionary; the final ones are exact.
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.components_ = learner.fit(scaled).components_
         self.n_iter_ = learner.n_iter_
@@ -219,8 +197,6 @@ class SelfTaughtClassifier(DomainClassifier):
         self.classes_ = labels.classes[present]
         model = LogisticRegression() if self.estimator is None else self.estimator
         self.estimator_ = fitted(model, self._codes(X[rows]), codes)
-        self._keep_transduction(X, labels)
-        return self
 
     def _scaled(self, X: NDArray[Any]) -> NDArray[Any]:
         return (X - self.mean_) / self.scale_

@@ -110,7 +110,7 @@ def _missing_message(entry: Entry, looked_at: list[str]) -> str:
 def _read(entry: Entry, path: Path) -> Arrays:
     try:
         with zipfile.ZipFile(path):
-            pass  # np.load takes other formats too, and says less about what is wrong
+            pass  # np.load reads other formats too, with less helpful errors
         with np.load(path, allow_pickle=False) as npz:
             arrays = {name: npz[name] for name in entry.arrays if name in npz}
     except _CORRUPT as error:
@@ -181,7 +181,6 @@ def _store(entry: Entry, arrays: dict[str, Any]) -> Path | None:
         warnings.warn(
             f"{entry.title} was fetched but could not be stored as {path} ({error}): "
             "it will be fetched again. Set FEWLABELS_CACHE to a writable folder.",
-            UserWarning,
             stacklevel=5,  # the caller of the loader
         )
         return None

@@ -66,7 +66,7 @@ class TestDistances:
     def test_bad_arguments(self):
         with pytest.raises(ValueError, match="must be the same"):
             tensor_distances(np.zeros((2, 3, 3)), np.zeros((2, 3, 4)))
-        with pytest.raises(ValueError, match="bandwidth=-1"):
+        with pytest.raises(ValueError, match="bandwidth must be at least 0"):
             tensor_distances(np.zeros((2, 3, 3)), bandwidth=-1)
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,17 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._classifier import PartialLabelClassifier
+from fewlabels._classifier import SupervisedClassifier, as_decision
 from fewlabels._labels import (
     decide,
     signed_targets,
     validate_partial_targets,
     validate_partially_labeled,
 )
+from fewlabels._params import usual
 from fewlabels._regressor import PartialTargetMixin
-from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
+from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_fitted
 from fewlabels.optimize._coordinate import approx_coordinate_descent, coordinate_descent
 from fewlabels.optimize._finite_sum import (
     sag_minimize,
@@ -29,9 +29,9 @@ from fewlabels.optimize._finite_sum import (
     sgd_minimize,
     svrg_minimize,
 )
+from fewlabels.optimize._finite_sum_problem import FiniteSumProblem
 from fewlabels.optimize._gradient import gradient_descent
 from fewlabels.optimize._penalties import ElasticNetPenalty
-from fewlabels.optimize._problems import FiniteSumProblem
 from fewlabels.optimize._result import OptimizationResult
 
 _SOLVERS: dict[str, Callable[..., OptimizationResult]] = {
@@ -56,28 +56,36 @@ def _add_ones(X: Any) -> Any:
 class _FiniteSumModel(BaseEstimator):
     """What the classifier and the regressor share."""
 
-    alpha: float
-    l1_ratio: float
-    fit_intercept: bool
-    solver: str
-    solver_params: dict[str, Any] | None
-    max_iter: int
-    tol: float
-    random_state: Any
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        **usual("alpha", "fit_intercept", "max_iter", "tol", "random_state"),
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "fit_intercept": ["boolean"],
         "solver": [StrOptions(set(_SOLVERS))],
         "solver_params": [dict, None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     coef_: NDArray[Any]
     intercept_: Any
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1e-4,
+        l1_ratio: float = 0.0,
+        fit_intercept: bool = True,
+        solver: str = "saga",
+        solver_params: dict[str, Any] | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.solver_params = solver_params
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
 
     def _minimize(
         self, X: Any, targets: NDArray[Any], loss: str
@@ -104,8 +112,10 @@ class _FiniteSumModel(BaseEstimator):
         return W, np.zeros(targets.shape[1])
 
     def _outputs(self, X: Any) -> NDArray[Any]:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_fitted(self, X, accept_sparse="csr", dtype=np.float64)
+        return self._products(X)
+
+    def _products(self, X: Any) -> NDArray[Any]:
         return np.asarray(X @ np.atleast_2d(self.coef_).T) + self.intercept_
 
     def __sklearn_tags__(self) -> Tags:
@@ -114,7 +124,7 @@ class _FiniteSumModel(BaseEstimator):
         return tags
 
 
-class FiniteSumClassifier(PartialLabelClassifier, _FiniteSumModel):
+class FiniteSumClassifier(SupervisedClassifier, _FiniteSumModel):
     r"""Linear classifier: a smooth or a hinge loss, an elastic net, a choice of solver.
 
     .. math::
@@ -200,15 +210,17 @@ class FiniteSumClassifier(PartialLabelClassifier, _FiniteSumModel):
         tol: float = 1e-4,
         random_state: Any = None,
     ) -> None:
+        super().__init__(
+            alpha=alpha,
+            l1_ratio=l1_ratio,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            solver_params=solver_params,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+        )
         self.loss = loss
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.solver_params = solver_params
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike) -> "FiniteSumClassifier":
@@ -234,17 +246,14 @@ class FiniteSumClassifier(PartialLabelClassifier, _FiniteSumModel):
         if labels.classes.size > 1:
             targets = signed_targets(labels.codes[rows], labels.classes.size)
             self.coef_, self.intercept_ = self._minimize(X[rows], targets, self.loss)
-        else:  # nothing is to be told apart, and a free intercept would run away
+        else:  # nothing to learn, and a free intercept would diverge
             self.coef_, self.intercept_ = np.zeros((1, X.shape[1])), np.zeros(1)
             self.results_, self.n_iter_ = [], 1
-        outputs = np.asarray(X @ self.coef_.T) + self.intercept_
-        self.transduction_ = self._decide(outputs)
-        self.transduction_[rows] = self.classes_[labels.codes[rows]]
+        self.transduction_ = self._transduction(X, labels)
         return self
 
-    def _decide(self, outputs: NDArray[Any]) -> NDArray[Any]:
-        decision = outputs[:, 0] if outputs.shape[1] == 1 else outputs
-        return decide(decision, self.classes_)
+    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
+        return decide(as_decision(self._products(X)), np.arange(self.classes_.size))
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Compute the outputs of the linear models.
@@ -259,8 +268,7 @@ class FiniteSumClassifier(PartialLabelClassifier, _FiniteSumModel):
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
             For up to two classes one value per row, positive for `classes_[1]`.
         """
-        outputs = self._outputs(X)
-        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+        return as_decision(self._outputs(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of every row.
@@ -275,7 +283,7 @@ class FiniteSumClassifier(PartialLabelClassifier, _FiniteSumModel):
         y : ndarray of shape (n_samples,)
             The predicted classes.
         """
-        return self._decide(self._outputs(X))
+        return decide(self.decision_function(X), self.classes_)
 
 
 class FiniteSumRegressor(PartialTargetMixin, _FiniteSumModel):
@@ -337,27 +345,6 @@ class FiniteSumRegressor(PartialTargetMixin, _FiniteSumModel):
     >>> np.round(model.coef_, 4) + 0.0, round(model.intercept_, 4)
     (array([ 1.,  0., -2.]), 3.0)
     """
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 1e-4,
-        l1_ratio: float = 0.0,
-        fit_intercept: bool = True,
-        solver: str = "saga",
-        solver_params: dict[str, Any] | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.solver_params = solver_params
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike) -> "FiniteSumRegressor":

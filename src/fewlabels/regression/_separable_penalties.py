@@ -2,41 +2,26 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 from sklearn.linear_model import Lasso
 
 from fewlabels._linalg import least_squares
+from fewlabels._params import check_number
 from fewlabels._sklearn import Interval, fit_context
 from fewlabels.regression._base import (
+    PENALTY_CONSTRAINTS,
+    Floats,
     LinearRegressor,
     PenalizedRegressor,
     PenalizedSolution,
     check_problem,
-    warn_not_converged,
+    warn_above_tol,
 )
-
-# The constraints that every penalised estimator shares.
-PENALTY_CONSTRAINTS: dict[str, list[Any]] = {
-    "alpha": [Interval(Real, 0, None, closed="left")],
-    "fit_intercept": ["boolean"],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="neither")],
-}
-
-
-def check_penalty(name: str, value: float, lowest: float, *, strict: bool) -> None:
-    """Raise if a parameter of a penalty is out of range."""
-    inside = value > lowest if strict else value >= lowest
-    if not (inside and np.isfinite(value)):
-        bound = "more than" if strict else "at least"
-        raise ValueError(
-            f"{name} must be a number of {bound} {lowest:g}, got {value!r}."
-        )
 
 
 def bridge_regression(
@@ -55,7 +40,7 @@ def bridge_regression(
         \qquad \gamma \ge 1
 
     One coefficient after the other is set to its best value: with z the value that
-    least squares alone would take, and the column :math:`x_j`, its size solves
+    least squares would take, and the column :math:`x_j`, its size solves
     :math:`t + n \alpha \gamma t^{\gamma - 1} / \|x_j\|^2 = |z|`, by Newton's method
     from the side from which it cannot fail.
 
@@ -104,8 +89,8 @@ def bridge_regression(
     """
     from fewlabels._loops.regression import BRIDGE
 
-    check_penalty("alpha", alpha, 0, strict=False)
-    check_penalty("gamma", gamma, 1, strict=False)
+    check_number("alpha", alpha, 0)
+    check_number("gamma", gamma, 1)
     return _cycles(X, y, BRIDGE, alpha, gamma, tol, max_iter)
 
 
@@ -172,8 +157,8 @@ def berhu_regression(
     """
     from fewlabels._loops.regression import BERHU
 
-    check_penalty("alpha", alpha, 0, strict=False)
-    check_penalty("delta", delta, 0, strict=True)
+    check_number("alpha", alpha, 0)
+    check_number("delta", delta, above=0)
     return _cycles(X, y, BERHU, alpha, delta, tol, max_iter)
 
 
@@ -205,9 +190,9 @@ def _cycles(
         tol * scale,
         max_iter,
     )
-    if violation > tol * scale:
-        warn_not_converged("the violation", max_iter, violation / scale, tol)
-    return PenalizedSolution(coef, n_iter, violation / scale)
+    violation /= scale
+    warn_above_tol("the violation", max_iter, violation, tol)
+    return PenalizedSolution(coef, n_iter, violation)
 
 
 class GarroteSolution(NamedTuple):
@@ -223,8 +208,8 @@ class GarroteSolution(NamedTuple):
         Number of cycles.
     """
 
-    factors: NDArray[np.float64]
-    coef: NDArray[np.float64]
+    factors: Floats
+    coef: Floats
     n_iter: int
 
 
@@ -285,7 +270,7 @@ def nonnegative_garrote(
     array([0.75, 0.75, 0.  ])
     """
     X, y = check_problem(X, y)
-    check_penalty("alpha", alpha, 0, strict=False)
+    check_number("alpha", alpha, 0)
     if initial is None:
         initial = least_squares(X, y)
     b = np.asarray(initial, dtype=np.float64)
@@ -297,16 +282,10 @@ def nonnegative_garrote(
     scaled = X * b
     if not scaled.any():
         return GarroteSolution(np.zeros(b.size), np.zeros(b.size), 1)
-    if alpha == 0:  # no lasso, where coordinate descent may take very long
+    if alpha == 0:  # no lasso, where coordinate descent may take a while
         factors = nnls(scaled, y)[0]
         return GarroteSolution(factors, factors * b, 1)
-    model = Lasso(
-        alpha,
-        positive=True,
-        fit_intercept=False,
-        tol=tol,
-        max_iter=max_iter,
-    )
+    model = Lasso(alpha, positive=True, fit_intercept=False, tol=tol, max_iter=max_iter)
     factors = model.fit(scaled, y).coef_
     return GarroteSolution(factors, factors * b, int(model.n_iter_))
 
@@ -392,12 +371,8 @@ class BridgeRegression(PenalizedRegressor):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _solve(
-        self, X: NDArray[np.float64], y: NDArray[np.float64]
-    ) -> PenalizedSolution:
-        return bridge_regression(
-            X, y, self.alpha, self.gamma, tol=self.tol, max_iter=self.max_iter
-        )
+    def _solve(self, X: Floats, y: Floats) -> PenalizedSolution:
+        return bridge_regression(X, y, **self._solver_params())
 
 
 class BerhuRegressor(PenalizedRegressor):
@@ -482,12 +457,8 @@ class BerhuRegressor(PenalizedRegressor):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _solve(
-        self, X: NDArray[np.float64], y: NDArray[np.float64]
-    ) -> PenalizedSolution:
-        return berhu_regression(
-            X, y, self.alpha, self.delta, tol=self.tol, max_iter=self.max_iter
-        )
+    def _solve(self, X: Floats, y: Floats) -> PenalizedSolution:
+        return berhu_regression(X, y, **self._solver_params())
 
 
 class NonNegativeGarrote(LinearRegressor):
@@ -584,12 +555,7 @@ class NonNegativeGarrote(LinearRegressor):
         data = self._center(X, y)
         self.initial_coef_ = least_squares(data.X, data.y)
         self.factors_, coef, self.n_iter_ = nonnegative_garrote(
-            data.X,
-            data.y,
-            self.alpha,
-            self.initial_coef_,
-            tol=self.tol,
-            max_iter=self.max_iter,
+            data.X, data.y, initial=self.initial_coef_, **self._solver_params()
         )
         self._keep(coef, data.X_mean, data.y_mean)
         return self

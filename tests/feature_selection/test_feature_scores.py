@@ -107,7 +107,7 @@ class TestFisher:
         ]
         assert_allclose(fisher_score(X, y), np.mean(pairs, axis=0))
         assert_allclose(fisher_score(X, y, pairs="min"), np.min(pairs, axis=0))
-        with pytest.raises(ValueError, match="'mean' or 'min'"):
+        with pytest.raises(ValueError, match="'mean', 'min'"):
             fisher_score(X, y, pairs="max")
 
 

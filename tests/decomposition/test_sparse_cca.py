@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
@@ -37,6 +37,7 @@ class TestDirection:
         arrays(np.float64, st.integers(1, 8), elements=st.floats(-10, 10, width=32)),
         st.floats(0.1, 4.0),
     )
+    @example(np.array([8.0739994, 8.07400036]), 1.25)  # nearly a tie
     def test_feasible_and_as_good_as_its_bound(self, a, c):
         u = l1_l2_projection_direction(a, c)
         assert np.linalg.norm(u) <= 1 + 1e-9

@@ -7,67 +7,49 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels.reinforcement._networks import Network, NumpyBackend
+from fewlabels.reinforcement._networks import NumpyBackend
 
 Array = NDArray[Any]
 
 
-class TorchBackend:
+class TorchBackend(NumpyBackend):
     """The network, its target and its optimiser, in torch.
 
     Weights are one vector, cut as those of `Network`: the first ones are the same as in
     NumPy, and checkpoints of both fit each other.
     """
 
-    def __init__(
-        self,
-        sizes: tuple[int, ...],
-        *,
-        activation: str,
-        bias: bool,
-        optimizer: str,
-        learning_rate: float,
-        loss: str,
-        dtype: Any,
-        rng: np.random.Generator,
-        device: str,
-    ) -> None:
+    def __init__(self, sizes: tuple[int, ...], *, device: str, **settings: Any) -> None:
         try:
             import torch
         except ImportError as error:
             raise ImportError(
                 "backend='torch' needs torch: pip install 'fewlabels[deep]'."
             ) from error
-        self._torch = torch
-        self._shapes = Network(sizes, activation=activation, bias=bias, dtype=dtype)
-        self._shapes.initialize(rng)
-        self._device = torch.device(device)
-        self._theta = self._tensor(self._shapes.theta).requires_grad_()
+        super().__init__(sizes, **settings)
+        self._torch, self._device = torch, torch.device(device)
+        self._theta = self._tensor(self._network.theta).requires_grad_()
         self._target = self._theta.detach().clone()
         self._activation = {
             "identity": lambda x: x,
             "sigmoid": torch.sigmoid,
             "tanh": torch.tanh,
             "relu": torch.relu,
-        }[activation]
-        self._loss = loss
-        self._optimizer: Any
-        if optimizer == "adam":
-            self._optimizer = torch.optim.Adam(
-                [self._theta],
-                lr=learning_rate,
-                betas=(NumpyBackend.beta1, NumpyBackend.beta2),
-                eps=NumpyBackend.eps,
+        }[settings["activation"]]
+        self._steps: Any
+        if self._optimizer == "adam":
+            betas = (self.beta1, self.beta2)
+            self._steps = torch.optim.Adam(
+                [self._theta], lr=self._rate, betas=betas, eps=self.eps
             )
         else:
-            self._optimizer = torch.optim.SGD([self._theta], lr=learning_rate)
-        self._is_adam = optimizer == "adam"
+            self._steps = torch.optim.SGD([self._theta], lr=self._rate)
 
     def _tensor(self, array: Array) -> Any:
         return self._torch.from_numpy(np.array(array)).to(self._device)
 
     def _forward(self, X: Any, theta: Any) -> Any:
-        layers = self._shapes.views(theta)
+        layers = self._network.views(theta)
         for i, (matrix, offset) in enumerate(layers):
             X = X @ matrix
             if offset is not None:
@@ -85,7 +67,7 @@ class TorchBackend:
     def fit(self, X: Array, actions: Array, targets: Array) -> float:
         """Take one step towards the targets; return the loss before it."""
         functional = self._torch.nn.functional
-        self._optimizer.zero_grad()
+        self._steps.zero_grad()
         values = self._forward(self._tensor(X), self._theta)
         chosen = values.gather(1, self._tensor(actions)[:, None])[:, 0]
         if self._loss == "huber":
@@ -93,7 +75,7 @@ class TorchBackend:
         else:
             loss = 0.5 * functional.mse_loss(chosen, self._tensor(targets))
         loss.backward()
-        self._optimizer.step()
+        self._steps.step()
         return float(loss.detach())
 
     def update_target(self) -> None:
@@ -105,29 +87,25 @@ class TorchBackend:
         found = {
             "weights": self._theta.detach().cpu().numpy().copy(),
             "target": self._target.cpu().numpy().copy(),
-            "moments": np.zeros((2, 0), dtype=self._shapes.theta.dtype),
-            "updates": np.zeros(1, dtype=np.int64),
+            "moments": np.zeros_like(self._moments),
+            "updates": np.zeros_like(self._count),
         }
-        if self._is_adam:
-            found["moments"] = np.zeros(
-                (2, found["weights"].size), self._shapes.theta.dtype
-            )
-            state = self._optimizer.state.get(self._theta)
-            if state:
-                found["moments"][0] = state["exp_avg"].cpu().numpy()
-                found["moments"][1] = state["exp_avg_sq"].cpu().numpy()
-                found["updates"][0] = int(state["step"])
+        state = self._steps.state.get(self._theta)
+        if self._optimizer == "adam" and state:
+            found["moments"][0] = state["exp_avg"].cpu().numpy()
+            found["moments"][1] = state["exp_avg_sq"].cpu().numpy()
+            found["updates"][0] = int(state["step"])
         return found
 
     def load(self, arrays: dict[str, Array]) -> None:
-        """Go on from a state that `arrays` returned."""
+        """Continue from a state that `arrays` returned."""
         torch = self._torch
         with torch.no_grad():
             self._theta.copy_(self._tensor(arrays["weights"]))
             self._target.copy_(self._tensor(arrays["target"]))
-        if self._is_adam and arrays["updates"][0]:
+        if self._optimizer == "adam" and arrays["updates"][0]:
             # What the optimiser itself keeps after its first step.
-            self._optimizer.state[self._theta] = {
+            self._steps.state[self._theta] = {
                 "step": torch.tensor(float(arrays["updates"][0])),
                 "exp_avg": self._tensor(arrays["moments"][0]),
                 "exp_avg_sq": self._tensor(arrays["moments"][1]),

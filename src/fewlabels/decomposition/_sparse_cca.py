@@ -2,23 +2,22 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse.linalg import svds
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from fewlabels._sklearn import Interval, check_array, fit_context, validate_params
-from fewlabels.decomposition._cca import TwoViewTransformer
-from fewlabels.optimize import soft_threshold
+from fewlabels._params import check_number, usual
+from fewlabels._sklearn import Interval, check_array, validate_params
+from fewlabels.decomposition._two_views import TwoViewTransformer
+from fewlabels.exceptions import warn_not_converged
 
-# Up to this size all singular values are found faster than the first one alone.
+# Up to this size all singular values are found faster than just the first one.
 SMALL = 200
 
 # Share of the bounds on the l1 norm, from a single entry to all of them, by default:
@@ -71,8 +70,7 @@ def l1_l2_projection_direction(a: Any, c: float) -> NDArray[np.float64]:
     a = check_array(a, dtype=np.float64, ensure_2d=False, input_name="a")
     if a.ndim != 1:
         raise ValueError(f"a must be a vector, got shape {a.shape}.")
-    if not c > 0:
-        raise ValueError(f"c must be positive, got {c}.")
+    check_number("c", c, above=0, most=np.inf)
     largest = np.max(np.abs(a))
     if largest == 0:
         return np.zeros_like(a)
@@ -84,22 +82,22 @@ def l1_l2_projection_direction(a: Any, c: float) -> NDArray[np.float64]:
     m = np.count_nonzero(tied)
     if c <= np.sqrt(m):
         return np.where(tied, np.sign(a) * (c / m), 0.0)
-    sizes = np.sort(np.abs(a))[::-1]
-    k = np.arange(1, sizes.size + 1)
-    means = np.cumsum(sizes) / k
-    # Sum of squared deviations of the k largest from their mean.
-    spread = np.maximum(np.cumsum(sizes**2) - k * means**2, 0.0)
-    # With the k largest in use, ||s||_1 = c ||s||_2 for mean - Delta = c sqrt(...).
+    # By what each entry falls short of the largest, 1: entries that are nearly as large
+    # keep their digits. With the k largest in use, ||s||_1 = c ||s||_2 is a quadratic
+    # equation for 1 - Delta.
+    missing = 1.0 - np.abs(a)
+    falls = np.sort(missing)
+    k = np.arange(1, falls.size + 1)
+    means = np.cumsum(falls) / k
+    spread = np.maximum(np.cumsum(falls**2) - k * means**2, 0.0)
     usable = k > c * c
     with np.errstate(divide="ignore", invalid="ignore"):
-        shift = c * np.sqrt(spread / (k * (k - c * c)))
-    threshold = np.where(usable, means - shift, -1.0)
-    following = np.append(sizes[1:], 0.0)
+        fall = np.where(usable, means + c * np.sqrt(spread / (k * (k - c * c))), 2.0)
     # The norm ratio falls as the threshold grows, so exactly one k fits; rounding may
     # leave it a hair outside its interval.
-    outside = np.maximum(following - threshold, threshold - sizes)
-    best = np.argmin(np.where(usable & (threshold >= 0), outside, np.inf))
-    u = soft_threshold(a, float(threshold[best]))
+    outside = np.maximum(fall - np.append(falls[1:], 1.0), falls - fall)
+    best = np.argmin(np.where(usable & (fall <= 1), outside, np.inf))
+    u = np.sign(a) * np.maximum(fall[best] - missing, 0.0)
     return u / np.linalg.norm(u)
 
 
@@ -135,16 +133,15 @@ def _leading_right_vector(M: NDArray[np.float64]) -> NDArray[np.float64]:
     return svds(M, k=1, v0=start)[2][0]
 
 
+_CONSTRAINTS: dict[str, list[Any]] = {
+    "c1": [Interval(Real, 1, None, closed="left"), None],
+    "c2": [Interval(Real, 1, None, closed="left"), None],
+    **usual("n_components", "tol", "max_iter"),
+}
+
+
 @validate_params(
-    {
-        "M": ["array-like"],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "c1": [Interval(Real, 1, None, closed="left"), None],
-        "c2": [Interval(Real, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    },
-    prefer_skip_nested_validation=True,
+    {"M": ["array-like"], **_CONSTRAINTS}, prefer_skip_nested_validation=True
 )
 def penalized_matrix_decomposition(
     M: Any,
@@ -187,7 +184,7 @@ def penalized_matrix_decomposition(
     Returns
     -------
     result : PenalizedDecomposition
-        Vectors, weights and the course of the objective.
+        Vectors, weights and the history of the objective.
 
     Warns
     -----
@@ -229,11 +226,9 @@ def penalized_matrix_decomposition(
         u[:, k], v[:, k], d[k] = u_k, v_k, course[-1]
         M = M - d[k] * np.outer(u_k, v_k)
     if not converged:
-        warnings.warn(
+        warn_not_converged(
             f"penalized_matrix_decomposition has not settled in max_iter={max_iter} "
-            "alternations: raise max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=2,
+            "alternations: raise max_iter or tol."
         )
     return PenalizedDecomposition(u, v, d, objectives, converged)
 
@@ -323,13 +318,7 @@ class SparseCCA(TwoViewTransformer):
     (array([7]), array([3]))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "c1": [Interval(Real, 1, None, closed="left"), None],
-        "c2": [Interval(Real, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = _CONSTRAINTS
 
     def __init__(
         self,
@@ -346,40 +335,16 @@ class SparseCCA(TwoViewTransformer):
         self.tol = tol
         self.max_iter = max_iter
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Find the pairs of directions.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows in the first view.
-        Y : array-like of shape (n_samples,) or (n_samples, n_features_y)
-            The same rows in the second view.
-
-        Returns
-        -------
-        self : SparseCCA
-            The fitted estimator.
-        """
-        X, Y = self._validate_views(X, Y)
+    def _learn(self, X: NDArray[Any], Y: NDArray[Any]) -> None:
         self._check_n_components(X, Y)
         self.x_scaler_, self.y_scaler_ = StandardScaler(), StandardScaler()
         X_std = self.x_scaler_.fit_transform(X)
         Y_std = self.y_scaler_.fit_transform(Y)
-        result = penalized_matrix_decomposition(
-            X_std.T @ Y_std / X.shape[0],
-            self.n_components,
-            c1=self.c1,
-            c2=self.c2,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
-        self.x_weights_ = result.u.astype(X.dtype, copy=False)
-        self.y_weights_ = result.v.astype(X.dtype, copy=False)
+        correlations = X_std.T @ Y_std / X.shape[0]
+        result = penalized_matrix_decomposition(correlations, **self.get_params())
+        self._keep_weights(result.u, result.v, X.dtype)
         self.covariances_ = result.d
         self.n_iter_ = max(1, *(course.size for course in result.objectives))
-        return self
 
     def _x_scores(self, X: NDArray[Any]) -> NDArray[Any]:
         return self.x_scaler_.transform(X) @ self.x_weights_

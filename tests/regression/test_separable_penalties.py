@@ -163,9 +163,9 @@ class TestBridge:
             bridge_regression(*correlated(), 1.0, 1.5, max_iter=1)
 
     def test_bad_parameters(self):
-        with pytest.raises(ValueError, match=r"gamma must be a number of at least 1"):
+        with pytest.raises(ValueError, match=r"gamma must be at least 1"):
             bridge_regression(np.eye(2), np.ones(2), 1.0, 0.5)
-        with pytest.raises(ValueError, match="alpha must be a number of at least 0"):
+        with pytest.raises(ValueError, match="alpha must be at least 0"):
             bridge_regression(np.eye(2), np.ones(2), -1.0, 1.5)
 
 
@@ -225,7 +225,7 @@ class TestBerhu:
         assert_allclose(again.coef_, model.coef_, atol=1e-8)
 
     def test_bad_delta(self):
-        with pytest.raises(ValueError, match="delta must be a number of more than 0"):
+        with pytest.raises(ValueError, match="delta must be positive"):
             berhu_regression(np.eye(2), np.ones(2), 1.0, 0.0)
 
 

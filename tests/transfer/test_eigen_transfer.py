@@ -13,7 +13,7 @@ from fewlabels.transfer import (
     eigen_transfer_graph,
     stack_domains,
 )
-from fewlabels.transfer import _eigen as module
+from fewlabels.transfer import _eigen_transfer as module
 
 
 def full_graph(B):

@@ -1,4 +1,4 @@
-"""Which features say the same: measures of similarity, and a selector by clusters."""
+"""Redundant features: measures of similarity, and a selector by clusters."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -8,9 +8,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import ROUNDING, deviations
 from fewlabels._sklearn import (
@@ -20,6 +17,7 @@ from fewlabels._sklearn import (
     fit_context,
     validate_data,
 )
+from fewlabels.feature_selection._base import FeatureSelector
 
 # A share of variance below this has lost digits where it is a difference from one.
 _CANCELLED = 1e-3
@@ -36,7 +34,7 @@ class _Pairs(NamedTuple):
 def _compare(X: Any) -> _Pairs:
     """Compare all pairs of features; constants do not even correlate with themselves.
 
-    Where a line leaves little, as beside a far row, 1 - rho^2 has no digits: the
+    Where a line fits closely, as next to a far row, 1 - rho^2 has no digits: the
     difference of the two features does.
     """
     X = check_array(X, dtype=np.float64)
@@ -264,7 +262,7 @@ def cluster_features(D: ArrayLike, n_neighbors: int) -> FeatureClusters:
             k -= 1
         if k <= 1:
             break
-    # One that stood for others may have been dropped for a third one later.
+    # A representative may itself have been dropped for another one later.
     while not np.array_equal(representative[representative], representative):
         representative = representative[representative]
     return FeatureClusters(left, representative, epsilon)
@@ -277,8 +275,8 @@ _MEASURES: dict[str, Callable[[Any], NDArray[np.float64]]] = {
 }
 
 
-class FeatureSimilaritySelector(SelectorMixin, BaseEstimator):
-    r"""Keep one feature of each group that says the same; needs no labels.
+class FeatureSimilaritySelector(FeatureSelector):
+    r"""Keep one feature of each group of similar ones; needs no labels.
 
     Features are clustered by how well they can be replaced by each other, and one of
     each cluster is kept, see :func:`cluster_features`. Constant features are dropped
@@ -375,25 +373,13 @@ class FeatureSimilaritySelector(SelectorMixin, BaseEstimator):
         self.epsilon_ = 0.0
         kept = candidates
         if candidates.size > 1:
-            measure = (
-                _MEASURES[self.measure]
-                if isinstance(self.measure, str)
-                else self.measure
-            )
-            k = (
-                max(candidates.size // 2, 1)
-                if self.n_neighbors is None
-                else self.n_neighbors
-            )
-            clusters = cluster_features(
-                measure(X[:, candidates]), min(k, candidates.size - 1)
-            )
+            measure = self.measure
+            if isinstance(measure, str):
+                measure = _MEASURES[measure]
+            k = min(self.n_neighbors or candidates.size // 2, candidates.size - 1)
+            clusters = cluster_features(measure(X[:, candidates]), k)
             kept = candidates[clusters.kept]
             self.representative_[candidates] = candidates[clusters.representative]
             self.epsilon_ = clusters.epsilon
         self.support_ = np.isin(np.arange(n_features), kept)
         return self
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.support_

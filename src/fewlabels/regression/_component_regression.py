@@ -13,15 +13,16 @@ from fewlabels._labels import validate_partial_targets
 from fewlabels._linalg import deviations, thin_svd
 from fewlabels._sklearn import Interval, check_array, fit_context
 from fewlabels.regression._base import (
+    Floats,
     LinearRegressor,
     check_problem,
-    warn_not_converged,
+    warn_above_tol,
 )
 
 
 def principal_component_path(
     X: ArrayLike, y: ArrayLike, n_components: int | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Regress y on the first k principal components of X, for every k at once.
 
     With :math:`X = U \Sigma V^\top`, the coefficients of the scores are
@@ -194,10 +195,10 @@ class ScorePair(NamedTuple):
         Number of iterations.
     """
 
-    x_weights: NDArray[np.float64]
-    y_weights: NDArray[np.float64]
-    x_scores: NDArray[np.float64]
-    y_scores: NDArray[np.float64]
+    x_weights: Floats
+    y_weights: Floats
+    x_scores: Floats
+    y_scores: Floats
     n_iter: int
 
 
@@ -276,6 +277,5 @@ def nipals_pair(
         c = Y.T @ t
         c /= np.linalg.norm(c)
         u = Y @ c
-    if change > tol:
-        warn_not_converged("the last change of the weights", max_iter, change, tol)
+    warn_above_tol("the last change of the weights", max_iter, change, tol)
     return ScorePair(w, c, t, u, n_iter)

@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import svds
 from sklearn.linear_model import LogisticRegression
@@ -16,14 +16,15 @@ from sklearn.utils import check_random_state
 from fewlabels._classifier import fitted, outputs_of
 from fewlabels._labels import UNLABELED, Labels
 from fewlabels._linalg import signs
-from fewlabels._sklearn import HasMethods, Interval, StrOptions, fit_context
+from fewlabels._params import usual
+from fewlabels._sklearn import HasMethods, Interval, StrOptions
 from fewlabels.transfer._domains import DomainClassifier
 
 # Up to this many feature and class nodes all singular vectors are computed.
 DENSE_NODES = 1000
 # Singular values below this share of the first belong to no eigenvalue below 1.
 MIN_SINGULAR = 1e-8
-# Few features, but beside a far row of sizes at which L-BFGS stops after few digits.
+# Few features, but next to a far row so large that L-BFGS stops after few digits.
 EXACT_LOGISTIC = LogisticRegression(solver="newton-cholesky", tol=1e-8)
 
 
@@ -116,7 +117,7 @@ def eigen_cluster(
     B : {array-like, sparse matrix} of shape (n_samples, n_others)
         Non-negative weights between rows and other nodes.
     n_components : int
-        Number of eigenvectors after the first; fewer, where only so many belong to an
+        Number of eigenvectors after the first; fewer, where fewer belong to an
         eigenvalue below 1.
     random_state : int, RandomState instance or None, default=0
         Seed of the iteration that computes singular vectors of large graphs.
@@ -247,11 +248,10 @@ class EigenTransferClassifier(DomainClassifier):
     _checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": np.float64}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **usual("n_components", "random_state"),
         "setting": [StrOptions({"cross_domain", "cross_category", "self_taught"})],
         "estimator": [HasMethods(["fit", "predict"]), None],
         "label_weight": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -269,28 +269,7 @@ class EigenTransferClassifier(DomainClassifier):
         self.label_weight = label_weight
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: Any, y: ArrayLike, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Build the graph and learn on its eigenvectors.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains, those to be predicted included.
-        y : array-like of shape (n_samples,)
-            Labels, some of which may be missing.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        X, labels, domains = self._begin(X, y, sample_domain)
+    def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
         is_source = domains > 0
         nodes = self._class_nodes(labels.codes, labels.classes.size, is_source)
         n_nodes = max(int(nodes.max(initial=-1)) + 1, 1)
@@ -299,18 +278,14 @@ class EigenTransferClassifier(DomainClassifier):
         self.eigenvalues_, self.embedding_, others = graph
         self.feature_embedding_ = others[: 2 * X.shape[1]]
         self._fit_estimator(X, labels, is_source)
-
         holes = np.flatnonzero(labels.codes == UNLABELED)
         alone = np.count_nonzero(np.asarray(abs(X[holes]).sum(axis=1)) == 0)
         if alone:
             warnings.warn(
                 f"{alone} unlabelled rows have no feature but zeros and no edge in the "
                 "graph: their predictions are guesses.",
-                UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        self._keep_transduction(X, labels)
-        return self
 
     def _class_nodes(
         self, codes: NDArray[np.intp], n_classes: int, is_source: NDArray[np.bool_]

@@ -9,13 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
 from fewlabels._linalg import thin_svd
+from fewlabels._params import check_number
 from fewlabels.regression._base import (
+    PENALTY_CONSTRAINTS,
+    Floats,
     PenalizedRegressor,
     PenalizedSolution,
     check_problem,
-    warn_not_converged,
+    warn_above_tol,
 )
-from fewlabels.regression._penalized import PENALTY_CONSTRAINTS, check_penalty
 
 
 def group_lasso(
@@ -83,7 +85,7 @@ def group_lasso(
     from fewlabels._loops.regression import group_cycles
 
     X, y = check_problem(X, y)
-    check_penalty("alpha", alpha, 0, strict=False)
+    check_number("alpha", alpha, 0)
     members = _members(groups, X.shape[1])
     scale = float(np.abs(X.T @ y).max())
     if scale == 0:
@@ -102,8 +104,7 @@ def group_lasso(
         tol,
         max_iter,
     )
-    if violation > tol:
-        warn_not_converged("the violation", max_iter, violation, tol)
+    warn_above_tol("the violation", max_iter, violation, tol)
     coef = np.zeros(X.shape[1])
     for inside, (_, _, V), b in zip(
         members, parts, np.split(rotated, starts[1:-1]), strict=True
@@ -126,8 +127,8 @@ def _members(groups: ArrayLike | None, n_features: int) -> list[NDArray[np.intp]
 
 
 def _orthogonal_columns(
-    X: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    X: Floats,
+) -> tuple[Floats, Floats, Floats]:
     """Rotate columns until they are orthogonal: X V, their lengths, and V."""
     if X.shape[1] == 1:
         length = np.linalg.norm(X, axis=0)
@@ -216,9 +217,5 @@ class GroupLasso(PenalizedRegressor):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _solve(
-        self, X: NDArray[np.float64], y: NDArray[np.float64]
-    ) -> PenalizedSolution:
-        return group_lasso(
-            X, y, self.alpha, self.groups, tol=self.tol, max_iter=self.max_iter
-        )
+    def _solve(self, X: Floats, y: Floats) -> PenalizedSolution:
+        return group_lasso(X, y, **self._solver_params())

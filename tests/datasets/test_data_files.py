@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.utils import Bunch
 
-from fewlabels.datasets import _store, load_g50c, load_mnist, load_usps
+from fewlabels.datasets import _data_files, load_g50c, load_mnist, load_usps
+from fewlabels.datasets._data_files import cache_folder, content_digest
 from fewlabels.datasets._registry import REGISTRY
-from fewlabels.datasets._store import cache_folder, content_digest
 
 pytestmark = pytest.mark.usefixtures("isolated")
 
@@ -171,7 +171,7 @@ def test_openml_then_cache(fake, tmp_path, monkeypatch, loader, key):
         asked.append(kwargs["data_id"])
         return stand_in.as_openml()
 
-    monkeypatch.setattr(_store, "fetch_openml", fetch_openml)
+    monkeypatch.setattr(_data_files, "fetch_openml", fetch_openml)
     first = loader()
     assert asked == [REGISTRY[key].openml.data_id]
     assert_array_equal(first.data, stand_in.arrays["X"])
@@ -195,7 +195,7 @@ def test_openml_is_asked_for_arrays_and_keeps_no_copy(fake, monkeypatch):
         wishes.update(kwargs)
         return usps.as_openml()
 
-    monkeypatch.setattr(_store, "fetch_openml", fetch_openml)
+    monkeypatch.setattr(_data_files, "fetch_openml", fetch_openml)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     load_usps()
     assert wishes == {
@@ -210,7 +210,7 @@ def test_openml_values_are_rounded_to_the_published_precision(fake, monkeypatch)
     usps = fake("usps")
     fetched = usps.as_openml()
     fetched.data -= 2e-6  # makes zeros negative, too
-    monkeypatch.setattr(_store, "fetch_openml", lambda **kwargs: fetched)
+    monkeypatch.setattr(_data_files, "fetch_openml", lambda **kwargs: fetched)
     assert_array_equal(load_usps().data, usps.arrays["X"])
 
 
@@ -218,7 +218,7 @@ def test_openml_with_other_content_is_refused(fake, tmp_path, monkeypatch):
     usps = fake("usps")
     fetched = usps.as_openml()
     other = Bunch(data=(fetched.data + 1) / 2, target=fetched.target)
-    monkeypatch.setattr(_store, "fetch_openml", lambda **kwargs: other)
+    monkeypatch.setattr(_data_files, "fetch_openml", lambda **kwargs: other)
     with pytest.raises(ValueError, match="OpenML data set 41082 is corrupt or another"):
         load_usps()
     assert not (tmp_path / "cache").exists()
@@ -234,7 +234,7 @@ def test_openml_out_of_reach(fake):
 def test_cache_that_cannot_be_written(fake, tmp_path, monkeypatch):
     usps = fake("usps")
     (tmp_path / "cache").write_text("a file in the place of the folder")
-    monkeypatch.setattr(_store, "fetch_openml", lambda **kwargs: usps.as_openml())
+    monkeypatch.setattr(_data_files, "fetch_openml", lambda **kwargs: usps.as_openml())
     with pytest.warns(UserWarning, match="could not be stored") as record:
         dataset = load_usps()
     assert record[0].filename == __file__
@@ -248,7 +248,7 @@ def test_interrupted_write_leaves_nothing(fake, tmp_path, monkeypatch):
         raise OSError("disk full")
 
     usps = fake("usps")
-    monkeypatch.setattr(_store, "fetch_openml", lambda **kwargs: usps.as_openml())
+    monkeypatch.setattr(_data_files, "fetch_openml", lambda **kwargs: usps.as_openml())
     monkeypatch.setattr(np, "savez_compressed", interrupted)
     with pytest.warns(UserWarning, match="disk full"):
         load_usps()

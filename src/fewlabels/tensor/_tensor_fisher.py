@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,8 +12,8 @@ from scipy import linalg
 from fewlabels._sklearn import Interval
 from fewlabels.tensor._algebra import rank_one
 from fewlabels.tensor._alternating import contract, starts
-from fewlabels.tensor._linear import LinearTensorClassifier
-from fewlabels.tensor._validation import SHAPE_CONSTRAINTS
+from fewlabels.tensor._linear_classifier import LinearTensorClassifier
+from fewlabels.tensor._tensor_rows import START_CONSTRAINTS
 
 
 class FisherDirection(NamedTuple):
@@ -133,7 +133,7 @@ def _ascend(
             w = linalg.lstsq(S, d, cond=1e-12)[0]
             ratios.append(float(d @ w))  # J at w = S^-1 d
             norm = np.linalg.norm(w)
-            if norm == 0:  # the means do not differ in what the others let through
+            if norm == 0:  # the contracted means do not differ
                 return FisherDirection(weights, np.array(ratios), n_iter, True)
             weights[j] = w / norm
         if ratios[-1] - before <= tol * ratios[-1]:
@@ -212,12 +212,8 @@ class TensorFisherDiscriminant(LinearTensorClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SHAPE_CONSTRAINTS,
+        **START_CONSTRAINTS,
         "shrinkage": [Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -240,15 +236,8 @@ class TensorFisherDiscriminant(LinearTensorClassifier):
     def _solve(
         self, X: NDArray[np.float64], y: NDArray[np.float64], rng: Any
     ) -> tuple[FisherDirection, NDArray[np.float64], float]:
-        direction = tensor_fisher(
-            X,
-            y,
-            shrinkage=self.shrinkage,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            random_state=rng,
-        )
+        params = self._solver_params() | {"random_state": rng}
+        direction = tensor_fisher(X, y, **params)
         W = rank_one(direction.weights)
         up = float(np.vdot(X[y > 0].mean(axis=0), W))
         down = float(np.vdot(X[y < 0].mean(axis=0), W))

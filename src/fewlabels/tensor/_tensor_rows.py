@@ -1,8 +1,8 @@
-"""One policy for X with more than two dimensions.
+"""Validation of X with more than two dimensions.
 
 A tensor per row comes either as an array of shape (n_samples, I_1, ..., I_M), or as
 vectors of its entries in NumPy's order, ``X.reshape(n_samples, -1)``, with
-``shape=(I_1, ..., I_M)`` given to the estimator: that is what travels through
+``shape=(I_1, ..., I_M)`` given to the estimator: this is what passes through
 pipelines, data frames and scikit-learn's checks. Rows without a shape are tensors of
 one mode. What `fit` has seen in one form, `predict` takes in both.
 """
@@ -15,12 +15,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._labels import Labels, check_length, encode_labels, encode_targets
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import check_array, validate_data
+from fewlabels._params import usual
+from fewlabels._sklearn import check_array, num_samples, validate_data
 
-SHAPE_CONSTRAINTS = {"shape": [tuple, list, None]}
+# What all estimators of tensors take, and those that iterate from several starts.
+SHAPE_CONSTRAINTS: dict[str, list[Any]] = {"shape": [tuple, list, None]}
+START_CONSTRAINTS = {
+    **SHAPE_CONSTRAINTS,
+    **usual("n_init", "max_iter", "tol", "random_state"),
+}
+
+
+class TensorEstimator(BaseEstimator):
+    """An estimator whose rows are tensors."""
+
+    tensor_shape_: tuple[int, ...]
+
+    def _fitted_tensors(self, X: Any) -> NDArray[Any]:
+        """Validate tensors like those of `fit`."""
+        check_is_fitted(self)
+        return validate_tensors(self, X, reset=False)
+
+    def _solver_params(self) -> dict[str, Any]:
+        params = self.get_params()
+        del params["shape"]
+        return params
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
 
 
 def _shape_of(
@@ -79,32 +109,29 @@ def validate_tensors(estimator: Any, X: Any, *, reset: bool) -> NDArray[Any]:
     return X.reshape(X.shape[0], *estimator.tensor_shape_)
 
 
-def _require(estimator: Any, y: Any) -> None:
+def _validate_with(estimator: Any, X: Any, y: Any) -> NDArray[np.float64]:
+    """Validate tensors for `fit`, one for every entry of y."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is "
             "None."
         )
+    X = validate_tensors(estimator, X, reset=True)
+    check_length(num_samples(y), X)
+    return X.astype(np.float64, copy=False)
 
 
 def validate_labeled_tensors(
     estimator: Any, X: Any, y: ArrayLike
 ) -> tuple[NDArray[Any], Labels]:
-    """Validate X and labels of which some are missing."""
-    _require(estimator, y)
-    X = validate_tensors(estimator, X, reset=True)
-    labels = encode_labels(y)
-    check_length(labels.codes.size, X)
-    return X.astype(np.float64, copy=False), labels
+    """Validate tensors and labels, some missing."""
+    return _validate_with(estimator, X, y), encode_labels(y)
 
 
 def validate_tensor_targets(
     estimator: Any, X: Any, y: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Validate X and real targets; rows without a target are left out."""
-    _require(estimator, y)
-    X = validate_tensors(estimator, X, reset=True)
-    targets = encode_targets(y)
-    check_length(targets.size, X)
+    """Validate tensors and targets; only rows with a target are returned."""
+    X, targets = _validate_with(estimator, X, y), encode_targets(y)
     known = ~np.isnan(targets)
-    return X[known].astype(np.float64, copy=False), targets[known]
+    return X[known], targets[known]

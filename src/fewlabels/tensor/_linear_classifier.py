@@ -2,28 +2,25 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
 
 from fewlabels._classifier import SupervisedClassifier, as_decision
 from fewlabels._labels import decide, signed_targets
 from fewlabels._sklearn import fit_context
-from fewlabels.tensor._validation import validate_labeled_tensors, validate_tensors
+from fewlabels.exceptions import warn_not_converged
+from fewlabels.tensor._tensor_rows import TensorEstimator, validate_labeled_tensors
 
 
-class LinearTensorClassifier(SupervisedClassifier):
+class LinearTensorClassifier(SupervisedClassifier, TensorEstimator):
     """One-vs-rest problems, each with a tensor of weights and a constant."""
 
     max_iter: int
     tol: float
     random_state: Any
-    tensor_shape_: tuple[int, ...]
 
     def _solve(
         self, X: NDArray[np.float64], y: NDArray[np.float64], rng: Any
@@ -53,7 +50,7 @@ class LinearTensorClassifier(SupervisedClassifier):
         rows = labels.labeled
         rng = check_random_state(self.random_state)
         targets = signed_targets(labels.codes[rows], labels.classes.size)
-        if labels.classes.size == 1:  # nothing is to be told apart
+        if labels.classes.size == 1:  # there is nothing to learn
             targets = targets[:, :0]
         found = [self._solve(X[rows], target, rng) for target in targets.T]
         self.solutions_ = [solution for solution, _, _ in found]
@@ -63,12 +60,10 @@ class LinearTensorClassifier(SupervisedClassifier):
         self.intercept_ = np.array([constant for _, _, constant in found] or [0.0])
         self.n_iter_ = max((s.n_iter for s in self.solutions_), default=1)
         if not all(solution.converged for solution in self.solutions_):
-            warnings.warn(
+            warn_not_converged(
                 f"The vectors still turn after max_iter={self.max_iter} sweeps, or "
                 "the rows are too large for the solver: scale them, allow more sweeps, "
-                f"or a larger tol than {self.tol}.",
-                ConvergenceWarning,
-                stacklevel=2,
+                f"or a larger tol than {self.tol}."
             )
         self.transduction_ = self._transduction(X, labels)
         return self
@@ -93,8 +88,7 @@ class LinearTensorClassifier(SupervisedClassifier):
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
             For two classes one value per row, positive for `classes_[1]`.
         """
-        check_is_fitted(self)
-        return as_decision(self._outputs(validate_tensors(self, X, reset=False)))
+        return as_decision(self._outputs(self._fitted_tensors(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of every tensor.
@@ -109,11 +103,5 @@ class LinearTensorClassifier(SupervisedClassifier):
         y : ndarray of shape (n_samples,)
             The predicted classes.
         """
-        check_is_fitted(self)
-        X = validate_tensors(self, X, reset=False)
+        X = self._fitted_tensors(X)
         return self.classes_[self._predict_codes(X)]
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        return tags

@@ -1,4 +1,4 @@
-"""k-means for tensors, with a distance that knows the grid."""
+"""k-means for tensors, with a distance that respects the grid."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,19 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 from scipy.spatial.distance import cdist
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._params import check_number, usual
 from fewlabels._sklearn import Interval, fit_context
 from fewlabels.tensor._algebra import mode_products
-from fewlabels.tensor._validation import SHAPE_CONSTRAINTS, validate_tensors
+from fewlabels.tensor._tensor_rows import (
+    SHAPE_CONSTRAINTS,
+    TensorEstimator,
+    validate_tensors,
+)
 
 
 def fusion_tensor(*features: ArrayLike) -> NDArray[np.float64]:
@@ -136,8 +135,7 @@ def tensor_distances(
             f"X and Y hold tensors of shapes {X.shape[1:]} and {Y.shape[1:]}: they "
             "must be the same."
         )
-    if not bandwidth >= 0:
-        raise ValueError(f"bandwidth={bandwidth} must not be negative.")
+    check_number("bandwidth", bandwidth, 0, np.inf)
     roots = grid_roots(X.shape[1:], bandwidth)
     return cdist(
         mode_products(X, roots, skip=1).reshape(len(X), -1),
@@ -146,7 +144,7 @@ def tensor_distances(
 
 
 class TensorDistanceTransformer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TensorEstimator
 ):
     """Map tensors so that Euclidean distances become tensor distances.
 
@@ -225,8 +223,7 @@ class TensorDistanceTransformer(
         Z : ndarray of shape (n_samples, n_entries)
             Vectors whose Euclidean distances are the tensor distances.
         """
-        check_is_fitted(self)
-        X = validate_tensors(self, X, reset=False)
+        X = self._fitted_tensors(X)
         roots = grid_roots(self.tensor_shape_, self.bandwidth)
         Z = mode_products(X, [root.astype(X.dtype) for root in roots], skip=1)
         return Z.reshape(X.shape[0], -1)
@@ -237,13 +234,12 @@ class TensorDistanceTransformer(
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-class TensorKMeans(ClusterMixin, BaseEstimator):
-    r"""k-means for tensors, by a distance that knows the grid.
+class TensorKMeans(ClusterMixin, TensorEstimator):
+    r"""k-means for tensors, with a distance that respects the grid.
 
     .. math:: \min \sum_i (x_i - m_{c(i)})^\top G \, (x_i - m_{c(i)})
 
@@ -315,9 +311,7 @@ class TensorKMeans(ClusterMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TensorDistanceTransformer._parameter_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
+        **usual("n_init", "max_iter", "random_state"),
     }
 
     def __init__(
@@ -385,13 +379,11 @@ class TensorKMeans(ClusterMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             The clusters.
         """
-        check_is_fitted(self)
-        X = validate_tensors(self, X, reset=False)
+        X = self._fitted_tensors(X)
         Z = self.transformer_.transform(X).astype(np.float64, copy=False)
         return self.kmeans_.predict(Z)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
         tags.transformer_tags = None
         return tags

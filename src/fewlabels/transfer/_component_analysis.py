@@ -2,18 +2,17 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import linalg, sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import eigh_between, signed
-from fewlabels._sklearn import Interval, fit_context, validate_data
+from fewlabels._params import check_number, usual
+from fewlabels._sklearn import Interval
 from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, resolve_kernel
 from fewlabels.transfer._discrepancy import mean_difference
 from fewlabels.transfer._domains import DomainTransformer
@@ -81,8 +80,7 @@ def transfer_components(
     array([[0.],
            [1.]])
     """
-    if not alpha > 0:
-        raise ValueError(f"alpha must be positive, got {alpha}.")
+    check_number("alpha", alpha, above=0)
     n = K.shape[0]
     k = min(n_components, n)
     centered = K - K.mean(axis=0)
@@ -99,7 +97,7 @@ def transfer_components(
     return TransferComponents(values[::-1], signed(W[:, ::-1]))
 
 
-class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransformer):
+class TransferComponentAnalysis(DomainTransformer):
     r"""Find features that vary much but do not tell the domains apart.
 
     Kernel principal components under a penalty on the maximum mean discrepancy of the
@@ -162,9 +160,10 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
     True
     """
 
+    _checks: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": np.float64}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        **usual("n_components"),
         "alpha": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -183,35 +182,10 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
         self.gamma = gamma
         self.kernel_params = kernel_params
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self, X: Any, y: Any = None, *, sample_domain: ArrayLike | None = None
-    ) -> Self:
-        """Find the components.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of all domains; the square kernel matrix for kernel="precomputed".
-        y : object, default=None
-            Not used.
-        sample_domain : array-like of int of shape (n_samples,), default=None
-            Positive for source domains, negative for target domains; None if all rows
-            are of the target.
-
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-        """
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        domains = self._check_domains(sample_domain, X)
+    def _learn(self, X: Any, y: Any, domains: NDArray[np.intp]) -> None:
         self.X_fit_ = None if is_precomputed(self.kernel) else X
         self.kernel_ = resolve_kernel(
-            self.X_fit_,
-            self.kernel,
-            gamma=self.gamma,
-            kernel_params=self.kernel_params,
+            self.X_fit_, self.kernel, gamma=self.gamma, kernel_params=self.kernel_params
         )
         if self.X_fit_ is None and X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -223,7 +197,6 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
         self.eigenvalues_, self.dual_components_ = transfer_components(
             K, domains > 0, self.n_components, alpha=self.alpha
         )
-        return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Map rows of any domain to the components.
@@ -238,8 +211,7 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
         X_new : ndarray of shape (n_samples, n_components)
             The components.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = self._validated(X)
         return self.kernel_.product(X, self.X_fit_, self.dual_components_)
 
     @property
@@ -248,6 +220,5 @@ class TransferComponentAnalysis(ClassNamePrefixFeaturesOutMixin, DomainTransform
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags

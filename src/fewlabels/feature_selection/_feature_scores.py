@@ -12,8 +12,9 @@ from scipy import sparse
 from sklearn.feature_selection import r_regression
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from fewlabels._labels import Labels, encode_labels, encode_targets
+from fewlabels._labels import Labels, check_length, encode_labels, encode_targets
 from fewlabels._linalg import ROUNDING
+from fewlabels._params import check_choice
 from fewlabels._sklearn import check_array
 
 # How the measures of all pairs of classes become one.
@@ -22,11 +23,7 @@ PAIR_RULES: dict[str, Callable[..., Any]] = {"mean": np.mean, "min": np.min}
 
 def _check_rows(X: Any, n_entries: int) -> Any:
     X = check_array(X, accept_sparse="csr", dtype=np.float64)
-    if X.shape[0] != n_entries:
-        raise ValueError(
-            f"y has {n_entries} entries but X has {X.shape[0]} rows: pass one entry "
-            "per row, with -1, NaN or None for rows without one."
-        )
+    check_length(n_entries, X)
     return X
 
 
@@ -119,7 +116,7 @@ def pearson_score(X: Any, y: ArrayLike) -> NDArray[np.float64]:
     scores = r_regression(X, targets[known]) ** 2
     ranges = X.max(axis=0) - X.min(axis=0)
     constant = (ranges.toarray() if sparse.issparse(X) else ranges).ravel() == 0
-    scores[constant] = 0.0  # where rounding errors may have left something
+    scores[constant] = 0.0  # where rounding errors may remain
     return scores
 
 
@@ -182,7 +179,7 @@ def fisher_score(X: Any, y: ArrayLike, *, pairs: str = "mean") -> NDArray[np.flo
         \frac{(\mu_{kj} - \mu_{lj})^2}{2 (\sigma_{kj}^2 + \sigma_{lj}^2)}
 
     For two classes with the same spread it is the square of :func:`signal_to_noise`.
-    Every class counts the same, also a rare one; in
+    Every class counts the same, even a rare one; in
     :func:`sklearn.feature_selection.f_classif` every row does.
 
     Parameters
@@ -212,8 +209,7 @@ def fisher_score(X: Any, y: ArrayLike, *, pairs: str = "mean") -> NDArray[np.flo
     >>> fisher_score(X, [0, 0, 1, 1, -1])
     array([25.,  0.])
     """
-    if pairs not in PAIR_RULES:
-        raise ValueError(f"pairs={pairs!r} is unknown; use 'mean' or 'min'.")
+    check_choice("pairs", pairs, PAIR_RULES)
     labels = encode_labels(y)
     X = _check_rows(X, labels.codes.size)
     if labels.classes.size < 2:
