@@ -26,7 +26,7 @@ from fewlabels.tabular._places import (
     writing,
 )
 from fewlabels.tabular.files import Values, output_format
-from fewlabels.tabular.jobs import Progress
+from fewlabels.tabular.setup import Progress
 
 # Rows of a part, where one file becomes a folder of parts.
 PART_ROWS = 1_000_000

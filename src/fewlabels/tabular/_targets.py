@@ -68,6 +68,11 @@ class TargetColumn:
         return np.array([text is not None for text in self.texts], dtype=bool)
 
     @property
+    def to_learn(self) -> NDArray[Any]:
+        """What a classifier or regressor learns: texts, or numbers."""
+        return self.texts if self.numbers is None else self.numbers
+
+    @property
     def class_counts(self) -> dict[str, int]:
         """How many rows have each label, the most frequent first."""
         return dict(counts(text for text in self.texts if text is not None))

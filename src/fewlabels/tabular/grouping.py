@@ -19,14 +19,7 @@ from fewlabels.preprocessing import (
     TableSummary,
     TableTransformer,
 )
-from fewlabels.tabular.jobs import (
-    Progress,
-    distinct_rows,
-    encode,
-    name_left_out,
-    noting,
-    silent,
-)
+from fewlabels.tabular.setup import Progress, distinct_rows, encode, noting, silent
 
 # Rows that are clustered; all others go to the cluster that is nearest on the graph.
 CLUSTER_ROWS = 4000
@@ -154,13 +147,12 @@ def cluster_table(
     """
     table = Table.from_frame(X)
     tell = progress or silent
-    notes = list(table.notes)
     rng = check_random_state(random_state)
     tell(0.0, "reading columns")
+    encoded = encode(table, encoding, random_state, summary)
+    features, notes = encoded.features, encoded.notes
+    tell(0.3, "grouping rows")
     with noting(notes):
-        transformer, features = encode(table, encoding, random_state, summary)
-        name_left_out(transformer.columns_, notes)
-        tell(0.3, "grouping rows")
         where = None if issparse(features) else device
         labels, model = _spectral_clusters(features, n_clusters, where, rng, notes)
     sizes = np.bincount(labels)
@@ -168,7 +160,7 @@ def cluster_table(
     rank[np.argsort(-sizes, kind="stable")] = np.arange(1, sizes.size + 1)
     tell(1.0, "done")
     return ClusteredTable(
-        table, transformer, features, rank[labels], model, rank, notes
+        table, encoded.transformer, features, rank[labels], model, rank, notes
     )
 
 
