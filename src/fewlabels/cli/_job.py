@@ -85,17 +85,15 @@ class Job:
     def read(self, path: str, *, rewritten: bool = False) -> Any:
         """Read the table, which may have to be written in another format."""
         from fewlabels.tabular import read_table
-        from fewlabels.tabular.files import output_format, read_features
+        from fewlabels.tabular.files import output_format
 
         table = read_table(
             path,
-            **{key: self.settings[key] for key in READING},
+            **reading(self.settings),
             progress=lambda share: self.console.tell(0.1 * share, "reading the file"),
         )
         if rewritten and self.output != "-":
             output_format(table, Path(str(self.output)).suffixes[-2:])
-        if self.settings.get("features"):
-            table = read_features(self.settings["features"], table)
         return table
 
     def tell(self, share: float, what: str) -> None:
@@ -103,18 +101,8 @@ class Job:
         self.console.tell(0.1 + 0.85 * share, what)
 
     def encoding(self, table: Any) -> dict[str, Any]:
-        """Columns named by options (a,b,c names three), and their scales."""
-        kinds = {
-            key: [
-                name
-                for given in self.settings[key]
-                for name in names_in(given, table.names)
-            ]
-            for key in ("ignore", "text", "categorical", "numeric", "date")
-        }
-        return {key: value for key, value in kinds.items() if value} | {
-            key: self.settings[key] for key in ("scale", "text_weight", "embed")
-        }
+        """Columns named by options, and their scales."""
+        return encoding(self.settings, table.names)
 
     @property
     def learning(self) -> dict[str, Any]:
@@ -257,6 +245,23 @@ class Job:
             # Escapes where the terminal, as on Windows, may not know all letters.
             plain = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
             click.echo(json.dumps(jsonable(summary), ensure_ascii=plain, indent=1))
+
+
+def reading(settings: dict[str, Any]) -> dict[str, Any]:
+    """Options for reading a table that were given."""
+    keys = (*READING, "features")
+    return {k: settings[k] for k in keys if settings.get(k) is not None}
+
+
+def encoding(settings: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Columns named by options (a,b,c names three), and their scales."""
+    kinds = {
+        key: [name for given in settings[key] for name in names_in(given, names)]
+        for key in ("ignore", "text", "categorical", "numeric", "date")
+    }
+    return {key: value for key, value in kinds.items() if value} | {
+        key: settings[key] for key in ("scale", "text_weight", "embed")
+    }
 
 
 class Names:

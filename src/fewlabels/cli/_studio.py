@@ -10,7 +10,7 @@ from fewlabels.cli import _options as options
 from fewlabels.cli._console import Console, DataError, UseError
 from fewlabels.cli._group import commands, typed
 from fewlabels.cli._help import CommandWithExamples
-from fewlabels.cli._job import READING, Job, names_in
+from fewlabels.cli._job import Job, encoding, names_in, reading
 
 
 @commands.command(
@@ -59,9 +59,10 @@ from fewlabels.cli._job import READING, Job, names_in
         is_flag=True,
         help="Print the address instead of opening a browser.",
     ),
-    options.kinds,
-    options.file_format,
+    options.columns,
+    options.reading,
     options.bank,
+    options.device,
     options.seed,
     click.option("-q", "--quiet", is_flag=True, help="Print only the address."),
 )
@@ -86,13 +87,11 @@ def studio(table: str, **settings: Any) -> None:
             classes=[n for given in settings["classes"] for n in names_in(given, [])],
             image=settings["image"],
             markers=settings["markers"],
-            kinds={
-                key: [n for given in settings[key] for n in names_in(given, [])]
-                for key in ("ignore", "text", "categorical", "numeric")
-            },
+            encoding=lambda table: encoding(settings, table.names),
             bank=settings["bank"],
+            device=settings["device"],
             random_state=settings["seed"],
-            reading={key: settings[key] for key in READING},
+            reading=reading(settings),
             host=settings["host"],
             port=settings["port"],
             command=typed(),

@@ -74,11 +74,9 @@ class Session:
         store.pop_changed()
         self.version = 0
         self.guesses: Any = None
-        self.guessed_version = -1
         self.judgement: dict[str, Any] | None = None
         self.suspects: list[dict[str, Any]] = []
         self.plane: NDArray[np.float32] | None = None
-        self.plane_method = ""
         self.groups: NDArray[np.int32] | None = None
         self.notes: list[str] = []
         self.status: dict[str, Any] = {"what": "starting", "share": 0.0}
@@ -441,9 +439,10 @@ class Session:
             case ("order", _, rows, by):
                 self.order, self.order_by = rows, by
             case ("learned", version, guesses, rows):
-                self.guesses, self.guessed_version = guesses, version
-                self.order = rows
-                self.order_by = "cover" if guesses is None else "model"
+                self.guesses = guesses
+                if rows is not None:
+                    self.order = rows
+                    self.order_by = "cover" if guesses is None else "model"
                 self.publish("learned", {"version": version})
             case ("judged", _, judgement):
                 self._judged(judgement)
@@ -453,8 +452,8 @@ class Session:
             case ("groups", codes, depth):
                 self.groups, self._depth = codes, depth
                 self.publish("grid", True)
-            case ("layout", plane, method):
-                self.plane, self.plane_method = plane, method
+            case ("layout", plane):
+                self.plane = plane
                 self.publish("map", True)
             case ("notes", notes):
                 self.notes = notes

@@ -75,6 +75,7 @@ def read_table(
     encoding: str | None = None,
     sheet: str | None = None,
     header_row: int | None = None,
+    features: str | os.PathLike[str] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Table:
     r"""Read a table from a file.
@@ -95,6 +96,9 @@ def read_table(
     header_row : int, default=None
         Line with the names of the columns, 0 where there is none. None for the first
         line, unless it is a title or holds numbers above numbers.
+    features : path-like, default=None
+        A .npy file with a vector for every row, such as embeddings, or an .npz file
+        that holds one such array: one more column, "features".
     progress : callable, default=None
         Told the share that is read.
 
@@ -138,22 +142,22 @@ def read_table(
         if not data.startswith(_TEXT_MARKS):
             raise binary_file(str(name))
     options = (delimiter, encoding, sheet, header_row, progress)
-    return kind.read(data, Reading(str(name), suffix, *options))
+    table = kind.read(data, Reading(str(name), suffix, *options))
+    return table if features is None else with_features(table, features)
 
 
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 
-def read_features(path: str | os.PathLike[str], table: Table) -> Table:
-    """Put vectors of a file of NumPy beside the columns of a table.
+def with_features(table: Table, path: str | os.PathLike[str]) -> Table:
+    """Add the vectors of a file of NumPy as a column.
 
     Parameters
     ----------
-    path : path-like
-        A .npy file with an array of numbers, one row per row of the table, or an .npz
-        file that holds one such array.
     table : Table
         The table.
+    path : path-like
+        The file, see :func:`read_table`.
 
     Returns
     -------
@@ -183,13 +187,10 @@ def read_features(path: str | os.PathLike[str], table: Table) -> Table:
         )
     rows = loaded.reshape(len(loaded), -1)
     (name,) = table.free_names(["features"])
-    return Table(
-        [*table.names, name],
-        [*table.columns, object_array(list(rows))],
-        table.source,
-        table.origin,
-        table.notes,
-        table.categorical,
+    return replace(
+        table,
+        names=[*table.names, name],
+        columns=[*table.columns, object_array(list(rows))],
     )
 
 

@@ -28,11 +28,29 @@ from fewlabels.preprocessing import (
     TableSummary,
     TableTransformer,
 )
-from fewlabels.tabular._targets import TargetColumn, read_target, revealing_columns
+from fewlabels.tabular._targets import (
+    TargetColumn,
+    read_target,
+    require_classes,
+    revealing_columns,
+)
 
 # Tables with more rows than this get the smaller bank, unless another is asked for, for
 # the time and memory it takes (docs/command_line.md).
 FAST_ROWS = 20_000
+
+__all__ = [
+    "FAST_ROWS",
+    "EncodedTable",
+    "Progress",
+    "TableSetup",
+    "class_shares",
+    "distinct_rows",
+    "encode",
+    "noting",
+    "require_classes",
+    "silent",
+]
 
 Progress = Callable[[float, str], None]
 
