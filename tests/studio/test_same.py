@@ -113,7 +113,10 @@ def test_page_export_command_and_python_agree_to_the_row(wines, tmp_path):
     assert columns_of(output.read_bytes()) == found
 
     labeled = label_table(read_table(many, features=vectors), "kind", **ENCODING)
-    made = [tuple(map(str, row)) for row in zip(*labeled.new_columns().values(), strict=True)]
+    made = [
+        tuple(map(str, row))
+        for row in zip(*labeled.new_columns().values(), strict=True)
+    ]
     assert made == found
     error = labeled.model.classifier.expected_error_
     assert state["quality"]["judgement"]["error"]["value"] == error.value

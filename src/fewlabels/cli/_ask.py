@@ -10,7 +10,7 @@ from fewlabels.cli import _options as options
 from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import commands
 from fewlabels.cli._help import CommandWithExamples
-from fewlabels.cli._job import Job, jsonable
+from fewlabels.cli._job import Job, jsonable, worded
 
 
 @commands.command(
@@ -71,7 +71,7 @@ def ask(table: str, number: int, **settings: Any) -> None:
         if job.report and found.labeled is None:
             raise UseError("A report needs labels of two classes: leave --report out.")
         if job.report:
-            page = label_report(found.labeled, **job.page, suggestion=found)
+            page = label_report(worded(found.labeled), **job.page, suggestion=found)
             job.write_page(page, job.report)
         rows = _questions(found, read)
         if job.output:

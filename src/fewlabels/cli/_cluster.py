@@ -10,7 +10,7 @@ from fewlabels.cli import _options as options
 from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import commands
 from fewlabels.cli._help import CommandWithExamples
-from fewlabels.cli._job import Job, written_words
+from fewlabels.cli._job import Job, worded, written_words
 
 
 @commands.command(
@@ -62,7 +62,7 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
             **job.encoding(read),
         )
         if job.report:
-            job.write_page(cluster_report(grouped, **job.page), job.report)
+            job.write_page(cluster_report(worded(grouped), **job.page), job.report)
         added = grouped.new_columns()
         job.write(read, added)
         sizes = ", ".join(f"{size:,}" for size in grouped.sizes.values())
@@ -108,7 +108,7 @@ def _in_batches(
         encoding=job.encoding,
     )
     if job.report:
-        job.write_page(cluster_report(grouped, **job.page), job.report)
+        job.write_page(cluster_report(worded(grouped), **job.page), job.report)
     counts = {int(name): n for name, n in written.counts.items()}
     counts = dict(sorted(counts.items()))
     summary = {

@@ -14,6 +14,7 @@ import click
 
 from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import typed
+from fewlabels.cli._wording import in_options
 
 LABELS = ("markers", "merge_labels", "task")
 READING = ("delimiter", "encoding", "sheet", "header_row")
@@ -94,7 +95,7 @@ class Job:
         )
         if rewritten and self.output != "-":
             output_format(table, Path(str(self.output)).suffixes[-2:])
-        return table
+        return worded(table)
 
     def tell(self, share: float, what: str) -> None:
         """Pass progress on: reading was a tenth."""
@@ -119,12 +120,14 @@ class Job:
         """Label a table as the options say."""
         from fewlabels.tabular import label_table
 
-        return label_table(
-            table,
-            self.settings["target"],
-            **self.learning,
-            progress=self.tell,
-            **self.encoding(table),
+        return worded(
+            label_table(
+                table,
+                self.settings["target"],
+                **self.learning,
+                progress=self.tell,
+                **self.encoding(table),
+            )
         )
 
     @contextmanager
@@ -236,6 +239,8 @@ class Job:
         """Say what was done, in words or as JSON."""
         for line in lines:
             self.console.say(line)
+        if "notes" in summary:
+            summary["notes"] = [in_options(note) for note in summary["notes"]]
         for note in summary.get("notes", []):
             self.console.say(f"Note: {note}")
         for what in ("output", "report", "model"):
@@ -245,6 +250,12 @@ class Job:
             # Escapes where the terminal, as on Windows, may not know all letters.
             plain = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
             click.echo(json.dumps(jsonable(summary), ensure_ascii=plain, indent=1))
+
+
+def worded(result: Any) -> Any:
+    """Word the notes of a result for somebody who typed a command."""
+    result.notes[:] = [in_options(note) for note in result.notes]
+    return result
 
 
 def reading(settings: dict[str, Any]) -> dict[str, Any]:

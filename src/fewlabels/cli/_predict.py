@@ -44,8 +44,8 @@ def predict(model: str, table: str, **settings: Any) -> None:
         from fewlabels._words import plural
         from fewlabels.preprocessing.cells import counts, text_of
         from fewlabels.tabular import load_model, prediction_report
-        from fewlabels.tabular.setup import noting
         from fewlabels.tabular.labeling import number_columns, result_columns
+        from fewlabels.tabular.setup import noting
 
         if settings["scheduler"]:
             return job.predict_on_cluster(load_model(model), table)

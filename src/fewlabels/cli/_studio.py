@@ -11,6 +11,7 @@ from fewlabels.cli._console import Console, DataError, UseError
 from fewlabels.cli._group import commands, typed
 from fewlabels.cli._help import CommandWithExamples
 from fewlabels.cli._job import Job, encoding, names_in, reading
+from fewlabels.cli._wording import in_options
 
 
 @commands.command(
@@ -95,6 +96,7 @@ def studio(table: str, **settings: Any) -> None:
             host=settings["host"],
             port=settings["port"],
             command=typed(),
+            wording=in_options,
         )
     if page.is_new:
         console.say(f"There is no column {settings['target']!r} yet: it is a new one.")

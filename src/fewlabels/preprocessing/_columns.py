@@ -272,8 +272,8 @@ class _Column:
         if day_first_is_a_guess(readable, form):
             note += (
                 f" Dates in {self.name!r} such as {readable[0]!r} are read with the "
-                f"day first; if the month comes first, say "
-                f"date={self.name}=%m{form[2]}%d{form[5:]}."
+                f"day first; if the month comes first, pass "
+                f"date={[f'{self.name}=%m{form[2]}%d{form[5:]}']!r}."
             )
         return self.found("date", "all values are dates", form, note.strip())
 
@@ -285,8 +285,8 @@ class _Column:
         if not form:
             raise TableError(
                 f"Column {self.name!r} cannot be read as dates, such as "
-                f"{listed(self.distinct[:3])}: name their format, as in "
-                f"date={self.name}=%d.%m.%Y."
+                f"{listed(self.distinct[:3])}: if they are, pass "
+                f"date={[f'{self.name}=%d.%m.%Y']!r} with their format."
             )
         note = self.taken_as_missing(unread, "dates")
         return self.found("date", "as asked for", form, note)

@@ -177,8 +177,8 @@ def _from_table(
     column = label_column or _label_column(labels.names, target)
     if column is None or column not in labels.names:
         raise TableError(
-            f"{name} has no column {column or target!r} of labels: name it with "
-            f"--labels-in. Its columns are {', '.join(map(repr, labels.names))}."
+            f"{name} has no column {column or target!r} of labels: pass "
+            f"labels_in=COLUMN. Its columns are {', '.join(map(repr, labels.names))}."
         )
     names = [n for n in labels.names if n != column]
     for k in range(labels.n_rows):

@@ -29,7 +29,6 @@ from fewlabels.tabular import (
 )
 from fewlabels.tabular.files import with_features
 
-
 Encoding = Mapping[str, Any]
 
 
@@ -75,6 +74,8 @@ class Studio:
         Whether the page may stand in a frame of another page, as in a notebook.
     command : str, default=""
         What was typed, for the report.
+    wording : callable, default=str
+        Rewords messages of the library, which name parameters, for the page.
 
     Attributes
     ----------
@@ -117,6 +118,7 @@ class Studio:
         port: int = 0,
         framed: bool = False,
         command: str = "",
+        wording: Callable[[str], str] = str,
     ) -> None:
         size = None if image is None else parse_size(image)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -129,7 +131,7 @@ class Studio:
             options = {**options, "bank": bank, "device": device, "task": "classes"}
             options |= {"target": target, "markers": markers}
             options |= {"random_state": random_state}
-            self._teach(options, command, (host, port, framed))
+            self._teach(options, command, (host, port, framed), wording)
         except BaseException:
             self._worker.stop()
             raise
@@ -205,7 +207,11 @@ class Studio:
         return table
 
     def _teach(
-        self, options: dict[str, Any], command: str, where: tuple[str, int, bool]
+        self,
+        options: dict[str, Any],
+        command: str,
+        where: tuple[str, int, bool],
+        wording: Callable[[str], str],
     ) -> None:
         table, target = self.table, self.given.name
         self.session = Session(
@@ -224,6 +230,7 @@ class Studio:
                 if n not in self._hidden
             ],
             random_state=options["random_state"],
+            wording=wording,
         )
         self.session.notes += [*table.notes, *self.given.notes]
         app = App(self.session, command=command, table=table, changed=self._changed)

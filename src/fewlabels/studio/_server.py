@@ -497,8 +497,8 @@ class Server:
         except OSError as error:
             self.socket.close()
             raise ValueError(
-                f"Cannot listen on {host}, port {port}: {error.strerror}. Leave --port "
-                "out for one that is free."
+                f"Cannot listen on {host}, port {port}: {error.strerror}: pass "
+                "port=0 for one that is free."
             ) from None
         self.token = secrets.token_urlsafe(18)
         port = self.socket.getsockname()[1]

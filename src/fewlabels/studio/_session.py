@@ -52,6 +52,8 @@ class Session:
         The table without its target, for the first questions.
     random_state : int, default=0
         Seed of the first questions.
+    wording : callable, default=str
+        Rewords messages of the library.
     """
 
     def __init__(
@@ -63,7 +65,9 @@ class Session:
         about: dict[str, Any],
         columns: Sequence[NDArray[Any]],
         random_state: int = 0,
+        wording: Callable[[str], str] = str,
     ) -> None:
+        self._wording = wording
         self.cards, self.store, self.about = cards, store, about
         self.n_rows: int = about["rows"]
         self.labels: dict[int, str] = {}
@@ -293,7 +297,7 @@ class Session:
 
     def state(self) -> dict[str, Any]:
         """Everything that a page needs when it opens."""
-        notes = list(self.notes)
+        notes = [self._wording(note) for note in self.notes]
         if self.store.moved:
             notes.append(
                 f"The table has changed: {self.store.moved:,} labels were found again "
@@ -463,7 +467,7 @@ class Session:
                     if error is None:
                         future.set_result(result)
                     else:
-                        future.set_exception(ValueError(error))
+                        future.set_exception(ValueError(self._wording(error)))
             case ("failed", text, _):
                 self._fail(text)
             case ("ended", code):
@@ -471,7 +475,7 @@ class Session:
                     self._fail(f"The process that learns has ended ({code}).")
 
     def _fail(self, text: str) -> None:
-        self.failure = text
+        text = self.failure = self._wording(text)
         self.publish("failure", text)
         for future in self._waiting.values():
             if not future.done():

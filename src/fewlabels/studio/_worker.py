@@ -217,9 +217,7 @@ class _Child:
             self._tell_share(0.0, "learning")
             overdue = time.monotonic() - last_judged > PATIENCE
             # Errors are those of the bank that the table is to have.
-            judge = self._is_final and (
-                version == learned or seconds < 1.0 or overdue
-            )
+            judge = self._is_final and (version == learned or seconds < 1.0 or overdue)
             begun = time.monotonic()
             guesses = engine.learn(labels, judge=judge)
             if judge:

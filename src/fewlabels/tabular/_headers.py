@@ -101,9 +101,9 @@ def header_notes(header: Header, names: Sequence[str]) -> list[str]:
     if not header.has_names:
         return [
             "The first line holds values and no names, so the columns are called "
-            f"{listed(names, 3)}; if it holds names, pass --header-row {header.line}."
+            f"{listed(names, 3)}; if it holds names, pass header_row={header.line}."
         ]
     return [
         f"Names of the columns were found in line {header.line}, below a title "
-        "(--header-row names another line)."
+        "(pass header_row=LINE for another line)."
     ]

@@ -299,7 +299,7 @@ def writing(path: str, *, force: bool) -> Iterator[BinaryIO]:
 def _uploaded(path: str, *, force: bool) -> Iterator[BinaryIO]:
     """Write beside the system's other temporary files, and send what is complete."""
     if not force and exists(path):
-        raise FileError(f"{path} exists: pass --force to replace it, or rename.")
+        raise FileError(f"{path} exists: pass force=True to replace it, or rename.")
     system, inner = _file_system(path)
     with tempfile.TemporaryDirectory(prefix="fewlabels-") as folder:
         temporary = Path(folder, "part")
@@ -325,7 +325,7 @@ def check_output(path: str, *, force: bool) -> None:
     if not is_address(path):
         check_writable(path, force=force)
     elif not force and exists(path):
-        raise FileError(f"{path} exists: pass --force to replace it, or rename.")
+        raise FileError(f"{path} exists: pass force=True to replace it, or rename.")
 
 
 def read_bytes(path: str) -> bytes:

@@ -226,7 +226,7 @@ def _check_manifest(
         if json.loads(read_bytes(path))["digest"] != digest:
             raise FileError(
                 f"{output} holds parts of another run: name another folder, or pass "
-                "--force to replace them."
+                "force=True to replace them."
             )
         return
     with writing(path, force=True) as file:

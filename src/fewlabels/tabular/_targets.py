@@ -168,13 +168,12 @@ def _mark(
         if sign in _SURE or most:
             notes.append(
                 f"In {name!r}, {text!r} ({plural(count, 'row')}) is taken as the mark "
-                "of rows without a label; if it is a class, name another mark "
-                "(--marker NA)."
+                "of rows without a label; if it is a class, pass markers=['NA']."
             )
             return text
         notes.append(
             f"In {name!r}, {text!r} ({plural(count, 'row')}) is taken as a class like "
-            f"the others; if it marks rows without a label, pass --marker {text!r}."
+            f"the others; if it marks rows without a label, pass markers=[{text!r}]."
         )
     return None
 
@@ -218,7 +217,8 @@ def _quantity(target: TargetColumn, *, forced: bool) -> NDArray[np.float64] | No
         if forced and texts.size:
             raise TableError(
                 f"{target.name!r} holds {listed(unread[:3])}, which are no numbers: "
-                "correct these cells, or name them with --marker."
+                "correct these cells, or, where they mean 'no label', pass "
+                f"markers={[str(text) for text in unread[:3]]!r}."
             )
         return None
     numbers = to_numbers(texts, notation)
@@ -231,7 +231,7 @@ def _quantity(target: TargetColumn, *, forced: bool) -> NDArray[np.float64] | No
         target.notes.append(
             f"{target.name!r} holds {texts.size:,} different numbers in {n_labels:,} "
             "labels and is taken as a quantity: numbers are predicted. If they are "
-            "codes of classes, pass --task classes."
+            "codes of classes, pass task='classes'."
         )
     return np.array([np.nan if t is None else read[t] for t in target.texts])
 
@@ -244,7 +244,7 @@ def _note_spellings(target: TargetColumn) -> None:
         if len(spellings) > 1:
             target.notes.append(
                 f"The labels {listed(spellings)} differ only in spelling and are taken "
-                "as different classes: pass --merge-labels if they are one."
+                "as different classes: pass merge_labels=True if they are one."
             )
 
 
@@ -284,15 +284,14 @@ def require_classes(target: TargetColumn) -> None:
     if not found:
         raise TableError(
             f"No row has a label in {target.name!r}. Label one row of each class at "
-            "least ('fewlabels ask' says which), or group the rows with 'fewlabels "
-            "cluster'."
+            "least (suggest_rows says which), or group the rows with cluster_table."
         )
     if len(found) == 1:
         ((only, count),) = found.items()
         which = "The only label" if count == 1 else f"Each of the {count:,} labels"
         raise TableError(
             f"{which} in {target.name!r} is {only!r}: label at least one row of "
-            "another class ('fewlabels ask' says which)."
+            "another class (suggest_rows says which)."
         )
 
 

@@ -251,7 +251,7 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str, byte
             raise binary_file(name) from None
         raise TableError(
             f"{name} is not {guess.upper()} text (byte {error.start + len(bom):,}): "
-            "name its encoding, such as cp1252 for files from Windows."
+            "pass its encoding, or pass encoding='cp1252' if it comes from Windows."
         ) from None
     if "\0" in text:
         raise binary_file(name)
@@ -353,8 +353,8 @@ def text_lines(file: BinaryIO, encoding: str, name: str) -> Iterator[str]:
                 yield line
     except UnicodeDecodeError:
         raise TableError(
-            f"{name} is not {encoding.upper()} text: name its encoding, such as cp1252 "
-            "for files from Windows."
+            f"{name} is not {encoding.upper()} text: pass its encoding, or pass "
+            "encoding='cp1252' if it comes from Windows."
         ) from None
 
 
@@ -663,7 +663,7 @@ def _append(
                 f"{name}, line {start + 1}: {len(fields)} fields, but there are "
                 f"{plural(len(parsed.header), 'column')}. Put quotes around "
                 "fields that hold the delimiter "
-                f"{parsed.delimiter!r}, or name another delimiter."
+                f"{parsed.delimiter!r}, or pass delimiter=CHARACTER."
             )
         if missing > 0:
             if stop - start > 1:

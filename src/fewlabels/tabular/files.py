@@ -481,7 +481,7 @@ def check_writable(path: str | os.PathLike[str], *, force: bool) -> None:
     if not path.parent.is_dir():
         raise FileError(f"There is no folder {path.parent}: make it first.")
     if path.exists() and not force:
-        raise FileError(f"{path} exists: pass --force to replace it, or rename.")
+        raise FileError(f"{path} exists: pass force=True to replace it, or rename.")
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
@@ -571,7 +571,7 @@ def _move(temporary: str, path: Path, force: bool) -> None:
     try:
         os.link(temporary, path)  # fails where a file has appeared meanwhile
     except FileExistsError:
-        raise FileError(f"{path} has appeared meanwhile: pass --force.") from None
+        raise FileError(f"{path} has appeared meanwhile: pass force=True.") from None
     except OSError:  # a file system without links
         os.replace(temporary, path)
 

@@ -194,7 +194,7 @@ def _spectral_clusters(
         n_clusters = _number_of_clusters(features[sample], n_neighbors, rng)
         notes.append(
             f"{n_clusters} groups, of 2 to {MAX_CLUSTERS} the number that sets them "
-            "apart best (silhouette); -k asks for another."
+            "apart best (silhouette); pass n_clusters=NUMBER for another."
         )
     if n_clusters == sample.size:
         return copy_of, None

@@ -407,7 +407,7 @@ def _label_notes(labels: TargetColumn, features: Any) -> list[str]:
         notes.append(
             "Every row has a label already: nothing was predicted. If a value stands "
             f"for 'no label' ({most!r}, in {plural(count, 'row')}, is the most "
-            f"frequent), pass --marker {most!r}."
+            f"frequent), pass markers=[{most!r}]."
         )
     rows = np.flatnonzero(given)
     n_distinct = int(equal_rows(features[rows]).max()) + 1

@@ -21,8 +21,8 @@ from fewlabels.tabular._sampling import (
 )
 from fewlabels.tabular.files import Values
 from fewlabels.tabular.grouping import ClusteredTable, cluster_table
-from fewlabels.tabular.setup import Progress, noting, silent
 from fewlabels.tabular.labeling import label_table, number_columns, result_columns
+from fewlabels.tabular.setup import Progress, noting, silent
 
 __all__ = [
     "LargeTable",
