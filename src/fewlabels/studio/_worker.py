@@ -160,39 +160,31 @@ class _Child:
         with self._turn:
             labels, banned, version = self._labels, self._banned, self._version
         self.tell("order", version, engine.cover(labels, banned), "cover")
-        self._in_background(self._place, engine)
         first, *others = engine.banks
         engine.use(engine.built(first, self._tell_share))
         self._is_final = not others
-        for bank in others:
-            self._in_background(self._refine, engine, bank)
-        self._serve(engine)
+        self._serve(engine, others)
 
     def _tell_share(self, share: float, what: str) -> None:
         self.tell("status", what, share)
 
-    def _in_background(self, work: Callable[..., None], *arguments: Any) -> None:
-        threading.Thread(target=self._try, args=(work, arguments), daemon=True).start()
-
-    def _try(self, work: Callable[..., None], arguments: Message) -> None:
+    def _finish(self, engine: Any, banks: list[str]) -> None:
+        """Compute what no label changes, and what nobody waits for."""
         try:
-            work(*arguments)
+            self.tell("groups", *engine.groups())
+            for bank in banks:
+                model = engine.built(
+                    bank, lambda share, _: self._tell_share(share, "refining")
+                )
+                with self._turn:
+                    self._refined = model
+                    self._turn.notify()
+            self.tell("layout", engine.layout())
         except Exception as error:
             self.tell("failed", _said(error), traceback.format_exc())
 
-    def _place(self, engine: Any) -> None:
-        """Compute once what no label changes."""
-        self.tell("groups", *engine.groups())
-        self.tell("layout", engine.layout())
-
-    def _refine(self, engine: Any, bank: str) -> None:
-        """Build the bank that the table is to have, while a small one serves."""
-        model = engine.built(bank, lambda share, _: self._tell_share(share, "refining"))
-        with self._turn:
-            self._refined = model
-            self._turn.notify()
-
-    def _serve(self, engine: Any) -> None:
+    def _serve(self, engine: Any, banks: list[str]) -> None:
+        finishing: threading.Thread | None = None
         learned = judged = -1
         last_judged, n_suspected, seconds = 0.0, 0, 0.0
         while True:
@@ -225,6 +217,11 @@ class _Child:
             # Of the same labels, judging changes confidences, and no question.
             order = None if version == learned else engine.next_rows(labels, banned)
             self.tell("learned", version, guesses, order)
+            if finishing is None:  # the first guesses have come before all this
+                finishing = threading.Thread(
+                    target=self._finish, args=(engine, banks), daemon=True
+                )
+                finishing.start()
             learned = version
             if judge or guesses is None or not self._is_final:
                 judged = version
