@@ -251,7 +251,7 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str, byte
             raise binary_file(name) from None
         raise TableError(
             f"{name} is not {guess.upper()} text (byte {error.start + len(bom):,}): "
-            "pass its encoding, or pass encoding='cp1252' if it comes from Windows."
+            "pass encoding='cp1252' if it comes from Windows, or the one that it has."
         ) from None
     if "\0" in text:
         raise binary_file(name)
@@ -353,8 +353,8 @@ def text_lines(file: BinaryIO, encoding: str, name: str) -> Iterator[str]:
                 yield line
     except UnicodeDecodeError:
         raise TableError(
-            f"{name} is not {encoding.upper()} text: pass its encoding, or pass "
-            "encoding='cp1252' if it comes from Windows."
+            f"{name} is not {encoding.upper()} text: pass encoding='cp1252' if it "
+            "comes from Windows, or the one that it has."
         ) from None
 
 
