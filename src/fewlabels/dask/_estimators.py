@@ -39,19 +39,54 @@ from fewlabels.dask._parts import (
 _OWN = ("client", "sample_size", "n_models", "sampling")
 
 
-class DaskEstimator(BaseEstimator):
-    """What the classifier and the regressor share."""
-
-    _plain: ClassVar[type]
-    _own_constraints: ClassVar[dict[str, list[Any]]] = {
+def _constraints(plain: type) -> dict[str, list[Any]]:
+    """Own parameters, and those of the plain estimator but its progress."""
+    rules = dict(plain._parameter_constraints)  # type: ignore[attr-defined]
+    del rules["progress"]
+    return rules | {
         "client": "no_validation",  # type: ignore[dict-item]
         "sample_size": [Interval(Integral, 1, None, closed="left")],
         "n_models": [Interval(Integral, 1, None, closed="left")],
         "sampling": [StrOptions({"uniform", "cover"})],
     }
+
+
+class DaskEstimator(BaseEstimator):
+    """What the classifier and the regressor share."""
+
+    _plain: ClassVar[type]
     _read: Any
     _holes: Any
     _metric: Any
+
+    def __init__(
+        self,
+        *,
+        client: Any = None,
+        sample_size: int = 100_000,
+        n_models: int = 1,
+        sampling: str = "uniform",
+        bank: str = "default",
+        scale: str = "auto",
+        feature_groups: ArrayLike | None = None,
+        neighbors: str = "auto",
+        n_jobs: int | None = None,
+        device: str | None = None,
+        memory_budget: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.client = client
+        self.sample_size = sample_size
+        self.n_models = n_models
+        self.sampling = sampling
+        self.bank = bank
+        self.scale = scale
+        self.feature_groups = feature_groups
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+        self.device = device
+        self.memory_budget = memory_budget
+        self.random_state = random_state
 
     def _check_labels(self, labels: Labels) -> None:
         """Raise what the labels give cause to, before any row is read."""
@@ -293,14 +328,7 @@ memory_budget
     """
 
     _plain = FewLabelsClassifier
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DaskEstimator._own_constraints,
-        **{
-            name: rule
-            for name, rule in FewLabelsClassifier._parameter_constraints.items()
-            if name != "progress"
-        },
-    }
+    _parameter_constraints = _constraints(FewLabelsClassifier)
     _read = staticmethod(label_array)
     _holes = staticmethod(unlabeled_mask)
     _metric = staticmethod(accuracy_score)
@@ -323,20 +351,22 @@ memory_budget
         memory_budget: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.client = client
-        self.sample_size = sample_size
-        self.n_models = n_models
-        self.sampling = sampling
-        self.bank = bank
-        self.scale = scale
+        super().__init__(
+            client=client,
+            sample_size=sample_size,
+            n_models=n_models,
+            sampling=sampling,
+            bank=bank,
+            scale=scale,
+            feature_groups=feature_groups,
+            neighbors=neighbors,
+            n_jobs=n_jobs,
+            device=device,
+            memory_budget=memory_budget,
+            random_state=random_state,
+        )
         self.class_weight = class_weight
         self.class_prior = class_prior
-        self.feature_groups = feature_groups
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.device = device
-        self.memory_budget = memory_budget
-        self.random_state = random_state
 
     def _check_labels(self, labels: Labels) -> None:
         some = labels.rows.size < labels.n_rows
@@ -426,46 +456,10 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
     """
 
     _plain = FewLabelsRegressor
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DaskEstimator._own_constraints,
-        **{
-            name: rule
-            for name, rule in FewLabelsRegressor._parameter_constraints.items()
-            if name != "progress"
-        },
-    }
+    _parameter_constraints = _constraints(FewLabelsRegressor)
     _read = staticmethod(target_array)
     _holes = staticmethod(np.isnan)
     _metric = staticmethod(r2_score)
-
-    def __init__(
-        self,
-        *,
-        client: Any = None,
-        sample_size: int = 100_000,
-        n_models: int = 1,
-        sampling: str = "uniform",
-        bank: str = "default",
-        scale: str = "auto",
-        feature_groups: ArrayLike | None = None,
-        neighbors: str = "auto",
-        n_jobs: int | None = None,
-        device: str | None = None,
-        memory_budget: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.client = client
-        self.sample_size = sample_size
-        self.n_models = n_models
-        self.sampling = sampling
-        self.bank = bank
-        self.scale = scale
-        self.feature_groups = feature_groups
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.device = device
-        self.memory_budget = memory_budget
-        self.random_state = random_state
 
     def _check_labels(self, labels: Labels) -> None:
         if not np.isfinite(labels.values).all():

@@ -27,7 +27,27 @@ from fewlabels.tabular.setup import (
 
 
 @dataclass
-class LabeledTable:
+class LearnedTable:
+    """What all results of :func:`label_table` have."""
+
+    table: Table
+    target: TargetColumn
+    model: TableModel
+    features: Any
+
+    @property
+    def given(self) -> NDArray[np.bool_]:
+        """Which rows came with a label."""
+        return self.target.given
+
+    @property
+    def columns(self) -> list[ColumnDescription]:
+        """What the columns hold."""
+        return self.model.columns
+
+
+@dataclass
+class LabeledTable(LearnedTable):
     """A table with a label for every row.
 
     It is made by :func:`label_table`.
@@ -59,24 +79,10 @@ class LabeledTable:
     ['small', 'small', 'large', 'large']
     """
 
-    table: Table
-    target: TargetColumn
-    model: TableModel
-    features: Any
     probabilities: NDArray[Any]
     labels: NDArray[Any]
     confidence: NDArray[Any]
     notes: list[str] = field(default_factory=list)
-
-    @property
-    def given(self) -> NDArray[np.bool_]:
-        """Which rows came with a label."""
-        return self.target.given
-
-    @property
-    def columns(self) -> list[ColumnDescription]:
-        """What the columns hold."""
-        return self.model.columns
 
     def new_columns(self) -> dict[str, list[Any]]:
         """Make the columns that are added to the table.
@@ -115,33 +121,13 @@ def result_columns(
     confidence: NDArray[Any],
     given: NDArray[np.bool_],
 ) -> dict[str, list[Any]]:
-    """Name and round the columns that are added to a table.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-    target : str
-        The label column.
-    labels : ndarray of object of shape (n_rows,)
-        Labels.
-    confidence : ndarray of shape (n_rows,)
-        Their probabilities.
-    given : ndarray of bool of shape (n_rows,)
-        Which were given.
-
-    Returns
-    -------
-    columns : dict of str to list
-        Three columns.
-    """
-    source = np.where(given, "given", "predicted")
+    """Name and round the columns of predicted labels: label, confidence, source."""
     return _named(
         table,
         target,
         predicted=labels.tolist(),
         confidence=confidence.round(4).tolist(),
-        source=source.tolist(),
+        source=np.where(given, "given", "predicted").tolist(),
     )
 
 
@@ -153,7 +139,6 @@ def number_columns(
     given: NDArray[np.bool_],
 ) -> dict[str, list[Any]]:
     """Name the columns of predicted numbers: the number, its interval, its source."""
-    source = np.where(given, "given", "predicted")
     known = not np.isnan(margins).any()
     low, high = numbers - margins, numbers + margins
     return _named(
@@ -162,8 +147,39 @@ def number_columns(
         predicted=[float(f"{v:.6g}") for v in numbers],
         low=[float(f"{v:.6g}") for v in low] if known else None,
         high=[float(f"{v:.6g}") for v in high] if known else None,
-        source=source.tolist(),
+        source=np.where(given, "given", "predicted").tolist(),
     )
+
+
+def predicted_columns(
+    model: TableModel, table: Table, given: Mapping[int, Any] | None = None
+) -> dict[str, list[Any]]:
+    """Make the columns that a model adds to further rows; given labels stay.
+
+    Parameters
+    ----------
+    model : TableModel
+        The model.
+    table : Table
+        The rows.
+    given : dict of int to object, default=None
+        Classes or numbers of rows that have one.
+
+    Returns
+    -------
+    columns : dict of str to list
+        As those of :class:`LabeledTable` or :class:`EstimatedTable`.
+    """
+    if table.n_rows:
+        labels, sure = model.predict(table)
+    else:
+        labels, sure = np.empty(0, dtype=object), np.empty(0)
+    has = np.zeros(table.n_rows, dtype=bool)
+    for row, value in (given or {}).items():
+        labels[row], sure[row] = value, 0.0 if model.predicts_numbers else 1.0
+        has[row] = True
+    columns = number_columns if model.predicts_numbers else result_columns
+    return columns(table, model.target, labels, sure, has)
 
 
 def _named(
@@ -176,7 +192,7 @@ def _named(
 
 
 @dataclass
-class EstimatedTable:
+class EstimatedTable(LearnedTable):
     """A table with a number for every row.
 
     It is made by :func:`label_table` where the labels are a quantity.
@@ -209,23 +225,9 @@ class EstimatedTable:
     ['price_predicted', 'price_low', 'price_high', 'price_source']
     """
 
-    table: Table
-    target: TargetColumn
-    model: TableModel
-    features: Any
     numbers: NDArray[np.float64]
     margins: NDArray[np.float64]
     notes: list[str] = field(default_factory=list)
-
-    @property
-    def given(self) -> NDArray[np.bool_]:
-        """Which rows came with a number."""
-        return self.target.given
-
-    @property
-    def columns(self) -> list[ColumnDescription]:
-        """What the columns hold."""
-        return self.model.columns
 
     def new_columns(self) -> dict[str, list[Any]]:
         """Make the columns that are added to the table.

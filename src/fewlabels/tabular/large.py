@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from fewlabels.preprocessing import Table
 from fewlabels.tabular._batches import LargeTable, open_large
 from fewlabels.tabular._models import TableModel
@@ -21,7 +19,7 @@ from fewlabels.tabular._sampling import (
 )
 from fewlabels.tabular.files import Values
 from fewlabels.tabular.grouping import ClusteredTable, cluster_table
-from fewlabels.tabular.labeling import label_table, number_columns, result_columns
+from fewlabels.tabular.labeling import label_table, predicted_columns
 from fewlabels.tabular.setup import Progress, noting, silent
 
 __all__ = [
@@ -83,14 +81,10 @@ def predict_large(
     >>> dict(written.counts)
     {'small': 2, 'large': 1}
     """
-    numbers = model.predicts_numbers
-    columns = number_columns if numbers else result_columns
 
     def new_columns(table: Table) -> Values:
         with noting(large.notes):
-            found, sure = model.predict(table)
-        nothing = np.zeros(table.n_rows, dtype=bool)
-        return columns(table, model.target, found, sure, nothing)
+            return predicted_columns(model, table)
 
     identity = {
         "model": model.about.get("made"),
@@ -101,7 +95,7 @@ def predict_large(
         output,
         new_columns,
         force=force,
-        numbers=numbers,
+        numbers=model.predicts_numbers,
         identity=identity,
         progress=progress,
     )
@@ -205,15 +199,13 @@ def label_large(
         known = dict(zip(labeled.target.texts, labeled.target.numbers, strict=True))
 
     def new_columns(table: Table) -> Values:
-        texts = read(table[target])
-        given = np.array([text is not None for text in texts], dtype=bool)
+        given = {
+            row: known.get(text, table[target][row])
+            for row, text in enumerate(read(table[target]))
+            if text is not None
+        }
         with noting(labeled.notes):
-            found, sure = model.predict(table.without([target]))
-        for row in np.flatnonzero(given):
-            found[row] = known.get(texts[row], table[target][row])
-        sure = np.where(given, 0.0 if numbers else 1.0, sure)
-        columns = number_columns if numbers else result_columns
-        return columns(table, target, found, sure, given)
+            return predicted_columns(model, table, given)
 
     written = rewrite(
         large,
