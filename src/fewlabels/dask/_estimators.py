@@ -44,7 +44,7 @@ def _constraints(plain: type) -> dict[str, list[Any]]:
     rules = dict(plain._parameter_constraints)  # type: ignore[attr-defined]
     del rules["progress"]
     return rules | {
-        "client": "no_validation",  # type: ignore[dict-item]
+        "client": "no_validation",
         "sample_size": [Interval(Integral, 1, None, closed="left")],
         "n_models": [Interval(Integral, 1, None, closed="left")],
         "sampling": [StrOptions({"uniform", "cover"})],

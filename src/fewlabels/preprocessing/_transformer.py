@@ -25,24 +25,36 @@ from fewlabels._sklearn import (
 from fewlabels._words import listed, plural
 from fewlabels.preprocessing._columns import ColumnDescription, describe_columns
 from fewlabels.preprocessing._encoders import (
-    ENCODERS,
     CategoryEncoder,
     ColumnEncoder,
     DateEncoder,
-    EmbeddedTextEncoder,
-    NamesEncoder,
     NumberEncoder,
-    TextEncoder,
     VectorEncoder,
 )
 from fewlabels.preprocessing._errors import TableError
 from fewlabels.preprocessing._summary import ColumnSummary, TableSample
 from fewlabels.preprocessing._table import Table
+from fewlabels.preprocessing._text_encoders import (
+    EmbeddedTextEncoder,
+    NamesEncoder,
+    TextEncoder,
+)
 
 # Names say less than texts: they get fewer directions by this factor.
 NAMES_SHARE = 10
 # Rounding of files leaves correlations of this size between principal components.
 CORRELATION = 1e-3
+
+# Saved models may hold these and no others.
+ENCODERS = (
+    NumberEncoder,
+    CategoryEncoder,
+    DateEncoder,
+    NamesEncoder,
+    TextEncoder,
+    EmbeddedTextEncoder,
+    VectorEncoder,
+)
 
 
 class TableTransformer(TransformerMixin, BaseEstimator):

@@ -25,6 +25,7 @@ import numpy as np
 from fewlabels._words import listed, plural
 from fewlabels.preprocessing import FileError, Table, TableError
 from fewlabels.preprocessing.cells import object_array
+from fewlabels.tabular._decoding import binary_file, looks_binary
 from fewlabels.tabular._formats import (
     BY_SUFFIX,
     EXTRA,
@@ -36,7 +37,6 @@ from fewlabels.tabular._formats import (
     Values,
     Workbook,
 )
-from fewlabels.tabular._text import binary_file, looks_binary
 
 _MAGIC = (
     (b"\x1f\x8b", ".gz"),
