@@ -1,4 +1,4 @@
-"""How commands talk: progress, errors, and an answer to Ctrl-C at any moment."""
+"""What commands print: progress and errors, with Ctrl-C working at any moment."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -52,15 +52,15 @@ class Console:
             click.echo(in_options(text), err=True)
 
     def tell(self, share: float, what: str) -> None:
-        """Note how much is done; the bar is drawn by whoever waits."""
+        """Record how much is done; the waiting thread draws the bar."""
         self._share, self._what = share, what
 
     def work(self, job: Callable[[], Any]) -> Any:
         """Do a job in a thread, draw the bar meanwhile, and stop at once on Ctrl-C.
 
-        Python answers an interrupt only between its own instructions, and a single call
-        into compiled code may last long. The main thread waits here instead of working,
-        so that it can leave at any moment; nothing half-written stays behind.
+        Python handles an interrupt only between its own instructions, and a single call
+        into compiled code may take a while. The main thread waits here instead of
+        working, so that it can leave at any moment; nothing half-written stays behind.
 
         Parameters
         ----------

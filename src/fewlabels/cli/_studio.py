@@ -41,7 +41,7 @@ from fewlabels.cli._wording import in_options
         "store",
         type=click.Path(dir_okay=False),
         metavar="FILE",
-        help="File for the labels; TABLE.labels.jsonl beside the table by default.",
+        help="File for the labels; TABLE.labels.jsonl next to the table by default.",
     ),
     click.option(
         "--port",
@@ -70,14 +70,14 @@ from fewlabels.cli._wording import in_options
 def studio(table: str, **settings: Any) -> None:
     """Label TABLE in the browser, the most useful rows first.
 
-    The label column may be empty, or new. Each label is saved at once in a file beside
+    The label column may be empty, or new. Each label is saved at once in a file next to
     the table, which itself is never touched. Ctrl-C ends; start again to continue.
     """
     import webbrowser
 
     console = Console(settings["quiet"])
     if table == "-":
-        raise UseError("The studio needs a file: labels are kept beside it.")
+        raise UseError("The studio needs a file: labels are saved next to it.")
     with console.messages():
         from fewlabels.studio import Studio
 
@@ -106,9 +106,9 @@ def studio(table: str, **settings: Any) -> None:
             "you may watch."
         )
     if settings["host"] not in ("127.0.0.1", "localhost", "::1"):
-        console.say("Whoever can reach this computer and knows the address can label.")
+        console.say("Anyone who can reach this computer and has the address can label.")
     click.echo(page.address)
-    console.say(f"Labels are kept in {page.store.path}. Ctrl-C ends it.")
+    console.say(f"Labels are saved in {page.store.path}. Ctrl-C stops the studio.")
     page.run(lambda: settings["no_browser"] or webbrowser.open(page.address))
     for line in page.store.last_words():
         console.say(line)

@@ -100,7 +100,7 @@ class DaskEstimator(BaseEstimator):
         ----------
         X : Dask array or Dask DataFrame of shape (n_samples, n_features)
             Training rows, labelled and unlabelled. Frames may hold words, dates and
-            holes.
+            missing values.
         y : Dask array, Dask Series or array-like of shape (n_samples,)
             Labels, some of them missing, in parts of any size.
 
@@ -173,11 +173,13 @@ class DaskEstimator(BaseEstimator):
     def _voters(self, frozen: list[Any]) -> Any:
         raise NotImplementedError
 
-    def _answer(self, X: Any, method: str, meta: NDArray[Any], names: list[Any]) -> Any:
-        """Answer block by block, without computing anything that is lazy."""
+    def _by_block(
+        self, X: Any, method: str, meta: NDArray[Any], names: list[Any]
+    ) -> Any:
+        """Predict block by block, without computing anything that is lazy."""
         check_is_fitted(self)
         if not is_lazy(X):
-            return answers(X, self.models_, method, meta)
+            return predictions(X, self.models_, method, meta)
         dask = need_dask()
         X = whole_rows(X)
         if X.shape[1] != self.n_features_in_:
@@ -189,12 +191,12 @@ class DaskEstimator(BaseEstimator):
         if is_frame(X):
             frame = framed(X._meta, meta, names)
             return X.map_partitions(
-                framed_answers, models, method, meta, names, meta=frame
+                framed_predictions, models, method, meta, names, meta=frame
             )
         chunks = (X.chunks[0], *((size,) for size in meta.shape[1:]))
         dropped = {} if meta.ndim == 2 else {"drop_axis": 1}
         return X.map_blocks(
-            answers,
+            predictions,
             models,
             method,
             meta,
@@ -205,7 +207,7 @@ class DaskEstimator(BaseEstimator):
         )
 
     def predict(self, X: Any) -> Any:
-        """Answer every row; lazily where the rows are.
+        """Predict for every row; lazily where the rows are lazy.
 
         Parameters
         ----------
@@ -219,14 +221,14 @@ class DaskEstimator(BaseEstimator):
             nothing is computed before it is asked for.
         """
         check_is_fitted(self)
-        return self._answer(X, "predict", self._empty(), [self._name or "prediction"])
+        return self._by_block(X, "predict", self._empty(), [self._name or "prediction"])
 
     def _empty(self) -> NDArray[Any]:
-        """Answers for no row."""
+        """Predictions for no row."""
         raise NotImplementedError
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Score the answers for rows that have a label: accuracy, or R² of numbers.
+        """Score the predictions for rows that have a label: accuracy, or R² of numbers.
 
         Parameters
         ----------
@@ -258,14 +260,14 @@ class DaskFewLabelsClassifier(ClassifierMixin, DaskEstimator):
     """Classify rows that do not fit into one machine, from a few labels.
 
     One pass over all parts of `X` takes the labelled rows, a sample of the others, and
-    means, deviations, holes and counts of categories of all; a
+    means, deviations, missing values and counts of categories of all; a
     :class:`~fewlabels.automatic.FewLabelsClassifier` learns from these on one worker,
-    and answers block by block.
+    and predicts block by block.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        Who computes; by default whatever Dask is set to.
+        The cluster that computes; Dask's current scheduler by default.
     sample_size : int, default=100_000
         Unlabelled rows to learn from. Which ones depends on `random_state` and on the
         order of the rows, and not on how they are partitioned.
@@ -293,7 +295,7 @@ memory_budget
     models_ : list of FewLabelsClassifier
         What was learned.
     transformer_ : TableTransformer or None
-        What turns frames with words, dates or holes into numbers.
+        What turns frames with words, dates or missing values into numbers.
     n_features_in_ : int
         Number of columns seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -320,7 +322,7 @@ memory_budget
     >>> X, y = da.from_array(X, chunks=500), da.from_array(y, chunks=500)
     >>> model = DaskFewLabelsClassifier(sample_size=300, bank="fast", random_state=0)
     >>> model.fit(X, y).predict(X)  # doctest: +ELLIPSIS
-    dask.array<answers, shape=(2000,), dtype=int64, chunksize=(500,), ...>
+    dask.array<predictions, shape=(2000,), dtype=int64, chunksize=(500,), ...>
     >>> bool(model.score(X, y_true) > 0.95)
     True
     >>> model.sample_cost_.n_sampled
@@ -381,7 +383,7 @@ memory_budget
         return self.classes_[:0]
 
     def predict_proba(self, X: Any) -> Any:
-        """Predict probabilities of classes; lazily where the rows are.
+        """Predict probabilities of classes; lazily where the rows are lazy.
 
         Parameters
         ----------
@@ -395,7 +397,7 @@ memory_budget
         """
         check_is_fitted(self)
         empty = np.empty((0, self.classes_.size))
-        return self._answer(X, "predict_proba", empty, list(self.classes_))
+        return self._by_block(X, "predict_proba", empty, list(self.classes_))
 
     score = DaskEstimator.score  # not that of the mixin
 
@@ -403,17 +405,17 @@ memory_budget
 class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
     """Predict targets of rows that do not fit into one machine, from a few known ones.
 
-    It learns and answers as :class:`DaskFewLabelsClassifier` does, by the plain
+    It learns and predicts as :class:`DaskFewLabelsClassifier` does, with the plain
     :class:`~fewlabels.automatic.FewLabelsRegressor`.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        Who computes; by default whatever Dask is set to.
+        The cluster that computes; Dask's current scheduler by default.
     sample_size : int, default=100_000
         Unlabelled rows to learn from.
     n_models : int, default=1
-        Models to learn, from as many samples; their answers are averaged.
+        Models to learn, from as many samples; their predictions are averaged.
     sampling : {"uniform", "cover"}, default="uniform"
         "cover" thins dense regions, so that sparse ones are seen.
     bank, scale, feature_groups, neighbors, n_jobs, device, memory_budget
@@ -431,7 +433,7 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
     models_ : list of FewLabelsRegressor
         What was learned.
     transformer_ : TableTransformer or None
-        What turns frames with words, dates or holes into numbers.
+        What turns frames with words, dates or missing values into numbers.
     n_features_in_ : int
         Number of columns seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -484,8 +486,8 @@ def mean_error(errors: list[ErrorEstimate]) -> ErrorEstimate:
     return replace(first, value=value, low=low, high=high)
 
 
-def answers(X: Any, models: list[Any], method: str, empty: NDArray[Any]) -> Any:
-    """Average the answers of models for rows in memory.
+def predictions(X: Any, models: list[Any], method: str, empty: NDArray[Any]) -> Any:
+    """Average the predictions of models for rows in memory.
 
     Parameters
     ----------
@@ -496,11 +498,11 @@ def answers(X: Any, models: list[Any], method: str, empty: NDArray[Any]) -> Any:
     method : {"predict", "predict_proba"}
         What to ask them.
     empty : ndarray of shape (0, ...)
-        The answer for no row.
+        Predictions for no row.
 
     Returns
     -------
-    answers : ndarray
+    predictions : ndarray
         One per row.
     """
     if not len(models) or X.shape[0] == 0:
@@ -509,13 +511,13 @@ def answers(X: Any, models: list[Any], method: str, empty: NDArray[Any]) -> Any:
     if len(models) == 1:
         return np.asarray(getattr(first, method)(X), dtype=empty.dtype)
     if method == "predict" and hasattr(first, "predict_proba"):
-        p = answers(X, models, "predict_proba", np.empty((0, first.classes_.size)))
+        p = predictions(X, models, "predict_proba", np.empty((0, first.classes_.size)))
         return first.classes_[p.argmax(axis=1)]
     return np.mean([getattr(model, method)(X) for model in models], axis=0)
 
 
 def framed(frame: Any, values: NDArray[Any], names: list[Any]) -> Any:
-    """Put answers into a frame, or a single column, with the index of another."""
+    """Put predictions into a frame, or a single column, with the index of another."""
     import pandas as pd
 
     if values.ndim == 1:
@@ -523,8 +525,8 @@ def framed(frame: Any, values: NDArray[Any], names: list[Any]) -> Any:
     return pd.DataFrame(values, index=frame.index, columns=names)
 
 
-def framed_answers(
+def framed_predictions(
     frame: Any, models: list[Any], method: str, empty: NDArray[Any], names: list[Any]
 ) -> Any:
-    """Answer the rows of a frame, and keep its index."""
-    return framed(frame, answers(frame, models, method, empty), names)
+    """Predict for the rows of a frame, and keep its index."""
+    return framed(frame, predictions(frame, models, method, empty), names)

@@ -45,7 +45,7 @@ _IDENTIFIER = re.compile(
     r"|[a-z](ID|Id|UUID|Key|Index)$"
 )
 _LARGE = 1e9
-# Scripts that put no blank between words: a sign of theirs counts as half a word.
+# Scripts that put no space between words: a sign of theirs counts as half a word.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _DIGITS = re.compile(r"\d+")

@@ -28,7 +28,7 @@ from fewlabels.preprocessing.cells import (
     to_vectors,
 )
 
-# Numbers whose tails reach so many quartile distances from the median are compressed.
+# Numbers whose tails reach this many quartile distances from the median are compressed.
 HEAVY_TAIL = 10.0
 # Share of values of a new table that may be unreadable and count as missing.
 TOLERATED = 0.1
@@ -92,7 +92,7 @@ class ColumnEncoder(ABC):
 
 
 class NumberEncoder(ColumnEncoder):
-    """Numbers: standardised, long tails compressed, holes filled with the median.
+    """Numbers: standardised, long tails compressed, the median for missing ones.
 
     A second feature tells where a value was missing, if any was in the training rows.
 
@@ -362,7 +362,7 @@ def _check_readable(
     unread: NDArray[np.bool_],
     what: str,
 ) -> None:
-    """Refuse a column that has changed its kind; a few odd values are holes."""
+    """Refuse a column that has changed its kind; a few odd values count as missing."""
     present = ~missing_mask(values)
     odd = np.flatnonzero(unread & present)
     odd = odd[[not is_placeholder(values[row]) for row in odd]]

@@ -1,4 +1,4 @@
-"""Let estimators take frames with words, dates and holes."""
+"""Let estimators take frames with words, dates and missing values."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -74,7 +74,7 @@ class FrameEncoding:
 
 
 def needs_encoding(X: Any, has_holes: bool = False) -> bool:
-    """Whether rows are a frame with anything but numbers, or with holes somewhere."""
+    """Whether rows are a frame with anything but numbers, or with missing values."""
     refuse_lazy(X)
     is_frame = hasattr(X, "columns") and any(
         hasattr(X, name) for name in ("iloc", "get_columns", "column_names")

@@ -26,7 +26,7 @@ class TextEncoder(ColumnEncoder):
     """Free text: tf-idf of words and of pieces of words, or its leading directions.
 
     Pieces of two to four signs carry languages, endings, misspellings, paths, and
-    scripts that put no blanks between words. They count as much as there are words that
+    scripts that put no spaces between words. They count as much as there are words that
     occur in no other text.
 
     Parameters
@@ -161,7 +161,7 @@ class TextEncoder(ColumnEncoder):
 
 
 class EmbeddedTextEncoder(ColumnEncoder):
-    """Free text: leading directions of its words beside the embedding of its meaning.
+    """Free text: leading directions of its words, and the embedding of its meaning.
 
     Parameters
     ----------

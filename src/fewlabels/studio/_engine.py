@@ -1,7 +1,7 @@
 """What is learned while somebody labels: guesses, the next questions, errors, a map.
 
 It runs in a process of its own, see :mod:`fewlabels.studio._worker`, and knows nothing
-of pages. Labels come as ``{row: class}``, answers are plain values and arrays.
+of pages. Labels come as ``{row: class}``, results are plain values and arrays.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -40,21 +40,21 @@ COVER_ROWS = 3_000
 # Least certain rows that are compared when the next questions are chosen.
 POOL = 400
 QUESTIONS = 12
-# Guesses that are kept for a row, the most probable first.
+# Classes that a row's guesses name, the most probable first.
 N_GUESSES = 3
 # Rows that t-SNE places; all others lie between their neighbours among these.
 MAP_ROWS = 2_500
-# Rows of a group are labelled together: so many in the mean, and so many groups.
+# Rows of a group are labelled together: their mean number, and the most groups.
 GROUP_SIZE, MAX_GROUPS = 40, 150
-# Until so many labels, typical rows alternate with rows that the model asks for.
+# Up to this many labels, typical rows alternate with rows that the model asks for.
 EXPLORED = 20
-# So many suspicious labels are shown, and odds up to this.
+# The most suspicious labels that are shown, and the largest odds.
 MAX_SUSPECTS, MAX_ODDS = 20, 1000.0
 
 
 @dataclass
 class Guesses:
-    """What the model takes all rows for.
+    """Most probable classes of all rows.
 
     Attributes
     ----------

@@ -44,14 +44,14 @@ _LABEL_COLUMNS = ("label", "choice", "choices", "class", "category", "sentiment"
 
 @dataclass
 class Imported:
-    """Labels that found their rows.
+    """Labels whose rows were found.
 
     Attributes
     ----------
     labels : dict of int to str
         Class of every row, counted from 0.
     problems : list of str
-        Labels that found none, and why.
+        Labels whose rows were not found, and why.
     """
 
     labels: dict[int, str] = field(default_factory=dict)
@@ -260,7 +260,7 @@ class MergedLabels:
     same : int
         How many the table had already.
     problems : list of str
-        Labels that found no row, or another label there, and why.
+        Labels whose row was not found or has another label, and why.
     """
 
     table: Table
@@ -304,7 +304,7 @@ def merge_labels(
     Returns
     -------
     merged : MergedLabels
-        The table, and what found no place.
+        The table, and the labels that could not be placed.
 
     Examples
     --------

@@ -35,7 +35,7 @@ Encoding = Mapping[str, Any]
 class Studio:
     """A table that is being labelled in the browser.
 
-    Each label is saved in a journal beside the table before the next row is shown; the
+    Each label is saved in a journal next to the table before the next row is shown; the
     table itself is never touched. A classifier learns in a process of its own.
 
     Parameters
@@ -45,7 +45,7 @@ class Studio:
     target : str
         The label column; a new one where the table has none of that name.
     store : path-like, default=None
-        The journal of labels. When None, ``NAME.labels.jsonl`` beside the table, or in
+        The journal of labels. When None, ``NAME.labels.jsonl`` next to the table, or in
         the current folder, named after the target, where there is no file.
     classes : sequence of str, default=()
         Classes that are known beforehand, in the order of their keys.
@@ -80,7 +80,7 @@ class Studio:
     Attributes
     ----------
     address : str
-        Where the page is. It holds a token: whoever knows it can read the table.
+        Where the page is. It contains a token: anyone who has it can read the table.
     labels : list of str or None
         The label of every row, in the order of the table.
 

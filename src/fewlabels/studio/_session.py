@@ -1,6 +1,6 @@
-"""A labelling session: what is asked, what was answered, and what is known by now.
+"""A labelling session: which rows are asked about, their labels, and what was learned.
 
-No HTTP here, and nothing that takes long: the worker learns, the store keeps.
+No HTTP here, and nothing that takes a while: the worker learns, the store saves.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause

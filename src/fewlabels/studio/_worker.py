@@ -1,4 +1,4 @@
-"""The process that learns, apart from the one that answers the browser.
+"""The process that learns, separate from the one that serves the browser.
 
 A refit keeps a core busy for a while; in the same process it would make a key press
 wait. The two talk through pipes: pickles of tuples ``(what, *content)``. The parent

@@ -38,7 +38,7 @@ def find_header(lines: Sequence[Sequence[str]], header_row: int | None) -> Heade
     Parameters
     ----------
     lines : sequence of sequence of str
-        Cells of the first lines; nothing for blank ones.
+        Cells of the first lines; nothing for empty ones.
     header_row : int or None
         What its owner says: the number of the line, 0 where there are no names.
 

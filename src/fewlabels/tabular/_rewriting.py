@@ -123,7 +123,7 @@ def rewrite(
         return done
     _check_manifest(large, output, identity or {}, force=force)
     single = len(large.parts) == 1
-    # One file is cut into parts of so many whole batches.
+    # One file is cut into parts of this many whole batches.
     per_part = max(1, PART_ROWS // large.batch_rows) if single else None
     for name, batches in _grouped(large.batches(tell), per_part, large.kind):
         path = f"{output.rstrip('/')}/{name}"

@@ -23,8 +23,8 @@ from fewlabels.preprocessing.cells import (
     to_numbers,
 )
 
-# So many different numbers, and more than this share of the labels, are a quantity:
-# whole ones, and such with a fraction.
+# Labels are a quantity where they have more different numbers than this count and this
+# share of the labels: for whole numbers, and for numbers with a fraction.
 _WHOLE = (20, 0.5)
 _FRACTIONS = (10, 0.2)
 # Columns that a run adds; an earlier run may have left them in the table.
@@ -103,7 +103,7 @@ def read_target(
     markers : sequence, default=()
         Values that stand for "no label".
     merge : bool, default=False
-        Whether labels that differ only in case and blanks are one class.
+        Whether labels that differ only in case and spaces are one class.
     task : {"auto", "classes", "numbers"}, default="auto"
         What the labels are; "auto" decides by how many different numbers there are.
 
@@ -139,7 +139,8 @@ def read_target(
     if merge:
         texts, values = _merged(texts, values, name, notes)
     if all(isinstance(v, float) and v.is_integer() for v in values.values()):
-        values = {text: int(v) for text, v in values.items()}  # floats for the holes
+        # They are floats only because cells are missing.
+        values = {text: int(v) for text, v in values.items()}
     target = TargetColumn(name, object_array(texts), values, notes)
     if task != "classes":
         target.numbers = _quantity(target, forced=task == "numbers")
@@ -189,7 +190,7 @@ _SURE = frozenset(
 def _merged(
     texts: list[str | None], values: dict[str, Any], name: str, notes: list[str]
 ) -> tuple[list[str | None], dict[str, Any]]:
-    """Give labels that differ only in case and blanks their most frequent spelling."""
+    """Give labels that differ only in case and spaces their most frequent spelling."""
     best: dict[str, str] = {}
     for text, _ in counts(text for text in texts if text is not None):
         best.setdefault(_folded(text), text)

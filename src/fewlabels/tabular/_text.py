@@ -1,7 +1,7 @@
 """Delimited text that survives the round trip byte for byte.
 
 The reader keeps the text of every record as it stood. Writing repeats that text and
-puts new fields behind it, so that quotes, blanks, line ends and numbers of the columns
+puts new fields behind it, so that quotes, spaces, line ends and numbers of the columns
 that were there are never touched.
 """
 
@@ -40,7 +40,7 @@ class DelimitedText:
     records : list of str
         Text of the header and of every record, without the end of its line.
     ends : list of str
-        What ended every record: a line end, and blank lines behind it.
+        What ended every record: a line end, and empty lines after it.
     lead : str
         Blank lines and titles before the header.
     delimiter : str
@@ -422,7 +422,7 @@ def _first_lines(
 
 
 def is_blank(fields: list[str], header: list[str]) -> bool:
-    """Whether a line holds nothing, or nothing but blanks.
+    """Whether a line holds nothing, or nothing but spaces.
 
     Parameters
     ----------
@@ -434,7 +434,7 @@ def is_blank(fields: list[str], header: list[str]) -> bool:
     Returns
     -------
     blank : bool
-        In a table of one column, blanks are a field.
+        In a table of one column, spaces are a field.
     """
     return not fields or (
         len(fields) == 1 and len(header) != 1 and not fields[0].strip()

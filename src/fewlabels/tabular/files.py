@@ -454,7 +454,7 @@ def fill_cells(table: Table, name: str, cells: Mapping[int, Any]) -> Table:
     return filled
 
 
-# Files that are being written, for whoever has to leave at once.
+# Files that are being written, to be removed on an interrupt.
 pending: set[str] = set()
 
 
@@ -512,7 +512,7 @@ def replacing(path: str | os.PathLike[str], *, force: bool) -> Iterator[BinaryIO
     Yields
     ------
     file : binary file
-        To be written to. It lies beside `path` under another name until the block has
+        To be written to. It stays next to `path` under another name until the block has
         ended without an exception.
     """
     check_writable(path, force=force)

@@ -45,7 +45,7 @@ class ClusteredTable:
     clusters : ndarray of int of shape (n_rows,)
         The group of every row, 1 being the largest.
     model : NormalizedSpectralClustering or None
-        What found the groups; None where every row is one.
+        The clustering; None where every row is a group of its own.
     rank : ndarray of int
         The numbers that its groups have here.
     notes : list of str
@@ -127,7 +127,7 @@ def cluster_table(
     random_state : int or RandomState instance, default=0
         Seed.
     progress : callable, default=None
-        Told the share of the work that is done, and what is going on.
+        Called with the share of the work that is done, and what is going on.
     summary : TableSummary, default=None
         What all rows of a larger table say, where `X` is a sample of it.
     **encoding : dict

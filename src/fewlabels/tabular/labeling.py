@@ -273,10 +273,10 @@ def label_table(
         Values that stand for "no label". Without them, signs such as "?" and "TBD" are
         taken as such, with a note.
     merge_labels : bool, default=False
-        Whether labels that differ only in case and blanks are one class.
+        Whether labels that differ only in case and spaces are one class.
     task : {"auto", "classes", "numbers"}, default="auto"
         Whether to predict classes or numbers. "auto" predicts numbers where the labels
-        are so many different ones that they are a quantity.
+        have too many different values to be classes.
     class_prior : {"auto", "labels", "uniform"} or dict, default="auto"
         Shares of the classes among the rows without a label, or their numbers, see
         :class:`~fewlabels.automatic.FewLabelsClassifier`.
@@ -293,10 +293,10 @@ def label_table(
     random_state : int or RandomState instance, default=0
         Seed.
     progress : callable, default=None
-        Told the share of the work that is done, and what is going on.
+        Called with the share of the work that is done, and what is going on.
     summary : TableSummary, default=None
-        What all rows of a larger table say of its columns, but for the target, where
-        `X` is a sample of it.
+        A summary of all rows of a larger table, without the target, where `X` is a
+        sample of it.
     **encoding : dict
         Parameters of :class:`TableTransformer`: columns whose kind is known (`ignore`,
         `text`, `categorical`, `numeric`, `date`), `scale`, `text_weight`, `embed`.

@@ -58,7 +58,7 @@ def predict_large(
     force : bool, default=False
         Whether to replace what exists.
     progress : callable, default=None
-        Told the share of the work that is done, and what is going on.
+        Called with the share of the work that is done, and what is going on.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def label_large(
     force : bool, default=False
         Whether to replace what exists.
     progress : callable, default=None
-        Told the share of the work that is done, and what is going on.
+        Called with the share of the work that is done, and what is going on.
     encoding : callable, default=None
         From the sample to parameters of :class:`TableTransformer`.
     **options : dict
@@ -249,7 +249,7 @@ def cluster_large(
     output : str
         A file, "-", or a folder, see :func:`rewrite`.
     sample_rows : int, default=50,000
-        Rows on which the groups are found; 1 is the largest group there.
+        Rows that are clustered; group 1 is the largest among these.
     device : str, default=None
         Where to compute.
     random_state : int, default=0
@@ -257,7 +257,7 @@ def cluster_large(
     force : bool, default=False
         Whether to replace what exists.
     progress : callable, default=None
-        Told the share of the work that is done, and what is going on.
+        Called with the share of the work that is done, and what is going on.
     encoding : callable, default=None
         From the sample to parameters of :class:`TableTransformer`.
 
