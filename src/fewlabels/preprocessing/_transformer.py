@@ -199,8 +199,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         X : Table, DataFrame of pandas or polars, dict, array-like or TableSample
             The table. Of rows that were drawn from a larger one, see
             :class:`TableSample`, the kinds of columns, medians, words and dates are
-            learned; missing values, counts of categories, and means, deviations and ends
-            of numbers are those of the larger one.
+            learned; missing values, counts of categories, and means, deviations and
+            ends of numbers are those of the larger one.
         y : None
             Not used.
 
