@@ -15,7 +15,13 @@ from sklearn.datasets import load_wine
 from fewlabels.cli import _commands
 from fewlabels.studio import Studio, _engine, _worker
 from fewlabels.studio._engine import Engine
-from fewlabels.tabular import label_table, load_model, read_table
+from fewlabels.tabular import (
+    TableError,
+    UnknownColumnError,
+    label_table,
+    load_model,
+    read_table,
+)
 from fewlabels.tabular.setup import TableSetup
 from tests.studio.test_server import Browser
 
@@ -139,3 +145,12 @@ def test_a_quick_bank_serves_until_the_right_one_is_built(wines, monkeypatch):
     assert Engine(read_table(wines[0]), TableSetup("kind", bank="fast")).banks == [
         "fast"
     ]
+
+
+def test_the_page_refuses_what_label_refuses(wines):
+    few, _, vectors = wines
+    with pytest.raises(UnknownColumnError, match="no column 'born'"):
+        Studio(few, "kind", encoding={"date": ["born=%d.%m.%y"]})
+    np.save(vectors, np.zeros((3, 2)))
+    with pytest.raises(TableError, match="the same rows"):
+        Studio(few, "kind", reading={"features": vectors})

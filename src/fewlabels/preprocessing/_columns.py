@@ -100,6 +100,56 @@ class ColumnDescription:
         return asdict(self)
 
 
+# Kinds by the parameter that names columns of this kind; the last one counts.
+_KINDS = {
+    "numeric": "number",
+    "date": "date",
+    "categorical": "category",
+    "text": "text",
+    "ignore": "ignored",
+}
+
+
+def named_kinds(table: Table, **parameters: Any) -> dict[str, str]:
+    """Find the columns whose kind is given.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    **parameters : dict
+        Names by kind, as for :func:`describe_columns`; other parameters of
+        :class:`TableTransformer` do not matter.
+
+    Returns
+    -------
+    kinds : dict of str to str
+        Kinds by name, with the format of dates: ``"date=%d.%m.%y"``.
+
+    Raises
+    ------
+    UnknownColumnError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> from fewlabels.preprocessing import named_kinds
+    >>> from fewlabels.tabular import Table
+    >>> named_kinds(Table.from_frame({"born": ["1.2.99"]}), date=["born=%d.%m.%y"])
+    {'born': 'date=%d.%m.%y'}
+    """
+    given = {}
+    for role, kind in _KINDS.items():
+        for name in parameters.get(role, ()):
+            form = ""
+            if kind == "date" and name not in table.names and "=" in name:
+                name, _, form = name.partition("=")
+            if name not in table.names:
+                raise unknown_column(name, table.names, role)
+            given[name] = f"{kind}={form}" if form else kind
+    return given
+
+
 def describe_columns(
     X: Any,
     *,
@@ -149,21 +199,15 @@ def describe_columns(
     colour category
     """
     table = Table.from_frame(X)
-    given = dict.fromkeys(table.categorical, "category")
-    for kind, role, names in (
-        ("number", "numeric", numeric),
-        ("date", "date", date),
-        ("category", "categorical", categorical),
-        ("text", "text", text),
-        ("ignored", "ignore", ignore),
-    ):
-        for name in names:
-            form = ""
-            if kind == "date" and name not in table.names and "=" in name:
-                name, _, form = name.partition("=")
-            if name not in table.names:
-                raise unknown_column(name, table.names, role)
-            given[name] = f"{kind}={form}" if form else kind
+    kinds = named_kinds(
+        table,
+        ignore=ignore,
+        text=text,
+        categorical=categorical,
+        numeric=numeric,
+        date=date,
+    )
+    given = dict.fromkeys(table.categorical, "category") | kinds
     return [
         _describe(name, values, given.get(name))
         for name, values in zip(table.names, table.columns, strict=True)

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from fewlabels.preprocessing import named_kinds
 from fewlabels.studio._cards import Cards, parse_size
 from fewlabels.studio._journal import LockedError
 from fewlabels.studio._server import App, Server
@@ -128,6 +129,7 @@ class Studio:
         try:
             self._open(table, target, store, classes, size, markers, reading or {})
             options = encoding(self.table) if callable(encoding) else encoding or {}
+            named_kinds(self.table, **options)  # complain now, and not on the page
             options = {**options, "bank": bank, "device": device, "task": "classes"}
             options |= {"target": target, "markers": markers}
             options |= {"random_state": random_state}

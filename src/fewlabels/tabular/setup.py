@@ -27,6 +27,7 @@ from fewlabels.preprocessing import (
     TableSample,
     TableSummary,
     TableTransformer,
+    named_kinds,
 )
 from fewlabels.tabular._targets import (
     TargetColumn,
@@ -235,8 +236,7 @@ class TableSetup:
         encoded : EncodedTable
             The features.
         """
-        kinds = ("ignore", "text", "categorical", "numeric", "date")
-        named = {name for kind in kinds for name in self.encoding.get(kind, ())}
+        named = named_kinds(table, **self.encoding)
         if self.target in named:
             raise TableError(
                 f"{self.target!r} is the target: it cannot be a column to learn from."
