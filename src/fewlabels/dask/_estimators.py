@@ -56,7 +56,7 @@ class DaskEstimator(BaseEstimator):
 
     _plain: ClassVar[type]
     _read: Any
-    _holes: Any
+    _is_missing: Any
     _metric: Any
 
     def __init__(
@@ -110,7 +110,7 @@ class DaskEstimator(BaseEstimator):
             The fitted estimator.
         """
         X = whole_rows(X)
-        sizes, labels = measured(self.client, X, y, self._read, self._holes)
+        sizes, labels = measured(self.client, X, y, self._read, self._is_missing)
         self._check_labels(labels)
         rng = check_random_state(self.random_state)
         seeds = rng.randint(2**31, size=(2, self.n_models))
@@ -246,7 +246,7 @@ class DaskEstimator(BaseEstimator):
         """
         predicted, y = compute(self.client, self.predict(X), y)
         truth = self._read(y)
-        known = ~self._holes(truth)
+        known = ~self._is_missing(truth)
         if not known.any():
             raise ValueError("y has no labelled row to score: pass some true labels.")
         if sample_weight is not None:
@@ -332,7 +332,7 @@ memory_budget
     _plain = FewLabelsClassifier
     _parameter_constraints = _constraints(FewLabelsClassifier)
     _read = staticmethod(label_array)
-    _holes = staticmethod(unlabeled_mask)
+    _is_missing = staticmethod(unlabeled_mask)
     _metric = staticmethod(accuracy_score)
 
     def __init__(
@@ -460,7 +460,7 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
     _plain = FewLabelsRegressor
     _parameter_constraints = _constraints(FewLabelsRegressor)
     _read = staticmethod(target_array)
-    _holes = staticmethod(np.isnan)
+    _is_missing = staticmethod(np.isnan)
     _metric = staticmethod(r2_score)
 
     def _check_labels(self, labels: Labels) -> None:

@@ -220,7 +220,7 @@ def learn(
     learned : Learned
         The model, and what fewer rows cost.
     """
-    _check_holes(drawn.rows, summary)
+    _check_missing(drawn.rows, summary)
     summary = None if summary is None else summary.settled()
     seed = int(estimator.random_state)
 
@@ -258,7 +258,7 @@ def learn(
     return Learned(model, n_sampled, half.expected_error_, changed)
 
 
-def _check_holes(rows: Any, summary: TableSummary | None) -> None:
+def _check_missing(rows: Any, summary: TableSummary | None) -> None:
     """Refuse missing values in an array, also where the sample has none."""
     if summary is None or hasattr(rows, "iloc"):
         return

@@ -219,9 +219,9 @@ class _Column:
 
     def __init__(self, name: str, values: NDArray[Any]) -> None:
         self.name = name
-        holes = missing_mask(values)
-        self.present = values[~holes]
-        self.n_missing = int(holes.sum())
+        missing = missing_mask(values)
+        self.present = values[~missing]
+        self.n_missing = int(missing.sum())
         self.length = vector_length(self.present)
         if any(isinstance(v, list | tuple | dict | np.ndarray) for v in self.present):
             self.present = to_texts(self.present)  # they cannot be counted

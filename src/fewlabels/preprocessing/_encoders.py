@@ -121,7 +121,7 @@ class NumberEncoder(ColumnEncoder):
         if whole is not None and known:
             reach = max(whole.high - self.median, self.median - whole.low)
         self.compressed = self.compress and bool(0 < HEAVY_TAIL * self.spread < reach)
-        self.marks_holes = present.size < numbers.size or _has_holes(whole)
+        self.marks_missing = present.size < numbers.size or _has_missing(whole)
         bent = self._bend(present)
         self.mean = float(bent.mean()) if bent.size else 0.0
         # Differences within rounding are none.
@@ -139,11 +139,11 @@ class NumberEncoder(ColumnEncoder):
         return np.arcsinh((numbers - self.median) / self.spread)
 
     def _encode(self, numbers: NDArray[Any]) -> NDArray[np.float64]:
-        holes = np.isnan(numbers)
-        filled = self._bend(np.where(holes, self.median, numbers))
+        missing = np.isnan(numbers)
+        filled = self._bend(np.where(missing, self.median, numbers))
         features = [(filled - self.mean) / self.unit]
-        if self.marks_holes:
-            features.append(holes.astype(np.float64))
+        if self.marks_missing:
+            features.append(missing.astype(np.float64))
         return np.column_stack(features)
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
@@ -155,7 +155,7 @@ class NumberEncoder(ColumnEncoder):
     def names(self) -> list[str]:
         """Name the features."""
         name = self.column.name
-        return [name, f"{name} missing"] if self.marks_holes else [name]
+        return [name, f"{name} missing"] if self.marks_missing else [name]
 
 
 def _quartiles(numbers: NDArray[Any]) -> tuple[float, float, float]:
@@ -253,7 +253,7 @@ class DateEncoder(ColumnEncoder):
         self.median = float(np.median(present))
         self.mean = float(present.mean())
         self.unit = float(present.std()) or 1.0
-        self.marks_holes = present.size < seconds.size or _has_holes(whole)
+        self.marks_missing = present.size < seconds.size or _has_missing(whole)
         # A period says something where several of it are covered, and where rows
         # differ within it: dates without a time all lie at the same hour.
         self.periods = [
@@ -266,15 +266,15 @@ class DateEncoder(ColumnEncoder):
         return features / self.scale
 
     def _encode(self, seconds: NDArray[Any]) -> NDArray[np.float64]:
-        holes = np.isnan(seconds)
-        filled = np.where(holes, self.median, seconds)
+        missing = np.isnan(seconds)
+        filled = np.where(missing, self.median, seconds)
         features = [(filled - self.mean) / self.unit]
         lengths = dict(self.PERIODS)
         for period in self.periods:
             angle = 2 * np.pi * (filled % lengths[period]) / lengths[period]
             features += [np.sin(angle), np.cos(angle)]
-        if self.marks_holes:
-            features.append(holes.astype(np.float64))
+        if self.marks_missing:
+            features.append(missing.astype(np.float64))
         return np.column_stack(features)
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
@@ -287,7 +287,7 @@ class DateEncoder(ColumnEncoder):
         """Name the features."""
         name = self.column.name
         cycles = [f"{name} {wave} of {p}" for p in self.periods for wave in _WAVES]
-        return [name, *cycles, *([f"{name} missing"] if self.marks_holes else [])]
+        return [name, *cycles, *([f"{name} missing"] if self.marks_missing else [])]
 
 
 _WAVES = ("sine", "cosine")
@@ -313,39 +313,39 @@ class VectorEncoder(ColumnEncoder):
     ) -> NDArray[np.float64]:
         """Find the mean and the factor, and encode the column."""
         vectors = to_vectors(values, int(self.column.notation))
-        holes = np.isnan(vectors[:, 0])
-        present = vectors[~holes]
-        self.marks_holes = bool(holes.any()) or _has_holes(whole)
+        missing = np.isnan(vectors[:, 0])
+        present = vectors[~missing]
+        self.marks_missing = bool(missing.any()) or _has_missing(whole)
         self.mean = present.mean(axis=0)
         spread = float(np.sqrt(present.var(axis=0).sum()))
         self.unit = spread / np.sqrt(self.weight) if spread > 0 else 1.0
-        return self._encode(vectors, holes)
+        return self._encode(vectors, missing)
 
     def _encode(
-        self, vectors: NDArray[Any], holes: NDArray[np.bool_]
+        self, vectors: NDArray[Any], missing: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         features = (vectors - self.mean) / self.unit
-        features[holes] = 0.0
-        if self.marks_holes:
-            features = np.column_stack([features, holes.astype(np.float64)])
+        features[missing] = 0.0
+        if self.marks_missing:
+            features = np.column_stack([features, missing.astype(np.float64)])
         return features
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Encode new values."""
         vectors = to_vectors(values, int(self.column.notation))
-        holes = np.isnan(vectors[:, 0])
+        missing = np.isnan(vectors[:, 0])
         what = f"lists of {self.column.notation} numbers"
-        _check_readable(self.column, values, holes, what)
-        return self._encode(vectors, holes)
+        _check_readable(self.column, values, missing, what)
+        return self._encode(vectors, missing)
 
     def names(self) -> list[str]:
         """Name the features."""
         name = self.column.name
         places = [f"{name}[{k}]" for k in range(int(self.column.notation))]
-        return [*places, *([f"{name} missing"] if self.marks_holes else [])]
+        return [*places, *([f"{name} missing"] if self.marks_missing else [])]
 
 
-def _has_holes(whole: ColumnSummary | None) -> bool:
+def _has_missing(whole: ColumnSummary | None) -> bool:
     return whole is not None and whole.n_missing > 0
 
 

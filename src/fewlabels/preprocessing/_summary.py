@@ -52,7 +52,7 @@ class Moments(NamedTuple):
         Parameters
         ----------
         values : ndarray of shape (n_rows, n_columns)
-            Numbers; what is not finite is a hole.
+            Numbers; what is not finite counts as missing.
 
         Returns
         -------

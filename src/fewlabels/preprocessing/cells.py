@@ -512,10 +512,10 @@ def column_values(values: Any) -> NDArray[Any]:
 
 def _without_wrappers(array: NDArray[Any]) -> NDArray[Any]:
     """Turn pandas' NA and NaT into None; they have no truth value."""
-    holes = [value is None or _differs_from_itself(value) for value in array]
-    if any(holes):
+    missing = [value is None or _differs_from_itself(value) for value in array]
+    if any(missing):
         array = array.copy()
-        array[holes] = None
+        array[missing] = None
     return array
 
 
