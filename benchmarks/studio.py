@@ -43,15 +43,12 @@ def _sets(folder):
 
 
 def _engine(table, seed):
-    from fewlabels.studio._engine import Engine, Options
-    from fewlabels.tabular import TargetColumn
+    from fewlabels.studio._engine import Engine
+    from fewlabels.tabular.setup import TableSetup
 
-    nothing = np.full(table.n_rows, None, dtype=object)
-    engine = Engine(
-        table, TargetColumn("?", nothing, {}), Options("?", random_state=seed)
-    )
+    engine = Engine(table, TableSetup("?", random_state=seed))
     engine.encode()
-    engine.build(lambda share, what: None)
+    engine.use(engine.built(engine.banks[-1], lambda share, what: None))
     return engine
 
 

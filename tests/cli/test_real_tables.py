@@ -171,7 +171,7 @@ class TestMarks:
         path = write(tmp_path / "t.csv", [f"{v:.2f}" for v in SIZE], kinds)
         _, summary = label(path)
         assert summary["classes"]["unknown"] == 2
-        assert "pass --marker 'unknown'" in said(summary)
+        assert "pass --marker unknown" in said(summary)
 
     def test_plus_and_minus_are_classes(self, tmp_path):
         kinds = ["+-"[k % 2] if k < 8 else "" for k in range(N)]
@@ -513,7 +513,7 @@ def test_many_classes_are_cut_visibly(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "option"), [("studio", "--scale"), ("merge", "--task")]
+    ("command", "option"), [("studio", "--class-shares"), ("merge", "--task")]
 )
 def test_commands_know_no_options_without_effect(tmp_path, command, option):
     path = write(tmp_path / "t.csv", [f"{v:.2f}" for v in SIZE])

@@ -92,7 +92,7 @@ def test_pixels_are_numbered_columns_of_one_name():
 
 @pytest.mark.parametrize("text", ["28", "28x", "0x8", "65x8", "axb"])
 def test_sizes_that_are_none(text):
-    with pytest.raises(ValueError, match="--image"):
+    with pytest.raises(ValueError, match="image"):
         parse_size(text)
 
 

@@ -309,7 +309,7 @@ def test_what_the_model_says_reaches_the_page(browser, studio):
     error = {"value": 0.1, "low": 0.0, "high": 0.3, "note": ""}
     judged = {"labels": 5, "error": error, "baseline": error, "gain": error}
     worker.receive(("judged", 1, {**judged, "classes": []}))
-    worker.receive(("layout", np.zeros((10, 2), np.float32), "flat"))
+    worker.receive(("layout", np.zeros((10, 2), np.float32)))
     groups = np.zeros(10, np.int32)
     worker.receive(("groups", groups, np.arange(10, dtype=np.float32)))
     assert until(lambda: browser.ask("api/state")[1]["map"])
@@ -337,7 +337,14 @@ def test_labels_are_sent_to_the_model(browser, studio):
     assert banned == {1}
     start = studio._worker.sent[0]
     assert start[0] == "start"
-    assert start[2]["texts"] == {9: "old"}
+    assert start[3] == {
+        "target": "kind",
+        "task": "classes",
+        "markers": (),
+        "bank": "auto",
+        "device": None,
+        "random_state": 0,
+    }
 
 
 def test_labels_go_to_label_studio_and_back(browser, studio, folder):

@@ -17,8 +17,8 @@ SIZES = [1.0, 1.1, 1.2, 1.3, 1.4, 9.0, 9.1, 9.2, 9.3, 9.4]
 TABLE = ("size,kind\n" + "".join(f"{size},\n" for size in SIZES)).encode()
 START = (
     TABLE,
-    {"texts": {}, "values": {}},
-    {"target": "kind", "bank": "fast", "reading": {"name": "t.csv"}},
+    {"name": "t.csv"},
+    {"target": "kind", "task": "classes", "bank": "fast"},
 )
 SMALL, LARGE = {0: "small", 1: "small"}, {5: "large", 6: "large"}
 
@@ -109,8 +109,7 @@ def test_exports(talk):
 
 def test_a_table_that_cannot_be_learned_is_told():
     data = b"kind\n" + b"\n" * 5
-    options = {"target": "kind", "reading": {"name": "t.csv"}}
-    talk = Talk(data, {"texts": {}, "values": {}}, options)
+    talk = Talk(data, {"name": "t.csv"}, {"target": "kind"})
     while (message := talk._said.get(timeout=60))[0] != "failed":
         assert message[0] != "ended", message
     assert message[1]

@@ -88,7 +88,7 @@ def test_an_encoding_given(tmp_path):
     assert written(table, neu=["ö", ""]) == (
         "größe;name;neu\n1;ä;ö\n2;ü;\n".encode("cp1252")
     )
-    with pytest.raises(TableError, match=r"not UTF-8 text .* such as cp1252"):
+    with pytest.raises(TableError, match=r"not UTF-8 text .* pass encoding='cp1252'"):
         read(data)
     with pytest.raises(TableError, match="no encoding 'nothing'"):
         read(data, encoding="nothing")

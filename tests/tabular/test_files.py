@@ -190,7 +190,7 @@ def test_a_file_that_exists_stays(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("precious")
     table = read_table(io.BytesIO(TEXT))
-    with pytest.raises(FileError, match="exists: pass --force"):
+    with pytest.raises(FileError, match="exists: pass force=True"):
         write_table(table, path)
     assert path.read_text() == "precious"
     path.chmod(0o640)

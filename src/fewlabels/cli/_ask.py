@@ -10,7 +10,7 @@ from fewlabels.cli import _options as options
 from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import commands
 from fewlabels.cli._help import CommandWithExamples
-from fewlabels.cli._job import LABELS, Job, jsonable
+from fewlabels.cli._job import Job, jsonable, worded
 
 
 @commands.command(
@@ -55,42 +55,24 @@ def ask(table: str, number: int, **settings: Any) -> None:
     job = Job(console, settings)
 
     def work() -> Any:
-        from fewlabels.tabular import (
-            label_report,
-            read_target,
-            suggest_rows,
-            write_table,
-        )
+        from fewlabels.tabular import label_report, suggest_rows, write_table
 
         job.check_files()
         read = job.read(table)
-        seed = settings["seed"]
-        target = read_target(
+        target = settings["target"]
+        found = suggest_rows(
             read,
-            settings["target"],
-            settings["markers"],
-            merge=settings["merge_labels"],
-            task=settings["task"],
+            target,
+            number,
+            **job.learning,
+            progress=job.tell,
+            **job.encoding(read),
         )
-        classes = len(target.values) > 1 and target.numbers is None
-        labeled = job.label(read) if classes else None
-        if labeled is not None:
-            found = suggest_rows(labeled, target.name, number, random_state=seed)
-            if job.report:
-                page = label_report(labeled, **job.page, suggestion=found)
-                job.write_page(page, job.report)
-        elif job.report:
+        if job.report and found.labeled is None:
             raise UseError("A report needs labels of two classes: leave --report out.")
-        else:
-            found = suggest_rows(
-                read,
-                target.name,
-                number,
-                random_state=seed,
-                **{key: settings[key] for key in LABELS},
-                progress=job.tell,
-                **job.encoding(read),
-            )
+        if job.report:
+            page = label_report(worded(found.labeled), **job.page, suggestion=found)
+            job.write_page(page, job.report)
         rows = _questions(found, read)
         if job.output:
             part = read.take(found.rows)
@@ -103,10 +85,10 @@ def ask(table: str, number: int, **settings: Any) -> None:
             write_table(part, job.output, added, force=settings["force"])
         summary = {
             "table": read.source,
-            "target": target.name,
+            "target": target,
             "reason": found.reason,
             "rows": rows,
-            "notes": target.notes if labeled is None else labeled.notes,
+            "notes": found.notes,
             "output": job.output,
             "report": job.report,
         }

@@ -10,7 +10,7 @@ from fewlabels.cli import _options as options
 from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import commands
 from fewlabels.cli._help import CommandWithExamples
-from fewlabels.cli._job import Job, written_words
+from fewlabels.cli._job import Job, worded, written_words
 
 
 @commands.command(
@@ -46,7 +46,6 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
     job = Job(console, settings)
 
     def work() -> tuple[dict[str, Any], list[str]]:
-        from fewlabels._words import plural
         from fewlabels.tabular import cluster_report, cluster_table
 
         large = job.large(table)
@@ -62,24 +61,10 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
             **job.encoding(read),
         )
         if job.report:
-            job.write_page(cluster_report(grouped, **job.page), job.report)
+            job.write_page(cluster_report(worded(grouped), **job.page), job.report)
         added = grouped.new_columns()
         job.write(read, added)
-        sizes = ", ".join(f"{size:,}" for size in grouped.sizes.values())
-        summary = {
-            "table": read.source,
-            "rows": read.n_rows,
-            "clusters": grouped.sizes,
-            "columns": [column.as_dict() for column in grouped.columns],
-            "new_columns": list(added),
-            "notes": grouped.notes,
-            "output": job.output,
-            "report": job.report,
-        }
-        return summary, [
-            f"{read.source}: {plural(read.n_rows, 'row')} in "
-            f"{plural(len(grouped.sizes), 'cluster')} of {sizes}."
-        ]
+        return _summary(job, grouped, read.source, grouped.sizes, added)
 
     job.finish(*console.work(work))
 
@@ -87,7 +72,6 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
 def _in_batches(
     job: Job, large: Any, clusters: int | None
 ) -> tuple[dict[str, Any], list[str]]:
-    from fewlabels._words import plural
     from fewlabels.tabular import cluster_report
     from fewlabels.tabular.large import cluster_large
 
@@ -108,22 +92,30 @@ def _in_batches(
         encoding=job.encoding,
     )
     if job.report:
-        job.write_page(cluster_report(grouped, **job.page), job.report)
-    counts = {int(name): n for name, n in written.counts.items()}
-    counts = dict(sorted(counts.items()))
+        job.write_page(cluster_report(worded(grouped), **job.page), job.report)
+    sizes = dict(sorted((int(name), n) for name, n in written.counts.items()))
+    summary, lines = _summary(job, grouped, large.source, sizes, written.names)
+    return summary, [*lines, *written_words(written)]
+
+
+def _summary(
+    job: Job, grouped: Any, source: str, sizes: dict[int, int], names: Any
+) -> tuple[dict[str, Any], list[str]]:
+    from fewlabels._words import plural
+
+    n_rows = sum(sizes.values())
     summary = {
-        "table": large.source,
-        "rows": large.n_rows,
-        "clusters": counts,
+        "table": source,
+        "rows": n_rows,
+        "clusters": sizes,
         "columns": [column.as_dict() for column in grouped.columns],
-        "new_columns": written.names,
+        "new_columns": list(names),
         "notes": grouped.notes,
         "output": job.output,
         "report": job.report,
     }
-    sizes = ", ".join(f"{size:,}" for size in counts.values())
+    said = ", ".join(f"{size:,}" for size in sizes.values())
     return summary, [
-        f"{large.source}: {plural(large.n_rows, 'row')} in "
-        f"{plural(len(counts), 'cluster')} of {sizes}.",
-        *written_words(written),
+        f"{source}: {plural(n_rows, 'row')} in {plural(len(sizes), 'cluster')} of "
+        f"{said}."
     ]

@@ -1,4 +1,4 @@
-"""How commands talk: progress, errors, and an answer to Ctrl-C at any moment."""
+"""What commands print: progress and errors, with Ctrl-C working at any moment."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from fewlabels._progress import ProgressLine
+from fewlabels.cli._wording import in_options
 
 INTERRUPTED = 130
 # Seconds between two looks at the work.
@@ -48,18 +49,18 @@ class Console:
         """Write a line, unless quiet."""
         if not self.quiet:
             self._line.clear()
-            click.echo(text, err=True)
+            click.echo(in_options(text), err=True)
 
     def tell(self, share: float, what: str) -> None:
-        """Note how much is done; the bar is drawn by whoever waits."""
+        """Record how much is done; the waiting thread draws the bar."""
         self._share, self._what = share, what
 
     def work(self, job: Callable[[], Any]) -> Any:
         """Do a job in a thread, draw the bar meanwhile, and stop at once on Ctrl-C.
 
-        Python answers an interrupt only between its own instructions, and a single call
-        into compiled code may last long. The main thread waits here instead of working,
-        so that it can leave at any moment; nothing half-written stays behind.
+        Python handles an interrupt only between its own instructions, and a single call
+        into compiled code may take a while. The main thread waits here instead of
+        working, so that it can leave at any moment; nothing half-written stays behind.
 
         Parameters
         ----------
@@ -118,16 +119,16 @@ class Console:
 
 
 def _as_message(error: BaseException) -> BaseException:
-    """Turn what a user can mend into a sentence; anything else is a bug and stays."""
+    """Turn what a user can fix into a sentence; anything else is a bug and stays."""
     from fewlabels.preprocessing import FileError, TableError, UnknownColumnError
 
     match error:
         case click.ClickException():
             return error
         case UnknownColumnError() | FileError():
-            return UseError(str(error))
+            return UseError(in_options(str(error)))
         case TableError() | ValueError() | ConnectionError():
-            return DataError(str(error))
+            return DataError(in_options(str(error)))
         case ImportError() if "fewlabels[" in str(error):
             return DataError(str(error))
         case MemoryError():

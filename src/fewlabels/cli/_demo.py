@@ -37,10 +37,10 @@ def write_wines(folder: Path, *, force: bool, seed: int = 3) -> dict[str, str]:
     shown = hide_labels(
         cultivars[:-_NEW_ROWS], per_class=LABELS_PER_CLASS, random_state=seed
     )
-    holes = rng.random(values.shape) < 0.02
+    missing = rng.random(values.shape) < 0.02
     names = ["bottle", *wine.feature_names, "cultivar"]
     rows = []
-    for k, (row, gaps) in enumerate(zip(values, holes, strict=True)):
+    for k, (row, gaps) in enumerate(zip(values, missing, strict=True)):
         cells = ["" if gap else f"{v:g}" for v, gap in zip(row, gaps, strict=True)]
         label = shown[k] if k < shown.size else None
         rows.append([f"B{k + 1:04d}", *cells, label or ""])

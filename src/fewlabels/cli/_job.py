@@ -14,6 +14,7 @@ import click
 
 from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import typed
+from fewlabels.cli._wording import in_options
 
 LABELS = ("markers", "merge_labels", "task")
 READING = ("delimiter", "encoding", "sheet", "header_row")
@@ -85,36 +86,24 @@ class Job:
     def read(self, path: str, *, rewritten: bool = False) -> Any:
         """Read the table, which may have to be written in another format."""
         from fewlabels.tabular import read_table
-        from fewlabels.tabular.files import output_format, read_features
+        from fewlabels.tabular.files import output_format
 
         table = read_table(
             path,
-            **{key: self.settings[key] for key in READING},
+            **reading(self.settings),
             progress=lambda share: self.console.tell(0.1 * share, "reading the file"),
         )
         if rewritten and self.output != "-":
             output_format(table, Path(str(self.output)).suffixes[-2:])
-        if self.settings.get("features"):
-            table = read_features(self.settings["features"], table)
-        return table
+        return worded(table)
 
     def tell(self, share: float, what: str) -> None:
         """Pass progress on: reading was a tenth."""
         self.console.tell(0.1 + 0.85 * share, what)
 
     def encoding(self, table: Any) -> dict[str, Any]:
-        """Columns named by options (a,b,c names three), and their scales."""
-        kinds = {
-            key: [
-                name
-                for given in self.settings[key]
-                for name in names_in(given, table.names)
-            ]
-            for key in ("ignore", "text", "categorical", "numeric", "date")
-        }
-        return {key: value for key, value in kinds.items() if value} | {
-            key: self.settings[key] for key in ("scale", "text_weight", "embed")
-        }
+        """Columns named by options, and their scales."""
+        return encoding(self.settings, table.names)
 
     @property
     def learning(self) -> dict[str, Any]:
@@ -131,12 +120,14 @@ class Job:
         """Label a table as the options say."""
         from fewlabels.tabular import label_table
 
-        return label_table(
-            table,
-            self.settings["target"],
-            **self.learning,
-            progress=self.tell,
-            **self.encoding(table),
+        return worded(
+            label_table(
+                table,
+                self.settings["target"],
+                **self.learning,
+                progress=self.tell,
+                **self.encoding(table),
+            )
         )
 
     @contextmanager
@@ -248,6 +239,8 @@ class Job:
         """Say what was done, in words or as JSON."""
         for line in lines:
             self.console.say(line)
+        if "notes" in summary:
+            summary["notes"] = [in_options(note) for note in summary["notes"]]
         for note in summary.get("notes", []):
             self.console.say(f"Note: {note}")
         for what in ("output", "report", "model"):
@@ -257,6 +250,29 @@ class Job:
             # Escapes where the terminal, as on Windows, may not know all letters.
             plain = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
             click.echo(json.dumps(jsonable(summary), ensure_ascii=plain, indent=1))
+
+
+def worded(result: Any) -> Any:
+    """Word the notes of a result for somebody who typed a command."""
+    result.notes[:] = [in_options(note) for note in result.notes]
+    return result
+
+
+def reading(settings: dict[str, Any]) -> dict[str, Any]:
+    """Options for reading a table that were given."""
+    keys = (*READING, "features")
+    return {k: settings[k] for k in keys if settings.get(k) is not None}
+
+
+def encoding(settings: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Columns named by options (a,b,c names three), and their scales."""
+    kinds = {
+        key: [name for given in settings[key] for name in names_in(given, names)]
+        for key in ("ignore", "text", "categorical", "numeric", "date")
+    }
+    return {key: value for key, value in kinds.items() if value} | {
+        key: settings[key] for key in ("scale", "text_weight", "embed")
+    }
 
 
 class Names:

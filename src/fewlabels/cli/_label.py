@@ -10,7 +10,7 @@ from fewlabels.cli import _options as options
 from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import commands
 from fewlabels.cli._help import CommandWithExamples
-from fewlabels.cli._job import Job, counted, written_words
+from fewlabels.cli._job import Job, counted, worded, written_words
 
 
 def _estimates(model: Any) -> dict[str, dict[str, Any]]:
@@ -201,7 +201,7 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
         **job.learning,
     )
     if job.report:
-        job.write_page(label_report(labeled, **job.page), job.report)
+        job.write_page(label_report(worded(labeled), **job.page), job.report)
     summary, lines = label_summary(labeled)
     suspicious = summary.get("suspicious_labels", [])
     if suspicious:  # rows are those of the sample

@@ -144,7 +144,7 @@ target = (
     click.option(
         "--merge-labels",
         is_flag=True,
-        help="Treat labels that differ only in case or blanks as one class.",
+        help="Treat labels that differ only in case or spaces as one class.",
     ),
     click.option(
         "--task",

@@ -39,13 +39,10 @@ def predict(model: str, table: str, **settings: Any) -> None:
     job = Job(console, settings)
 
     def work() -> tuple[dict[str, Any], list[str]]:
-        import numpy as np
-
-        from fewlabels._words import plural
         from fewlabels.preprocessing.cells import counts, text_of
         from fewlabels.tabular import load_model, prediction_report
-        from fewlabels.tabular.jobs import noting
-        from fewlabels.tabular.labeling import number_columns, result_columns
+        from fewlabels.tabular.labeling import predicted_columns
+        from fewlabels.tabular.setup import noting
 
         if settings["scheduler"]:
             return job.predict_on_cluster(load_model(model), table)
@@ -57,38 +54,44 @@ def predict(model: str, table: str, **settings: Any) -> None:
         notes = [*loaded.about["notes"], *read.notes]
         job.tell(0.1, "labelling")
         with noting(notes):
-            labels, confidence = loaded.predict(read)
+            added = predicted_columns(loaded, read)
         if job.report:
             job.write_page(prediction_report(loaded, read, **job.page), job.report)
-        nothing = np.zeros(read.n_rows, dtype=bool)
-        columns = number_columns if loaded.predicts_numbers else result_columns
-        added = columns(read, loaded.target, labels, confidence, nothing)
         job.write(read, added)
+        labels = next(iter(added.values()))
         if loaded.predicts_numbers:
-            low, high = labels.min(), labels.max()
-            classes, found = {}, f"between {low:.4g} and {high:.4g}"
+            found: Any = (min(labels), max(labels))
         else:
-            classes = dict(counts(text_of(value) for value in labels))
-            found = counted(classes)
-        summary = {
-            "table": read.source,
-            "rows": read.n_rows,
-            "target": loaded.target,
-            "classes": classes,
-            "new_columns": list(added),
-            "notes": notes,
-            "output": job.output,
-            "report": job.report,
-        }
-        return summary, [
-            f"{read.source}: {plural(read.n_rows, 'row')} labelled ({found})."
-        ]
+            found = dict(counts(text_of(value) for value in labels))
+        return _summary(job, loaded, read.source, read.n_rows, found, added, notes)
 
     job.finish(*console.work(work))
 
 
-def _in_batches(job: Job, model: Any, large: Any) -> tuple[dict[str, Any], list[str]]:
+def _summary(
+    job: Job, model: Any, source: str, n_rows: int, found: Any, names: Any, notes: Any
+) -> tuple[dict[str, Any], list[str]]:
     from fewlabels._words import plural
+
+    classes = {} if model.predicts_numbers else found
+    if model.predicts_numbers:
+        said = f"between {found[0]:.4g} and {found[1]:.4g}"
+    else:
+        said = counted(classes)
+    summary = {
+        "table": source,
+        "rows": n_rows,
+        "target": model.target,
+        "classes": classes,
+        "new_columns": list(names),
+        "notes": notes,
+        "output": job.output,
+        "report": job.report,
+    }
+    return summary, [f"{source}: {plural(n_rows, 'row')} labelled ({said})."]
+
+
+def _in_batches(job: Job, model: Any, large: Any) -> tuple[dict[str, Any], list[str]]:
     from fewlabels.tabular import prediction_report
     from fewlabels.tabular.large import predict_large, sample_of
 
@@ -102,21 +105,11 @@ def _in_batches(job: Job, model: Any, large: Any) -> tuple[dict[str, Any], list[
         force=job.settings["force"],
         progress=job.console.tell,
     )
+    found: Any = dict(written.counts.most_common())
     if model.predicts_numbers:
-        found = f"between {written.low:.4g} and {written.high:.4g}"
-    else:
-        found = counted(dict(written.counts.most_common()))
-    summary = {
-        "table": large.source,
-        "rows": written.n_rows,
-        "target": model.target,
-        "classes": dict(written.counts.most_common()),
-        "new_columns": written.names,
-        "notes": [*model.about["notes"], *dict.fromkeys(large.notes)],
-        "output": job.output,
-        "report": job.report,
-    }
-    return summary, [
-        f"{large.source}: {plural(written.n_rows, 'row')} labelled ({found}).",
-        *written_words(written),
-    ]
+        found = (written.low, written.high)
+    notes = [*model.about["notes"], *dict.fromkeys(large.notes)]
+    summary, lines = _summary(
+        job, model, large.source, written.n_rows, found, written.names, notes
+    )
+    return summary, [*lines, *written_words(written)]

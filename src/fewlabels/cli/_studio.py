@@ -10,7 +10,8 @@ from fewlabels.cli import _options as options
 from fewlabels.cli._console import Console, DataError, UseError
 from fewlabels.cli._group import commands, typed
 from fewlabels.cli._help import CommandWithExamples
-from fewlabels.cli._job import READING, Job, names_in
+from fewlabels.cli._job import Job, encoding, names_in, reading
+from fewlabels.cli._wording import in_options
 
 
 @commands.command(
@@ -40,7 +41,7 @@ from fewlabels.cli._job import READING, Job, names_in
         "store",
         type=click.Path(dir_okay=False),
         metavar="FILE",
-        help="File for the labels; TABLE.labels.jsonl beside the table by default.",
+        help="File for the labels; TABLE.labels.jsonl next to the table by default.",
     ),
     click.option(
         "--port",
@@ -59,23 +60,24 @@ from fewlabels.cli._job import READING, Job, names_in
         is_flag=True,
         help="Print the address instead of opening a browser.",
     ),
-    options.kinds,
-    options.file_format,
+    options.columns,
+    options.reading,
     options.bank,
+    options.device,
     options.seed,
     click.option("-q", "--quiet", is_flag=True, help="Print only the address."),
 )
 def studio(table: str, **settings: Any) -> None:
     """Label TABLE in the browser, the most useful rows first.
 
-    The label column may be empty, or new. Each label is saved at once in a file beside
+    The label column may be empty, or new. Each label is saved at once in a file next to
     the table, which itself is never touched. Ctrl-C ends; start again to continue.
     """
     import webbrowser
 
     console = Console(settings["quiet"])
     if table == "-":
-        raise UseError("The studio needs a file: labels are kept beside it.")
+        raise UseError("The studio needs a file: labels are saved next to it.")
     with console.messages():
         from fewlabels.studio import Studio
 
@@ -86,16 +88,15 @@ def studio(table: str, **settings: Any) -> None:
             classes=[n for given in settings["classes"] for n in names_in(given, [])],
             image=settings["image"],
             markers=settings["markers"],
-            kinds={
-                key: [n for given in settings[key] for n in names_in(given, [])]
-                for key in ("ignore", "text", "categorical", "numeric")
-            },
+            encoding=lambda table: encoding(settings, table.names),
             bank=settings["bank"],
+            device=settings["device"],
             random_state=settings["seed"],
-            reading={key: settings[key] for key in READING},
+            reading=reading(settings),
             host=settings["host"],
             port=settings["port"],
             command=typed(),
+            wording=in_options,
         )
     if page.is_new:
         console.say(f"There is no column {settings['target']!r} yet: it is a new one.")
@@ -105,9 +106,9 @@ def studio(table: str, **settings: Any) -> None:
             "you may watch."
         )
     if settings["host"] not in ("127.0.0.1", "localhost", "::1"):
-        console.say("Whoever can reach this computer and knows the address can label.")
+        console.say("Anyone who can reach this computer and has the address can label.")
     click.echo(page.address)
-    console.say(f"Labels are kept in {page.store.path}. Ctrl-C ends it.")
+    console.say(f"Labels are saved in {page.store.path}. Ctrl-C stops the studio.")
     page.run(lambda: settings["no_browser"] or webbrowser.open(page.address))
     for line in page.store.last_words():
         console.say(line)

@@ -39,19 +39,54 @@ from fewlabels.dask._parts import (
 _OWN = ("client", "sample_size", "n_models", "sampling")
 
 
-class DaskEstimator(BaseEstimator):
-    """What the classifier and the regressor share."""
-
-    _plain: ClassVar[type]
-    _own_constraints: ClassVar[dict[str, list[Any]]] = {
-        "client": "no_validation",  # type: ignore[dict-item]
+def _constraints(plain: type) -> dict[str, list[Any]]:
+    """Own parameters, and those of the plain estimator but its progress."""
+    rules = dict(plain._parameter_constraints)  # type: ignore[attr-defined]
+    del rules["progress"]
+    return rules | {
+        "client": "no_validation",
         "sample_size": [Interval(Integral, 1, None, closed="left")],
         "n_models": [Interval(Integral, 1, None, closed="left")],
         "sampling": [StrOptions({"uniform", "cover"})],
     }
+
+
+class DaskEstimator(BaseEstimator):
+    """What the classifier and the regressor share."""
+
+    _plain: ClassVar[type]
     _read: Any
-    _holes: Any
+    _is_missing: Any
     _metric: Any
+
+    def __init__(
+        self,
+        *,
+        client: Any = None,
+        sample_size: int = 100_000,
+        n_models: int = 1,
+        sampling: str = "uniform",
+        bank: str = "default",
+        scale: str = "auto",
+        feature_groups: ArrayLike | None = None,
+        neighbors: str = "auto",
+        n_jobs: int | None = None,
+        device: str | None = None,
+        memory_budget: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.client = client
+        self.sample_size = sample_size
+        self.n_models = n_models
+        self.sampling = sampling
+        self.bank = bank
+        self.scale = scale
+        self.feature_groups = feature_groups
+        self.neighbors = neighbors
+        self.n_jobs = n_jobs
+        self.device = device
+        self.memory_budget = memory_budget
+        self.random_state = random_state
 
     def _check_labels(self, labels: Labels) -> None:
         """Raise what the labels give cause to, before any row is read."""
@@ -65,7 +100,7 @@ class DaskEstimator(BaseEstimator):
         ----------
         X : Dask array or Dask DataFrame of shape (n_samples, n_features)
             Training rows, labelled and unlabelled. Frames may hold words, dates and
-            holes.
+            missing values.
         y : Dask array, Dask Series or array-like of shape (n_samples,)
             Labels, some of them missing, in parts of any size.
 
@@ -75,7 +110,7 @@ class DaskEstimator(BaseEstimator):
             The fitted estimator.
         """
         X = whole_rows(X)
-        sizes, labels = measured(self.client, X, y, self._read, self._holes)
+        sizes, labels = measured(self.client, X, y, self._read, self._is_missing)
         self._check_labels(labels)
         rng = check_random_state(self.random_state)
         seeds = rng.randint(2**31, size=(2, self.n_models))
@@ -138,11 +173,13 @@ class DaskEstimator(BaseEstimator):
     def _voters(self, frozen: list[Any]) -> Any:
         raise NotImplementedError
 
-    def _answer(self, X: Any, method: str, meta: NDArray[Any], names: list[Any]) -> Any:
-        """Answer block by block, without computing anything that is lazy."""
+    def _by_block(
+        self, X: Any, method: str, meta: NDArray[Any], names: list[Any]
+    ) -> Any:
+        """Predict block by block, without computing anything that is lazy."""
         check_is_fitted(self)
         if not is_lazy(X):
-            return answers(X, self.models_, method, meta)
+            return predictions(X, self.models_, method, meta)
         dask = need_dask()
         X = whole_rows(X)
         if X.shape[1] != self.n_features_in_:
@@ -154,12 +191,12 @@ class DaskEstimator(BaseEstimator):
         if is_frame(X):
             frame = framed(X._meta, meta, names)
             return X.map_partitions(
-                framed_answers, models, method, meta, names, meta=frame
+                framed_predictions, models, method, meta, names, meta=frame
             )
         chunks = (X.chunks[0], *((size,) for size in meta.shape[1:]))
         dropped = {} if meta.ndim == 2 else {"drop_axis": 1}
         return X.map_blocks(
-            answers,
+            predictions,
             models,
             method,
             meta,
@@ -170,7 +207,7 @@ class DaskEstimator(BaseEstimator):
         )
 
     def predict(self, X: Any) -> Any:
-        """Answer every row; lazily where the rows are.
+        """Predict for every row; lazily where the rows are lazy.
 
         Parameters
         ----------
@@ -184,14 +221,14 @@ class DaskEstimator(BaseEstimator):
             nothing is computed before it is asked for.
         """
         check_is_fitted(self)
-        return self._answer(X, "predict", self._empty(), [self._name or "prediction"])
+        return self._by_block(X, "predict", self._empty(), [self._name or "prediction"])
 
     def _empty(self) -> NDArray[Any]:
-        """Answers for no row."""
+        """Predictions for no row."""
         raise NotImplementedError
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Score the answers for rows that have a label: accuracy, or R² of numbers.
+        """Score the predictions for rows that have a label: accuracy, or R² of numbers.
 
         Parameters
         ----------
@@ -209,7 +246,7 @@ class DaskEstimator(BaseEstimator):
         """
         predicted, y = compute(self.client, self.predict(X), y)
         truth = self._read(y)
-        known = ~self._holes(truth)
+        known = ~self._is_missing(truth)
         if not known.any():
             raise ValueError("y has no labelled row to score: pass some true labels.")
         if sample_weight is not None:
@@ -223,14 +260,14 @@ class DaskFewLabelsClassifier(ClassifierMixin, DaskEstimator):
     """Classify rows that do not fit into one machine, from a few labels.
 
     One pass over all parts of `X` takes the labelled rows, a sample of the others, and
-    means, deviations, holes and counts of categories of all; a
+    means, deviations, missing values and counts of categories of all; a
     :class:`~fewlabels.automatic.FewLabelsClassifier` learns from these on one worker,
-    and answers block by block.
+    and predicts block by block.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        Who computes; by default whatever Dask is set to.
+        The cluster that computes; Dask's current scheduler by default.
     sample_size : int, default=100_000
         Unlabelled rows to learn from. Which ones depends on `random_state` and on the
         order of the rows, and not on how they are partitioned.
@@ -258,7 +295,7 @@ memory_budget
     models_ : list of FewLabelsClassifier
         What was learned.
     transformer_ : TableTransformer or None
-        What turns frames with words, dates or holes into numbers.
+        What turns frames with words, dates or missing values into numbers.
     n_features_in_ : int
         Number of columns seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -285,7 +322,7 @@ memory_budget
     >>> X, y = da.from_array(X, chunks=500), da.from_array(y, chunks=500)
     >>> model = DaskFewLabelsClassifier(sample_size=300, bank="fast", random_state=0)
     >>> model.fit(X, y).predict(X)  # doctest: +ELLIPSIS
-    dask.array<answers, shape=(2000,), dtype=int64, chunksize=(500,), ...>
+    dask.array<predictions, shape=(2000,), dtype=int64, chunksize=(500,), ...>
     >>> bool(model.score(X, y_true) > 0.95)
     True
     >>> model.sample_cost_.n_sampled
@@ -293,16 +330,9 @@ memory_budget
     """
 
     _plain = FewLabelsClassifier
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DaskEstimator._own_constraints,
-        **{
-            name: rule
-            for name, rule in FewLabelsClassifier._parameter_constraints.items()
-            if name != "progress"
-        },
-    }
+    _parameter_constraints = _constraints(FewLabelsClassifier)
     _read = staticmethod(label_array)
-    _holes = staticmethod(unlabeled_mask)
+    _is_missing = staticmethod(unlabeled_mask)
     _metric = staticmethod(accuracy_score)
 
     def __init__(
@@ -323,20 +353,22 @@ memory_budget
         memory_budget: float | None = None,
         random_state: Any = None,
     ) -> None:
-        self.client = client
-        self.sample_size = sample_size
-        self.n_models = n_models
-        self.sampling = sampling
-        self.bank = bank
-        self.scale = scale
+        super().__init__(
+            client=client,
+            sample_size=sample_size,
+            n_models=n_models,
+            sampling=sampling,
+            bank=bank,
+            scale=scale,
+            feature_groups=feature_groups,
+            neighbors=neighbors,
+            n_jobs=n_jobs,
+            device=device,
+            memory_budget=memory_budget,
+            random_state=random_state,
+        )
         self.class_weight = class_weight
         self.class_prior = class_prior
-        self.feature_groups = feature_groups
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.device = device
-        self.memory_budget = memory_budget
-        self.random_state = random_state
 
     def _check_labels(self, labels: Labels) -> None:
         some = labels.rows.size < labels.n_rows
@@ -351,7 +383,7 @@ memory_budget
         return self.classes_[:0]
 
     def predict_proba(self, X: Any) -> Any:
-        """Predict probabilities of classes; lazily where the rows are.
+        """Predict probabilities of classes; lazily where the rows are lazy.
 
         Parameters
         ----------
@@ -365,7 +397,7 @@ memory_budget
         """
         check_is_fitted(self)
         empty = np.empty((0, self.classes_.size))
-        return self._answer(X, "predict_proba", empty, list(self.classes_))
+        return self._by_block(X, "predict_proba", empty, list(self.classes_))
 
     score = DaskEstimator.score  # not that of the mixin
 
@@ -373,17 +405,17 @@ memory_budget
 class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
     """Predict targets of rows that do not fit into one machine, from a few known ones.
 
-    It learns and answers as :class:`DaskFewLabelsClassifier` does, by the plain
+    It learns and predicts as :class:`DaskFewLabelsClassifier` does, with the plain
     :class:`~fewlabels.automatic.FewLabelsRegressor`.
 
     Parameters
     ----------
     client : distributed.Client, default=None
-        Who computes; by default whatever Dask is set to.
+        The cluster that computes; Dask's current scheduler by default.
     sample_size : int, default=100_000
         Unlabelled rows to learn from.
     n_models : int, default=1
-        Models to learn, from as many samples; their answers are averaged.
+        Models to learn, from as many samples; their predictions are averaged.
     sampling : {"uniform", "cover"}, default="uniform"
         "cover" thins dense regions, so that sparse ones are seen.
     bank, scale, feature_groups, neighbors, n_jobs, device, memory_budget
@@ -401,7 +433,7 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
     models_ : list of FewLabelsRegressor
         What was learned.
     transformer_ : TableTransformer or None
-        What turns frames with words, dates or holes into numbers.
+        What turns frames with words, dates or missing values into numbers.
     n_features_in_ : int
         Number of columns seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -426,46 +458,10 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
     """
 
     _plain = FewLabelsRegressor
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DaskEstimator._own_constraints,
-        **{
-            name: rule
-            for name, rule in FewLabelsRegressor._parameter_constraints.items()
-            if name != "progress"
-        },
-    }
+    _parameter_constraints = _constraints(FewLabelsRegressor)
     _read = staticmethod(target_array)
-    _holes = staticmethod(np.isnan)
+    _is_missing = staticmethod(np.isnan)
     _metric = staticmethod(r2_score)
-
-    def __init__(
-        self,
-        *,
-        client: Any = None,
-        sample_size: int = 100_000,
-        n_models: int = 1,
-        sampling: str = "uniform",
-        bank: str = "default",
-        scale: str = "auto",
-        feature_groups: ArrayLike | None = None,
-        neighbors: str = "auto",
-        n_jobs: int | None = None,
-        device: str | None = None,
-        memory_budget: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.client = client
-        self.sample_size = sample_size
-        self.n_models = n_models
-        self.sampling = sampling
-        self.bank = bank
-        self.scale = scale
-        self.feature_groups = feature_groups
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.device = device
-        self.memory_budget = memory_budget
-        self.random_state = random_state
 
     def _check_labels(self, labels: Labels) -> None:
         if not np.isfinite(labels.values).all():
@@ -490,8 +486,8 @@ def mean_error(errors: list[ErrorEstimate]) -> ErrorEstimate:
     return replace(first, value=value, low=low, high=high)
 
 
-def answers(X: Any, models: list[Any], method: str, empty: NDArray[Any]) -> Any:
-    """Average the answers of models for rows in memory.
+def predictions(X: Any, models: list[Any], method: str, empty: NDArray[Any]) -> Any:
+    """Average the predictions of models for rows in memory.
 
     Parameters
     ----------
@@ -502,11 +498,11 @@ def answers(X: Any, models: list[Any], method: str, empty: NDArray[Any]) -> Any:
     method : {"predict", "predict_proba"}
         What to ask them.
     empty : ndarray of shape (0, ...)
-        The answer for no row.
+        Predictions for no row.
 
     Returns
     -------
-    answers : ndarray
+    predictions : ndarray
         One per row.
     """
     if not len(models) or X.shape[0] == 0:
@@ -515,13 +511,13 @@ def answers(X: Any, models: list[Any], method: str, empty: NDArray[Any]) -> Any:
     if len(models) == 1:
         return np.asarray(getattr(first, method)(X), dtype=empty.dtype)
     if method == "predict" and hasattr(first, "predict_proba"):
-        p = answers(X, models, "predict_proba", np.empty((0, first.classes_.size)))
+        p = predictions(X, models, "predict_proba", np.empty((0, first.classes_.size)))
         return first.classes_[p.argmax(axis=1)]
     return np.mean([getattr(model, method)(X) for model in models], axis=0)
 
 
 def framed(frame: Any, values: NDArray[Any], names: list[Any]) -> Any:
-    """Put answers into a frame, or a single column, with the index of another."""
+    """Put predictions into a frame, or a single column, with the index of another."""
     import pandas as pd
 
     if values.ndim == 1:
@@ -529,8 +525,8 @@ def framed(frame: Any, values: NDArray[Any], names: list[Any]) -> Any:
     return pd.DataFrame(values, index=frame.index, columns=names)
 
 
-def framed_answers(
+def framed_predictions(
     frame: Any, models: list[Any], method: str, empty: NDArray[Any], names: list[Any]
 ) -> Any:
-    """Answer the rows of a frame, and keep its index."""
-    return framed(frame, answers(frame, models, method, empty), names)
+    """Predict for the rows of a frame, and keep its index."""
+    return framed(frame, predictions(frame, models, method, empty), names)

@@ -270,14 +270,14 @@ def _claim(folder: str, job: dict[str, Any], force: bool) -> None:
         if not force:
             raise FileError(
                 f"{folder} holds the parts of another job (see {JOB} there): name "
-                "another folder, or say that it may be replaced (force)."
+                "another folder, or pass force=True to replace it."
             )
         for part in place.glob("part-*.parquet"):
             part.unlink()
     elif not known.exists() and others and not force:
         raise FileError(
-            f"{folder} is not empty: name another folder, or say that files in it may "
-            "be replaced (force)."
+            f"{folder} is not empty: name another folder, or pass force=True to "
+            "replace files in it."
         )
     for left in place.glob("_part-*.tmp"):
         left.unlink()

@@ -49,8 +49,8 @@ class SampleCost(NamedTuple):
         Expected error of a model of half as many unlabelled rows; None where there was
         no need to sample.
     changed : float
-        What such a model changes: the share of answers, or the root of the mean squared
-        difference between targets; NaN where there is none.
+        What such a model changes: the share of predictions, or the root of the mean
+        squared difference between targets; NaN where there is none.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def learn(
     learned : Learned
         The model, and what fewer rows cost.
     """
-    _check_holes(drawn.rows, summary)
+    _check_missing(drawn.rows, summary)
     summary = None if summary is None else summary.settled()
     seed = int(estimator.random_state)
 
@@ -258,13 +258,13 @@ def learn(
     return Learned(model, n_sampled, half.expected_error_, changed)
 
 
-def _check_holes(rows: Any, summary: TableSummary | None) -> None:
-    """Refuse holes in an array, also where no row of the sample has any."""
+def _check_missing(rows: Any, summary: TableSummary | None) -> None:
+    """Refuse missing values in an array, also where the sample has none."""
     if summary is None or hasattr(rows, "iloc"):
         return
-    n_holes = int(summary.n_missing.sum())
-    if n_holes:
+    n_missing = int(summary.n_missing.sum())
+    if n_missing:
         raise ValueError(
-            f"X contains NaN, infinity or too large values in {n_holes:,} cells: fill "
-            "them, or pass a Dask DataFrame, whose holes are filled and marked."
+            f"X contains NaN, infinity or too large values in {n_missing:,} cells: "
+            "fill them, or pass a Dask DataFrame, where missing values are allowed."
         )

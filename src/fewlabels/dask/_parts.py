@@ -144,7 +144,7 @@ def measured(
     X: Any,
     y: Any,
     read: Callable[[Any], NDArray[Any]],
-    holes: Callable[[Any], NDArray[np.bool_]],
+    is_missing: Callable[[Any], NDArray[np.bool_]],
 ) -> tuple[NDArray[np.int64], Labels]:
     """Find the labels, and the number of rows of every part.
 
@@ -158,7 +158,7 @@ def measured(
         Labels, some of them missing; parts need not be those of `X`.
     read : callable
         Turns a part of `y` into an array of labels.
-    holes : callable
+    is_missing : callable
         Tells where such an array has no label.
 
     Returns
@@ -170,7 +170,7 @@ def measured(
     """
     dask = need_dask()
     parts = parts_of(y) if is_lazy(y) else [y]
-    found = [dask.delayed(_found)(part, read, holes) for part in parts]
+    found = [dask.delayed(_found)(part, read, is_missing) for part in parts]
     sizes = known_sizes(X)
     counted = lazy_sizes(X) if sizes is None else []
     found, counted = compute(client, found, counted)
@@ -196,13 +196,13 @@ def measured(
 def _found(
     part: Any,
     read: Callable[[Any], NDArray[Any]],
-    holes: Callable[[Any], NDArray[np.bool_]],
+    is_missing: Callable[[Any], NDArray[np.bool_]],
 ) -> tuple[int, NDArray[np.int64], NDArray[Any]]:
     """Size of a part, places of its labels, and the labels."""
     if getattr(part, "ndim", 1) == 2 and part.shape[1] == 1:
         part = part.iloc[:, 0] if hasattr(part, "iloc") else part[:, 0]
     values = read(part)
-    places = np.flatnonzero(~holes(values)).astype(np.int64)
+    places = np.flatnonzero(~is_missing(values)).astype(np.int64)
     return values.size, places, values[places]
 
 

@@ -4,7 +4,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.preprocessing._columns import ColumnDescription, describe_columns
+from fewlabels.preprocessing._columns import (
+    ColumnDescription,
+    describe_columns,
+    named_kinds,
+)
 from fewlabels.preprocessing._errors import (
     FileError,
     TableError,
@@ -37,6 +41,7 @@ __all__ = [
     "UnknownColumnError",
     "describe_columns",
     "embed_texts",
+    "named_kinds",
 ]
 
 

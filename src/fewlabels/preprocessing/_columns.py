@@ -45,7 +45,7 @@ _IDENTIFIER = re.compile(
     r"|[a-z](ID|Id|UUID|Key|Index)$"
 )
 _LARGE = 1e9
-# Scripts that put no blank between words: a sign of theirs counts as half a word.
+# Scripts that put no space between words: a sign of theirs counts as half a word.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _DIGITS = re.compile(r"\d+")
@@ -100,6 +100,56 @@ class ColumnDescription:
         return asdict(self)
 
 
+# Kinds by the parameter that names columns of this kind; the last one counts.
+_KINDS = {
+    "numeric": "number",
+    "date": "date",
+    "categorical": "category",
+    "text": "text",
+    "ignore": "ignored",
+}
+
+
+def named_kinds(table: Table, **parameters: Any) -> dict[str, str]:
+    """Find the columns whose kind is given.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    **parameters : dict
+        Names by kind, as for :func:`describe_columns`; other parameters of
+        :class:`TableTransformer` do not matter.
+
+    Returns
+    -------
+    kinds : dict of str to str
+        Kinds by name, with the format of dates: ``"date=%d.%m.%y"``.
+
+    Raises
+    ------
+    UnknownColumnError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> from fewlabels.preprocessing import named_kinds
+    >>> from fewlabels.tabular import Table
+    >>> named_kinds(Table.from_frame({"born": ["1.2.99"]}), date=["born=%d.%m.%y"])
+    {'born': 'date=%d.%m.%y'}
+    """
+    given = {}
+    for role, kind in _KINDS.items():
+        for name in parameters.get(role, ()):
+            form = ""
+            if kind == "date" and name not in table.names and "=" in name:
+                name, _, form = name.partition("=")
+            if name not in table.names:
+                raise unknown_column(name, table.names, role)
+            given[name] = f"{kind}={form}" if form else kind
+    return given
+
+
 def describe_columns(
     X: Any,
     *,
@@ -149,21 +199,15 @@ def describe_columns(
     colour category
     """
     table = Table.from_frame(X)
-    given = dict.fromkeys(table.categorical, "category")
-    for kind, role, names in (
-        ("number", "numeric", numeric),
-        ("date", "date", date),
-        ("category", "categorical", categorical),
-        ("text", "text", text),
-        ("ignored", "ignore", ignore),
-    ):
-        for name in names:
-            form = ""
-            if kind == "date" and name not in table.names and "=" in name:
-                name, _, form = name.partition("=")
-            if name not in table.names:
-                raise unknown_column(name, table.names, role)
-            given[name] = f"{kind}={form}" if form else kind
+    kinds = named_kinds(
+        table,
+        ignore=ignore,
+        text=text,
+        categorical=categorical,
+        numeric=numeric,
+        date=date,
+    )
+    given = dict.fromkeys(table.categorical, "category") | kinds
     return [
         _describe(name, values, given.get(name))
         for name, values in zip(table.names, table.columns, strict=True)
@@ -175,9 +219,9 @@ class _Column:
 
     def __init__(self, name: str, values: NDArray[Any]) -> None:
         self.name = name
-        holes = missing_mask(values)
-        self.present = values[~holes]
-        self.n_missing = int(holes.sum())
+        missing = missing_mask(values)
+        self.present = values[~missing]
+        self.n_missing = int(missing.sum())
         self.length = vector_length(self.present)
         if any(isinstance(v, list | tuple | dict | np.ndarray) for v in self.present):
             self.present = to_texts(self.present)  # they cannot be counted
@@ -272,8 +316,8 @@ class _Column:
         if day_first_is_a_guess(readable, form):
             note += (
                 f" Dates in {self.name!r} such as {readable[0]!r} are read with the "
-                f"day first; if the month comes first, say "
-                f"date={self.name}=%m{form[2]}%d{form[5:]}."
+                f"day first; if the month comes first, pass "
+                f"date={[f'{self.name}=%m{form[2]}%d{form[5:]}']!r}."
             )
         return self.found("date", "all values are dates", form, note.strip())
 
@@ -285,8 +329,8 @@ class _Column:
         if not form:
             raise TableError(
                 f"Column {self.name!r} cannot be read as dates, such as "
-                f"{listed(self.distinct[:3])}: name their format, as in "
-                f"date={self.name}=%d.%m.%Y."
+                f"{listed(self.distinct[:3])}: if they are, pass "
+                f"date={[f'{self.name}=%d.%m.%Y']!r} with their format."
             )
         note = self.taken_as_missing(unread, "dates")
         return self.found("date", "as asked for", form, note)

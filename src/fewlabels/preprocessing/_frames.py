@@ -1,4 +1,4 @@
-"""Let estimators take frames with words, dates and holes."""
+"""Let estimators take frames with words, dates and missing values."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -17,8 +17,9 @@ class FrameEncoding:
     """A mixin for estimators that take numbers, and frames through a transformer.
 
     Frames of pandas and polars and tables of pyarrow whose columns are all numbers
-    without holes are left to the estimator, as are arrays. All others go through a
-    :class:`TableTransformer`, kept as `transformer_` (None where there is none).
+    without missing values are left to the estimator, as are arrays. All others go
+    through a :class:`TableTransformer`, kept as `transformer_` (None where there is
+    none).
 
     Examples
     --------
@@ -47,8 +48,8 @@ class FrameEncoding:
         """
         self.transformer_ = None
         sample = X if isinstance(X, TableSample) else TableSample(X, None)
-        holes = sample.summary is not None and sample.summary.n_missing.any()
-        if not needs_encoding(sample.rows, bool(holes)):
+        has_missing = sample.summary is not None and sample.summary.n_missing.any()
+        if not needs_encoding(sample.rows, bool(has_missing)):
             return sample.rows
         self.transformer_ = TableTransformer()
         return self.transformer_.fit_transform(sample)
@@ -73,15 +74,15 @@ class FrameEncoding:
         return "unit" if issparse(X) else "none"
 
 
-def needs_encoding(X: Any, has_holes: bool = False) -> bool:
-    """Whether rows are a frame with anything but numbers, or with holes somewhere."""
+def needs_encoding(X: Any, has_missing: bool = False) -> bool:
+    """Whether rows are a frame with anything but numbers, or with missing values."""
     refuse_lazy(X)
     is_frame = hasattr(X, "columns") and any(
         hasattr(X, name) for name in ("iloc", "get_columns", "column_names")
     )
     if not is_frame:
         return False
-    return has_holes or any(
+    return has_missing or any(
         column.dtype.kind not in "biuf"
         or (column.dtype.kind == "f" and not np.isfinite(column).all())
         for column in Table.from_frame(X).columns

@@ -17,7 +17,7 @@ MAX_COUNTED = 10_000
 
 
 class Moments(NamedTuple):
-    """Sizes, means, spreads and ends of columns of numbers, holes left out.
+    """Sizes, means, spreads and ends of columns of numbers, missing values left out.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Moments(NamedTuple):
         Parameters
         ----------
         values : ndarray of shape (n_rows, n_columns)
-            Numbers; what is not finite is a hole.
+            Numbers; what is not finite counts as missing.
 
         Returns
         -------
@@ -300,7 +300,7 @@ class TableSample(NamedTuple):
 
 
 def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """Read numbers that made room for holes; everything else stays."""
+    """Read numbers that are floats only for missing values; all else stays."""
     if values.dtype.kind == "O" and values.size:
         kinds = set(map(type, values)) - {type(None)}
         if kinds and all(issubclass(k, float | int) and k is not bool for k in kinds):

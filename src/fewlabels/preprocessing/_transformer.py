@@ -25,24 +25,36 @@ from fewlabels._sklearn import (
 from fewlabels._words import listed, plural
 from fewlabels.preprocessing._columns import ColumnDescription, describe_columns
 from fewlabels.preprocessing._encoders import (
-    ENCODERS,
     CategoryEncoder,
     ColumnEncoder,
     DateEncoder,
-    EmbeddedTextEncoder,
-    NamesEncoder,
     NumberEncoder,
-    TextEncoder,
     VectorEncoder,
 )
 from fewlabels.preprocessing._errors import TableError
 from fewlabels.preprocessing._summary import ColumnSummary, TableSample
 from fewlabels.preprocessing._table import Table
+from fewlabels.preprocessing._text_encoders import (
+    EmbeddedTextEncoder,
+    NamesEncoder,
+    TextEncoder,
+)
 
 # Names say less than texts: they get fewer directions by this factor.
 NAMES_SHARE = 10
 # Rounding of files leaves correlations of this size between principal components.
 CORRELATION = 1e-3
+
+# Saved models may hold these and no others.
+ENCODERS = (
+    NumberEncoder,
+    CategoryEncoder,
+    DateEncoder,
+    NamesEncoder,
+    TextEncoder,
+    EmbeddedTextEncoder,
+    VectorEncoder,
+)
 
 
 class TableTransformer(TransformerMixin, BaseEstimator):
@@ -54,11 +66,11 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     ==========  =======================================================================
     number      standardised, with long tails compressed by
                 :math:`\operatorname{asinh}((x - m) / q)`, m the median and q the
-                distance of the quartiles; holes get the median and a mark
-    category    one feature per category, rare ones together, holes apart; of more than
-                `max_categories` also the leading directions of their spelling
+                distance of the quartiles; missing values get the median and a mark
+    category    one feature per category, rare ones together, missing ones apart; of
+                more than `max_categories` also the leading directions of their spelling
     date        the time, and sine and cosine of year, week and day where they vary
-    text        tf-idf of words and of pieces of words; beside other columns its leading
+    text        tf-idf of words and of pieces of words; with other columns its leading
                 directions, of variance `text_weight`; with `embed`, these and the
                 embedding of its meaning
     vector      lists of numbers, such as embeddings: divided by one factor, so that
@@ -92,7 +104,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     max_words : int, default=20000
         Size of the vocabulary of a column of text.
     n_topics : int, default=50
-        Directions that stand for a column of text beside others.
+        Directions that stand for a column of text among others.
     random_state : int, RandomState instance or None, default=0
         Seed of these directions.
 
@@ -187,8 +199,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         X : Table, DataFrame of pandas or polars, dict, array-like or TableSample
             The table. Of rows that were drawn from a larger one, see
             :class:`TableSample`, the kinds of columns, medians, words and dates are
-            learned; holes, counts of categories, and means, deviations and ends of
-            numbers are those of the larger one.
+            learned; missing values, counts of categories, and means, deviations and
+            ends of numbers are those of the larger one.
         y : None
             Not used.
 
@@ -307,7 +319,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             and (not has_own_units(deviations) or _uncorrelated(blocks))
         ):
             return False
-        # Alone, the largest has variance one; beside others, they have it in the mean.
+        # Alone, the largest has variance one; among others, they have it on average.
         alone = len(pairs) == len(blocks)
         unit = float(deviations.max() if alone else np.sqrt(np.mean(deviations**2)))
         for encoder, block in pairs:

@@ -1,4 +1,4 @@
-"""Read single cells of a table: holes, numbers, dates, lists of numbers and text."""
+"""Read single cells of a table: numbers, dates, lists, text, and missing values."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -137,8 +137,8 @@ def number_notation(values: Sequence[Any]) -> tuple[str, list[Any]]:
     Returns
     -------
     notation : str
-        "plain", "comma" (1.065,5) or "thousands" (1,065.5), and behind a blank the unit
-        or currency that stands beside them.
+        "plain", "comma" (1.065,5) or "thousands" (1,065.5), and after a space the unit
+        or currency next to them.
     unread : list of object
         The values that are no such numbers.
     """
@@ -512,10 +512,10 @@ def column_values(values: Any) -> NDArray[Any]:
 
 def _without_wrappers(array: NDArray[Any]) -> NDArray[Any]:
     """Turn pandas' NA and NaT into None; they have no truth value."""
-    holes = [value is None or _differs_from_itself(value) for value in array]
-    if any(holes):
+    missing = [value is None or _differs_from_itself(value) for value in array]
+    if any(missing):
         array = array.copy()
-        array[holes] = None
+        array[missing] = None
     return array
 
 
@@ -529,7 +529,7 @@ def _differs_from_itself(value: Any) -> bool:
 
 
 def arrow_values(column: Any) -> NDArray[Any]:
-    """Values of a column of pyarrow, with integers that have holes as objects.
+    """Values of a column of pyarrow, with integers that have missing values as objects.
 
     Parameters
     ----------

@@ -59,11 +59,12 @@ def parse_size(text: str) -> tuple[int, int]:
     """Read a size such as 28x28: height and width."""
     found = re.fullmatch(r"\s*(\d+)\s*[x,]\s*(\d+)\s*", text, re.IGNORECASE)
     if found is None:
-        raise ValueError(f"--image {text!r} is no size: write it as 28x28.")
+        raise ValueError(f"{text!r} is not the size of an image: pass image='28x28'.")
     height, width = int(found[1]), int(found[2])
     if not all(MIN_SIDE <= side <= MAX_SIDE for side in (height, width)):
         raise ValueError(
-            f"--image {text}: sides must be between {MIN_SIDE} and {MAX_SIDE} pixels."
+            f"An image of {text} is too small or too large: sides are between "
+            f"{MIN_SIDE} and {MAX_SIDE} pixels."
         )
     return height, width
 
@@ -83,8 +84,8 @@ def pixel_columns(
         if len(family) == wanted:
             return family
     raise ValueError(
-        f"--image {height}x{width} needs {wanted:,} columns of numbers for the pixels; "
-        f"the table has {len(places):,}. Give the size as rows x columns of the "
+        f"An image of {height}x{width} needs {wanted:,} columns of numbers; the table "
+        f"has {len(places):,}. Give the size as rows x columns of the "
         "picture, or leave other numeric columns out of the table."
     )
 

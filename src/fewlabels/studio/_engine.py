@@ -1,17 +1,15 @@
 """What is learned while somebody labels: guesses, the next questions, errors, a map.
 
 It runs in a process of its own, see :mod:`fewlabels.studio._worker`, and knows nothing
-of pages. Labels come as ``{row: class}``, answers are plain values and arrays.
+of pages. Labels come as ``{row: class}``, results are plain values and arrays.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import copy
 import math
 import tempfile
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,61 +21,40 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import NearestNeighbors
 
 from fewlabels.active import ClusterCoverage, FewLabelsSampling, margin
-from fewlabels.automatic import FewLabelsClassifier
 from fewlabels.tabular import (
     Table,
-    TableTransformer,
+    TargetColumn,
     label_report,
-    label_table,
     positions,
-    revealing_columns,
     save_model,
     write_table,
 )
-from fewlabels.tabular import TargetColumn as Target
-from fewlabels.tabular.jobs import Progress
+from fewlabels.tabular.labeling import predict_table
+from fewlabels.tabular.setup import Progress, TableSetup, noting, require_classes
 
-# Beyond so many rows the smaller bank is used: a refit must keep pace with a person.
-FAST_ROWS = 5_000
+# Tables with more rows than this get a small bank for the first guesses, while the one
+# that they are to have is built: 3.6 s against 7.6 s with 20,000 rows of 20 numbers.
+QUICK_ROWS = 5_000
 # Rows among which typical ones are looked for.
 COVER_ROWS = 3_000
 # Least certain rows that are compared when the next questions are chosen.
 POOL = 400
 QUESTIONS = 12
-# Guesses that are kept for a row, the most probable first.
+# Classes that a row's guesses name, the most probable first.
 N_GUESSES = 3
 # Rows that t-SNE places; all others lie between their neighbours among these.
 MAP_ROWS = 2_500
-# Rows of a group are labelled together: so many in the mean, and so many groups.
+# Rows of a group are labelled together: their mean number, and the most groups.
 GROUP_SIZE, MAX_GROUPS = 40, 150
-# Until so many labels, typical rows alternate with rows that the model asks for.
+# Up to this many labels, typical rows alternate with rows that the model asks for.
 EXPLORED = 20
-# So many suspicious labels are shown, and odds up to this.
+# The most suspicious labels that are shown, and the largest odds.
 MAX_SUSPECTS, MAX_ODDS = 20, 1000.0
 
 
 @dataclass
-class Options:
-    """What the command line says about columns and learning."""
-
-    target: str
-    ignore: Sequence[str] = ()
-    text: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    numeric: Sequence[str] = ()
-    bank: str = "auto"
-    random_state: int = 0
-
-    @property
-    def kinds(self) -> dict[str, list[str]]:
-        """Columns whose kind is known."""
-        names = ("ignore", "text", "categorical", "numeric")
-        return {name: list(getattr(self, name)) for name in names}
-
-
-@dataclass
 class Guesses:
-    """What the model takes all rows for.
+    """Most probable classes of all rows.
 
     Attributes
     ----------
@@ -85,90 +62,78 @@ class Guesses:
         The classes.
     codes : ndarray of int16 of shape (n_rows, n_guesses)
         Most probable classes first.
-    shares : ndarray of float32 of shape (n_rows, n_guesses)
+    shares : ndarray of shape (n_rows, n_guesses)
         Their probabilities.
     """
 
     classes: list[str]
     codes: NDArray[np.int16]
-    shares: NDArray[np.float32]
+    shares: NDArray[Any]
 
 
-@dataclass
 class Engine:
     """The model beneath a labelling session.
 
-    Attributes
+    Parameters
     ----------
     table : Table
         The table.
-    given : Target
-        The labels that it has.
-    options : Options
-        How to read columns.
+    setup : TableSetup
+        What to learn, as in all commands.
     """
 
-    table: Table
-    given: Target
-    options: Options
-    notes: list[str] = field(default_factory=list)
+    def __init__(self, table: Table, setup: TableSetup) -> None:
+        self.table, self.setup = table, setup
+        if setup.target in table.names:
+            self.given = setup.read_labels(table)
+        else:
+            nothing = np.full(table.n_rows, None, dtype=object)
+            self.given = TargetColumn(setup.target, nothing, {})
+        self._labels: dict[int, str] = {}
+        self._is_judged = False
 
     # -- once ---------------------------------------------------------------------
 
     def encode(self) -> None:
         """Turn columns into features."""
-        kinds = self.options.kinds
-        named = {name for names in kinds.values() for name in names}
-        revealing = revealing_columns(self.table, self.given)
-        kinds["ignore"] += [name for name in revealing if name not in named]
-        for name in kinds["ignore"]:
-            if name in revealing:
-                self.notes.append(f"Column {name!r} is left out: {revealing[name]}.")
-        self.kinds = kinds
-        transformer = TableTransformer(
-            ignore=kinds["ignore"],
-            text=kinds["text"],
-            categorical=kinds["categorical"],
-            numeric=kinds["numeric"],
-            random_state=self.options.random_state,
-        )
-        rows = self.table.without([self.options.target])
-        self.features = transformer.fit_transform(rows)
-        self.feature_groups = transformer.feature_groups_
-        if not issparse(self.features):
-            self.features = self.features.astype(np.float32)
+        self.encoded = self.setup.encode(self.table, self.given)
+        self.features = self.encoded.features
 
-    def build(self, tell: Progress) -> None:
-        """Build the bank of kernels, which needs no labels."""
-        bank = self.options.bank
-        if bank == "auto":
-            bank = "fast" if self.table.n_rows > FAST_ROWS else "default"
-        self.model = FewLabelsClassifier(
-            bank=bank,
-            scale="unit" if issparse(self.features) else "none",
-            feature_groups=self.feature_groups,
-            progress=lambda share: tell(share, "learning"),
-            random_state=self.options.random_state,
+    @property
+    def banks(self) -> list[str]:
+        """Banks to build: a quick one first where the right one takes a while."""
+        bank = self.setup.bank_for(self.table.n_rows)
+        quick = self.table.n_rows > QUICK_ROWS and bank != "fast"
+        return ["fast", bank] if quick else [bank]
+
+    def built(self, bank: str, tell: Progress) -> Any:
+        """Build a bank of kernels, which needs no labels."""
+        model = self.setup.learner(
+            self.encoded, self.given, lambda share: tell(share, "learning"), bank
         )
         # The bank depends on rows alone; any label will do until there are some.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            self.model.fit(self.features, self._y({0: "?"}))
-        self.model.progress = False
+        with noting([]):
+            model.fit(self.features, self._y({0: "?"}))
+        model.progress = False
+        return model
+
+    def use(self, model: Any) -> None:
+        """Learn with this model from now on."""
+        self.model = model
         self._sampling = FewLabelsSampling(
-            max_candidates=POOL, max_rows=1000, random_state=self.options.random_state
+            max_candidates=POOL, max_rows=1000, random_state=self.setup.random_state
         )
 
-    def layout(self) -> tuple[NDArray[np.float32], str]:
+    def layout(self) -> NDArray[np.float32]:
         """Place all rows in the unit square."""
         n = self.table.n_rows
-        rng = np.random.default_rng(self.options.random_state)
+        rng = np.random.default_rng(self.setup.random_state)
         dense = self._dense()
         if n <= MAP_ROWS:
-            plane, method = positions(dense, self.options.random_state)
-            return plane.astype(np.float32), method
+            plane, _ = positions(dense, self.setup.random_state)
+            return plane.astype(np.float32)
         sample = np.sort(rng.choice(n, MAP_ROWS, replace=False))
-        placed, method = positions(dense[sample], self.options.random_state)
+        placed, _ = positions(dense[sample], self.setup.random_state)
         near = NearestNeighbors(n_neighbors=3).fit(dense[sample])
         distances, found = near.kneighbors(dense)
         weights = 1 / (distances + 1e-6 + 0.05 * distances.mean())
@@ -176,13 +141,13 @@ class Engine:
         plane = np.einsum("nk,nkd->nd", weights, placed[found])
         plane += rng.normal(scale=0.004, size=plane.shape)
         plane[sample] = placed
-        return np.clip(plane, 0, 1).astype(np.float32), method
+        return np.clip(plane, 0, 1).astype(np.float32)
 
     def groups(self) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Group rows that are alike, with the distance to the centre of the group."""
         dense = self._dense()
         k = int(np.clip(self.table.n_rows // GROUP_SIZE, 1, MAX_GROUPS))
-        kmeans = MiniBatchKMeans(k, n_init=1, random_state=self.options.random_state)
+        kmeans = MiniBatchKMeans(k, n_init=1, random_state=self.setup.random_state)
         distances = kmeans.fit_transform(dense)
         codes = kmeans.labels_
         own = distances[np.arange(codes.size), codes]
@@ -197,14 +162,14 @@ class Engine:
             return np.asarray(
                 self.features.toarray() if issparse(self.features) else self.features
             )
-        svd = TruncatedSVD(size, random_state=self.options.random_state)
+        svd = TruncatedSVD(size, random_state=self.setup.random_state)
         return svd.fit_transform(self.features)
 
     # -- after every label --------------------------------------------------------
 
     def cover(self, labels: Mapping[int, str], banned: set[int]) -> list[int]:
         """Choose typical rows of groups that have no label yet."""
-        rng = np.random.default_rng(self.options.random_state)
+        rng = np.random.default_rng(self.setup.random_state)
         n = self.table.n_rows
         known = np.array(sorted(labels), dtype=np.intp)
         known = rng.permutation(known)[: COVER_ROWS // 2]
@@ -217,7 +182,7 @@ class Engine:
         y = np.where(np.isin(rows, known), 0, -1)
         strategy = ClusterCoverage(
             min(known.size + QUESTIONS, rows.size),
-            random_state=self.options.random_state,
+            random_state=self.setup.random_state,
         )
         found = strategy.query(
             self.features[rows], y, n_queries=min(QUESTIONS, rest.size)
@@ -226,7 +191,7 @@ class Engine:
 
     def learn(self, labels: Mapping[int, str], *, judge: bool) -> Guesses | None:
         """Learn the labels; None where there are fewer than two classes."""
-        self._labels = dict(labels)
+        self._labels, self._is_judged = dict(labels), judge
         if len(set(labels.values())) < 2:
             return None
         self.model.refit_labels(self._y(labels), judge=judge)
@@ -234,7 +199,7 @@ class Engine:
         classes = [str(c) for c in self.model.classes_]
         codes = np.argsort(-self._p, axis=1, kind="stable")[:, :N_GUESSES]
         shares = np.take_along_axis(self._p, codes, axis=1)
-        return Guesses(classes, codes.astype(np.int16), shares.astype(np.float32))
+        return Guesses(classes, codes.astype(np.int16), shares)
 
     def questions(self, banned: set[int]) -> list[int]:
         """Choose the rows that the model would learn most from."""
@@ -301,28 +266,16 @@ class Engine:
     def export(
         self, what: str, labels: Mapping[int, str], tell: Progress, typed: str
     ) -> bytes:
-        """Make the labelled table, the model or the report, as the commands do."""
-        target = self.options.target
-        values = dict(self.given.values)
-        column = np.full(self.table.n_rows, None, dtype=object)
-        for row, text in labels.items():
-            column[row] = values.setdefault(text, _like(text, self.given.values))
-        columns = dict(zip(self.table.names, self.table.columns, strict=True))
-        columns[target] = column
-        merged = Table.from_frame(columns, self.table.source)
-        kinds: dict[str, Any] = copy.deepcopy(self.kinds)
-        known = {name for names in kinds.values() for name in names} | {target}
-        kinds["categorical"] += sorted(self.table.categorical - known)
-        labeled = label_table(
-            merged,
-            target,
-            markers=("",),  # no label of a person is a mark
-            task="classes",
-            bank=self.options.bank,
-            random_state=self.options.random_state,
-            progress=tell,
-            **kinds,
-        )
+        """Make the labelled table, the model or the report, as the page shows them."""
+        if not self._is_judged or self._labels != labels:
+            tell(0.0, "learning")
+            self.learn(labels, judge=True)
+        known = self.given.values
+        values = {t: known.get(t, _like(t, known)) for _, t in sorted(labels.items())}
+        given = TargetColumn(self.setup.target, self._y(labels), values)
+        require_classes(given)
+        labeled = predict_table(self.encoded, given, self.model)
+        tell(0.9, "writing")
         with tempfile.TemporaryDirectory() as folder:
             suffix = "".join(Path(self.table.source).suffixes[-2:])
             path = Path(folder, "out" + (suffix or ".csv"))
@@ -332,9 +285,8 @@ class Engine:
                 case "model":
                     save_model(labeled.model, path)
                 case _:
-                    page = label_report(
-                        labeled, command=typed, random_state=self.options.random_state
-                    )
+                    seed = self.setup.random_state
+                    page = label_report(labeled, command=typed, random_state=seed)
                     path.write_bytes(page.encode("utf-8", "xmlcharrefreplace"))
             return path.read_bytes()
 

@@ -44,14 +44,14 @@ _LABEL_COLUMNS = ("label", "choice", "choices", "class", "category", "sentiment"
 
 @dataclass
 class Imported:
-    """Labels that found their rows.
+    """Labels whose rows were found.
 
     Attributes
     ----------
     labels : dict of int to str
         Class of every row, counted from 0.
     problems : list of str
-        Labels that found none, and why.
+        Labels whose rows were not found, and why.
     """
 
     labels: dict[int, str] = field(default_factory=dict)
@@ -177,8 +177,8 @@ def _from_table(
     column = label_column or _label_column(labels.names, target)
     if column is None or column not in labels.names:
         raise TableError(
-            f"{name} has no column {column or target!r} of labels: name it with "
-            f"--labels-in. Its columns are {', '.join(map(repr, labels.names))}."
+            f"{name} has no column {column or target!r} of labels: pass "
+            f"labels_in=COLUMN. Its columns are {', '.join(map(repr, labels.names))}."
         )
     names = [n for n in labels.names if n != column]
     for k in range(labels.n_rows):
@@ -260,7 +260,7 @@ class MergedLabels:
     same : int
         How many the table had already.
     problems : list of str
-        Labels that found no row, or another label there, and why.
+        Labels whose row was not found or has another label, and why.
     """
 
     table: Table
@@ -304,7 +304,7 @@ def merge_labels(
     Returns
     -------
     merged : MergedLabels
-        The table, and what found no place.
+        The table, and the labels that could not be placed.
 
     Examples
     --------

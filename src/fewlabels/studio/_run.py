@@ -7,13 +7,14 @@ import os
 import re
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from fewlabels.preprocessing import named_kinds
 from fewlabels.studio._cards import Cards, parse_size
 from fewlabels.studio._journal import LockedError
 from fewlabels.studio._server import App, Server
@@ -27,12 +28,15 @@ from fewlabels.tabular import (
     read_table,
     read_target,
 )
+from fewlabels.tabular.files import with_features
+
+Encoding = Mapping[str, Any]
 
 
 class Studio:
     """A table that is being labelled in the browser.
 
-    Each label is saved in a journal beside the table before the next row is shown; the
+    Each label is saved in a journal next to the table before the next row is shown; the
     table itself is never touched. A classifier learns in a process of its own.
 
     Parameters
@@ -42,7 +46,7 @@ class Studio:
     target : str
         The label column; a new one where the table has none of that name.
     store : path-like, default=None
-        The journal of labels. When None, ``NAME.labels.jsonl`` beside the table, or in
+        The journal of labels. When None, ``NAME.labels.jsonl`` next to the table, or in
         the current folder, named after the target, where there is no file.
     classes : sequence of str, default=()
         Classes that are known beforehand, in the order of their keys.
@@ -50,15 +54,19 @@ class Studio:
         Height and width of the pictures that columns of pixels make, as in "28x28".
     markers : sequence, default=()
         Values that stand for "no label", besides empty cells and NA.
-    kinds : dict of str to list of str, default=None
-        Columns to "ignore", and columns that are "text", "categorical" or "numeric".
+    encoding : dict or callable, default=None
+        How to encode columns: parameters of :func:`~fewlabels.tabular.label_table`
+        such as `ignore`, `date`, `scale` and `embed`, or a function from the table to
+        them.
     bank : {"auto", "fast", "default", "thorough"}, default="auto"
-        How much to try, see :class:`~fewlabels.automatic.FewLabelsClassifier`; "auto"
-        is "fast" beyond 5,000 rows, so that learning keeps pace with a person.
+        How much to try, as in :func:`~fewlabels.tabular.label_table`. Beyond 5,000
+        rows, the first guesses come from "fast", until the bank is built.
+    device : {"cpu", "cuda"} or None, default=None
+        Where to learn.
     random_state : int, default=0
         Seed.
     reading : dict, default=None
-        Options of :func:`fewlabels.tabular.read_table`.
+        Parameters of :func:`fewlabels.tabular.read_table`.
     host : str, default="127.0.0.1"
         Address to listen on; any but this one can be reached by others.
     port : int, default=0
@@ -67,11 +75,13 @@ class Studio:
         Whether the page may stand in a frame of another page, as in a notebook.
     command : str, default=""
         What was typed, for the report.
+    wording : callable, default=str
+        Rewords messages of the library, which name parameters, for the page.
 
     Attributes
     ----------
     address : str
-        Where the page is. It holds a token: whoever knows it can read the table.
+        Where the page is. It contains a token: anyone who has it can read the table.
     labels : list of str or None
         The label of every row, in the order of the table.
 
@@ -100,14 +110,16 @@ class Studio:
         classes: Sequence[str] = (),
         image: str | None = None,
         markers: Sequence[Any] = (),
-        kinds: dict[str, list[str]] | None = None,
+        encoding: Encoding | Callable[[Table], Encoding] | None = None,
         bank: str = "auto",
+        device: str | None = None,
         random_state: int = 0,
         reading: dict[str, Any] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
         framed: bool = False,
         command: str = "",
+        wording: Callable[[str], str] = str,
     ) -> None:
         size = None if image is None else parse_size(image)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -116,7 +128,12 @@ class Studio:
         self._worker = Worker(self._receive)
         try:
             self._open(table, target, store, classes, size, markers, reading or {})
-            self._teach(kinds or {}, bank, random_state, command, (host, port, framed))
+            options = encoding(self.table) if callable(encoding) else encoding or {}
+            named_kinds(self.table, **options)  # complain now, and not on the page
+            options = {**options, "bank": bank, "device": device, "task": "classes"}
+            options |= {"target": target, "markers": markers}
+            options |= {"random_state": random_state}
+            self._teach(options, command, (host, port, framed), wording)
         except BaseException:
             self._worker.stop()
             raise
@@ -133,9 +150,10 @@ class Studio:
     ) -> None:
         self.path: Path | None = None
         self._data: Any = None
+        self._reading: dict[str, Any] = {}
         if isinstance(source, str | os.PathLike):
             self.path = Path(source)
-            table = self._read(self.path, reading)
+            table = self._read(self.path, dict(reading))
             name, folder = self.path.name, self.path.resolve().parent
         else:
             table = self._data = Table.from_frame(source)
@@ -151,7 +169,7 @@ class Studio:
             nothing = np.full(table.n_rows, None, dtype=object)
             self.given = TargetColumn(target, nothing, {})
         else:
-            self.given = read_target(table, target, markers)
+            self.given = read_target(table, target, markers, task="classes")
         # Labels, and what an earlier run has predicted, are no part of a question.
         earlier = re.compile(
             re.escape(target) + r"(_(predicted|confidence|source)(_\d+)?)?"
@@ -184,15 +202,18 @@ class Studio:
         file.name = os.fspath(path)
         self._data = data
         self._reading = {**reading, "name": os.fspath(path)}
-        return read_table(file, **reading)
+        features = reading.pop("features", None)
+        table = read_table(file, **reading)
+        if features is not None:
+            with_features(table, features)  # complain now: only the worker needs it
+        return table
 
     def _teach(
         self,
-        kinds: dict[str, list[str]],
-        bank: str,
-        random_state: int,
+        options: dict[str, Any],
         command: str,
         where: tuple[str, int, bool],
+        wording: Callable[[str], str],
     ) -> None:
         table, target = self.table, self.given.name
         self.session = Session(
@@ -210,26 +231,14 @@ class Studio:
                 for n, c in zip(table.names, table.columns, strict=True)
                 if n not in self._hidden
             ],
-            random_state=random_state,
+            random_state=options["random_state"],
+            wording=wording,
         )
         self.session.notes += [*table.notes, *self.given.notes]
         app = App(self.session, command=command, table=table, changed=self._changed)
         host, port, framed = where
         self.server = Server(app, host=host, port=port, framed=framed)
-        options: dict[str, Any] = {
-            "target": target,
-            "bank": bank,
-            "random_state": random_state,
-            **kinds,
-        }
-        texts = self.given.texts
-        given = {
-            "texts": {int(r): texts[r] for r in np.flatnonzero(self.given.given)},
-            "values": self.given.values,
-        }
-        if isinstance(self._data, bytes):
-            options["reading"] = self._reading
-        self._worker.send("start", self._data, given, options)
+        self._worker.send("start", self._data, self._reading, options)
         self._data = None
         self.session.connect(self._worker.send)
 

@@ -1,8 +1,8 @@
-"""The server of the page: who may ask, and what is answered.
+"""The server of the page: which requests it accepts, and how it responds.
 
-Only who knows the token in the address gets anything. Host and Origin are checked, so
-that no other site can reach it through the browser, and the page may load nothing but
-its own files.
+Every request needs the token in the address. Host and Origin are checked, so that no
+other site can reach it through the browser, and the page may load nothing but its own
+files.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -59,7 +59,7 @@ DOWNLOADS = {
 
 
 class Guard:
-    """Turns away whoever is not the page itself.
+    """Refuses requests that do not come from the page itself.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 class App:
-    """The answers to all requests.
+    """Responds to all requests.
 
     Parameters
     ----------
@@ -476,7 +476,7 @@ class Server:
     Parameters
     ----------
     app : App
-        The answers.
+        What responds to requests.
     host : str, default="127.0.0.1"
         Address to listen on.
     port : int, default=0
@@ -497,8 +497,8 @@ class Server:
         except OSError as error:
             self.socket.close()
             raise ValueError(
-                f"Cannot listen on {host}, port {port}: {error.strerror}. Leave --port "
-                "out for one that is free."
+                f"Cannot listen on {host}, port {port}: {error.strerror}: pass "
+                "port=0 for one that is free."
             ) from None
         self.token = secrets.token_urlsafe(18)
         port = self.socket.getsockname()[1]

@@ -1,6 +1,6 @@
-"""A labelling session: what is asked, what was answered, and what is known by now.
+"""A labelling session: which rows are asked about, their labels, and what was learned.
 
-No HTTP here, and nothing that takes long: the worker learns, the store keeps.
+No HTTP here, and nothing that takes a while: the worker learns, the store saves.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -52,6 +52,8 @@ class Session:
         The table without its target, for the first questions.
     random_state : int, default=0
         Seed of the first questions.
+    wording : callable, default=str
+        Rewords messages of the library.
     """
 
     def __init__(
@@ -63,7 +65,9 @@ class Session:
         about: dict[str, Any],
         columns: Sequence[NDArray[Any]],
         random_state: int = 0,
+        wording: Callable[[str], str] = str,
     ) -> None:
+        self._wording = wording
         self.cards, self.store, self.about = cards, store, about
         self.n_rows: int = about["rows"]
         self.labels: dict[int, str] = {}
@@ -74,11 +78,9 @@ class Session:
         store.pop_changed()
         self.version = 0
         self.guesses: Any = None
-        self.guessed_version = -1
         self.judgement: dict[str, Any] | None = None
         self.suspects: list[dict[str, Any]] = []
         self.plane: NDArray[np.float32] | None = None
-        self.plane_method = ""
         self.groups: NDArray[np.int32] | None = None
         self.notes: list[str] = []
         self.status: dict[str, Any] = {"what": "starting", "share": 0.0}
@@ -295,7 +297,7 @@ class Session:
 
     def state(self) -> dict[str, Any]:
         """Everything that a page needs when it opens."""
-        notes = list(self.notes)
+        notes = [self._wording(note) for note in self.notes]
         if self.store.moved:
             notes.append(
                 f"The table has changed: {self.store.moved:,} labels were found again "
@@ -441,9 +443,10 @@ class Session:
             case ("order", _, rows, by):
                 self.order, self.order_by = rows, by
             case ("learned", version, guesses, rows):
-                self.guesses, self.guessed_version = guesses, version
-                self.order = rows
-                self.order_by = "cover" if guesses is None else "model"
+                self.guesses = guesses
+                if rows is not None:
+                    self.order = rows
+                    self.order_by = "cover" if guesses is None else "model"
                 self.publish("learned", {"version": version})
             case ("judged", _, judgement):
                 self._judged(judgement)
@@ -453,8 +456,8 @@ class Session:
             case ("groups", codes, depth):
                 self.groups, self._depth = codes, depth
                 self.publish("grid", True)
-            case ("layout", plane, method):
-                self.plane, self.plane_method = plane, method
+            case ("layout", plane):
+                self.plane = plane
                 self.publish("map", True)
             case ("notes", notes):
                 self.notes = notes
@@ -464,7 +467,7 @@ class Session:
                     if error is None:
                         future.set_result(result)
                     else:
-                        future.set_exception(ValueError(error))
+                        future.set_exception(ValueError(self._wording(error)))
             case ("failed", text, _):
                 self._fail(text)
             case ("ended", code):
@@ -472,7 +475,7 @@ class Session:
                     self._fail(f"The process that learns has ended ({code}).")
 
     def _fail(self, text: str) -> None:
-        self.failure = text
+        text = self.failure = self._wording(text)
         self.publish("failure", text)
         for future in self._waiting.values():
             if not future.done():

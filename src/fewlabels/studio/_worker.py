@@ -1,4 +1,4 @@
-"""The process that learns, apart from the one that answers the browser.
+"""The process that learns, separate from the one that serves the browser.
 
 A refit keeps a core busy for a while; in the same process it would make a key press
 wait. The two talk through pipes: pickles of tuples ``(what, *content)``. The parent
@@ -116,6 +116,8 @@ class _Child:
         self._banned: set[int] = set()
         self._version = -1
         self._requests: list[Message] = []
+        self._refined: Any = None
+        self._is_final = False
         threading.Thread(target=self._listen, daemon=True).start()
 
     def tell(self, *message: Any) -> None:
@@ -144,70 +146,97 @@ class _Child:
         """Work until the parent is gone."""
         # Imported here: it takes seconds, and the parent reads the table meanwhile.
         from fewlabels.studio._engine import Engine
+        from fewlabels.tabular.setup import TableSetup
 
         with self._turn:
             self._turn.wait_for(lambda: self._start is not None)
-        table, given, options = self._start or ()
+        table, reading, options = self._start or ()
         if isinstance(table, bytes):
-            table = _read(table, options.pop("reading"))
-        engine = Engine(table, *_described(table, given, options))
+            table = _read(table, **reading)
+        engine = Engine(table, TableSetup.of(**options))
         self.tell("status", "reading columns", 0.0)
         engine.encode()
-        self.tell("notes", engine.notes)
+        self.tell("notes", engine.encoded.notes)
         with self._turn:
             labels, banned, version = self._labels, self._banned, self._version
         self.tell("order", version, engine.cover(labels, banned), "cover")
-        threading.Thread(target=self._side_jobs, args=(engine,), daemon=True).start()
-        engine.build(lambda share, what: self.tell("status", what, share))
-        self._serve(engine)
+        first, *others = engine.banks
+        engine.use(engine.built(first, self._tell_share))
+        self._is_final = not others
+        self._serve(engine, others)
 
-    def _side_jobs(self, engine: Any) -> None:
-        """Compute once what no label changes."""
+    def _tell_share(self, share: float, what: str) -> None:
+        self.tell("status", what, share)
+
+    def _finish(self, engine: Any, banks: list[str]) -> None:
+        """Compute what no label changes, and what nobody waits for."""
         try:
             self.tell("groups", *engine.groups())
-            self.tell("layout", *engine.layout())
-        except Exception:
-            self.tell("failed", "The map could not be made.", traceback.format_exc())
+            for bank in banks:
+                model = engine.built(
+                    bank, lambda share, _: self._tell_share(share, "refining")
+                )
+                with self._turn:
+                    self._refined = model
+                    self._turn.notify()
+            self.tell("layout", engine.layout())
+        except Exception as error:
+            self.tell("failed", _said(error), traceback.format_exc())
 
-    def _serve(self, engine: Any) -> None:
+    def _serve(self, engine: Any, banks: list[str]) -> None:
+        finishing: threading.Thread | None = None
         learned = judged = -1
         last_judged, n_suspected, seconds = 0.0, 0, 0.0
-        guesses = None
         while True:
             with self._turn:
-                if learned == self._version == judged and not self._requests:
-                    self.tell("status", "ready", 1.0)
-                    self._turn.wait_for(
-                        lambda: self._requests or self._version != learned  # noqa: B023
-                    )
-                request = self._requests.pop(0) if self._requests else None
+                if self._is_idle(learned, judged):
+                    if self._is_final:
+                        self.tell("status", "ready", 1.0)
+                    self._turn.wait_for(lambda: not self._is_idle(learned, judged))  # noqa: B023
+                if self._refined is not None:
+                    engine.use(self._refined)
+                    self._refined, self._is_final = None, True
+                    learned = judged = -1
+                # Files are made with the bank that the table is to have.
+                waiting = self._is_final and bool(self._requests)
+                request = self._requests.pop(0) if waiting else None
                 version, labels, banned = self._version, self._labels, self._banned
             if request is not None:
                 self._answer(engine, request)
+                if request[3] != labels:
+                    learned = judged = -1
                 continue
-            if version != learned:
-                self.tell("status", "learning", 0.0)
-                overdue = time.monotonic() - last_judged > PATIENCE
-                judge = seconds < 1.0 or overdue
-                begun = time.monotonic()
-                guesses = engine.learn(labels, judge=judge)
-                if judge:
-                    seconds = time.monotonic() - begun
-                order = engine.next_rows(labels, banned)
-                self.tell("learned", version, guesses, order)
-                learned = version
-                if guesses is None or judge:
-                    judged, last_judged = version, time.monotonic()
-                    if guesses is not None:
-                        self.tell("judged", version, engine.judgement())
-            elif judged != learned:
-                engine.learn(labels, judge=True)
-                self.tell("judged", version, engine.judgement())
-                judged, last_judged = version, time.monotonic()
-            if judged == learned and len(labels) >= n_suspected + SUSPECT_EVERY:
-                if guesses is not None and self._version == version:
-                    self.tell("suspects", engine.suspects())
-                    n_suspected = len(labels)
+            self._tell_share(0.0, "learning")
+            overdue = time.monotonic() - last_judged > PATIENCE
+            # Errors are those of the bank that the table is to have.
+            judge = self._is_final and (version == learned or seconds < 1.0 or overdue)
+            begun = time.monotonic()
+            guesses = engine.learn(labels, judge=judge)
+            if judge:
+                seconds = time.monotonic() - begun
+            # Of the same labels, judging changes confidences, and no question.
+            order = None if version == learned else engine.next_rows(labels, banned)
+            self.tell("learned", version, guesses, order)
+            if finishing is None:  # the first guesses have come before all this
+                finishing = threading.Thread(
+                    target=self._finish, args=(engine, banks), daemon=True
+                )
+                finishing.start()
+            learned = version
+            if judge or guesses is None or not self._is_final:
+                judged = version
+            if not judge or guesses is None:
+                continue
+            last_judged = time.monotonic()
+            self.tell("judged", version, engine.judgement())
+            if len(labels) >= n_suspected + SUSPECT_EVERY and self._version == version:
+                self.tell("suspects", engine.suspects())
+                n_suspected = len(labels)
+
+    def _is_idle(self, learned: int, judged: int) -> bool:
+        if self._refined is not None or (self._requests and self._is_final):
+            return False
+        return learned == self._version == judged
 
     def _answer(self, engine: Any, request: Message) -> None:
         _, number, *content = request
@@ -219,31 +248,21 @@ class _Child:
             )
             self.tell("answer", number, result, None)
         except Exception as error:
-            known = isinstance(error, ValueError | ImportError)
-            text = str(error) if known else f"{type(error).__name__}: {error}"
-            self.tell("answer", number, None, text)
+            self.tell("answer", number, None, _said(error))
 
 
-def _read(data: bytes, reading: dict[str, Any]) -> Any:
+def _said(error: Exception) -> str:
+    known = isinstance(error, ValueError | ImportError)
+    return str(error) if known else f"{type(error).__name__}: {error}"
+
+
+def _read(data: bytes, name: str, **reading: Any) -> Any:
     """Read the bytes that the parent has read, in the same way."""
     from fewlabels.tabular import read_table
 
     file = io.BytesIO(data)
-    file.name = reading.pop("name")
+    file.name = name
     return read_table(file, **reading)
-
-
-def _described(table: Any, given: dict[str, Any], options: dict[str, Any]) -> Any:
-    import numpy as np
-
-    from fewlabels.studio._engine import Options
-    from fewlabels.tabular import TargetColumn
-
-    texts = np.full(table.n_rows, None, dtype=object)
-    for row, text in given["texts"].items():
-        texts[row] = text
-    target = TargetColumn(options["target"], texts, given["values"])
-    return target, Options(**options)
 
 
 def main() -> None:
@@ -257,9 +276,7 @@ def main() -> None:
     try:
         child.run()
     except Exception as error:
-        known = isinstance(error, ValueError | ImportError)
-        text = str(error) if known else f"{type(error).__name__}: {error}"
-        child.tell("failed", text, traceback.format_exc())
+        child.tell("failed", _said(error), traceback.format_exc())
         threading.Event().wait()  # the parent decides when to leave
 
 

@@ -59,7 +59,8 @@ __all__ = [
     "write_table",
 ]
 
-# What learns needs scikit-learn, for which whoever only reads a table need not wait.
+# These need scikit-learn, whose import takes a second that reading a table can do
+# without.
 _LATER = {
     "ClusteredTable": "fewlabels.tabular.grouping",
     "EstimatedTable": "fewlabels.tabular.labeling",

@@ -15,7 +15,7 @@ from fewlabels.preprocessing.cells import object_array
 from fewlabels.tabular._formats import BY_SUFFIX, FileFormat, Reading, Workbook
 from fewlabels.tabular._places import Part, find_parts, is_address
 
-# Files beyond this many bytes are read in batches of so many rows.
+# Files with more bytes than this are read in batches of this many rows.
 LARGE_BYTES = 2**27
 BATCH_ROWS = 50_000
 
@@ -95,7 +95,7 @@ class LargeTable:
 
 
 def _with_fixed(table: Table, fixed: dict[str, str]) -> Table:
-    """Put what the names of folders say beside the columns, for learning only."""
+    """Add what the names of folders say as columns, for learning only."""
     new = {name: text for name, text in fixed.items() if name not in table.names}
     columns = [object_array([text] * table.n_rows) for text in new.values()]
     return replace(

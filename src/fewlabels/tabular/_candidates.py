@@ -20,7 +20,7 @@ class Method:
     error : ErrorEstimate
         Share of rows that it gets wrong.
     weight : float
-        Its share in the answer; NaN where that makes no sense.
+        Its weight in the prediction; NaN where it has none.
     measured : str
         How the error was measured.
     kind : {"own", "base", "other"}

@@ -38,7 +38,7 @@ def find_header(lines: Sequence[Sequence[str]], header_row: int | None) -> Heade
     Parameters
     ----------
     lines : sequence of sequence of str
-        Cells of the first lines; nothing for blank ones.
+        Cells of the first lines; nothing for empty ones.
     header_row : int or None
         What its owner says: the number of the line, 0 where there are no names.
 
@@ -101,9 +101,9 @@ def header_notes(header: Header, names: Sequence[str]) -> list[str]:
     if not header.has_names:
         return [
             "The first line holds values and no names, so the columns are called "
-            f"{listed(names, 3)}; if it holds names, pass --header-row {header.line}."
+            f"{listed(names, 3)}; if it holds names, pass header_row={header.line}."
         ]
     return [
         f"Names of the columns were found in line {header.line}, below a title "
-        "(--header-row names another line)."
+        "(pass header_row=LINE for another line)."
     ]

@@ -330,7 +330,7 @@ def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], bytes]:
     if content[:2] in (b"\x80\x04", b"\x80\x05", b"\x80\x03", b"\x80\x02"):
         raise TableError(
             f"{path} is refused: it is a pickle, which can run any code when it is "
-            "read. Make the model again with 'fewlabels fit'."
+            "read. Make the model again with save_model."
         )
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -354,7 +354,7 @@ def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], bytes]:
 def _no_model(path: str | os.PathLike[str], why: str) -> TableError:
     return TableError(
         f"{path} is not a model of fewlabels, or it is damaged ({why.rstrip('.')}): "
-        "make it again with 'fewlabels fit'."
+        "make it again with save_model."
     )
 
 

@@ -186,7 +186,7 @@ def _unbroken(text: str) -> str:
 
 
 def chip(name: str, color: str) -> Html:
-    """Write a class beside its colour."""
+    """Write a class next to its colour."""
     return Html(f'<span class="chip" style="background:{color}"></span>{escape(name)}')
 
 

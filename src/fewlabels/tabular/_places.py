@@ -93,7 +93,7 @@ class Opened(NamedTuple):
         """Tell what share of the file is read, as far as it knows its size."""
         try:
             return min(1.0, self.packed.tell() / self.size) if self.size else 0.0
-        except (OSError, ValueError):  # a pipe, or closed by whoever read it
+        except (OSError, ValueError):  # a pipe, or closed by its reader
             return 1.0
 
 
@@ -297,9 +297,9 @@ def writing(path: str, *, force: bool) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _uploaded(path: str, *, force: bool) -> Iterator[BinaryIO]:
-    """Write beside the system's other temporary files, and send what is complete."""
+    """Write to a temporary file, and upload it when it is complete."""
     if not force and exists(path):
-        raise FileError(f"{path} exists: pass --force to replace it, or rename.")
+        raise FileError(f"{path} exists: pass force=True to replace it, or rename.")
     system, inner = _file_system(path)
     with tempfile.TemporaryDirectory(prefix="fewlabels-") as folder:
         temporary = Path(folder, "part")
@@ -325,7 +325,7 @@ def check_output(path: str, *, force: bool) -> None:
     if not is_address(path):
         check_writable(path, force=force)
     elif not force and exists(path):
-        raise FileError(f"{path} exists: pass --force to replace it, or rename.")
+        raise FileError(f"{path} exists: pass force=True to replace it, or rename.")
 
 
 def read_bytes(path: str) -> bytes:

@@ -561,7 +561,7 @@ def prediction_report(
     """
     if model.predicts_numbers:
         raise TableError(
-            "A report about predictions shows classes: leave --report out for numbers."
+            "A report on predictions shows classes, and these are numbers."
         )
     table = Table.from_frame(X)
     features = model.transformer.transform(model.aligned(table))

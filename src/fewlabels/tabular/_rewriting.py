@@ -26,7 +26,7 @@ from fewlabels.tabular._places import (
     writing,
 )
 from fewlabels.tabular.files import Values, output_format
-from fewlabels.tabular.jobs import Progress
+from fewlabels.tabular.setup import Progress
 
 # Rows of a part, where one file becomes a folder of parts.
 PART_ROWS = 1_000_000
@@ -123,7 +123,7 @@ def rewrite(
         return done
     _check_manifest(large, output, identity or {}, force=force)
     single = len(large.parts) == 1
-    # One file is cut into parts of so many whole batches.
+    # One file is cut into parts of this many whole batches.
     per_part = max(1, PART_ROWS // large.batch_rows) if single else None
     for name, batches in _grouped(large.batches(tell), per_part, large.kind):
         path = f"{output.rstrip('/')}/{name}"
@@ -226,7 +226,7 @@ def _check_manifest(
         if json.loads(read_bytes(path))["digest"] != digest:
             raise FileError(
                 f"{output} holds parts of another run: name another folder, or pass "
-                "--force to replace them."
+                "force=True to replace them."
             )
         return
     with writing(path, force=True) as file:

@@ -187,7 +187,7 @@ def sample_of(
 
 
 def _is_label(cell: Any, marked: set[str]) -> bool:
-    """Whether a cell looks like a label; what may be a mark is sampled like a hole."""
+    """Whether a cell looks like a label; possible marks count as missing labels."""
     if is_missing(cell):
         return False
     text = text_of(cell)

@@ -23,8 +23,8 @@ from fewlabels.preprocessing.cells import (
     to_numbers,
 )
 
-# So many different numbers, and more than this share of the labels, are a quantity:
-# whole ones, and such with a fraction.
+# Labels are a quantity where they have more different numbers than this count and this
+# share of the labels: for whole numbers, and for numbers with a fraction.
 _WHOLE = (20, 0.5)
 _FRACTIONS = (10, 0.2)
 # Columns that a run adds; an earlier run may have left them in the table.
@@ -68,6 +68,11 @@ class TargetColumn:
         return np.array([text is not None for text in self.texts], dtype=bool)
 
     @property
+    def to_learn(self) -> NDArray[Any]:
+        """What a classifier or regressor learns: texts, or numbers."""
+        return self.texts if self.numbers is None else self.numbers
+
+    @property
     def class_counts(self) -> dict[str, int]:
         """How many rows have each label, the most frequent first."""
         return dict(counts(text for text in self.texts if text is not None))
@@ -98,7 +103,7 @@ def read_target(
     markers : sequence, default=()
         Values that stand for "no label".
     merge : bool, default=False
-        Whether labels that differ only in case and blanks are one class.
+        Whether labels that differ only in case and spaces are one class.
     task : {"auto", "classes", "numbers"}, default="auto"
         What the labels are; "auto" decides by how many different numbers there are.
 
@@ -134,7 +139,8 @@ def read_target(
     if merge:
         texts, values = _merged(texts, values, name, notes)
     if all(isinstance(v, float) and v.is_integer() for v in values.values()):
-        values = {text: int(v) for text, v in values.items()}  # floats for the holes
+        # They are floats only because cells are missing.
+        values = {text: int(v) for text, v in values.items()}
     target = TargetColumn(name, object_array(texts), values, notes)
     if task != "classes":
         target.numbers = _quantity(target, forced=task == "numbers")
@@ -163,13 +169,12 @@ def _mark(
         if sign in _SURE or most:
             notes.append(
                 f"In {name!r}, {text!r} ({plural(count, 'row')}) is taken as the mark "
-                "of rows without a label; if it is a class, name another mark "
-                "(--marker NA)."
+                "of rows without a label; if it is a class, pass markers=['NA']."
             )
             return text
         notes.append(
             f"In {name!r}, {text!r} ({plural(count, 'row')}) is taken as a class like "
-            f"the others; if it marks rows without a label, pass --marker {text!r}."
+            f"the others; if it marks rows without a label, pass markers=[{text!r}]."
         )
     return None
 
@@ -185,7 +190,7 @@ _SURE = frozenset(
 def _merged(
     texts: list[str | None], values: dict[str, Any], name: str, notes: list[str]
 ) -> tuple[list[str | None], dict[str, Any]]:
-    """Give labels that differ only in case and blanks their most frequent spelling."""
+    """Give labels that differ only in case and spaces their most frequent spelling."""
     best: dict[str, str] = {}
     for text, _ in counts(text for text in texts if text is not None):
         best.setdefault(_folded(text), text)
@@ -213,7 +218,8 @@ def _quantity(target: TargetColumn, *, forced: bool) -> NDArray[np.float64] | No
         if forced and texts.size:
             raise TableError(
                 f"{target.name!r} holds {listed(unread[:3])}, which are no numbers: "
-                "correct these cells, or name them with --marker."
+                "correct these cells, or, where they mean 'no label', pass "
+                f"markers={[str(text) for text in unread[:3]]!r}."
             )
         return None
     numbers = to_numbers(texts, notation)
@@ -226,7 +232,7 @@ def _quantity(target: TargetColumn, *, forced: bool) -> NDArray[np.float64] | No
         target.notes.append(
             f"{target.name!r} holds {texts.size:,} different numbers in {n_labels:,} "
             "labels and is taken as a quantity: numbers are predicted. If they are "
-            "codes of classes, pass --task classes."
+            "codes of classes, pass task='classes'."
         )
     return np.array([np.nan if t is None else read[t] for t in target.texts])
 
@@ -239,7 +245,7 @@ def _note_spellings(target: TargetColumn) -> None:
         if len(spellings) > 1:
             target.notes.append(
                 f"The labels {listed(spellings)} differ only in spelling and are taken "
-                "as different classes: pass --merge-labels if they are one."
+                "as different classes: pass merge_labels=True if they are one."
             )
 
 
@@ -279,15 +285,14 @@ def require_classes(target: TargetColumn) -> None:
     if not found:
         raise TableError(
             f"No row has a label in {target.name!r}. Label one row of each class at "
-            "least ('fewlabels ask' says which), or group the rows with 'fewlabels "
-            "cluster'."
+            "least (suggest_rows says which), or group the rows with cluster_table."
         )
     if len(found) == 1:
         ((only, count),) = found.items()
         which = "The only label" if count == 1 else f"Each of the {count:,} labels"
         raise TableError(
             f"{which} in {target.name!r} is {only!r}: label at least one row of "
-            "another class ('fewlabels ask' says which)."
+            "another class (suggest_rows says which)."
         )
 
 

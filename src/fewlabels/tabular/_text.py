@@ -1,13 +1,12 @@
 """Delimited text that survives the round trip byte for byte.
 
 The reader keeps the text of every record as it stood. Writing repeats that text and
-puts new fields behind it, so that quotes, blanks, line ends and numbers of the columns
+puts new fields behind it, so that quotes, spaces, line ends and numbers of the columns
 that were there are never touched.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import codecs
 import csv
 import io
 import sys
@@ -15,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any, BinaryIO
 
 from fewlabels._words import plural
 from fewlabels.preprocessing import TableError
@@ -27,13 +25,6 @@ _SAMPLE_RECORDS = 200
 _SAMPLE_CHARACTERS = 2**18
 # Records between two reports of progress.
 _STRIDE = 20_000
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark begins this one
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 
 
 @dataclass
@@ -49,7 +40,7 @@ class DelimitedText:
     records : list of str
         Text of the header and of every record, without the end of its line.
     ends : list of str
-        What ended every record: a line end, and blank lines behind it.
+        What ended every record: a line end, and empty lines after it.
     lead : str
         Blank lines and titles before the header.
     delimiter : str
@@ -220,187 +211,6 @@ def quoted(field: str, delimiter: str) -> str:
     if any(sign in field for sign in (delimiter, '"', "\n", "\r")):
         return '"' + field.replace('"', '""') + '"'
     return field
-
-
-def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str, bytes]:
-    """Decode a file of text.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    encoding : str or None
-        Its encoding; None for what its byte-order mark says, and UTF-8 without one.
-    name : str
-        What to call it in messages.
-
-    Returns
-    -------
-    text : str
-        The text, without a byte-order mark.
-    encoding : str
-        The encoding.
-    bom : bytes
-        The mark.
-    """
-    guess, bom = mark_of(data, encoding)
-    try:
-        text = data[len(bom) :].decode(guess)
-    except UnicodeDecodeError as error:
-        if encoding is None and looks_binary(data):
-            raise binary_file(name) from None
-        raise TableError(
-            f"{name} is not {guess.upper()} text (byte {error.start + len(bom):,}): "
-            "name its encoding, such as cp1252 for files from Windows."
-        ) from None
-    if "\0" in text:
-        raise binary_file(name)
-    return text, guess, bom
-
-
-def mark_of(data: bytes, encoding: str | None) -> tuple[str, bytes]:
-    """Find the encoding of text, and its byte-order mark, by its beginning.
-
-    Parameters
-    ----------
-    data : bytes
-        The file, or its beginning.
-    encoding : str or None
-        As given.
-
-    Returns
-    -------
-    encoding : str
-        As Python spells it.
-    bom : bytes
-        The mark, or nothing.
-    """
-    guess = _family(encoding or "utf-8")
-    for mark, codec in _BOMS:
-        # UTF-8 and UTF-16 by name say nothing about the mark, and it stays.
-        if data.startswith(mark) and (encoding is None or codec.startswith(guess)):
-            return codec, mark
-    if guess in ("utf-16", "utf-32"):
-        guess += "-le"  # without a mark, as Windows writes it
-    try:
-        codecs.lookup(guess)
-    except LookupError:
-        raise TableError(
-            f"There is no encoding {guess!r}: try utf-8, cp1252 or latin-1."
-        ) from None
-    return guess, b""
-
-
-class _Chained(io.RawIOBase):
-    """Bytes that were read already, and the rest of their file."""
-
-    def __init__(self, head: bytes, file: BinaryIO) -> None:
-        self._head, self._file = memoryview(head), file
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        part = self._head[: len(buffer)]
-        if not part:
-            part = memoryview(self._file.read(len(buffer)))
-        else:
-            self._head = self._head[len(part) :]
-        buffer[: len(part)] = part
-        return len(part)
-
-
-def chained(head: bytes, file: BinaryIO) -> BinaryIO:
-    """Put bytes that were read already before the rest of their file.
-
-    Parameters
-    ----------
-    head : bytes
-        The beginning.
-    file : binary file
-        The rest.
-
-    Returns
-    -------
-    file : binary file
-        Both.
-    """
-    return io.BufferedReader(_Chained(head, file), 2**20)
-
-
-def text_lines(file: BinaryIO, encoding: str, name: str) -> Iterator[str]:
-    """Read lines with their ends.
-
-    Parameters
-    ----------
-    file : binary file
-        Text without a byte-order mark.
-    encoding : str
-        Its encoding.
-    name : str
-        What to call it in messages.
-
-    Yields
-    ------
-    line : str
-        The next line.
-    """
-    try:
-        with io.TextIOWrapper(file, encoding=encoding, newline="") as text:
-            for line in text:
-                if "\0" in line:
-                    raise binary_file(name)
-                yield line
-    except UnicodeDecodeError:
-        raise TableError(
-            f"{name} is not {encoding.upper()} text: name its encoding, such as cp1252 "
-            "for files from Windows."
-        ) from None
-
-
-def _family(encoding: str) -> str:
-    """Name of an encoding as Python spells it, without what it says of the mark."""
-    try:
-        return codecs.lookup(encoding).name.removesuffix("-sig")
-    except LookupError:
-        return encoding
-
-
-def looks_binary(data: bytes) -> bool:
-    """Whether the beginning of a file holds bytes that no text has.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-
-    Returns
-    -------
-    binary : bool
-        True where control characters are common.
-    """
-    head = data[:4096]
-    odd = sum(byte < 9 or 13 < byte < 32 for byte in head)
-    return b"\0" in head or odd > 0.02 * len(head)
-
-
-def binary_file(name: str) -> TableError:
-    """Say that a file is no text.
-
-    Parameters
-    ----------
-    name : str
-        The file.
-
-    Returns
-    -------
-    error : TableError
-        To be raised.
-    """
-    return TableError(
-        f"{name} is a binary file, not a table: pass CSV, TSV, JSON lines, Parquet or "
-        "Excel (.xlsx)."
-    )
 
 
 def guess_delimiter(text: str) -> str:
@@ -612,7 +422,7 @@ def _first_lines(
 
 
 def is_blank(fields: list[str], header: list[str]) -> bool:
-    """Whether a line holds nothing, or nothing but blanks.
+    """Whether a line holds nothing, or nothing but spaces.
 
     Parameters
     ----------
@@ -624,7 +434,7 @@ def is_blank(fields: list[str], header: list[str]) -> bool:
     Returns
     -------
     blank : bool
-        In a table of one column, blanks are a field.
+        In a table of one column, spaces are a field.
     """
     return not fields or (
         len(fields) == 1 and len(header) != 1 and not fields[0].strip()
@@ -663,7 +473,7 @@ def _append(
                 f"{name}, line {start + 1}: {len(fields)} fields, but there are "
                 f"{plural(len(parsed.header), 'column')}. Put quotes around "
                 "fields that hold the delimiter "
-                f"{parsed.delimiter!r}, or name another delimiter."
+                f"{parsed.delimiter!r}, or pass delimiter=CHARACTER."
             )
         if missing > 0:
             if stop - start > 1:

@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,8 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from fewlabels.preprocessing import Table
-from fewlabels.tabular._targets import read_target
-from fewlabels.tabular.jobs import (
-    distinct_rows,
-    encode,
-    noting,
-    silent,
-    without_secrets,
-)
-from fewlabels.tabular.labeling import LabeledTable, label_table
+from fewlabels.tabular.labeling import LabeledTable, learn_table
+from fewlabels.tabular.setup import TableSetup, distinct_rows, noting, silent
 
 # Uncertain rows that are compared when the next ones to label are chosen.
 _POOL = 1000
@@ -41,12 +34,18 @@ class Suggestion:
         How probable that is; NaN where nothing is known.
     reason : str
         How they were chosen.
+    notes : list of str
+        What the owner of the table should know.
+    labeled : LabeledTable or None
+        What the labels have taught; None where there are fewer than two classes.
     """
 
     rows: NDArray[np.intp]
     guesses: list[Any]
     confidence: NDArray[Any]
     reason: str
+    notes: list[str] = field(default_factory=list)
+    labeled: LabeledTable | None = None
 
 
 def suggest_rows(
@@ -93,46 +92,36 @@ def suggest_rows(
     if isinstance(X, LabeledTable):
         return _suggest_uncertain(X, n_rows, random_state)
     table = Table.from_frame(X)
-    labels = read_target(
-        table,
-        target,
-        options.get("markers", ()),
-        merge=options.get("merge_labels", False),
-        task=options.get("task", "auto"),
-    )
-    if len(labels.values) >= 2 and labels.numbers is None:
-        labeled = label_table(table, target, random_state=random_state, **options)
-        return _suggest_uncertain(labeled, n_rows, random_state)
     tell = options.pop("progress", None) or silent
-    for name in ("markers", "merge_labels", "task", "class_prior", "bank", "device"):
-        options.pop(name, None)
+    setup = TableSetup.of(target, random_state=random_state, **options)
+    labels = setup.read_labels(table)
+    if len(labels.values) >= 2 and labels.numbers is None:
+        labeled = learn_table(setup, table, labels, tell)
+        return _suggest_uncertain(labeled, n_rows, random_state)
     tell(0.0, "reading columns")
-    encoding = without_secrets(table, labels, options, [])
-    with noting([]):
-        _, features = encode(table.without([target]), encoding, random_state)
-        tell(0.5, "comparing rows")
-        open_rows = np.flatnonzero(~labels.given)
-        rows = open_rows[_typical(features[open_rows], n_rows, random_state)]
+    encoded = setup.encode(table, labels)
+    tell(0.5, "comparing rows")
+    open_rows = np.flatnonzero(~labels.given)
+    with noting(encoded.notes):
+        chosen = _typical(encoded.features[open_rows], n_rows, random_state)
     tell(1.0, "done")
-    return Suggestion(
-        rows,
-        [None] * rows.size,
-        np.full(rows.size, np.nan),
-        "rows that stand for many others"
-        if labels.numbers is not None
-        else "fewer than two classes have a label: rows that stand for many others",
-    )
+    why = "rows that stand for many others"
+    if labels.numbers is None:
+        why = f"fewer than two classes have a label: {why}"
+    nothing = np.full(chosen.size, np.nan)
+    rows = open_rows[chosen]
+    return Suggestion(rows, [None] * rows.size, nothing, why, encoded.notes)
 
 
-def _suggest_uncertain(
-    labeled: LabeledTable, n_rows: int, random_state: Any
-) -> Suggestion:
+def _suggest_uncertain(labeled: Any, n_rows: int, random_state: Any) -> Suggestion:
     rows = _useful(labeled, n_rows, random_state)
     return Suggestion(
         rows,
         labeled.labels[rows].tolist(),
         labeled.confidence[rows],
         "rows whose labels tell most about the uncertain ones",
+        labeled.notes,
+        labeled,
     )
 
 

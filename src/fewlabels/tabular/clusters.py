@@ -18,7 +18,7 @@ from fewlabels.preprocessing.cells import (
     text_of,
 )
 from fewlabels.tabular._models import TableModel
-from fewlabels.tabular.labeling import label_table, number_columns, result_columns
+from fewlabels.tabular.labeling import label_table, predicted_columns
 
 
 def labeled_cells(cells: Any, markers: Sequence[str] = ()) -> NDArray[np.bool_]:
@@ -196,29 +196,18 @@ class _Labeled:
 
 
 def _predicted_part(part: Any, model: TableModel) -> Any:
-    return _with_answers(part, model, np.zeros(len(part), dtype=bool))
+    part = part.reset_index(drop=True)
+    return part.assign(**predicted_columns(model, Table.from_frame(part)))
 
 
 def _labeled_part(part: Any, model: TableModel, markers: tuple[str, ...]) -> Any:
-    return _with_answers(part, model, labeled_cells(part[model.target], markers))
-
-
-def _with_answers(part: Any, model: TableModel, given: NDArray[np.bool_]) -> Any:
-    """Add the columns that the commands add; given labels stay."""
     part = part.reset_index(drop=True)
     table = Table.from_frame(part)
-    answers: NDArray[Any] = np.empty(0, dtype=object)
-    confidence = np.empty(0)
-    if table.n_rows:
-        answers, confidence = model.predict(table)
-    if given.any():
-        own = table[model.target][given]
-        if model.predicts_numbers:
-            answers[given], confidence[given] = own.astype(np.float64), 0.0
-        else:
-            answers[given] = object_array(
-                [model.values.get(text_of(value), value) for value in own]
-            )
-            confidence[given] = 1.0
-    columns = number_columns if model.predicts_numbers else result_columns
-    return part.assign(**columns(table, model.target, answers, confidence, given))
+    cells = table[model.target]
+    given = {
+        int(row): float(cells[row])
+        if model.predicts_numbers
+        else model.values.get(text_of(cells[row]), cells[row])
+        for row in np.flatnonzero(labeled_cells(part[model.target], markers))
+    }
+    return part.assign(**predicted_columns(model, table, given))

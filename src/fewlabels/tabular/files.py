@@ -25,6 +25,7 @@ import numpy as np
 from fewlabels._words import listed, plural
 from fewlabels.preprocessing import FileError, Table, TableError
 from fewlabels.preprocessing.cells import object_array
+from fewlabels.tabular._decoding import binary_file, looks_binary
 from fewlabels.tabular._formats import (
     BY_SUFFIX,
     EXTRA,
@@ -36,7 +37,6 @@ from fewlabels.tabular._formats import (
     Values,
     Workbook,
 )
-from fewlabels.tabular._text import binary_file, looks_binary
 
 _MAGIC = (
     (b"\x1f\x8b", ".gz"),
@@ -75,6 +75,7 @@ def read_table(
     encoding: str | None = None,
     sheet: str | None = None,
     header_row: int | None = None,
+    features: str | os.PathLike[str] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Table:
     r"""Read a table from a file.
@@ -95,6 +96,9 @@ def read_table(
     header_row : int, default=None
         Line with the names of the columns, 0 where there is none. None for the first
         line, unless it is a title or holds numbers above numbers.
+    features : path-like, default=None
+        A .npy file with a vector for every row, such as embeddings, or an .npz file
+        that holds one such array: one more column, "features".
     progress : callable, default=None
         Told the share that is read.
 
@@ -138,22 +142,22 @@ def read_table(
         if not data.startswith(_TEXT_MARKS):
             raise binary_file(str(name))
     options = (delimiter, encoding, sheet, header_row, progress)
-    return kind.read(data, Reading(str(name), suffix, *options))
+    table = kind.read(data, Reading(str(name), suffix, *options))
+    return table if features is None else with_features(table, features)
 
 
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 
-def read_features(path: str | os.PathLike[str], table: Table) -> Table:
-    """Put vectors of a file of NumPy beside the columns of a table.
+def with_features(table: Table, path: str | os.PathLike[str]) -> Table:
+    """Add the vectors of a file of NumPy as a column.
 
     Parameters
     ----------
-    path : path-like
-        A .npy file with an array of numbers, one row per row of the table, or an .npz
-        file that holds one such array.
     table : Table
         The table.
+    path : path-like
+        The file, see :func:`read_table`.
 
     Returns
     -------
@@ -183,13 +187,10 @@ def read_features(path: str | os.PathLike[str], table: Table) -> Table:
         )
     rows = loaded.reshape(len(loaded), -1)
     (name,) = table.free_names(["features"])
-    return Table(
-        [*table.names, name],
-        [*table.columns, object_array(list(rows))],
-        table.source,
-        table.origin,
-        table.notes,
-        table.categorical,
+    return replace(
+        table,
+        names=[*table.names, name],
+        columns=[*table.columns, object_array(list(rows))],
     )
 
 
@@ -453,7 +454,7 @@ def fill_cells(table: Table, name: str, cells: Mapping[int, Any]) -> Table:
     return filled
 
 
-# Files that are being written, for whoever has to leave at once.
+# Files that are being written, to be removed on an interrupt.
 pending: set[str] = set()
 
 
@@ -480,7 +481,7 @@ def check_writable(path: str | os.PathLike[str], *, force: bool) -> None:
     if not path.parent.is_dir():
         raise FileError(f"There is no folder {path.parent}: make it first.")
     if path.exists() and not force:
-        raise FileError(f"{path} exists: pass --force to replace it, or rename.")
+        raise FileError(f"{path} exists: pass force=True to replace it, or rename.")
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
@@ -511,7 +512,7 @@ def replacing(path: str | os.PathLike[str], *, force: bool) -> Iterator[BinaryIO
     Yields
     ------
     file : binary file
-        To be written to. It lies beside `path` under another name until the block has
+        To be written to. It stays next to `path` under another name until the block has
         ended without an exception.
     """
     check_writable(path, force=force)
@@ -570,7 +571,7 @@ def _move(temporary: str, path: Path, force: bool) -> None:
     try:
         os.link(temporary, path)  # fails where a file has appeared meanwhile
     except FileExistsError:
-        raise FileError(f"{path} has appeared meanwhile: pass --force.") from None
+        raise FileError(f"{path} has appeared meanwhile: pass force=True.") from None
     except OSError:  # a file system without links
         os.replace(temporary, path)
 

@@ -19,14 +19,7 @@ from fewlabels.preprocessing import (
     TableSummary,
     TableTransformer,
 )
-from fewlabels.tabular.jobs import (
-    Progress,
-    distinct_rows,
-    encode,
-    name_left_out,
-    noting,
-    silent,
-)
+from fewlabels.tabular.setup import Progress, distinct_rows, encode, noting, silent
 
 # Rows that are clustered; all others go to the cluster that is nearest on the graph.
 CLUSTER_ROWS = 4000
@@ -52,7 +45,7 @@ class ClusteredTable:
     clusters : ndarray of int of shape (n_rows,)
         The group of every row, 1 being the largest.
     model : NormalizedSpectralClustering or None
-        What found the groups; None where every row is one.
+        The clustering; None where every row is a group of its own.
     rank : ndarray of int
         The numbers that its groups have here.
     notes : list of str
@@ -134,7 +127,7 @@ def cluster_table(
     random_state : int or RandomState instance, default=0
         Seed.
     progress : callable, default=None
-        Told the share of the work that is done, and what is going on.
+        Called with the share of the work that is done, and what is going on.
     summary : TableSummary, default=None
         What all rows of a larger table say, where `X` is a sample of it.
     **encoding : dict
@@ -154,13 +147,12 @@ def cluster_table(
     """
     table = Table.from_frame(X)
     tell = progress or silent
-    notes = list(table.notes)
     rng = check_random_state(random_state)
     tell(0.0, "reading columns")
+    encoded = encode(table, encoding, random_state, summary)
+    features, notes = encoded.features, encoded.notes
+    tell(0.3, "grouping rows")
     with noting(notes):
-        transformer, features = encode(table, encoding, random_state, summary)
-        name_left_out(transformer.columns_, notes)
-        tell(0.3, "grouping rows")
         where = None if issparse(features) else device
         labels, model = _spectral_clusters(features, n_clusters, where, rng, notes)
     sizes = np.bincount(labels)
@@ -168,7 +160,7 @@ def cluster_table(
     rank[np.argsort(-sizes, kind="stable")] = np.arange(1, sizes.size + 1)
     tell(1.0, "done")
     return ClusteredTable(
-        table, transformer, features, rank[labels], model, rank, notes
+        table, encoded.transformer, features, rank[labels], model, rank, notes
     )
 
 
@@ -202,7 +194,7 @@ def _spectral_clusters(
         n_clusters = _number_of_clusters(features[sample], n_neighbors, rng)
         notes.append(
             f"{n_clusters} groups, of 2 to {MAX_CLUSTERS} the number that sets them "
-            "apart best (silhouette); -k asks for another."
+            "apart best (silhouette); pass n_clusters=NUMBER for another."
         )
     if n_clusters == sample.size:
         return copy_of, None

@@ -9,28 +9,45 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from fewlabels._rows import equal_rows
-from fewlabels._words import listed, nearest_name, plural
-from fewlabels.automatic import FewLabelsClassifier, FewLabelsRegressor
-from fewlabels.preprocessing import ColumnDescription, Table, TableError, TableSummary
+from fewlabels._words import plural
+from fewlabels.preprocessing import ColumnDescription, Table, TableSummary
 from fewlabels.preprocessing.cells import object_array
 from fewlabels.tabular._models import TableModel
-from fewlabels.tabular._targets import TargetColumn, read_target, require_classes
-from fewlabels.tabular.jobs import (
-    FAST_ROWS,
+from fewlabels.tabular._targets import TargetColumn, require_classes
+from fewlabels.tabular.setup import (
+    EncodedTable,
     Progress,
-    encode,
-    name_left_out,
+    TableSetup,
+    class_shares,
     noting,
     silent,
-    without_secrets,
 )
 
 
 @dataclass
-class LabeledTable:
+class LearnedTable:
+    """What all results of :func:`label_table` have."""
+
+    table: Table
+    target: TargetColumn
+    model: TableModel
+    features: Any
+
+    @property
+    def given(self) -> NDArray[np.bool_]:
+        """Which rows came with a label."""
+        return self.target.given
+
+    @property
+    def columns(self) -> list[ColumnDescription]:
+        """What the columns hold."""
+        return self.model.columns
+
+
+@dataclass
+class LabeledTable(LearnedTable):
     """A table with a label for every row.
 
     It is made by :func:`label_table`.
@@ -62,24 +79,10 @@ class LabeledTable:
     ['small', 'small', 'large', 'large']
     """
 
-    table: Table
-    target: TargetColumn
-    model: TableModel
-    features: Any
     probabilities: NDArray[Any]
     labels: NDArray[Any]
     confidence: NDArray[Any]
     notes: list[str] = field(default_factory=list)
-
-    @property
-    def given(self) -> NDArray[np.bool_]:
-        """Which rows came with a label."""
-        return self.target.given
-
-    @property
-    def columns(self) -> list[ColumnDescription]:
-        """What the columns hold."""
-        return self.model.columns
 
     def new_columns(self) -> dict[str, list[Any]]:
         """Make the columns that are added to the table.
@@ -118,33 +121,13 @@ def result_columns(
     confidence: NDArray[Any],
     given: NDArray[np.bool_],
 ) -> dict[str, list[Any]]:
-    """Name and round the columns that are added to a table.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-    target : str
-        The label column.
-    labels : ndarray of object of shape (n_rows,)
-        Labels.
-    confidence : ndarray of shape (n_rows,)
-        Their probabilities.
-    given : ndarray of bool of shape (n_rows,)
-        Which were given.
-
-    Returns
-    -------
-    columns : dict of str to list
-        Three columns.
-    """
-    source = np.where(given, "given", "predicted")
+    """Name and round the columns of predicted labels: label, confidence, source."""
     return _named(
         table,
         target,
         predicted=labels.tolist(),
         confidence=confidence.round(4).tolist(),
-        source=source.tolist(),
+        source=np.where(given, "given", "predicted").tolist(),
     )
 
 
@@ -156,7 +139,6 @@ def number_columns(
     given: NDArray[np.bool_],
 ) -> dict[str, list[Any]]:
     """Name the columns of predicted numbers: the number, its interval, its source."""
-    source = np.where(given, "given", "predicted")
     known = not np.isnan(margins).any()
     low, high = numbers - margins, numbers + margins
     return _named(
@@ -165,8 +147,39 @@ def number_columns(
         predicted=[float(f"{v:.6g}") for v in numbers],
         low=[float(f"{v:.6g}") for v in low] if known else None,
         high=[float(f"{v:.6g}") for v in high] if known else None,
-        source=source.tolist(),
+        source=np.where(given, "given", "predicted").tolist(),
     )
+
+
+def predicted_columns(
+    model: TableModel, table: Table, given: Mapping[int, Any] | None = None
+) -> dict[str, list[Any]]:
+    """Make the columns that a model adds to further rows; given labels stay.
+
+    Parameters
+    ----------
+    model : TableModel
+        The model.
+    table : Table
+        The rows.
+    given : dict of int to object, default=None
+        Classes or numbers of rows that have one.
+
+    Returns
+    -------
+    columns : dict of str to list
+        As those of :class:`LabeledTable` or :class:`EstimatedTable`.
+    """
+    if table.n_rows:
+        labels, sure = model.predict(table)
+    else:
+        labels, sure = np.empty(0, dtype=object), np.empty(0)
+    has = np.zeros(table.n_rows, dtype=bool)
+    for row, value in (given or {}).items():
+        labels[row], sure[row] = value, 0.0 if model.predicts_numbers else 1.0
+        has[row] = True
+    columns = number_columns if model.predicts_numbers else result_columns
+    return columns(table, model.target, labels, sure, has)
 
 
 def _named(
@@ -179,7 +192,7 @@ def _named(
 
 
 @dataclass
-class EstimatedTable:
+class EstimatedTable(LearnedTable):
     """A table with a number for every row.
 
     It is made by :func:`label_table` where the labels are a quantity.
@@ -212,23 +225,9 @@ class EstimatedTable:
     ['price_predicted', 'price_low', 'price_high', 'price_source']
     """
 
-    table: Table
-    target: TargetColumn
-    model: TableModel
-    features: Any
     numbers: NDArray[np.float64]
     margins: NDArray[np.float64]
     notes: list[str] = field(default_factory=list)
-
-    @property
-    def given(self) -> NDArray[np.bool_]:
-        """Which rows came with a number."""
-        return self.target.given
-
-    @property
-    def columns(self) -> list[ColumnDescription]:
-        """What the columns hold."""
-        return self.model.columns
 
     def new_columns(self) -> dict[str, list[Any]]:
         """Make the columns that are added to the table.
@@ -274,10 +273,10 @@ def label_table(
         Values that stand for "no label". Without them, signs such as "?" and "TBD" are
         taken as such, with a note.
     merge_labels : bool, default=False
-        Whether labels that differ only in case and blanks are one class.
+        Whether labels that differ only in case and spaces are one class.
     task : {"auto", "classes", "numbers"}, default="auto"
         Whether to predict classes or numbers. "auto" predicts numbers where the labels
-        are so many different ones that they are a quantity.
+        have too many different values to be classes.
     class_prior : {"auto", "labels", "uniform"} or dict, default="auto"
         Shares of the classes among the rows without a label, or their numbers, see
         :class:`~fewlabels.automatic.FewLabelsClassifier`.
@@ -294,10 +293,10 @@ def label_table(
     random_state : int or RandomState instance, default=0
         Seed.
     progress : callable, default=None
-        Told the share of the work that is done, and what is going on.
+        Called with the share of the work that is done, and what is going on.
     summary : TableSummary, default=None
-        What all rows of a larger table say of its columns, but for the target, where
-        `X` is a sample of it.
+        A summary of all rows of a larger table, without the target, where `X` is a
+        sample of it.
     **encoding : dict
         Parameters of :class:`TableTransformer`: columns whose kind is known (`ignore`,
         `text`, `categorical`, `numeric`, `date`), `scale`, `text_weight`, `embed`.
@@ -323,90 +322,73 @@ def label_table(
     ['small', 'small', 'small', 'large', 'large', 'large']
     """
     table = Table.from_frame(X)
-    tell = progress or silent
-    labels = read_target(table, target, markers, merge=merge_labels, task=task)
-    require_classes(labels)
-    own = _own_parameters(labels, class_prior)
-    notes = [*table.notes, *labels.notes]
-    encoding = without_secrets(table, labels, encoding, notes)
-    tell(0.0, "reading columns")
-    with noting(notes):
-        rest = table.without([target])
-        transformer, features = encode(rest, encoding, random_state, summary)
-        name_left_out(transformer.columns_, notes)
-        tell(0.15, "learning")
-        if bank == "auto":
-            bank = "fast" if table.n_rows > FAST_ROWS else "default"
-        kind = FewLabelsClassifier if labels.numbers is None else FewLabelsRegressor
-        classifier = kind(
-            bank=bank,
-            scale="unit" if issparse(features) else "none",
-            feature_groups=transformer.feature_groups_,
-            progress=lambda share: tell(0.15 + 0.75 * share, "learning"),
-            device=device,
-            random_state=random_state,
-            **own,
-        ).fit(features, labels.texts if labels.numbers is None else labels.numbers)
-        classifier.progress = False
-        model = TableModel(
-            transformer,
-            classifier,
-            target,
-            labels.values,
-            {"n_rows": table.n_rows, "n_labels": int(labels.given.sum())},
-        )
-        result = _answers(table, labels, model, features, notes)
-    tell(1.0, "done")
-    _note_labels(labels, features, notes)
+    setup = TableSetup(
+        target,
+        markers,
+        merge_labels,
+        task,
+        class_prior,
+        bank,
+        device,
+        random_state,
+        encoding,
+    )
+    labels = setup.read_labels(table)
+    result = learn_table(setup, table, labels, progress or silent, summary)
     if as_frame is True or (as_frame == "auto" and is_frame(X)):
-        for note in notes:
+        for note in result.notes:
             warnings.warn(note, UserWarning, stacklevel=2)
         return with_new_columns(X, result.new_columns())
     return result
 
 
-def _own_parameters(
-    labels: TargetColumn, prior: str | Mapping[Any, float]
-) -> dict[str, Any]:
-    """Parameters that only the classifier has: shares by the text of the classes."""
-    if labels.numbers is not None:
-        if prior == "auto":
-            return {}
-        raise TableError(
-            f"{labels.name!r} holds numbers, and only classes have shares: leave them "
-            "out, or pass task='classes' (--task classes)."
-        )
-    if not isinstance(prior, Mapping):
-        return {"class_prior": prior}
-    texts = {value: text for text, value in labels.values.items()}
-    shares = {texts.get(key, key): share for key, share in prior.items()}
-    known = list(labels.values)
-    for name in shares:
-        if name not in labels.values:
-            near = nearest_name(str(name), known)
-            hint = f" Did you mean {near!r}?" if near else ""
-            raise TableError(
-                f"No label in {labels.name!r} is {str(name)!r}, which has a class "
-                f"share.{hint} The classes are {listed(known)}."
-            )
-    absent = [name for name in known if name not in shares]
-    if absent:
-        raise TableError(
-            f"Class shares are missing for {listed(absent)}: give one for each of the "
-            f"{plural(len(known), 'class', 'classes')} in {labels.name!r}."
-        )
-    return {"class_prior": shares}
-
-
-def _answers(
+def learn_table(
+    setup: TableSetup,
     table: Table,
     labels: TargetColumn,
-    model: TableModel,
-    features: Any,
-    notes: list[str],
-) -> "LabeledTable | EstimatedTable":
-    """Predict for every row, and keep what was given."""
-    given = labels.given
+    tell: Progress = silent,
+    summary: TableSummary | None = None,
+) -> LabeledTable | EstimatedTable:
+    """Encode a table, learn from its labels, and predict the others."""
+    require_classes(labels)
+    class_shares(labels, setup.class_prior)
+    tell(0.0, "reading columns")
+    encoded = setup.encode(table, labels, summary)
+    tell(0.15, "learning")
+    learner = setup.learner(
+        encoded, labels, lambda share: tell(0.15 + 0.75 * share, "learning")
+    )
+    with noting(encoded.notes):
+        learner.fit(encoded.features, labels.to_learn)
+        learner.progress = False
+        result = predict_table(encoded, labels, learner)
+    tell(1.0, "done")
+    return result
+
+
+def predict_table(
+    encoded: EncodedTable, labels: TargetColumn, learner: Any
+) -> LabeledTable | EstimatedTable:
+    """Predict for every row with a fitted learner; given labels stay.
+
+    Parameters
+    ----------
+    encoded : EncodedTable
+        The table.
+    labels : TargetColumn
+        The labels that `learner` has learned.
+    learner : FewLabelsClassifier or FewLabelsRegressor
+        What :meth:`TableSetup.learner` made, fitted.
+
+    Returns
+    -------
+    labelled : LabeledTable or EstimatedTable
+        The predictions, with the model.
+    """
+    table, features, given = encoded.table, encoded.features, labels.given
+    about = {"n_rows": table.n_rows, "n_labels": int(given.sum())}
+    model = TableModel(encoded.transformer, learner, labels.name, labels.values, about)
+    notes = [*encoded.notes, *_label_notes(labels, features)]
     if labels.numbers is not None:
         numbers, radius = model.estimate(features)
         numbers = np.where(given, labels.numbers, numbers)
@@ -419,15 +401,15 @@ def _answers(
     return LabeledTable(table, labels, model, features, p, decided, confidence, notes)
 
 
-def _note_labels(labels: TargetColumn, features: Any, notes: list[str]) -> None:
+def _label_notes(labels: TargetColumn, features: Any) -> list[str]:
     """Say where labels are fewer than they look, or nothing is left to predict."""
-    given = labels.given
+    notes, given = [], labels.given
     if given.all():
         most, count = next(iter(labels.class_counts.items()))
         notes.append(
             "Every row has a label already: nothing was predicted. If a value stands "
             f"for 'no label' ({most!r}, in {plural(count, 'row')}, is the most "
-            f"frequent), pass --marker {most!r}."
+            f"frequent), pass markers=[{most!r}]."
         )
     rows = np.flatnonzero(given)
     n_distinct = int(equal_rows(features[rows]).max()) + 1
@@ -436,6 +418,7 @@ def _note_labels(labels: TargetColumn, features: Any, notes: list[str]) -> None:
             f"Some of the {rows.size:,} labelled rows are copies of each other: they "
             f"count as {n_distinct:,}, and the error is judged on these."
         )
+    return notes
 
 
 def is_frame(X: Any) -> bool:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from fewlabels.preprocessing import Table
 from fewlabels.tabular._batches import LargeTable, open_large
 from fewlabels.tabular._models import TableModel
@@ -21,8 +19,8 @@ from fewlabels.tabular._sampling import (
 )
 from fewlabels.tabular.files import Values
 from fewlabels.tabular.grouping import ClusteredTable, cluster_table
-from fewlabels.tabular.jobs import Progress, noting, silent
-from fewlabels.tabular.labeling import label_table, number_columns, result_columns
+from fewlabels.tabular.labeling import label_table, predicted_columns
+from fewlabels.tabular.setup import Progress, noting, silent
 
 __all__ = [
     "LargeTable",
@@ -60,7 +58,7 @@ def predict_large(
     force : bool, default=False
         Whether to replace what exists.
     progress : callable, default=None
-        Told the share of the work that is done, and what is going on.
+        Called with the share of the work that is done, and what is going on.
 
     Returns
     -------
@@ -83,14 +81,10 @@ def predict_large(
     >>> dict(written.counts)
     {'small': 2, 'large': 1}
     """
-    numbers = model.predicts_numbers
-    columns = number_columns if numbers else result_columns
 
     def new_columns(table: Table) -> Values:
         with noting(large.notes):
-            found, sure = model.predict(table)
-        nothing = np.zeros(table.n_rows, dtype=bool)
-        return columns(table, model.target, found, sure, nothing)
+            return predicted_columns(model, table)
 
     identity = {
         "model": model.about.get("made"),
@@ -101,7 +95,7 @@ def predict_large(
         output,
         new_columns,
         force=force,
-        numbers=numbers,
+        numbers=model.predicts_numbers,
         identity=identity,
         progress=progress,
     )
@@ -171,7 +165,7 @@ def label_large(
     force : bool, default=False
         Whether to replace what exists.
     progress : callable, default=None
-        Told the share of the work that is done, and what is going on.
+        Called with the share of the work that is done, and what is going on.
     encoding : callable, default=None
         From the sample to parameters of :class:`TableTransformer`.
     **options : dict
@@ -205,15 +199,13 @@ def label_large(
         known = dict(zip(labeled.target.texts, labeled.target.numbers, strict=True))
 
     def new_columns(table: Table) -> Values:
-        texts = read(table[target])
-        given = np.array([text is not None for text in texts], dtype=bool)
+        given = {
+            row: known.get(text, table[target][row])
+            for row, text in enumerate(read(table[target]))
+            if text is not None
+        }
         with noting(labeled.notes):
-            found, sure = model.predict(table.without([target]))
-        for row in np.flatnonzero(given):
-            found[row] = known.get(texts[row], table[target][row])
-        sure = np.where(given, 0.0 if numbers else 1.0, sure)
-        columns = number_columns if numbers else result_columns
-        return columns(table, target, found, sure, given)
+            return predicted_columns(model, table, given)
 
     written = rewrite(
         large,
@@ -257,7 +249,7 @@ def cluster_large(
     output : str
         A file, "-", or a folder, see :func:`rewrite`.
     sample_rows : int, default=50,000
-        Rows on which the groups are found; 1 is the largest group there.
+        Rows that are clustered; group 1 is the largest among these.
     device : str, default=None
         Where to compute.
     random_state : int, default=0
@@ -265,7 +257,7 @@ def cluster_large(
     force : bool, default=False
         Whether to replace what exists.
     progress : callable, default=None
-        Told the share of the work that is done, and what is going on.
+        Called with the share of the work that is done, and what is going on.
     encoding : callable, default=None
         From the sample to parameters of :class:`TableTransformer`.
 

@@ -8,6 +8,14 @@ from typing import BinaryIO
 from fewlabels._words import plural
 from fewlabels.preprocessing import Table
 from fewlabels.preprocessing.cells import object_array, unique_names
+from fewlabels.tabular._decoding import (
+    binary_file,
+    chained,
+    decode,
+    looks_binary,
+    mark_of,
+    text_lines,
+)
 from fewlabels.tabular._formats._base import (
     HEAD,
     Cells,
@@ -18,18 +26,7 @@ from fewlabels.tabular._formats._base import (
     neutral,
 )
 from fewlabels.tabular._headers import header_notes
-from fewlabels.tabular._text import (
-    DelimitedText,
-    binary_file,
-    chained,
-    decode,
-    guess_delimiter,
-    looks_binary,
-    mark_of,
-    parse,
-    parse_lines,
-    text_lines,
-)
+from fewlabels.tabular._text import DelimitedText, guess_delimiter, parse, parse_lines
 
 _TABS = (".tsv", ".tab")
 

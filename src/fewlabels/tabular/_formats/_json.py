@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fewlabels._words import listed
 from fewlabels.preprocessing import Table, TableError
 from fewlabels.preprocessing.cells import object_array, unique_names
+from fewlabels.tabular._decoding import chained, decode, mark_of, text_lines
 from fewlabels.tabular._formats._base import (
     HEAD,
     Appender,
@@ -26,7 +27,6 @@ from fewlabels.tabular._formats._base import (
     neutral,
     plain,
 )
-from fewlabels.tabular._text import chained, decode, mark_of, text_lines
 
 
 class JsonFile(FileFormat):

@@ -69,7 +69,11 @@ class Workbook(FileFormat):
         except Exception as error:
             raise TableError(_broken_workbook(how.name, error)) from None
         others = [name for name in sheets if name != sheet]
-        hint = f" It has other sheets: {listed(others)} (--sheet)." if others else ""
+        hint = (
+            f" It has other sheets: {listed(others)} (pass sheet=NAME)."
+            if others
+            else ""
+        )
         while rows and all(value is None for value in rows[-1]):
             rows.pop()
         width = max(
@@ -93,7 +97,7 @@ class Workbook(FileFormat):
         if others and how.sheet is None:
             table.notes.append(
                 f"The workbook has {plural(len(sheets), 'sheet')} "
-                f"({listed(sheets)}): {sheet!r} was read, --sheet names another."
+                f"({listed(sheets)}): {sheet!r} was read; pass sheet=NAME for another."
             )
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if any(n.startswith(_LOST_PARTS) for n in archive.namelist()):
@@ -118,7 +122,7 @@ class Workbook(FileFormat):
         except Exception as error:
             raise TableError(
                 f"The workbook cannot be written again ({_said(error)}): write a .csv "
-                "file instead (-o labelled.csv)."
+                "file instead."
             ) from None
         yield data
 

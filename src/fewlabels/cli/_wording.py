@@ -1,0 +1,74 @@
+"""From parameters to options: messages of the library in the words of the commands.
+
+The library speaks of its parameters and functions, always as ``pass name=value``. All
+that a command prints goes through :func:`in_options`.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import ast
+import re
+import shlex
+from typing import Any
+
+# Options that are not called like their parameter.
+_OPTIONS = {
+    "class_prior": "--class-shares",
+    "markers": "--marker",
+    "n_clusters": "--clusters",
+}
+_COMMANDS = {
+    "cluster_table": "fewlabels cluster",
+    "label_table": "fewlabels label",
+    "save_model": "fewlabels fit",
+    "suggest_rows": "fewlabels ask",
+}
+_VALUE = r"""\[[^\]]*\]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[\w%]+"""
+_PARAMETER = re.compile(rf"\bpass ([a-z_]+)=({_VALUE})")
+_FUNCTION = re.compile(rf"\b({'|'.join(_COMMANDS)})\b")
+_ROLE = re.compile(r"\(given as ([a-z_]+)\)")
+
+
+def in_options(text: str) -> str:
+    """Name options and commands where a message names parameters and functions.
+
+    Parameters
+    ----------
+    text : str
+        A message of the library.
+
+    Returns
+    -------
+    text : str
+        The same for somebody who typed a command.
+
+    Examples
+    --------
+    >>> from fewlabels.cli._wording import in_options
+    >>> in_options("If they are codes of classes, pass task='classes'.")
+    'If they are codes of classes, pass --task classes.'
+    """
+    text = _PARAMETER.sub(lambda found: f"pass {_given(*found.groups())}", text)
+    text = _ROLE.sub(lambda found: f"(given as {option_of(found[1])})", text)
+    return _FUNCTION.sub(lambda found: f"'{_COMMANDS[found[1]]}'", text)
+
+
+def option_of(parameter: str) -> str:
+    """Name the option of a parameter."""
+    return _OPTIONS.get(parameter) or "--" + parameter.replace("_", "-")
+
+
+def _given(parameter: str, value: str) -> str:
+    """Write an option with its value as it would be typed."""
+    option, meant = option_of(parameter), _literal(value)
+    if meant is True:
+        return option
+    values = meant if isinstance(meant, list) else [meant]
+    return " ".join(f"{option} {shlex.quote(str(v))}" for v in values)
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except ValueError:  # a name that stands for a value
+        return text

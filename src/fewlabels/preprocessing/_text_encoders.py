@@ -1,0 +1,265 @@
+"""From the texts of one column to features: words, spellings, meaning."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from fewlabels.preprocessing._columns import ColumnDescription
+from fewlabels.preprocessing._embeddings import N_DIMENSIONS, embed_texts
+from fewlabels.preprocessing._encoders import CategoryEncoder, ColumnEncoder
+from fewlabels.preprocessing._summary import ColumnSummary
+from fewlabels.preprocessing.cells import (
+    object_array,
+    to_texts,
+)
+
+
+class TextEncoder(ColumnEncoder):
+    """Free text: tf-idf of words and of pieces of words, or its leading directions.
+
+    Pieces of two to four signs carry languages, endings, misspellings, paths, and
+    scripts that put no spaces between words. They count as much as there are words that
+    occur in no other text.
+
+    Parameters
+    ----------
+    column : ColumnDescription
+        The column.
+    max_words : int
+        Size of the vocabulary of words, and of that of pieces.
+    n_components : int or None
+        How many directions to keep; None to keep all words, as a sparse array.
+    weight : float
+        Variance of all features together, where there are directions.
+    random_state : int
+        Seed of the directions.
+    """
+
+    def __init__(
+        self,
+        column: ColumnDescription,
+        max_words: int,
+        n_components: int | None,
+        weight: float,
+        random_state: int,
+    ) -> None:
+        super().__init__(column)
+        self.max_words = max_words
+        self.n_components = n_components
+        self.weight = weight
+        self.random_state = random_state
+
+    def fit(self, values: NDArray[Any], whole: ColumnSummary | None = None) -> Any:
+        """Find the vocabularies and directions, and encode the column."""
+        texts = to_texts(values)
+        self.svd: TruncatedSVD | None = None
+        self.vectorizers: list[TfidfVectorizer] = []
+        many = len(texts) >= 50
+        limits = [(2, 0.6), (1, 1.0)] if many else [(1, 1.0)]
+        # Where pieces are all rare or all common, they say nothing that words do not.
+        for kind, tried in (({}, limits), (_PIECES, limits[:1])):
+            vectorizer = self._vectorizer(texts, kind, tried)
+            if vectorizer is not None:
+                self.vectorizers.append(vectorizer)
+        self.shares = self._shares(texts)
+        self.unit = 1.0
+        if not self.vectorizers:
+            return self._nothing(len(texts))
+        words = self._words(texts)
+        if self.n_components is None:
+            return words
+        size = min(self.n_components, words.shape[1] - 1, words.shape[0] - 1)
+        if size < 2:
+            features = words.toarray()
+        else:
+            self.svd = TruncatedSVD(size, random_state=self.random_state)
+            with warnings.catch_warnings():  # a division by a variance of zero
+                warnings.simplefilter("ignore", RuntimeWarning)
+                features = self.svd.fit_transform(words)
+        spread = float(np.sqrt(features.var(axis=0).sum()))
+        # Rows of tf-idf have length one: less than this is rounding.
+        self.unit = spread / np.sqrt(self.weight) if spread > 1e-6 else 1.0
+        return features / self.unit
+
+    def _vectorizer(
+        self,
+        texts: NDArray[Any],
+        kind: dict[str, Any],
+        limits: list[tuple[int, float]],
+    ) -> TfidfVectorizer | None:
+        """Learn a vocabulary, of rare and of common words where there are no others."""
+        for least, most in limits:
+            vectorizer = TfidfVectorizer(
+                strip_accents="unicode",
+                sublinear_tf=True,
+                min_df=least,
+                max_df=most,
+                max_features=self.max_words,
+                dtype=np.float64,
+                **kind,
+            )
+            try:
+                return vectorizer.fit(_beginnings(texts, vectorizer))
+            except ValueError:  # no word is left
+                continue
+        return None
+
+    def _words(self, texts: NDArray[Any]) -> csr_array:
+        """Put words and pieces side by side, in rows of length one."""
+        parts = [
+            vectorizer.transform(_beginnings(texts, vectorizer)) * np.sqrt(share)
+            for vectorizer, share in zip(self.vectorizers, self.shares, strict=True)
+        ]
+        return csr_array(hstack(parts))
+
+    def _shares(self, texts: NDArray[Any]) -> list[float]:
+        """Give pieces the share of words that occur in no other text."""
+        if len(self.vectorizers) < 2:
+            return [1.0] * len(self.vectorizers)
+        split = self.vectorizers[0].build_analyzer()
+        found = [set(split(text)) for text in texts[:: max(1, len(texts) // 2000)]]
+        seen = Counter(word for words in found for word in words)
+        shares = [np.mean([seen[w] > 1 for w in words]) for words in found if words]
+        covered = float(np.mean(shares)) if shares else 0.0
+        return [covered, 1 - covered]
+
+    def _nothing(self, n_rows: int) -> Any:
+        if self.n_components is None:
+            return csr_array((n_rows, 1))
+        return np.zeros((n_rows, 1))
+
+    def transform(self, values: NDArray[Any]) -> Any:
+        """Encode new text; words never seen are left out."""
+        if not self.vectorizers:
+            return self._nothing(values.size)
+        words = self._words(to_texts(values))
+        if self.n_components is None:
+            return words
+        features = words.toarray() if self.svd is None else self.svd.transform(words)
+        return features / self.unit
+
+    def names(self) -> list[str]:
+        """Name the features."""
+        name = self.column.name
+        if not self.vectorizers:
+            return [f"{name}: no words"]
+        if self.svd is None:
+            return [
+                f"{name}: {word!r}" if v.analyzer == "char_wb" else f"{name}: {word}"
+                for v in self.vectorizers
+                for word in v.get_feature_names_out()
+            ]
+        return [f"{name}: topic {k + 1}" for k in range(self.svd.n_components)]
+
+
+class EmbeddedTextEncoder(ColumnEncoder):
+    """Free text: leading directions of its words, and the embedding of its meaning.
+
+    Parameters
+    ----------
+    words : TextEncoder
+        Of the directions.
+    """
+
+    def __init__(self, words: TextEncoder) -> None:
+        super().__init__(words.column)
+        self.words = words
+
+    def fit(
+        self, values: NDArray[Any], whole: ColumnSummary | None = None
+    ) -> NDArray[np.float64]:
+        """Give words and meaning the same variance, and encode the column."""
+        words = self.words.fit(values, whole)
+        vectors = embed_texts(to_texts(values))
+        self.mean = vectors.mean(axis=0)
+        spread = float(np.sqrt(vectors.var(axis=0).sum()))
+        self.unit = spread / np.sqrt(self.words.weight) if spread > 1e-6 else 1.0
+        return self._beside(words, vectors)
+
+    def _beside(
+        self, words: NDArray[Any], vectors: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        return np.hstack([words, (vectors - self.mean) / self.unit]) / np.sqrt(2.0)
+
+    def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Encode new text."""
+        vectors = embed_texts(to_texts(values))
+        return self._beside(self.words.transform(values), vectors)
+
+    def names(self) -> list[str]:
+        """Name the features."""
+        name = self.column.name
+        return [
+            *self.words.names(),
+            *(f"{name}: meaning {k + 1}" for k in range(N_DIMENSIONS)),
+        ]
+
+
+_PIECES = {"analyzer": "char_wb", "ngram_range": (2, 4)}
+# Signs of a text whose pieces are taken: a language or a path shows soon.
+_BEGINNING = 100
+
+
+def _beginnings(texts: NDArray[Any], vectorizer: TfidfVectorizer) -> NDArray[Any]:
+    """Cut texts to where their pieces are taken from; words are taken from all."""
+    if vectorizer.analyzer == "word":
+        return texts
+    return object_array([text[:_BEGINNING] for text in texts])
+
+
+class NamesEncoder(ColumnEncoder):
+    """Categories of which there are very many: the frequent ones, and their spelling.
+
+    A model of a car or an occupation says something by its words, even where every
+    single one is rare. Both halves have the same variance.
+
+    Parameters
+    ----------
+    column : ColumnDescription
+        The column.
+    max_categories : int
+        How many categories get a feature of their own.
+    max_words : int
+        Size of the vocabulary.
+    n_components : int
+        How many directions stand for the spelling.
+    random_state : int
+        Seed of the directions.
+    """
+
+    def __init__(
+        self,
+        column: ColumnDescription,
+        max_categories: int,
+        max_words: int,
+        n_components: int,
+        random_state: int,
+    ) -> None:
+        super().__init__(column)
+        self.levels = CategoryEncoder(column, max_categories)
+        self.spelling = TextEncoder(column, max_words, n_components, 1.0, random_state)
+
+    def fit(
+        self, values: NDArray[Any], whole: ColumnSummary | None = None
+    ) -> NDArray[np.float64]:
+        """Fit both halves, and encode the column."""
+        levels = self.levels.fit(values, whole)
+        spelling = self.spelling.fit(values, whole)
+        return np.hstack([levels, spelling]) / np.sqrt(2)
+
+    def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Encode new values; those never seen count as rare, with their spelling."""
+        halves = [self.levels.transform(values), self.spelling.transform(values)]
+        return np.hstack(halves) / np.sqrt(2)
+
+    def names(self) -> list[str]:
+        """Name the features."""
+        return [*self.levels.names(), *self.spelling.names()]

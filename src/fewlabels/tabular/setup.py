@@ -1,0 +1,352 @@
+"""The one way from a table to a model: read labels, encode columns, choose a bank.
+
+Whoever learns from a table (the commands, the labelling page, batches, clusters of
+computers, Python) describes what to do as a :class:`TableSetup` and follows its steps,
+so that all of them get the same model from the same labels.
+"""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from fewlabels._rows import equal_rows
+from fewlabels._words import listed, nearest_name, plural
+from fewlabels.automatic import FewLabelsClassifier, FewLabelsRegressor
+from fewlabels.preprocessing import (
+    ColumnDescription,
+    Table,
+    TableError,
+    TableSample,
+    TableSummary,
+    TableTransformer,
+    named_kinds,
+)
+from fewlabels.tabular._targets import (
+    TargetColumn,
+    read_target,
+    require_classes,
+    revealing_columns,
+)
+
+# Tables with more rows than this get the smaller bank, unless another is asked for, for
+# the time and memory it takes (docs/command_line.md).
+FAST_ROWS = 20_000
+
+__all__ = [
+    "FAST_ROWS",
+    "EncodedTable",
+    "Progress",
+    "TableSetup",
+    "class_shares",
+    "distinct_rows",
+    "encode",
+    "noting",
+    "require_classes",
+    "silent",
+]
+
+Progress = Callable[[float, str], None]
+
+
+def silent(share: float, what: str) -> None:
+    """Tell nobody."""
+
+
+@contextmanager
+def noting(notes: list[str]) -> Iterator[None]:
+    """Collect warnings as notes.
+
+    Parameters
+    ----------
+    notes : list of str
+        Gets every warning once.
+
+    Yields
+    ------
+    None
+        Within the block nothing is shown.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+    for message in dict.fromkeys(str(w.message) for w in caught):
+        notes.append(message)
+
+
+@dataclass
+class EncodedTable:
+    """A table, and its columns as features.
+
+    Attributes
+    ----------
+    table : Table
+        The table.
+    transformer : TableTransformer
+        From columns to features.
+    features : {ndarray, csr_array} of shape (n_rows, n_features)
+        The rows as they are learned from.
+    notes : list of str
+        What the owner of the table should know.
+    """
+
+    table: Table
+    transformer: TableTransformer
+    features: Any
+    notes: list[str]
+
+
+def encode(
+    table: Table,
+    encoding: Mapping[str, Any],
+    random_state: Any,
+    summary: TableSummary | None = None,
+    notes: Sequence[str] = (),
+) -> EncodedTable:
+    """Turn the columns of a table into features, in single precision if many rows."""
+    found = [*table.notes, *notes]
+    transformer = TableTransformer(**encoding, random_state=random_state)
+    with noting(found):
+        features = transformer.fit_transform(TableSample(table, summary))
+    if not issparse(features) and table.n_rows > FAST_ROWS:
+        features = features.astype(np.float32)
+    _note_unused(transformer.columns_, found)
+    return EncodedTable(table, transformer, features, found)
+
+
+def _note_unused(columns: list[ColumnDescription], notes: list[str]) -> None:
+    for kind in ("identifier", "constant", "empty"):
+        names = [column.name for column in columns if column.kind == kind]
+        if names:
+            what = plural(len(names), f"{kind} column").removeprefix("1 ")
+            notes.append(f"Left out, {what}: {listed(names)}.")
+
+
+@dataclass(frozen=True)
+class TableSetup:
+    """What to learn from a table, and how.
+
+    Attributes
+    ----------
+    target : str
+        The column of labels.
+    markers : sequence
+        Values that stand for "no label".
+    merge_labels : bool
+        Whether labels that differ only in case and spaces are one class.
+    task : {"auto", "classes", "numbers"}
+        Whether to predict classes or numbers.
+    class_prior : str or dict
+        Shares of the classes among the rows without a label.
+    bank : {"auto", "fast", "default", "thorough"}
+        How much to try.
+    device : {"cpu", "cuda"} or None
+        Where to learn.
+    random_state : int or RandomState instance
+        Seed.
+    encoding : dict
+        Parameters of :class:`TableTransformer`.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular import Table
+    >>> from fewlabels.tabular.setup import TableSetup
+    >>> table = Table.from_frame({"size": [1.0, 5.0], "kind": ["a", None]})
+    >>> setup = TableSetup.of("kind", numeric=["size"])
+    >>> setup.encode(table, setup.read_labels(table)).features.shape
+    (2, 1)
+    """
+
+    target: str
+    markers: Sequence[Any] = ()
+    merge_labels: bool = False
+    task: str = "auto"
+    class_prior: str | Mapping[Any, float] = "auto"
+    bank: str = "auto"
+    device: str | None = None
+    random_state: Any = 0
+    encoding: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, target: str, **options: Any) -> "TableSetup":
+        """Tell parameters of the transformer from all others.
+
+        Parameters
+        ----------
+        target : str
+            The column of labels.
+        **options : dict
+            Attributes of a setup, and parameters of :class:`TableTransformer`.
+
+        Returns
+        -------
+        setup : TableSetup
+            The setup.
+        """
+        own = {field.name for field in fields(cls)} & set(options)
+        rest = {name: value for name, value in options.items() if name not in own}
+        return cls(target, **{name: options[name] for name in own}, encoding=rest)
+
+    def read_labels(self, table: Table) -> TargetColumn:
+        """Read the label column.
+
+        Parameters
+        ----------
+        table : Table
+            The table.
+
+        Returns
+        -------
+        labels : TargetColumn
+            The labels.
+        """
+        return read_target(
+            table, self.target, self.markers, merge=self.merge_labels, task=self.task
+        )
+
+    def encode(
+        self,
+        table: Table,
+        labels: TargetColumn,
+        summary: TableSummary | None = None,
+    ) -> EncodedTable:
+        """Turn all columns but the labels, and what would reveal them, into features.
+
+        Parameters
+        ----------
+        table : Table
+            The table.
+        labels : TargetColumn
+            The labels.
+        summary : TableSummary, default=None
+            A summary of all rows of a larger table of which `table` is a sample.
+
+        Returns
+        -------
+        encoded : EncodedTable
+            The features.
+        """
+        named = named_kinds(table, **self.encoding)
+        if self.target in named:
+            raise TableError(
+                f"{self.target!r} is the target: it cannot be a column to learn from."
+            )
+        revealing = {
+            name: why
+            for name, why in revealing_columns(table, labels).items()
+            if name not in named
+        }
+        notes = [f"Column {n!r} is left out: {why}." for n, why in revealing.items()]
+        ignored = [*self.encoding.get("ignore", ()), *revealing]
+        encoded = encode(
+            table.without([self.target]),
+            {**self.encoding, "ignore": ignored},
+            self.random_state,
+            summary,
+            [*labels.notes, *notes],
+        )
+        encoded.table = table
+        return encoded
+
+    def bank_for(self, n_rows: int) -> str:
+        """Choose the bank.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows of the table.
+
+        Returns
+        -------
+        bank : {"fast", "default", "thorough"}
+            The bank asked for, or the one that suits a table of this size.
+        """
+        if self.bank != "auto":
+            return self.bank
+        return "fast" if n_rows > FAST_ROWS else "default"
+
+    def learner(
+        self,
+        encoded: EncodedTable,
+        labels: TargetColumn,
+        progress: Callable[[float], None],
+        bank: str | None = None,
+    ) -> Any:
+        """Make the classifier or regressor, not fitted yet.
+
+        Parameters
+        ----------
+        encoded : EncodedTable
+            The table.
+        labels : TargetColumn
+            Its labels, which decide between the two.
+        progress : callable
+            Told the share of the work that is done.
+        bank : str, default=None
+            Another bank than the one that suits the table.
+
+        Returns
+        -------
+        learner : FewLabelsClassifier or FewLabelsRegressor
+            To be fitted to the features and ``labels.to_learn``.
+        """
+        kind = FewLabelsClassifier if labels.numbers is None else FewLabelsRegressor
+        return kind(
+            bank=bank or self.bank_for(encoded.table.n_rows),
+            scale="unit" if issparse(encoded.features) else "none",
+            feature_groups=encoded.transformer.feature_groups_,
+            progress=progress,
+            device=self.device,
+            random_state=self.random_state,
+            **class_shares(labels, self.class_prior),
+        )
+
+
+def class_shares(
+    labels: TargetColumn, prior: str | Mapping[Any, float]
+) -> dict[str, Any]:
+    """Name shares by the text of their classes, for the classifier only."""
+    if labels.numbers is not None:
+        if prior == "auto":
+            return {}
+        raise TableError(
+            f"{labels.name!r} holds numbers, and only classes have shares: leave them "
+            "out, or pass task='classes'."
+        )
+    if not isinstance(prior, Mapping):
+        return {"class_prior": prior}
+    texts = {value: text for text, value in labels.values.items()}
+    shares = {texts.get(key, key): share for key, share in prior.items()}
+    known = list(labels.values)
+    for name in shares:
+        if name not in labels.values:
+            near = nearest_name(str(name), known)
+            hint = f" Did you mean {near!r}?" if near else ""
+            raise TableError(
+                f"No label in {labels.name!r} is {str(name)!r}, which has a class "
+                f"share.{hint} The classes are {listed(known)}."
+            )
+    absent = [name for name in known if name not in shares]
+    if absent:
+        raise TableError(
+            f"Class shares are missing for {listed(absent)}: give one for each of the "
+            f"{plural(len(known), 'class', 'classes')} in {labels.name!r}."
+        )
+    return {"class_prior": shares}
+
+
+def distinct_rows(features: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First of every set of equal rows, and for every row the number of its set."""
+    copy_of = equal_rows(features)
+    _, first = np.unique(copy_of, return_index=True)
+    return first, copy_of
