@@ -156,13 +156,13 @@ def test_ways_lead_back(way, seed):
 def test_a_false_proof_is_noticed():
     problem = strange_problem(np.random.default_rng(30))
     result = fit(METHODS["RLSClustering linear"], problem).result_
-    assert cases.is_honest(problem, result)
+    assert cases.is_honest(problem.X, result)
     for wrong in (
         {"lower_bound": result.objective * 1.01},
         {"objective": result.objective * 1.01, "lower_bound": result.objective * 1.01},
         {"y": 1 - result.y[::-1]},
     ):
-        assert not cases.is_honest(problem, replace(result, **wrong))
+        assert not cases.is_honest(problem.X, replace(result, **wrong))
 
 
 class TestDriver:
