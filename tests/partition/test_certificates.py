@@ -85,13 +85,13 @@ def test_every_bound_with_dependent_columns(rank, n_dependent):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("kind", [*KINDS, *4 * ["dependent"]])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_labeled", [0, 1, 2])
 @pytest.mark.parametrize("rank", [1, 2, 3, 4, 5])
 def test_every_bound_on_the_sizes_of_up_to_ten_points(rank, n_labeled, kind, seed):
     for n_free in range(1, 11):
-        problem = small_problem(seed, n_free, rank, kind, n_labeled)
+        problem = small_problem(seed, n_free, rank, kind, n_labeled, n_dependent=seed)
         check_all_bounds(problem)
         if n_free <= 6:
             check_all_bounds(problem, branch_and_bound)

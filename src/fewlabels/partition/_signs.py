@@ -176,7 +176,9 @@ def rounding(problem: PartitionProblem) -> float:
     """Bound the effect of rounding errors on F."""
     t = float(problem.system.spectrum(1)[1].max(initial=0.0))
     eps = float(np.finfo(np.float64).eps)
-    return problem.constant * problem.codes.size * eps / max(1.0 - t, eps)
+    # Even a single point takes a few operations, each with an error of its own.
+    share = (problem.codes.size + 4) * eps
+    return problem.constant * share / max(1.0 - t, eps)
 
 
 def with_signs(problem: PartitionProblem, y: Array) -> NDArray[np.intp]:
