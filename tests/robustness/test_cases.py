@@ -153,6 +153,12 @@ def test_ways_lead_back(way, seed):
     np.testing.assert_array_equal(asked, rows * other.scale + moved)
 
 
+@pytest.mark.parametrize("seed", [100936, 200162])
+def test_certificates_that_were_wrong(seed):
+    """A single row, whose rounding errors are a few; planes that have many pivots."""
+    assert cases.run_certificate(seed) == cases.Report("certificates", "agree")
+
+
 def test_a_false_proof_is_noticed():
     problem = strange_problem(np.random.default_rng(30))
     result = fit(METHODS["RLSClustering linear"], problem).result_

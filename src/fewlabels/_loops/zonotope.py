@@ -241,8 +241,8 @@ def visit_flats(
 ):
     """Visit all planes in which d - 2 hyperplanes meet.
 
-    Return the best squared norm, the number of planes, and whether the rows that were
-    left spanned the dimensions that were left, throughout.
+    Return the best squared norm, the number of planes, whether the rows that were left
+    spanned the dimensions that were left, throughout, and whether none were parallel.
 
     Only pivots from `first` to `last` are taken at the first level, so that the work
     can be shared. `ordered` takes only one order of every set of pivots; `split` also
@@ -261,7 +261,7 @@ def visit_flats(
     sizes[0] = n
     at[0] = first
     n_planes = 0
-    whole = n >= d
+    whole, general = n >= d, True
     level = 0
     while level >= 0:
         end = last if level == 0 else sizes[level]
@@ -285,6 +285,7 @@ def visit_flats(
         left = restrict(
             G_here, P_here, i, G_next, Ps[level + 1], tops[level + 1], Q[level]
         )
+        general = general and left == m - 1
         if level + 1 == depth:
             whole = whole and _span_plane(G_next[:left])
             n_splits = np.intp(P[at[0], width - 1] + 0.5) + 1 if split else 2
@@ -306,8 +307,9 @@ def visit_flats(
             at[level] += 1
             continue
         left = merge(G_next[:left], Ps[level + 1, :left], tops[level + 1])
+        general = general and left == m - 1
         level += 1
         whole = whole and left >= d - level
         sizes[level] = left
         at[level] = 0
-    return best, n_planes, whole
+    return best, n_planes, whole, general

@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import math
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -292,11 +293,11 @@ class Search:
         cells = max(planes * m * (1 if half else 2), 1.0)
         size = int(np.clip(CELLS_PER_TASK / cells, 1, -(-m // self.n_jobs)))
         tasks = [(first, min(first + size, m)) for first in range(0, m, size)]
-        best, n_planes = -1.0, 0
+        best, n_planes, general = -1.0, 0, True
 
-        def task(first: int, last: int, best: float) -> tuple[float, int, bool, Array]:
+        def task(first: int, last: int, best: float) -> tuple[Array, Any]:
             found_p = best_p.copy()
-            found, n_visited, whole = visit_flats(
+            visited = visit_flats(
                 G,
                 P,
                 base,
@@ -310,7 +311,7 @@ class Search:
                 best,
                 found_p,
             )
-            return found, n_visited, whole, found_p
+            return found_p, visited
 
         with (
             ProgressLine(self.progress, "exact partition") as line,
@@ -319,11 +320,12 @@ class Search:
             try:
                 for at in range(0, len(tasks), self.n_jobs):
                     rounds = tasks[at : at + self.n_jobs]
-                    for found, n_visited, whole, found_p in parallel(
+                    for found_p, (found, n_visited, whole, plain) in parallel(
                         delayed(task)(*bounds, best) for bounds in rounds
                     ):
                         n_planes += n_visited
                         self.incomplete |= not whole
+                        general &= plain
                         if found > best:
                             best = found
                             best_p[:] = found_p
@@ -331,10 +333,13 @@ class Search:
             except KeyboardInterrupt:
                 self.interrupted = True
         self.n_cells += n_planes * m * (1 if half else 2) * 2 ** (d - 2)
+        # In special position a plane has several sets of pivots, and their orders.
         least, most = count_planes(m, d)
-        most *= math.factorial(d - 2) if split else 1  # every order of the pivots
-        if not self.interrupted and not least <= n_planes <= most:
-            self.incomplete = True
+        if general:
+            least = most = most * (math.factorial(d - 2) if split else 1)
+        else:
+            most = math.perm(m, d - 2)
+        self.incomplete |= not self.interrupted and not least <= n_planes <= most
 
 
 def count_planes(m: int, d: int) -> tuple[int, int]:
