@@ -2,10 +2,13 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from copy import copy
+
 import numpy as np
 from hypothesis import strategies as st
 
 from fewlabels.partition import PartitionProblem
+from fewlabels.partition._balance import SizeBounds
 
 
 def random_problem(
@@ -84,3 +87,33 @@ def odd_problem(seed, max_points=14, factor=True):
         params["balance_tol"] = float(rng.choice([0, 0.1, 0.3]))
     make = PartitionProblem.from_factor if factor else PartitionProblem.from_kernel
     return make(Z if factor else Z @ Z.T, y, **params)
+
+
+def with_bounds(problem, lower, upper):
+    """The problem with bounds on the number of positive free points."""
+    u = problem.free.size
+    bounded = copy(problem)
+    bounded.bounds = SizeBounds(
+        np.array([u - upper, lower]), np.array([u - lower, upper])
+    )
+    return bounded
+
+
+def dependent_rows(rng, n, rank, n_dependent):
+    """Rows whose last columns depend on the others, with copies and zeros among them.
+
+    Integers alone would not do: their products have no rounding errors, and what is
+    zero in exact arithmetic is zero on a computer, too.
+    """
+    Z = rng.integers(-9, 10, size=(n, rank)) * rng.choice([1.0, 0.1, 0.7, 0.01])
+    if rng.random() < 0.2:
+        Z = rng.normal(size=(n, rank))
+    weights = rng.integers(-2, 3, size=(rank, n_dependent))
+    dependent = Z @ (weights * rng.choice([1.0, 0.1, 1 / 3]))
+    if rng.random() < 0.2:  # or nearly so
+        noise = rng.normal(size=dependent.shape)
+        dependent *= 1 + 10.0 ** rng.integers(-14, -3) * noise
+    Z = np.hstack([Z, dependent])[:, rng.permutation(rank + n_dependent)]
+    for i in np.flatnonzero(rng.random(n) < 0.15):
+        Z[i] = Z[rng.integers(n)] * rng.choice([0.0, 1.0, 1.0, -1.0, 0.3, 1e-9])
+    return Z

@@ -17,7 +17,7 @@ from fewlabels.partition import (
     local_search,
     solve_exact,
 )
-from fewlabels.partition import _exact as exact
+from fewlabels.partition import _zonotope as exact
 from fewlabels.partition._signs import sign_form
 from tests.helpers import assert_close
 from tests.partition.problems import odd_problem, random_problem

@@ -11,8 +11,9 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels import partition
-from fewlabels.partition._signs import rounding
-from tests.reference import rational
+from fewlabels.cluster import RLSClustering
+from fewlabels.semi_supervised import S2RLSClassifier
+from tests.partition.problems import dependent_rows, with_bounds
 from tests.robustness.methods import (
     METHODS,
     agree,
@@ -109,7 +110,7 @@ def run_estimator(seed, name):
                 return Report(name, "disagree", f"{title}: {way}")
     if name == "RLSClustering linear" and problem.X.shape[0] <= MOST_ROWS:
         compared += 1
-        if not is_honest(problem, fit(method, problem).result_):
+        if not is_honest(problem.X, fit(method, problem).result_):
             return Report(name, "disagree", f"{title}: all partitions")
     for warning in heard:
         if warning.category is RuntimeWarning:  # NumPy's, which helps nobody
@@ -131,74 +132,149 @@ def is_final(heard):
     return not any(issubclass(w.category, unfinished) for w in heard)
 
 
-def is_honest(problem, result):
+def is_honest(X, result):
     """Whether all partitions of centred rows, in exact arithmetic, bear a result out.
 
     Between its bound and its objective it leaves a doubt, which may be all there is.
+    The rows are on a dyadic grid, so that n times the centred ones have no error; with
+    alpha = n^2 they make the problem of the centred rows and alpha = 1.
     """
-    n = problem.X.shape[0]
-    K = rational.gram(problem.X)
-    means = [sum(row) / n for row in K]
-    mean = sum(means) / n
-    K = [[K[i][j] - means[i] - means[j] + mean for j in range(n)] for i in range(n)]
-    for i in range(n):
-        K[i][i] += n  # alpha is 1
-    G = np.array(rational.inverse(K), dtype=np.float64)
-    bits = np.arange(1, 2 ** (n - 1))[:, None] >> np.arange(n) & 1
-    # Two classes, each with one half.
-    values = np.einsum("ij,jk,ik->i", 1 - 2.0 * bits, G, 1 - 2.0 * bits)
-    y = np.where(result.y == result.y[0], 1.0, -1.0)
-    best, found, digits = values.min(), y @ G @ y, 1e-12 * values.max()
+    n = X.shape[0]
+    X = X.astype(np.float64)
+    centered = n * X - X.sum(axis=0)
+    problem = partition.PartitionProblem.from_factor(
+        centered, np.full(n, -1), alpha=n**2, n_classes=2, min_size=1
+    )
+    truth = partition.verify(problem, result)
+    best, found = float(truth.optimum), float(truth.objective)
+    if result.lower_bound is None:
+        return False
     doubt = result.objective - result.lower_bound
     return (
-        result.lower_bound <= best + digits
-        and abs(found - result.objective) <= doubt + 1e-9 * found + digits
-        and (doubt > 1e-6 * result.objective or found <= best * (1 + 2e-6) + digits)
+        result.lower_bound <= best * (1 + 1e-12)
+        and abs(found - result.objective) <= doubt + 1e-9 * found
+        and (doubt > 1e-6 * result.objective or found <= best * (1 + 2e-6))
     )
+
+
+def certificate_problem(rng):
+    """A problem of up to eight free points with any bounds and labels."""
+    n_free, n_labeled = int(rng.integers(1, 9)), int(rng.choice([0, 0, 1, 2, 3]))
+    n = n_free + n_labeled
+    rank, n_dependent = int(rng.integers(1, 6)), int(rng.choice([0, 0, 1, 1, 2, 3]))
+    Z = dependent_rows(rng, n, rank, n_dependent)
+    if rng.random() < 0.2:
+        Z[:, rng.integers(Z.shape[1])] *= 10.0 ** rng.integers(-8, 4)
+    Z *= 10.0 ** rng.choice([0, 0, 0, -3, 3, 6])
+    y = np.zeros(n)
+    y[rng.permutation(n)[:n_labeled]] = rng.choice([-1.0, 1.0], size=n_labeled)
+    size = np.abs(Z).max() or 1.0
+    params = {
+        "alpha": float(size**2 * 10.0 ** rng.integers(-13, 2)),
+        "unlabeled_weight": float(rng.choice([1.0, 1.0, 0.1, 3.0])),
+    }
+    make = partition.PartitionProblem.from_factor
+    if rng.random() < 0.3:
+        make, Z = partition.PartitionProblem.from_kernel, Z @ Z.T
+    problem = make(Z, y, **params)
+    lower, upper = np.sort(rng.integers(0, n_free + 1, size=2))
+    kind = rng.choice(["none", "none", "lower", "upper", "both", "size", "no empty"])
+    if kind == "none":
+        return problem
+    if kind == "no empty":
+        lower, upper = min(1, n_free - 1), max(1, n_free - 1)
+    elif kind == "lower":
+        upper = n_free
+    elif kind == "upper":
+        lower = 0
+    elif kind == "size":
+        upper = lower
+    return with_bounds(problem, int(lower), int(upper))
 
 
 def run_certificate(seed):
     """One small problem whose certificates exact arithmetic judges."""
     rng = np.random.default_rng(seed)
-    n, rank = int(rng.integers(2, 7)), int(rng.integers(1, 6))
-    Z = rng.integers(-4, 5, size=(n, rank)).astype(float)
-    y = np.zeros(n)
-    if rng.random() < 0.4:
-        y[0] = rng.choice([-1.0, 1.0])
-    params = {"alpha": 10.0 ** rng.integers(-13, 2)}
-    if rng.random() < 0.5:
-        params |= {"balance": rng.random(), "balance_tol": rng.choice([0.0, 0.2, 0.6])}
-    factor = rng.random() < 0.5
-    make = partition.PartitionProblem.from_factor
-    if not factor:
-        make = partition.PartitionProblem.from_kernel
-    problem = make(Z if factor else Z @ Z.T, y, **params)
-    codes = rational.partitions(problem)
-    values = rational.objectives(rational.gram(Z), problem, codes)
-    best = min(values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # as for internal errors
+        try:
+            wrong = CERTIFICATES[rng.integers(len(CERTIFICATES))](rng)
+        except ValueError as error:
+            return Report("certificates", "refused", str(error))
+    return Report("certificates", "disagree" if wrong else "agree", wrong)
+
+
+def check_solvers(rng):
+    """Every solver, and every bound, on a problem by itself."""
+    problem = certificate_problem(rng)
+    found = partition.local_search(problem, "random", random_state=0)
     results = {
         "exact": partition.solve_exact(problem),
         "auto": partition.solve(problem, "auto", n_init=2, random_state=0),
         "rank 1": partition.solve_exact(problem, n_components=1),
+        "rank 2": partition.solve_exact(problem, n_components=2),
         "branch and bound": partition.branch_and_bound(problem, n_init=1),
-        "certify": partition.certify(
-            problem, partition.local_search(problem, "random", random_state=0)
-        ),
+        "certify": partition.certify(problem, found),
     }
-    for method in ("dual", "truncated", "spectral", "best"):
-        if partition.lower_bound(problem, method) > best:
-            return Report("certificates", "disagree", f"{method} bound")
+    for method in ("dual", "truncated", "spectral"):
+        bound = partition.lower_bound(problem, method)
+        results[f"{method} bound"] = replace(found, lower_bound=bound)
     for name, result in results.items():
-        at = np.flatnonzero((codes == problem.check_partition(result.y)).all(axis=1))
-        if not at.size:
-            return Report("certificates", "disagree", f"{name}: sizes")
-        if result.lower_bound > best:
-            return Report("certificates", "disagree", f"{name}: bound")
-        if abs(float(values[at[0]]) - result.objective) > rounding(problem):
-            return Report("certificates", "disagree", f"{name}: objective")
-        if result.gap <= 1e-6 * result.objective and values[at[0]] > best * (1 + 2e-6):
-            return Report("certificates", "disagree", f"{name}: proof")
-    return Report("certificates", "agree")
+        if result.lower_bound is None:
+            return f"{name}: no bound"
+        refuted = partition.verify(problem, result).refuted
+        if refuted:
+            return f"{name}: {', '.join(refuted)}"
+    return ""
+
+
+def sums_and_differences(rng, n):
+    """Rows of two columns, and of their sum and difference."""
+    a, b = rng.normal(size=(2, n))
+    if rng.random() < 0.5:
+        a, b = a.round(1), b.round(1)
+    return np.column_stack([a, b, a + b, a - b])
+
+
+def check_clusters(rng):
+    """The clusters of rows whose columns depend on each other."""
+    n = int(rng.integers(3, 9))
+    X = sums_and_differences(rng, n) * rng.choice([1.0, 30.0, 1e3, 3e4])
+    X = np.round(X * 2.0**30) / 2.0**30
+    model = RLSClustering(2, kernel="linear", solver=str(rng.choice(["auto", "exact"])))
+    return "" if is_honest(X, model.fit(X).result_) else "clusters"
+
+
+def check_labels(rng):
+    """The labels that least squares finds on such rows."""
+    n = int(rng.integers(3, 9))
+    X = sums_and_differences(rng, n)
+    y = np.full(n, -1)
+    y[:2] = 0, 1
+    model = S2RLSClassifier(
+        kernel="linear",
+        solver="exact",
+        alpha=10.0 ** rng.integers(-9, 2),
+        balance=[None, "labels", 0.3][int(rng.integers(3))],
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a model that contradicts it
+        model.fit(X, y)
+    problem = partition.PartitionProblem.from_factor(
+        X,
+        y,
+        alpha=model.alpha_,
+        unlabeled_weight=model.unlabeled_weight,
+        balance=model.balance_,
+        balance_tol=None if model.balance_ is None else model.balance_tol,
+        n_classes=2,
+    )
+    refuted = partition.verify(problem, model.result_).refuted
+    return f"labels: {', '.join(refuted)}" if refuted else ""
+
+
+# What a certificate belongs to, the first being the rule.
+CERTIFICATES = (*4 * (check_solvers,), check_clusters, check_labels)
 
 
 def method_of(seed):

@@ -227,10 +227,22 @@ def restrict(G, P, i, G_out, P_out, tops_out, pivot):
 
 
 @njit(cache=True, nogil=True)
+def _span_plane(G):
+    """Whether not all rows, unit vectors of two coordinates, are parallel."""
+    for i in range(1, G.shape[0]):
+        if abs(G[0, 0] * G[i, 1] - G[0, 1] * G[i, 0]) > PARALLEL:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
 def visit_flats(
     G, P, base, lower, upper, half, ordered, split, first, last, best, best_p
 ):
-    """Visit all planes in which d - 2 hyperplanes meet; return the best squared norm.
+    """Visit all planes in which d - 2 hyperplanes meet.
+
+    Return the best squared norm, the number of planes, whether the rows that were left
+    spanned the dimensions that were left, throughout, and whether none were parallel.
 
     Only pivots from `first` to `last` are taken at the first level, so that the work
     can be shared. `ordered` takes only one order of every set of pivots; `split` also
@@ -249,6 +261,7 @@ def visit_flats(
     sizes[0] = n
     at[0] = first
     n_planes = 0
+    whole, general = n >= d, True
     level = 0
     while level >= 0:
         end = last if level == 0 else sizes[level]
@@ -272,7 +285,9 @@ def visit_flats(
         left = restrict(
             G_here, P_here, i, G_next, Ps[level + 1], tops[level + 1], Q[level]
         )
+        general = general and left == m - 1
         if level + 1 == depth:
+            whole = whole and _span_plane(G_next[:left])
             n_splits = np.intp(P[at[0], width - 1] + 0.5) + 1 if split else 2
             keys, signs = angles(G_next[:left])
             best = turn(
@@ -292,7 +307,9 @@ def visit_flats(
             at[level] += 1
             continue
         left = merge(G_next[:left], Ps[level + 1, :left], tops[level + 1])
+        general = general and left == m - 1
         level += 1
+        whole = whole and left >= d - level
         sizes[level] = left
         at[level] = 0
-    return best, n_planes
+    return best, n_planes, whole, general

@@ -8,11 +8,12 @@ from time import perf_counter
 
 import numpy as np
 
-from fewlabels.partition._exact import affordable_rank, longest_sum, sizes_matter
+from fewlabels.partition._claims import checked
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._signs import SignForm, rounding, sign_form, whole_factor
 from fewlabels.partition._systems import Array
+from fewlabels.partition._zonotope import affordable_rank, longest_sum, sizes_matter
 
 # Unit vectors of the relaxation have at most this many coordinates.
 MAX_COORDINATES = 24
@@ -114,7 +115,9 @@ def certify(
     Returns
     -------
     result : PartitionResult
-        A copy with `lower_bound`; a better one that is there already is kept.
+        A copy with `lower_bound`; a better one that is there already is kept. A local
+        search that starts from the partition must not refute it: otherwise there is a
+        warning, `stop_reason` says "internal error", and there is no bound.
 
     Examples
     --------
@@ -129,7 +132,7 @@ def certify(
     bound = lower_bound(problem, method)
     if result.lower_bound is not None:
         bound = max(bound, result.lower_bound)
-    return replace(result, lower_bound=min(bound, result.objective))
+    return checked(problem, replace(result, lower_bound=bound), improve=False)
 
 
 def _spectral(problem: PartitionProblem) -> float:
@@ -144,7 +147,7 @@ def _truncated(problem: PartitionProblem) -> float:
     form = sign_form(problem, rank, shift=True)
     if not bounded:
         form = form.without_bounds()
-    return form.value(longest_sum(form)) + form.rest
+    return longest_sum(form)[1]
 
 
 def _dual(problem: PartitionProblem) -> float:
@@ -152,7 +155,7 @@ def _dual(problem: PartitionProblem) -> float:
         t = problem.system.spectrum()[1]
         rank = max(int(np.count_nonzero(t > CUT * t.max(initial=0.0))), 1)
         form = sign_form(problem, rank, shift=True)
-        return min(_spectral(problem), Relaxation(form.compressed()).bound)
+        return min(_spectral(problem), Relaxation(form).bound)
     # The labelled points of a class are one; M = E E' - 1 1' / k has 1 - 1 / k on its
     # diagonal and S = 2 tr(Q M) + (2 / k + k / 2 - 2) 1'Q 1.
     k = problem.n_classes

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels.partition._bounds import Relaxation, lower_bound
+from fewlabels.partition._claims import checked
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._search import local_search
@@ -133,16 +134,13 @@ def branch_and_bound(
     started = perf_counter()
     y = np.where(problem.check_partition(first.y)[problem.free] > 0, 1.0, -1.0)
     deadline = np.inf if time_limit is None else clock + time_limit
-    tree = _Tree(form.compressed(), problem, y, gap, deadline)
+    tree = _Tree(form, problem, y, gap, deadline)
     stop_reason = tree.search(max_nodes, progress)
     codes = with_signs(problem, tree.y)
     objective = problem.objective(problem.decode(codes))
     history = np.minimum.accumulate(np.append(tree.history, objective))
     bound = problem.constant - tree.bound - rounding(problem)
-    bound = min(max(bound, 0.0), objective)
-    if stop_reason == PROVEN and objective - bound > PROVEN_TOL * objective:
-        stop_reason = UNDECIDED
-    return PartitionResult(
+    result = PartitionResult(
         y=problem.decode(codes),
         objective=objective,
         history=history,
@@ -154,12 +152,17 @@ def branch_and_bound(
         seconds={
             "prepare": prepared - clock,
             "start": started - prepared,
-            "search": perf_counter() - started,
         },
         stop_reason=stop_reason,
         representation="factor",
-        lower_bound=bound,
+        lower_bound=max(bound, 0.0),
     )
+    result = checked(problem, result, improve=True)
+    result.seconds["search"] = perf_counter() - started
+    doubt = result.gap or 0.0
+    if result.stop_reason == PROVEN and doubt > PROVEN_TOL * objective:
+        return replace(result, stop_reason=UNDECIDED)
+    return result
 
 
 class _Tree:

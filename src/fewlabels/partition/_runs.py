@@ -12,10 +12,10 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from fewlabels.partition._balance import repair
-from fewlabels.partition._exact import exact_start
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
 from fewlabels.partition._systems import Array, weigh_rows
+from fewlabels.partition._zonotope import exact_start
 
 # Changes of S up to this share of the trace of Q are rounding errors.
 RELATIVE_TOL = 1e-12

@@ -12,7 +12,13 @@ from fewlabels._backend import Backend, get_backend
 from fewlabels.exceptions import warn_ignored
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._result import PartitionResult
-from fewlabels.partition._runs import Gains, Run, best_of_runs, random_start
+from fewlabels.partition._runs import (
+    Gains,
+    Run,
+    best_of_runs,
+    prepare_gains,
+    random_start,
+)
 from fewlabels.partition._systems import Array
 from fewlabels.partition._together import climb_together
 
@@ -113,19 +119,7 @@ def local_search(
         products: Array,
         rng: np.random.Generator,
     ) -> Run:
-        # Not outside, or the loop would be sent to other processes and compiled there.
-        from fewlabels._loops.partition import climb
-
-        sizes = np.bincount(codes, minlength=problem.n_classes)
-        raises, trials, moves, n_swaps, exhausted, covered = climb(
-            gains.of(problem), codes, sizes, products, limit, swaps
-        )
-        reason = "local optimum"
-        if exhausted:
-            reason = "max_trials reached"
-        elif not covered:
-            reason = "local optimum, but not all pairs were tried for an exchange"
-        return Run(codes, raises, trials, moves + 2 * n_swaps, n_swaps, reason)
+        return _climb(problem, gains, codes, products, limit, swaps)
 
     backend, together = get_backend(device), None
     if not backend.is_numpy and _suits(backend, problem, representation):
@@ -150,6 +144,45 @@ def local_search(
         memory_budget=memory_budget,
         together=together,
     )
+
+
+def _climb(
+    problem: PartitionProblem,
+    gains: Gains,
+    codes: NDArray[np.intp],
+    products: Array,
+    limit: int,
+    swaps: bool,
+) -> Run:
+    """One run of the local search; the arrays are changed."""
+    # Not outside, or the loop would be sent to other processes and compiled there.
+    from fewlabels._loops.partition import climb
+
+    sizes = np.bincount(codes, minlength=problem.n_classes)
+    raises, trials, moves, n_swaps, exhausted, covered = climb(
+        gains.of(problem), codes, sizes, products, limit, swaps
+    )
+    reason = "local optimum"
+    if exhausted:
+        reason = "max_trials reached"
+    elif not covered:
+        reason = "local optimum, but not all pairs were tried for an exchange"
+    return Run(codes, raises, trials, moves + 2 * n_swaps, n_swaps, reason)
+
+
+def polish(problem: PartitionProblem, codes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the classes of all points where a climb from a partition ends.
+
+    That is the local search less all that a single run can do without.
+    """
+    gains = prepare_gains(problem, "auto", MEMORY_BUDGET, 1)
+    codes = codes.copy()
+    free = codes[problem.free]
+    products = gains.products(free[None])[0]
+    codes[problem.free] = _climb(
+        problem, gains, free, products, _limit(None, ""), True
+    ).codes
+    return codes
 
 
 def _suits(backend: Backend, problem: PartitionProblem, representation: str) -> bool:

@@ -11,6 +11,11 @@ from scipy import linalg
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._systems import Array
 
+# Dimensions are left out in which no row reaches farther than about this share of the
+# longest. The loops take directions for parallel that are closer than a tenth of it, so
+# that they could not find the cells around a thinner arrangement.
+FLAT = 1e-8
+
 
 @dataclass(frozen=True)
 class SignForm:
@@ -76,26 +81,28 @@ class SignForm:
         nearest = min(max(n_positive, self.lower), self.upper)
         return self.top_signs(direction, nearest)
 
-    def compressed(self) -> "SignForm":
-        """Return the form in the span of its vectors; `rest` gets what is outside."""
-        basis = row_space(self.B)
-        offset = self.offset @ basis
-        outside = max(float(self.offset @ self.offset - offset @ offset), 0.0)
-        return SignForm(
-            np.ascontiguousarray(self.B @ basis),
-            offset,
-            self.lower,
-            self.upper,
-            self.rest + outside,
-        )
 
+def row_space(A: Array) -> tuple[Array, float]:
+    """Split the space of rows into what they span and what they hardly reach.
 
-def row_space(A: Array) -> Array:
-    """Orthonormal basis of the span of rows, up to rounding errors."""
-    triangle = linalg.qr(A, mode="r", check_finite=False)[0][: A.shape[1]]
+    Parameters
+    ----------
+    A : ndarray of shape (n, d)
+        The rows.
+
+    Returns
+    -------
+    basis : ndarray of shape (d, rank)
+        Orthonormal columns.
+    left_out : float
+        Root of the sum of squares of all components outside; 0 if there are none.
+    """
+    n, d = A.shape
+    triangle = linalg.qr(A, mode="r", check_finite=False)[0][:d]
     _, s, Vt = linalg.svd(triangle, check_finite=False)
-    tol = max(A.shape) * np.finfo(np.float64).eps * s.max(initial=0.0)
-    return Vt[: np.count_nonzero(s > tol)].T
+    longest = np.sqrt(np.einsum("ij,ij->i", A, A).max(initial=0.0))
+    rank = int(np.count_nonzero(s > FLAT * np.sqrt(n) * longest))
+    return Vt[:rank].T, float(np.linalg.norm(s[rank:]))
 
 
 def sign_form(
@@ -117,9 +124,10 @@ def sign_form(
     Returns
     -------
     form : SignForm
-        The form. Where dimensions are cut off, `rest` is the bound
-        :math:`t_{r+1} \sum_i d_i^2` on their part of S, with the eigenvalues
-        :math:`t = w / (w + \lambda)` of the problem in falling order.
+        The form, in the dimensions that the free points span. Where dimensions are cut
+        off, `rest` has the bound :math:`t_{r+1} \sum_i d_i^2` on their part of S, with
+        the eigenvalues :math:`t = w / (w + \lambda)` of the problem in falling order;
+        and it has what labelled points contribute outside of that span.
     """
     if problem.n_classes != 2:
         raise ValueError(
@@ -139,13 +147,20 @@ def sign_form(
             kept = t[: B.shape[1]]
             B = B * np.sqrt((kept - cut) / np.maximum(kept, np.finfo(float).tiny))
     signs = 2.0 * problem.codes[problem.labeled] - 1.0
-    whole = problem.labeled.size == 0
+    offset = signs @ B[problem.labeled]
+    if problem.labeled.size:
+        B = B[problem.free]
+    # The only place where a rank is decided: no conclusion depends on it, as all that
+    # the sum can have outside of the dimensions that are kept goes into `rest`.
+    basis, left_out = row_space(B)
+    inside = offset @ basis
+    outside = float(np.linalg.norm(offset - basis @ inside))
     return SignForm(
-        B if whole else B[problem.free],
-        signs @ B[problem.labeled],
+        np.ascontiguousarray(B @ basis),
+        inside,
         int(problem.lower[1]),
         int(problem.upper[1]),
-        rest,
+        rest + (outside + np.sqrt(B.shape[0]) * left_out) ** 2,
     )
 
 
@@ -161,7 +176,9 @@ def rounding(problem: PartitionProblem) -> float:
     """Bound the effect of rounding errors on F."""
     t = float(problem.system.spectrum(1)[1].max(initial=0.0))
     eps = float(np.finfo(np.float64).eps)
-    return problem.constant * problem.codes.size * eps / max(1.0 - t, eps)
+    # Even a single point takes a few operations, each with an error of its own.
+    share = (problem.codes.size + 4) * eps
+    return problem.constant * share / max(1.0 - t, eps)
 
 
 def with_signs(problem: PartitionProblem, y: Array) -> NDArray[np.intp]:
