@@ -189,6 +189,24 @@ def test_the_whole_classifier_with_a_learner(with_nearest, moons):
     assert_allclose(sum(member.weight for member in members), 1)
 
 
+@pytest.mark.parametrize("name", ["rows", "components", "leading"])
+def test_a_learner_on_any_source_is_saved(with_nearest, moons, monkeypatch, name):
+    """Nobody else reads its columns, and it does not say which it needs."""
+
+    @dataclass(frozen=True)
+    class Alone(Step):
+        def candidates(self, sources):
+            yield Nearest(getattr(sources, name))
+
+    monkeypatch.setattr(_bank, "recipe", lambda given: [Alone(1)])
+    X, _, y = moons
+    model = FewLabelsClassifier(random_state=0).fit(X, y)
+    new = X + 0.01
+    assert_allclose(
+        model.compact().decision_function(new), model.decision_function(new)
+    )
+
+
 def test_many_labels_fit_a_learner_again(with_nearest, moons, monkeypatch):
 
     monkeypatch.setattr(_judge, "MAX_SCORED", 12)

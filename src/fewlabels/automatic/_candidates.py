@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fewlabels._backend import backend_of, to_host
 from fewlabels.automatic._labeled import Labeled
-from fewlabels.automatic._sources import Compactable, Source, View
+from fewlabels.automatic._sources import Compactable, View
 
 if TYPE_CHECKING:
     from fewlabels.automatic._compact import Compactor
@@ -29,10 +29,6 @@ class Outputs(Compactable):
     def __call__(self, view: View) -> Any:
         """Compute outputs for the rows of a view, wherever these are."""
         raise NotImplementedError
-
-    def reads(self) -> list[tuple[Source, int]]:
-        """List the sources, and how many leading columns it reads one by one."""
-        return []
 
     @classmethod
     def compact_all(

@@ -60,9 +60,6 @@ class Clusters(LazySource):
     def train(self) -> Any:
         return super().train if self._known is None else self._known
 
-    def reads(self) -> list[tuple[Source, int]]:
-        return [(self._leading, 0)]
-
     def compact(self, compactor: "Compactor") -> Source:
         """Keep centres in single precision."""
         lean = compactor.lean_copy(self)

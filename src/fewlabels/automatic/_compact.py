@@ -30,7 +30,7 @@ from fewlabels.automatic._sources import Compactable, Source, View
 # Up to this many distinct rows nothing is rounded.
 EXACT_ROWS = 1000
 # Training rows on which a form is tried, and the share of their predictions that it may
-# change; for numbers, the root of the mean squared change in standard deviations.
+# change; see `BankModel.changed` for numbers.
 TRIAL_ROWS = 4000
 MAX_CHANGED = 7.5e-4
 
@@ -116,7 +116,7 @@ class Compactor:
 
     def lean_copy(self, thing: Any) -> Any:
         """Copy an object without the attributes that are for training."""
-        lean, dropped = copy(thing), getattr(thing, "for_training", ())
+        lean, dropped = copy(thing), thing.for_training
         for name, value in vars(thing).items():
             lean.__dict__[name] = None if name in dropped else self.copy_of(value)
         return lean

@@ -42,7 +42,6 @@ class Components(Source):
     # Rows held out, as a share, and how many there must be to learn from them.
     HELD_OUT = 0.2
     MIN_HELD_OUT = 20
-    tuned.MAX_STRETCH = 3.0
 
     def __init__(
         self, rows: Any, n_components: int, rng: Any, backend: Backend = NUMPY
@@ -142,7 +141,7 @@ class Components(Source):
         return self._project(view.rows) * self._stretch
 
     def compact(self, compactor: "Compactor") -> Source:
-        """Keep the components that somebody searches or splits."""
+        """Keep only the components that a search or a forest reads."""
         n_columns = compactor.columns_of(self)
         matrix, offset = self._affine()
         return Affine(matrix[:, :n_columns], offset[:n_columns])

@@ -181,9 +181,9 @@ class ClassError(NamedTuple):
     n_predicted : int
         Rows without a label that got it.
     wrong : float
-        Which share of the rows that got it to expect in truth to be of another class.
+        Expected share of rows predicted as this class that belong to another.
     missed : float
-        Which share of the rows of this class to expect to have got another label.
+        Expected share of rows of this class that are predicted as another.
     """
 
     label: Any
@@ -344,7 +344,7 @@ def suspicious_labels(
     classes : ndarray of shape (n_classes,)
         The classes.
     odds : float
-        From which odds against a label on it is named.
+        Labels with at least these odds against them are named.
 
     Returns
     -------

@@ -157,7 +157,7 @@ def expected_error(
 def estimate_of_rows(
     held: NDArray[Any], labeled: Labeled, outputs: NDArray[Any], temperature: float
 ) -> ErrorEstimate:
-    """Expect an error on unlabelled rows, of which there is a whole number."""
+    """Expect an error on unlabelled rows; the interval ends at whole rows."""
     n = outputs.shape[0]
     if n == 0:
         return expected_error(held, labeled, None)

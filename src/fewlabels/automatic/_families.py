@@ -23,7 +23,7 @@ class Family:
         Where held-out rows say nothing, it has a share in proportion to this power of
         2 / (number of classes); None is no share.
     insures : bool
-        Whether it has a say whatever few labels of a table seem to tell.
+        Whether it keeps a share where a table has few labels.
     """
 
     name: str

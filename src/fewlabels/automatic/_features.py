@@ -146,6 +146,9 @@ class LinearFeatures(Source):
         Z = view[self._components]
         return _with_constant((Z - self._mean) / self._unit)
 
+    def reads(self) -> list[tuple[Source, int]]:
+        return [(self._components, 0)]  # functions of these are folded
+
     def folded(
         self, weights: NDArray[Any], offset: NDArray[Any], compactor: "Compactor"
     ) -> tuple[Source, NDArray[Any], NDArray[Any]]:

@@ -37,9 +37,6 @@ class GrownForest(Outputs):
     values: NDArray[np.float64]
     weight: float
 
-    def reads(self) -> list[tuple[Source, int]]:
-        return [(self.source, 0)]
-
     @classmethod
     def compact_all(
         cls, functions: "Sequence[GrownForest]", compactor: "Compactor"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fewlabels.automatic._compact import Compactor
 
 # Components of a graph whose eigenvectors are computed; rows in further ones, which
-# are tiny, hang together with next to nothing.
+# are tiny, are connected to almost nothing.
 MAX_COMPONENTS = 40
 # Residual of eigenvectors; the least smooth ones, which weigh least, have the largest.
 EIGENVECTOR_TOL = 1e-2
@@ -76,9 +76,6 @@ class Neighbors(Source):
 
     def new(self, view: View) -> tuple[NDArray[Any], NDArray[Any]]:
         return self._index().kneighbors(self._n_neighbors, view[self._leading])
-
-    def reads(self) -> list[tuple[Source, int]]:
-        return [(self._leading, 0)]
 
     def compact(self, compactor: "Compactor") -> Source:
         """Search among rows that are rounded as far as is safe."""
@@ -153,7 +150,6 @@ class GraphVectors(Source):
         self._degrees = W @ b.xp.ones_like(self._reach)
         self.laplacian = graph_laplacian(W, "symmetric", check=False)
         n_components, labels = connected_components(b.to_numpy(W), directed=False)
-        self.n_components = n_components
         main = np.arange(n)
         if n_components > MAX_COMPONENTS:
             sizes = np.bincount(labels)
@@ -179,9 +175,6 @@ class GraphVectors(Source):
         unit = self.eigenvalues[min(self.n_null + offset, self.eigenvalues.size - 1)]
         return self.eigenvalues / (unit if unit > 1e-9 else 1.0)
 
-    def reads(self) -> list[tuple[Source, int]]:
-        return [(self._neighbors, 0)]
-
     def _edges(self, compactor: "Compactor") -> "NewEdges":
         """Weights of new rows with training rows."""
         return compactor.shared(
@@ -202,7 +195,7 @@ class GraphVectors(Source):
         return PackedVectors(self._edges(compactor), compactor.packed(vectors), gain)
 
     def compact(self, compactor: "Compactor") -> Source:
-        """Pack the vectors that somebody splits."""
+        """Pack only the vectors that a forest reads."""
         return self._packed(compactor.columns_of(self), compactor)
 
     def linear_forms(

@@ -8,7 +8,7 @@ and learning from the rest R gives, on B, exactly
     f_B = Y_B - [(A^{-1})_{BB}]^{-1} (A^{-1} Y)_B, \qquad
     (A_{RR})^{-1} = (A^{-1})_{RR} - (A^{-1})_{RB} [(A^{-1})_{BB}]^{-1} (A^{-1})_{BR},
 
-so that a kernel is never fitted twice, also not in nested cross-validation.
+so that a kernel is never fitted twice, not even in nested cross-validation.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -32,10 +32,10 @@ class Models(Protocol):
         """Answer for every row by models that have not seen its block."""
 
     def without(self, block: NDArray[np.intp]) -> "Models":
-        """Learn from all rows but one block, once only; the others keep their order."""
+        """Return models fitted without a block, once only; other rows keep order."""
 
     def shifted(self, by: NDArray[Any]) -> "Models":
-        """Learn from targets less a constant of each, once only, before `without`."""
+        """Return models of targets less a constant, once only, before `without`."""
 
     def coefficients(self) -> list[Any]:
         """List, for every candidate, what fitting it to these rows has found."""
@@ -80,9 +80,9 @@ class KernelModels(NamedTuple):
 
     Attributes
     ----------
-    inverses : ndarray of shape (n_candidates, l, l)
+    inverses : ndarray of shape (n_variants, l, l)
         :math:`A^{-1}` of each.
-    coefs : ndarray of shape (n_candidates, l, n_targets)
+    coefs : ndarray of shape (n_variants, l, n_targets)
         :math:`A^{-1} Y` of each.
     Y : ndarray of shape (l, n_targets)
         Targets.

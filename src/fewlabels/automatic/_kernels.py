@@ -110,7 +110,9 @@ class LinearOutputs(Outputs):
     offset: NDArray[Any]
 
     def reads(self) -> list[tuple[Source, int]]:
-        return [(self.kernel.source, 0)]
+        if self.kernel.unit_rows:
+            return super().reads()
+        return [(self.kernel.source, 0)]  # it is folded, or has forms of its own
 
     @classmethod
     def compact_all(

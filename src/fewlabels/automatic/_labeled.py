@@ -20,7 +20,7 @@ class Labeled:
     codes : ndarray of shape (l,)
         Classes; for a regression, all zero.
     groups : ndarray of shape (l,)
-        Equal rows have the same number, and are held out together.
+        Numbers of the distinct rows of the bank; equal rows are held out together.
     importance : ndarray of shape (l,)
         Weights of the rows in losses, of mean 1.
     few : bool
@@ -49,7 +49,7 @@ class Labeled:
 
     @property
     def says_something(self) -> bool:
-        """Whether a row held out can be told by the rest: a class has two rows."""
+        """Whether held-out rows are informative: some class has two distinct rows."""
         several = np.unique(self.groups).size > 1
         if self.regression or not several:
             return several

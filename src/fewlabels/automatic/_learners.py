@@ -163,7 +163,7 @@ class NestedModels:
 
 
 class ShiftedModels(NamedTuple):
-    """A learner on targets less a constant, by which its outputs are less."""
+    """A learner whose targets, and so outputs, are reduced by a constant."""
 
     models: Models
     by: NDArray[Any]

@@ -56,6 +56,17 @@ class Contribution(NamedTuple):
     error : ErrorEstimate
         Share of labelled rows that its heaviest candidate gets wrong when they are
         left out. It was chosen by the same labels, so that this is a little too small.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fewlabels import FewLabelsClassifier
+    >>> from fewlabels.datasets import hide_labels
+    >>> X, y_true = load_iris(return_X_y=True)
+    >>> y = hide_labels(y_true, per_class=3, random_state=0)
+    >>> model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+    >>> round(sum(part.weight for part in model.contributions()), 6)
+    1.0
     """
 
     family: str

@@ -22,7 +22,7 @@ from fewlabels.automatic._compact import EXACT_ROWS, Compactor
 from fewlabels.automatic._judge import Judgement
 from fewlabels.automatic._labeled import Labeled
 
-# With more labels than that, so few candidates carry nearly all of the weight.
+# Where labels were sampled for the choice, only this many candidates are fitted to all.
 MANY_LABELS_CANDIDATES = 8
 # Weights below this share of the largest are not worth a candidate's evaluation.
 NEGLIGIBLE = 1e-3

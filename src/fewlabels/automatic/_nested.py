@@ -66,7 +66,7 @@ def nested_outputs(
     outputs, baseline = _left_out(models, labeled, pool, outer, inner, rng)
     if labeled.regression:
         return Nested(outputs, baseline, outputs, None)
-    # What is asked beside must not change the draws of what follows.
+    # A generator of its own: these checks must not change later draws.
     own = np.random.RandomState(labeled.size)
     halves = None
     if labeled.size > tuned.FEW:

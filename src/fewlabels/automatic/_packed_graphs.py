@@ -18,7 +18,7 @@ from fewlabels.graphs import heat_weights, make_search
 def edge_weights(
     distances: Any, own: Any, others: Any, bandwidth: float, longest: float
 ) -> Any:
-    """Weights of edges between rows whose last neighbours are so far away."""
+    """Weights of edges, given the distance of each end to its k-th neighbour."""
     xp = backend_of(distances).xp
     stretched = xp.clip(xp.maximum(own, others) / longest, 1.0, None)
     return heat_weights(distances / stretched, bandwidth)
@@ -27,7 +27,7 @@ def edge_weights(
 def new_edges(
     distances: Any, reach: Any, k: int, bandwidth: float, longest: float
 ) -> Any:
-    """Weights of edges from new rows, to rows whose last neighbours reach so far.
+    """Weights of edges from new rows, given how far the other ends reach.
 
     An edge has half a weight for every end that counts the other among its k nearest.
     """

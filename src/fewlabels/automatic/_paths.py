@@ -56,9 +56,6 @@ class PathKernel(Source):
         self._k = k
         self._sharpness = sharpness
 
-    def reads(self) -> list[tuple[Source, int]]:
-        return [(self._neighbors, 0)]
-
     def _steps(self, distances: Any) -> Any:
         b = backend_of(distances)
         # A step of length zero would be no edge.

@@ -1,7 +1,7 @@
 """The recipe of a bank: what is built, in which order, and what share of work it is.
 
-Every step names its source and yields its kernels. A new kind of kernel is a class here
-and a line in :func:`recipe`.
+Every step names its source and yields its candidates. A new kind is a class here and a
+line in :func:`recipe`.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -181,7 +181,7 @@ class Sources:
         self._medians: dict[int | None, float] = {}
         self._moments: dict[Source, tuple[NDArray[Any], NDArray[Any]]] = {}
         size = min(REFERENCE_ROWS, self.n_rows)
-        # In random order: any first of them are a sample too.
+        # In random order, so that every prefix is a random sample.
         self.reference = rng.choice(self.n_rows, size, replace=False)
 
     @property

@@ -16,12 +16,11 @@ from fewlabels._rows import has_own_units
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.preprocessing import Moments
 
-# Up to so many rows everything is computed in double precision.
+# Up to this many rows everything is computed in double precision.
 DOUBLE_ROWS = 5000
 # Rows whose median stands for the middle of all.
 CENTRE_ROWS = 500
-# New rows may be this many deviations away, and are not taken for further, so that no
-# square overflows.
+# Scaled values are clipped here, so that no square overflows.
 FAR = 1e9
 
 

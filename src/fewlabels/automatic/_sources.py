@@ -1,4 +1,4 @@
-"""What the kernels of a bank are made of: arrays over rows, found without labels.
+"""What the candidates of a bank are made of: arrays over rows, found without labels.
 
 Every source holds the array of the training rows and can compute the same for new rows.
 Sources that are made from others hold them. A :class:`View` is a batch of rows,
@@ -18,10 +18,12 @@ from sklearn.utils import gen_batches
 from fewlabels._backend import backend_of, to_host
 from fewlabels._threads import in_threads
 
-# Rows, or else numbers, that are added up at a time: torch makes a copy of them in
-# double precision, for which a small card has no room if they are all.
+# Rows, or else numbers, summed per batch: torch copies each batch in double precision,
+# and a copy of everything would not fit on a small card.
 SUM_ROWS = 1024
 SUM_NUMBERS = 2**19
+# More columns than any source has.
+EVERY_COLUMN = 2**62
 
 if TYPE_CHECKING:
     from fewlabels.automatic._candidates import Form
@@ -37,6 +39,13 @@ class Compactable:
     # Whether a copy depends on how arrays over the training rows are packed.
     is_packed: ClassVar[bool] = False
 
+    def reads(self) -> "list[tuple[Source, int]]":
+        """List the sources it holds, and how many of their leading columns it reads.
+
+        All columns, unless a subclass knows better.
+        """
+        return _sources_in(list(vars(self).values()))
+
     def compact(self, compactor: "Compactor") -> Any:
         """Make a copy that computes what new rows need, in few bytes."""
         return compactor.lean_copy(self)
@@ -44,6 +53,18 @@ class Compactable:
     def __getstate__(self) -> dict[str, Any]:
         # Saved on a machine with a GPU, it is loaded on one without.
         return to_host(self.__dict__)
+
+
+def _sources_in(parts: Any) -> "list[tuple[Source, int]]":
+    found = []
+    for part in parts:
+        if isinstance(part, Source):
+            found.append((part, EVERY_COLUMN))
+        elif isinstance(part, Compactable):
+            found += part.reads()
+        elif isinstance(part, list | tuple):
+            found += _sources_in(part)
+    return found
 
 
 class Source(Compactable):
@@ -61,10 +82,6 @@ class Source(Compactable):
     def new(self, view: "View") -> Any:
         """Compute the array of the new rows of a view."""
         raise NotImplementedError
-
-    def reads(self) -> "list[tuple[Source, int]]":
-        """List sources beneath, and how many leading columns it reads one by one."""
-        return []
 
     def folded(
         self, weights: NDArray[Any], offset: NDArray[Any], compactor: "Compactor"

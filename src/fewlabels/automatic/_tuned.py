@@ -1,9 +1,10 @@
 """The constants of the automatic estimators that were chosen by measurement.
 
 Each says what it does, on what evidence its value rests, and when it was chosen.
-"Recipe" means the true error on 23 settings of the benchmark sets in
+"Sets" means the true error on 23 settings of the benchmark sets in
 docs/automatic_measured.md; "first half" means every second one of 35 real tables, with
-the other half to report. `benchmarks/constants.py` measures what happens without them.
+the other half to report. `benchmarks/constants.py` leaves out, one at a time, those
+that can be left out.
 Sizes that only trade time for memory stay with the code that has them.
 """
 
@@ -13,15 +14,15 @@ import numpy as np
 
 # --- Bank: kernels built without labels ---------------------------------------------
 
-# Ridges of every kernel, whose mean diagonal is 1. Recipe, 2026-11-15.
+# Ridges of every kernel, whose mean diagonal is 1. Sets, 2026-11-15.
 RIDGES = np.array([1e-3, 1e-2, 0.1, 1.0, 10.0])
 # Neighbours that are searched once for all graphs, and those of the graph of paths.
-# Recipe, 2026-11-15, without a search over values.
+# Sets, 2026-11-15, without a search over values.
 NEIGHBORS = 15
 GEODESIC_NEIGHBORS = 5
-# Width of the kernel of path lengths, in medians. Recipe, 2026-11-15.
+# Width of the kernel of path lengths, in medians. Sets, 2026-11-15.
 GEODESIC_WIDTH = 0.7
-# Filters of eigenvalues r of a graph: exp(-HEAT r), and (r + OFFSET)^-p. Recipe,
+# Filters of eigenvalues r of a graph: exp(-HEAT r), and (r + OFFSET)^-p. Sets,
 # 2026-11-15, without a search over values.
 HEAT = 3.0
 OFFSET = 0.1
@@ -60,28 +61,28 @@ PICTURE_CORRELATION = 0.4
 
 # --- Judge: from held-out losses to weights -----------------------------------------
 
-# Up to this many labels count as few, with rules of their own. Recipe, 2026-11-15.
+# Up to this many labels count as few, with rules of their own. Sets, 2026-11-15.
 FEW = 20
-# Held out at once: halves of few labels, fifths of more, and how often. Recipe,
+# Held out at once: halves of few labels, fifths of more, and how often. Sets,
 # 2026-11-15.
 N_HALVES = 20
 N_FIFTHS = 2
-# Temperatures among which every candidate has its best. Recipe, 2026-11-15.
+# Temperatures among which every candidate has its best. Sets, 2026-11-15.
 TEMPERATURES = 2.0 ** np.arange(-1, 9)
 # Draws of the Bayesian bootstrap, and the factor by which weights fall with every rank.
-# Recipe, 2026-11-15; 0.7 with few labels changed no mean by 0.1 points, 2026-11-17.
+# Sets, 2026-11-15; 0.7 with few labels changed no mean by 0.1 points, 2026-11-17.
 N_DRAWS = 100
 DECAY = 0.75
 # Of candidates about equal the smoother one: a decade of ridge is worth this share of
 # the ranks. Small ridges spoil graph kernels around an odd label, and few labels do not
-# show it. Recipe, among twenty variants, 2026-11-15; without it tables with 3 labels of
+# show it. Sets, among twenty variants, 2026-11-15; without it tables with 3 labels of
 # each class lose 0.5 points, 2026-11-17.
 SMOOTHNESS = 0.03
-# Stacking of more than a few labels: the prior weighs like this many of them. Recipe,
+# Stacking of more than a few labels: the prior weighs like this many of them. Sets,
 # 2026-11-15; without it tables with 50 and 100 labels lose 0.1 points, 2026-11-17.
 STACKING_STRENGTH = 20.0
 STACKING_STEPS = 60
-# Share of the supervised output with more than a few labels. Recipe, among 25 variants,
+# Share of the supervised output with more than a few labels. Sets, among 25 variants,
 # 2026-11-15; without it tables with 100 labels lose 0.2 points, 2026-11-17.
 INSURANCE = 0.1
 # Share of forests and the linear kernel on tables with few labels; with more it falls
@@ -99,7 +100,7 @@ FALLBACK_SHARES = {
 SUPERVISED_RIDGE = 0.1
 FIXED_RIDGE = 1.0
 # Blocks of labels that are left out to judge the whole procedure; from MANY_CLASSES
-# classes on, a block takes one label of every class. Recipe, 2026-11-15.
+# classes on, a block takes one label of every class. Sets, 2026-11-15.
 N_OUTER = 20
 MANY_CLASSES = 5
 
@@ -110,7 +111,7 @@ MANY_CLASSES = 5
 # rough for more. First half, 2026-11-16.
 PULL_LABELS = 3.0
 # Temperatures of probabilities, and the one they are drawn towards. Held-out log-loss
-# of the recipe; on 35 tables with one label per class 1.22 with 3, 1.28 with 1.5 and
+# of the benchmark; on 35 tables with one label per class 1.22 with 3, 1.28 with 1.5 and
 # 1.24 with 4.5, 2026-11-15.
 FINAL_TEMPERATURES = 2.0 ** np.arange(-2, 8.25, 0.25)
 USUAL_TEMPERATURE = 3.0
@@ -133,7 +134,7 @@ TRUST = 0.85
 # number of labels: coverage of intervals of many classes, 2026-11-16.
 STEEPEST = 1.0
 # Labelled rows are not quite independent evidence: each counts as this many for the
-# gain over the baseline. Coverage in the recipe, 2026-11-15.
+# gain over the baseline. Coverage in the benchmark, 2026-11-15.
 EFFECTIVE = 0.7
 # The error falls like a power of the number of labels. Between 10 and 100 labels of
 # eleven benchmark sets the exponent was 0.02 to 2.5 with a median of 0.2, and 0.26 to

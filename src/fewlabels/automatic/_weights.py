@@ -18,7 +18,7 @@ class Choice(NamedTuple):
 
     Attributes
     ----------
-    weights : ndarray of shape (n_candidates,)
+    weights : ndarray of shape (n_variants,)
         Of sum 1, the insurance included.
     baseline : int
         The best supervised candidate, -1 if there is none.
