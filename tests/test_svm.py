@@ -87,7 +87,9 @@ def test_kernels_are_centred(seed, shift):
     assert_allclose(solution.objective, best, rtol=1e-4)
     mixture = lp_norm_mkl([K, K], y, p=np.inf)  # is 2 K
     assert_allclose(mixture.weights, 1.0)
-    assert_allclose(mixture.objective[-1], best_value(np.sqrt(2) * X, y, 1.0), rtol=1e-4)
+    assert_allclose(
+        mixture.objective[-1], best_value(np.sqrt(2) * X, y, 1.0), rtol=1e-4
+    )
     outputs = 2 * K @ mixture.dual_coef + mixture.intercept
     near = svm_dual(2 * X @ X.T, y, 1.0)
     assert_allclose(outputs, 2 * X @ X.T @ near.dual_coef + near.intercept, atol=1e-3)

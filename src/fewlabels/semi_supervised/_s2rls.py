@@ -19,6 +19,7 @@ from fewlabels._backend import (
     backend_for,
 )
 from fewlabels._classifier import as_decision
+from fewlabels._distances import without_far_rows
 from fewlabels._labels import (
     UNLABELED,
     Labels,
@@ -611,7 +612,7 @@ class S2RLSClassifierCV(_S2RLSBase):
                 warn_ignored("gammas", f"kernel={self.kernel!r} does not use it")
             gammas = ["scale"]
         if self.gammas is None and self.kernel == "rbf":
-            s = range_width(X)
+            s = range_width(without_far_rows(X))
             gammas = [gamma_from_width(c * s) for c in (0.1, 0.5, 1.0, 5.0, 10.0)]
         grid: dict[str, list[Any]] = {
             "gamma": gammas,
