@@ -26,7 +26,7 @@ from fewlabels.semi_supervised import (
     HarmonicFunctionRegressor,
     harmonic_functions,
 )
-from fewlabels.semi_supervised._graph_base import front_width
+from fewlabels.semi_supervised._graph_system import front_width
 
 SOLVERS = ["direct", "cg"]
 

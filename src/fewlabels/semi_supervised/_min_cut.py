@@ -20,10 +20,10 @@ from fewlabels.graphs import warn_unreached
 from fewlabels.semi_supervised._graph_base import (
     GRAPH_CONSTRAINTS,
     GraphEstimator,
-    check_graph,
     class_prior,
     one_hot,
 )
+from fewlabels.semi_supervised._graph_system import check_graph
 
 # The largest weight becomes an integer of up to 121 bits; with those of the opposite
 # arc a residual capacity has one more, which two limbs of 60 and 62 bits hold.
