@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fewlabels.semi_supervised import _graph_system as module
 from fewlabels.semi_supervised import harmonic_functions, poisson_functions
+from fewlabels.semi_supervised._graph_system import ONES_TOLERANCE
 from tests.reference import graphs as slow
 
 
@@ -40,7 +41,8 @@ def test_links_of_any_strength(seed, weak, solver):
     W = weakly_linked(rng, weak)
     labeled = rng.permutation(len(W))[: rng.integers(2, 5)]
     Y = np.eye(3)[rng.integers(0, 3, labeled.size)]
-    tol = 1e-6 if solver == "direct" else 1e-10
+    # Of "cg" the residual is known, and that harmonic functions add up to 1.
+    tol, error = (1e-6, 1e-9) if solver == "direct" else (1e-10, ONES_TOLERANCE)
     for solve, exact in (
         (poisson_functions, slow.poisson),
         (harmonic_functions, slow.harmonic),
@@ -50,10 +52,10 @@ def test_links_of_any_strength(seed, weak, solver):
             warnings.simplefilter("error")
             found = solve(csr_array(W), labeled, Y, solver=solver, tol=tol).values
         size = max(1e-300, np.abs(truth).max())
-        assert float(np.abs(found - truth).max() / size) <= 1e-7
+        assert float(np.abs(found - truth).max() / size) <= error
         # Where a class leads clearly, it is the class found.
         ordered = np.sort(truth, axis=1)
-        clear = (ordered[:, -1] - ordered[:, -2]) / size > 1e-6
+        clear = (ordered[:, -1] - ordered[:, -2]) / size > 2 * error
         lead = truth.astype(float).argmax(axis=1)
         assert np.array_equal(found.argmax(axis=1)[clear], lead[clear])
 

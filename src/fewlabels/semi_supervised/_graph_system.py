@@ -31,9 +31,9 @@ DENSE_SHARE = 0.1
 # solutions, added up, miss that by more than this.
 ONES_TOLERANCE = 1e-3
 
-# Relative residual of direct solutions; refinement of a factor's rounding errors, one
-# product per round, reaches it.
-DIRECT_TOL = 1e-12
+# Relative change at which the refinement of direct solutions stops, far below what a
+# factor's rounding errors leave without it.
+DIRECT_TOL = 1e-10
 # An edge is weak if it is a smaller share than this of the degree at one of its ends.
 # Groups that only weak edges tie to others or to given values get a level of their own:
 # in the whole system it would be a difference of numbers that agree to that share.
@@ -210,18 +210,18 @@ def solve_laplacian(
         values += correction
         if not (solved and np.isfinite(correction).all()):
             break
-        # No less than what the digits of the solution themselves leave.
-        floor = ROUNDING * _largest(values + network.spread(levels))
-        if network.is_tied:
+        if network.is_tied or inner.solver == "direct":
+            # No less than what the digits of the solution themselves leave.
+            floor = ROUNDING * _largest(values + network.spread(levels))
             converged = all(
                 bool(np.all(_largest(new) <= np.maximum(goal * _largest(old), floor)))
                 for new, old in ((change, levels), (correction, values))
             )
         else:
-            rest = B - network.outflow(values, levels)
+            rest = inner.norms(B - network.outflow(values, levels))
             floor = ROUNDING * inner.norms(network.diagonal[:, None] * values)
             limits = np.maximum(goal * inner.norms(B), floor)
-            converged = bool(np.all(inner.norms(rest) <= limits))
+            converged = bool(np.all(rest <= limits))
         if converged:
             break
     if not converged:

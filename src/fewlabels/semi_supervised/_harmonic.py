@@ -107,7 +107,7 @@ def harmonic_functions(
     Warns
     -----
     ConvergenceWarning
-        If the system is not solved to `tol`, or directly to twelve digits.
+        If the system is not solved to `tol`, or directly to ten digits.
 
     See Also
     --------

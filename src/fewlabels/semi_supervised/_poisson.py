@@ -63,7 +63,7 @@ def poisson_functions(
     Warns
     -----
     ConvergenceWarning
-        If the equation is not solved to `tol`, or directly to twelve digits.
+        If the equation is not solved to `tol`, or directly to ten digits.
 
     See Also
     --------
