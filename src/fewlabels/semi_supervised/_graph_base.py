@@ -18,6 +18,7 @@ from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import Labels
 from fewlabels._linalg import FLOATS
 from fewlabels._params import is_default
+from fewlabels._rows import KnownRows
 from fewlabels._sklearn import HasMethods, Interval, StrOptions, validate_data
 from fewlabels.exceptions import DisconnectedGraphWarning, warn_ignored
 from fewlabels.graphs import WEIGHT_CONSTRAINTS, SimilarityGraphTransformer
@@ -42,6 +43,7 @@ class GraphEstimator(BaseEstimator):
     def _set_graph(self, X: Any) -> csr_array:
         """Build or check the graph of the validated rows and keep it."""
         self.transformer_ = None
+        self._known = KnownRows(X)
         if not self._is("knn"):
             for name in ("n_neighbors", "weight"):
                 value = getattr(self, name)
@@ -72,18 +74,34 @@ class GraphEstimator(BaseEstimator):
     def _is(self, affinity: str) -> bool:
         return isinstance(self.affinity, str) and self.affinity == affinity
 
-    def _edges_to(self, X: Any) -> csr_array:
-        """Weights between new rows and the training rows."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        W = X if self.transformer_ is None else self.transformer_.transform(X)
-        if self.transformer_ is None:
-            check_non_negative(X, f"{type(self).__name__}.predict")
-        return csr_array(W, dtype=np.float64)
+    def _of_copies(
+        self, values: NDArray[Any], labeled: NDArray[np.intp]
+    ) -> NDArray[Any]:
+        """Give copies of a row one value, the mean of those with a label if any."""
+        weights = np.full(values.shape[0], np.finfo(float).tiny)
+        weights[labeled] = 1.0
+        shared = self._known.means(values, weights)
+        self._seen_values = self._known.first(shared)
+        shared[labeled] = values[labeled]
+        return shared
 
     def _average(self, X: Any, values: NDArray[Any], default: Any) -> NDArray[Any]:
+        """Values of rows as in fit; of others the weighted mean near them."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        if self.transformer_ is None:
+            check_non_negative(X, f"{type(self).__name__}.predict")
+        found = self._known.find(X)
+        new = np.flatnonzero(found < 0)
+        answers = self._seen_values[found]
+        if new.size:
+            answers[new] = self._average_near(X[new], values, default)
+        return answers
+
+    def _average_near(self, X: Any, values: NDArray[Any], default: Any) -> NDArray[Any]:
         """Weighted mean of the values at the training rows near each new row."""
-        W = self._edges_to(X)
+        W = X if self.transformer_ is None else self.transformer_.transform(X)
+        W = csr_array(W, dtype=np.float64)
         degrees = np.asarray(W.sum(axis=1)).ravel()
         alone = degrees == 0
         if alone.any():
@@ -91,7 +109,7 @@ class GraphEstimator(BaseEstimator):
                 f"{np.count_nonzero(alone)} of {alone.size} new rows have no edge to a "
                 "training row: the answers for them are guesses.",
                 DisconnectedGraphWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         means = np.asarray(W @ values) / np.where(alone, 1, degrees)[:, None]
         means[alone] = default
@@ -113,6 +131,8 @@ class GraphClassifier(GraphEstimator, PartialLabelClassifier):
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Average the label distributions of the training rows near each row.
+
+        Rows that were seen in `fit` have their own, copies the mean of theirs.
 
         Parameters
         ----------
@@ -150,7 +170,7 @@ class GraphClassifier(GraphEstimator, PartialLabelClassifier):
         return self.classes_[codes]
 
     def _keep_transduction(self, labels: Labels, scores: NDArray[Any]) -> None:
-        codes = scores.argmax(axis=1)
+        codes = self._of_copies(scores, labels.labeled).argmax(axis=1)
         codes[labels.labeled] = labels.codes[labels.labeled]
         self.transduction_ = labels.classes[codes]
 

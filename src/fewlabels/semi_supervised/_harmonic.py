@@ -282,8 +282,8 @@ class HarmonicFunctionClassifier(TensorMixin, GraphClassifier):
     Notes
     -----
     A new row gets the weighted mean of its neighbours, which is the harmonic value of
-    a vertex added to the graph without changing the others. ``predict(X)`` on training
-    rows does the same and may differ from `transduction_`.
+    a vertex added to the graph without changing the others. A row that was seen in
+    `fit` is no new vertex: ``predict`` gives what `transduction_` has.
 
     References
     ----------
@@ -543,10 +543,13 @@ class HarmonicFunctionRegressor(TensorMixin, PartialTargetMixin, GraphEstimator)
         if self.unreached_.any():
             warn_unreached(W, labeled, estimator=self)
         self.transduction_[self.unreached_] = self.mean_
+        self.transduction_ = self._of_copies(self.transduction_[:, None], labeled)[:, 0]
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Average the values of the training rows near each row.
+
+        Rows that were seen in `fit` have their own, copies the mean of theirs.
 
         Parameters
         ----------

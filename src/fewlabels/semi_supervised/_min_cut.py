@@ -385,8 +385,9 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
         self.unreached_ = warn_unreached(W, labels.labeled, estimator=self)
         codes = multiway_cut(W, labels.codes)
         self.cut_value_ = _cut_value(W, codes)
-        self.transduction_ = labels.classes[codes]
         self._memberships = one_hot(codes, labels.classes.size)
+        shares = self._of_copies(self._memberships, labels.labeled)
+        self.transduction_ = labels.classes[shares.argmax(axis=1)]
         self._prior = class_prior(labels)
         return self
 
