@@ -158,12 +158,6 @@ ROUNDS_CAN_BE_NONE = {
         "no row is left to label, or with a direct solver"
     )
 }
-INNER_PRODUCTS_FOR_A_GRAPH = {
-    "check_classifiers_train": (
-        "hands over inner products as the weights of a graph, which are large between "
-        "all rows and say little about classes"
-    )
-}
 NEW_ROWS_ARE_NOT_TRAINING_ROWS = {
     name: (
         "fit_transform gives the symmetric graph without self-edges, transform the "
@@ -267,11 +261,7 @@ ESTIMATORS = [
     (HarmonicFunctionClassifier(label_weight=1, solver="cg"), MINUS_ONE_IS_UNLABELED),
     (
         HarmonicFunctionClassifier(affinity="precomputed"),
-        {
-            **MINUS_ONE_IS_UNLABELED,
-            **ROUNDS_CAN_BE_NONE,
-            **INNER_PRODUCTS_FOR_A_GRAPH,
-        },
+        {**MINUS_ONE_IS_UNLABELED, **ROUNDS_CAN_BE_NONE},
     ),
     (MinCutClassifier(), MINUS_ONE_IS_UNLABELED),
     (HarmonicFunctionRegressor(), ROUNDS_CAN_BE_NONE),

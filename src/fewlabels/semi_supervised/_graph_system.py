@@ -187,7 +187,7 @@ def solve_laplacian(
     """
     params: dict[str, Any] = {"solver": solver, "tol": tol, "max_iter": max_iter}
     network = _Network(W, ground)
-    inner = _System(W, network.diagonal, *params.values(), get_backend(device))
+    inner = _System(W, network.diagonal, solver, tol, max_iter, get_backend(device))
     # "cg" measures a residual that it updates, not quite the true one.
     goal = DIRECT_TOL if inner.solver == "direct" else 2 * tol
     levels = np.zeros((network.n_groups, B.shape[1]))
