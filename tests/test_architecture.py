@@ -31,7 +31,15 @@ FLOORS = [
         "_result",
         "_words",
     },
-    {"_classifier", "_hide_labels", "_inner_model", "_kmeans", "_regressor", "_rows"},
+    {
+        "_classifier",
+        "_hide_labels",
+        "_inner_model",
+        "_kmeans",
+        "_regressor",
+        "_rows",
+        "_svm",
+    },
     {"_backend", "_sampling"},
     {"kernels", "graphs", "partition", "optimize", "preprocessing"},
     {

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from fewlabels._distances import centre_of, safe_unit, squared_distances
+from fewlabels._distances import (
+    centre_of,
+    far_rows,
+    safe_unit,
+    squared_distances,
+)
 
 
 def exact(X, Y):
@@ -77,3 +82,24 @@ def test_the_centre_ignores_far_rows(rng):
     X = rng.normal(size=(2000, 4))
     X[7] = 1e12
     assert np.abs(centre_of(X)).max() < 0.5
+
+
+@pytest.mark.parametrize("n", [3, 8, 60, 500])
+@pytest.mark.parametrize("scale", [1e-160, 1.0, 1e160])
+def test_far_rows(n, scale, rng):
+    X = scale * (rng.normal(size=(n, 3)) + 100)
+    for Z in (X, csr_array(X)):
+        assert not far_rows(Z).any()
+    n_far = max(1, n // 20)
+    X[:n_far] += scale * 1e5
+    for Z in (X, csr_array(X)):
+        assert np.array_equal(np.flatnonzero(far_rows(Z)), np.arange(n_far))
+
+
+def test_far_rows_of_rows_that_are_mostly_equal():
+    """Nothing is usual among copies."""
+    X = np.zeros((50, 2))
+    X[3] = 1.0
+    assert not far_rows(X).any()
+    assert not far_rows(X[:2]).any()
+    assert not far_rows(X[:0]).any()

@@ -4,10 +4,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from fewlabels._rows import equal_rows, row_digests
+from fewlabels._rows import KnownRows, equal_rows, row_digests
 from fewlabels._threads import threads
 from tests.reference import rows as reference
 
@@ -48,3 +48,21 @@ def test_equal_rows_are_numbered_by_their_first(rng):
     for i in range(40):
         first = next(j for j in range(40) if (X[j] == X[i]).all())
         assert found[i] == len({tuple(row) for row in X[:first]})
+
+
+def test_rows_are_known_again(rng):
+    X = rng.normal(size=(30, 4))
+    X[20:25], X[7] = X[3], 0.0
+    known = KnownRows(X)
+    numbers = known.find(X)
+    assert_array_equal(numbers, equal_rows(X))
+    assert_array_equal(known.find(sparse.csr_array(X)), numbers)
+    assert_array_equal(known.find(-X)[[0, 7]], [-1, numbers[7]])  # zero has no sign
+    assert_array_equal(KnownRows(X[:0]).find(X), -1)
+    values = rng.normal(size=(30, 2))
+    assert_array_equal(known.first(values)[numbers[20:25]], values[[3] * 5])
+    weights = rng.random(30)
+    copies = [3, *range(20, 25)]
+    mean = np.average(values[copies], axis=0, weights=weights[copies])
+    assert_allclose(known.means(values, weights)[copies], [mean] * 6)
+    assert_array_equal(known.means(values, weights)[[0, 7]], values[[0, 7]])

@@ -13,9 +13,6 @@ from sklearn.utils import get_tags
 
 from fewlabels._labels import UNLABELED, Labels, label_array, unlabeled_mask
 
-# Of libsvm, which turns for hours over unscaled rows without getting anywhere.
-MAX_SVM_ITER = 10_000_000
-
 # Probabilities no further apart are equal: models trained by iteration have no more
 # digits, and rounding would decide what is learnt.
 SURENESS_TOL = 1e-6

@@ -369,6 +369,16 @@ def by_first_row(labels: NDArray[Any]) -> NDArray[np.intp]:
     return number[labels]
 
 
+def relative_weights(weights: NDArray[Any]) -> NDArray[np.float64]:
+    """Weights in units of the largest, to 40 bits each.
+
+    Where only ratios count, a common factor changes nothing, not even the last digits,
+    by which ties between splits or candidates would be broken.
+    """
+    digits, powers = np.frexp(weights / weights.max())
+    return np.ldexp(np.round(np.ldexp(digits, 40)), powers - 40)
+
+
 def weighted_labels(
     labels: Labels, sample_weight: ArrayLike | None
 ) -> tuple[Labels, NDArray[Any]]:

@@ -183,6 +183,77 @@ def distinct_rows(X: Any) -> DistinctRows:
     return DistinctRows(numbers[index], first[order], digests, numbers)
 
 
+class KnownRows:
+    """Training rows, among which equal rows are found again.
+
+    Parameters
+    ----------
+    X : {ndarray, csr_matrix} of shape (n_samples, n_features)
+        The rows.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self._rows = distinct_rows(X)
+
+    def find(self, X: Any) -> NDArray[np.intp]:
+        """Find the number of the distinct row that each row equals, or -1.
+
+        Parameters
+        ----------
+        X : {ndarray, csr_matrix} of shape (n_queries, n_features)
+            Rows.
+
+        Returns
+        -------
+        numbers : ndarray of shape (n_queries,)
+            Distinct rows are numbered in the order of their first.
+        """
+        known = self._rows.digests
+        if not known.size:
+            return np.full(X.shape[0], -1)
+        digests = row_digests(X)
+        places = np.minimum(np.searchsorted(known, digests), known.size - 1)
+        return np.where(known[places] == digests, self._rows.numbers[places], -1)
+
+    def first(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Value of the first copy of every distinct row.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples, ...)
+            Values of the training rows.
+
+        Returns
+        -------
+        values : ndarray of shape (n_distinct, ...)
+            In the order of the numbers.
+        """
+        return values[self._rows.first]
+
+    def means(self, values: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
+        """Average the values of all copies.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples, n_values)
+            Values of the training rows.
+        weights : ndarray of shape (n_samples,)
+            How much each row counts.
+
+        Returns
+        -------
+        means : ndarray of shape (n_samples, n_values)
+            Equal for copies.
+        """
+        number, n = self._rows.of_row, self._rows.first.size
+        if n == number.size:  # no copies
+            return values.copy()
+        shares = weights / np.bincount(number, weights, n)[number]
+        sums = np.zeros((n, values.shape[1]))
+        np.add.at(sums, number, shares[:, None] * values)
+        return sums[number]
+
+
 def equal_rows(X: Any) -> NDArray[np.intp]:
     """Give every row the number of its distinct row, in the order of their first.
 

@@ -3,8 +3,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import math
+from fractions import Fraction
 
 import numpy as np
+
+from tests.reference import rational
 
 
 def distance(x, z):
@@ -156,3 +159,47 @@ def aggregate(W, strong=0.1):
             heaviest = max(W[i, j] for j in known)
             joined[i] = star[next(j for j in known if W[i, j] == heaviest)]
     return joined, n_stars
+
+
+def exact_laplacian(W):
+    """Laplacian of the weights as they are, without rounding."""
+    L = [[-Fraction(float(w)) for w in row] for row in W]
+    for i, row in enumerate(L):
+        row[i] = Fraction(0)
+        row[i] = -sum(row)
+    return L
+
+
+def _times(A, B):
+    return [
+        [sum(a * b for a, b in zip(row, column, strict=True)) for column in B.T]
+        for row in A
+    ]
+
+
+def harmonic(W, labeled, Y):
+    """Harmonic values at all vertices of a connected graph, in exact arithmetic."""
+    L = exact_laplacian(W)
+    free = [i for i in range(len(W)) if i not in labeled]
+    inverse = rational.inverse([[L[i][j] for j in free] for i in free])
+    ties = [[-L[i][j] for j in labeled] for i in free]
+    Y = np.array([[Fraction(float(v)) for v in row] for row in Y])
+    F = np.zeros((len(W), Y.shape[1]), dtype=object)
+    F[labeled] = Y
+    if free:
+        F[free] = _times(inverse, np.array(_times(ties, Y)))
+    return F
+
+
+def poisson(W, labeled, Y):
+    """Solution of the Poisson equation on a connected graph, in exact arithmetic."""
+    L = exact_laplacian(W)
+    n = len(W)
+    Y = np.array([[Fraction(float(v)) for v in row] for row in Y])
+    B = np.full((n, Y.shape[1]), Fraction(0))
+    B[labeled] = Y - Y.sum(axis=0) / len(labeled)
+    u = np.full((n, Y.shape[1]), Fraction(0))  # the first vertex is at zero
+    inverse = rational.inverse([row[1:] for row in L[1:]])
+    u[1:] = _times(inverse, B[1:])
+    degrees = np.array([L[i][i] for i in range(n)])
+    return u - (degrees @ u) / degrees.sum()

@@ -73,12 +73,26 @@ def strange_problem(rng):
     for c in range(n_classes):  # every class has a label
         if not (labels == c).any():
             labels[np.flatnonzero(y == c)[0]] = c
+    kinds |= _late_kinds(X, labels, rng.spawn(1)[0])
     X_new = X[rng.permutation(n)[:4]] + np.round(rng.normal(size=(4, p)) * 8) / 8
     if rng.random() < 0.2:
         X, X_new = X.astype(np.float32), X_new.astype(np.float32)
         kinds.add("float32")
     domain = np.where(np.arange(n) < n // 2, 1, -1)
     return Problem(X, labels, domain, X_new, kinds=kinds)
+
+
+def _late_kinds(X, labels, rng):
+    """Kinds that leave the draws of all others as they are."""
+    kinds = set()
+    if rng.random() < 0.1:  # fewer rows than neighbours, so that edges lead elsewhere
+        X[: rng.integers(2, N_NEIGHBORS)] += 2.0 ** rng.integers(2, 6)
+        kinds.add("weak links")
+    free = np.flatnonzero(labels < 0)
+    if rng.random() < 0.1 and free.size:
+        X[rng.choice(free)] += 2.0 ** rng.integers(7, 21)
+        kinds.add("far unlabelled row")
+    return kinds
 
 
 def ties(X, X_new):

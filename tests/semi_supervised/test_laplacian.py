@@ -23,7 +23,7 @@ from sklearn.utils import validation
 
 from fewlabels.datasets import hide_labels
 from fewlabels.exceptions import DisconnectedGraphWarning, IgnoredParameterWarning
-from fewlabels.graphs import similarity_graph
+from fewlabels.graphs import graph_laplacian, laplacian_power, similarity_graph
 from fewlabels.kernels import GramOperator
 from fewlabels.semi_supervised import (
     LaplacianRLSClassifier,
@@ -31,8 +31,11 @@ from fewlabels.semi_supervised import (
     LaplacianRLSRegressor,
     LaplacianSVC,
     RLSClassifier,
+    S2RLSClassifier,
+    TransductiveSVC,
 )
 from fewlabels.semi_supervised import _laplacian_base as module
+from fewlabels.semi_supervised._laplacian_problem import usual_energy
 
 SOLVERS = [
     (LaplacianSVC, "dense"),
@@ -777,3 +780,57 @@ class TestSearch:
         single = LaplacianRLSClassifierCV(graph_params={"laplacian_power": 2})
         with pytest.raises(ValueError, match="use laplacian_powers"):
             single.fit(X, y)
+
+
+class TestFarRow:
+    """One unlabelled row far from all others is no reason to forget the labels."""
+
+    @pytest.fixture(params=[30.0, 1e3, 1e4, 1e8])
+    def problem(self, request):
+        rng = np.random.default_rng(0)
+        truth = np.arange(60) % 2
+        X = rng.normal(size=(60, 5))
+        X[:, 0] += 3.0 * (truth - 0.5)
+        y = np.where(np.arange(60) < 15, truth, -1)
+        far = np.vstack([X, np.full(5, request.param)])
+        return X, y, far
+
+    @pytest.mark.parametrize(
+        "model",
+        [
+            LaplacianSVC(),
+            LaplacianSVC(solver="dual"),
+            LaplacianSVC(graph_params={"laplacian": "symmetric"}),
+            LaplacianRLSClassifier(),
+            LaplacianRLSClassifier(graph_params={"laplacian_power": 2}),
+            LaplacianRLSClassifierCV(alphas=[1e-6], graph_alphas=[0.01, 0.1]),
+            TransductiveSVC(random_state=0),
+            S2RLSClassifier(random_state=0),
+        ],
+    )
+    def test_classifiers(self, model, problem):
+        X, y, far = problem
+        plain = clone(model).fit(X, y)
+        other = clone(model).fit(far, np.append(y, -1))
+        assert np.mean(other.predict(X) == plain.predict(X)) >= 0.95
+
+    def test_regressor(self, problem):
+        X, _, far = problem
+        targets = np.where(np.arange(60) < 15, X[:, 0], np.nan)
+        plain = LaplacianRLSRegressor().fit(X, targets).predict(X)
+        other = LaplacianRLSRegressor().fit(far, np.append(targets, np.nan)).predict(X)
+        assert_allclose(other, plain, atol=0.1)
+
+    def test_energy(self, problem):
+        """The far row moves it no more than any other: by its edges' lengths."""
+        X, _, far = problem
+        for precomputed in (False, True):
+            energies = []
+            for Z in (X, far):
+                W = similarity_graph(Z)
+                L = laplacian_power(graph_laplacian(W), 1)
+                rows = Z @ Z.T if precomputed else Z
+                energies.append(
+                    usual_energy(rows, L, W, "unnormalized", precomputed=precomputed)
+                )
+            assert energies[1] == pytest.approx(energies[0], rel=0.3)

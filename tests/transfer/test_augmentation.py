@@ -9,12 +9,12 @@ from scipy import linalg, sparse
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
+from fewlabels._svm import svm_dual
 from fewlabels.transfer import (
     FeatureAugmentation,
     HeterogeneousFeatureAugmentation,
     heterogeneous_augmentation,
 )
-from fewlabels.transfer._kernel_learning import svm_dual
 
 
 class TestFeatureAugmentation:

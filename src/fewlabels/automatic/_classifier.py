@@ -15,6 +15,7 @@ from fewlabels._labels import (
     Labels,
     decide,
     encode_labels,
+    relative_weights,
     signed_targets,
     validate_partially_labeled,
     weighted_labels,
@@ -324,7 +325,7 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
                 f"class_weight={self.class_weight!r} must be positive for every class: "
                 "to leave a class out, remove its labels."
             )
-        importance = weights[codes] * self._row_weights
+        importance = relative_weights(weights[codes] * self._row_weights)
         importance /= importance.mean()
         Y = signed_targets(codes, self.classes_.size)
         groups = self._bank.index[self.labeled_indices_]

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from fewlabels._labels import signed_targets
+from fewlabels._labels import relative_weights, signed_targets
 from fewlabels.ensemble._base import seeded
 
 # Below this, p (1 - p) is rounding; the working response would blow up.
@@ -126,7 +126,9 @@ def _checked(estimator: Any, sample_weight: Any, n: int) -> tuple[Any, Any]:
             f"estimator={estimator} takes no sample_weight in fit: boosting needs a "
             "regressor that does, such as a tree or a linear model."
         )
-    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
+    weights = np.ones(n)
+    if sample_weight is not None:
+        weights = relative_weights(np.asarray(sample_weight))
     return estimator, weights / weights.sum()
 
 

@@ -20,7 +20,7 @@ from sklearn.metrics.pairwise import (
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from fewlabels._backend import Backend, KernelFunction, get_backend
-from fewlabels._distances import safe_unit, squared_distances
+from fewlabels._distances import safe_unit, squared_distances, without_far_rows
 from fewlabels._linalg import FLOATS
 from fewlabels._params import budget_bytes, check_params, is_default
 from fewlabels._rows import check_rows
@@ -437,7 +437,8 @@ def is_precomputed(kernel: Any) -> bool:
 
 
 def _scale_gamma(X: Any) -> float:
-    """1 / (n_features * variance of X), as in scikit-learn's SVC."""
+    """1 / (n_features * variance of X), without rows far from all others."""
+    X = without_far_rows(X)
     values = (X.data if sparse.issparse(X) else X).astype(np.float64, copy=False)
     size = X.shape[0] * X.shape[1]
     mean = float(values.sum()) / size
@@ -454,7 +455,7 @@ def _scale_gamma(X: Any) -> float:
 _GAMMA_RULES: dict[str, Callable[[Any], float]] = {
     "scale": _scale_gamma,
     "median": lambda X: gamma_from_width(distance_quantile(X, MEDIAN)),
-    "range": lambda X: gamma_from_width(feature_range(X)),
+    "range": lambda X: gamma_from_width(feature_range(without_far_rows(X))),
     "local": lambda X: gamma_from_width(distance_quantile(X, LOCAL)),
 }
 
@@ -516,6 +517,9 @@ def resolve_kernel(
         - "range": :math:`1 / (2 s^2)` with :func:`range_width`, "rbf" only;
         - "local": :math:`1 / (2 \sigma^2)` with :func:`local_width`, "rbf" only;
         - None: 1 / n_features.
+
+        Rows much further from the middle than nine rows in ten (three times, or six
+        times for 20 rows) do not count for "scale" and "range".
     kernel_params : dict, default=None
         Further parameters of the kernel: `degree` (3 unless given) of "poly", `coef0`
         (1 unless given) of "poly" and "sigmoid", or the keywords of a callable.

@@ -7,11 +7,11 @@ from fewlabels.semi_supervised._co_training import (
     DemocraticCoLearningClassifier,
     TriTrainingClassifier,
 )
-from fewlabels.semi_supervised._graph_base import GraphSolution
 from fewlabels.semi_supervised._graph_regularization import (
     GraphRegularizationClassifier,
     graph_regularization,
 )
+from fewlabels.semi_supervised._graph_system import GraphSolution
 from fewlabels.semi_supervised._harmonic import (
     HarmonicFunctionClassifier,
     HarmonicFunctionRegressor,

@@ -146,7 +146,10 @@ class CoTrainingClassifier(_Committee):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: given, assigned, or else predicted.
+        A label for every training row: the given one, or else the predicted one.
+    added_ : list of ndarrays
+        For every class, the rows that were labelled with it in some round; what is
+        learnt from all of them may be another class for some.
     estimators_ : list of two classifiers
         The fitted classifiers, which know classes by their index.
     views_ : list of two ndarrays
@@ -263,7 +266,9 @@ class CoTrainingClassifier(_Committee):
             fresh, waiting = np.split(waiting, [min(places.size, waiting.size)])
             pool = np.concatenate([np.delete(pool, places), fresh])
             self._fit_both(X, codes)
-        self._keep_transduction(X, codes)
+        taught = np.where(labels.codes == UNLABELED, codes, UNLABELED)
+        self.added_ = [np.flatnonzero(taught == c) for c in range(labels.classes.size)]
+        self._keep_transduction(X, labels.codes)
         return self
 
     def _fit_both(self, X: Any, codes: NDArray[np.intp]) -> None:

@@ -20,11 +20,13 @@ from fewlabels.graphs import warn_unreached
 from fewlabels.semi_supervised._graph_base import (
     GRAPH_CONSTRAINTS,
     GraphClassifier,
-    GraphSolution,
-    check_graph,
     class_prior,
     normalized_rows,
     one_hot,
+)
+from fewlabels.semi_supervised._graph_system import (
+    GraphSolution,
+    check_graph,
     scaled,
     solve_grounded,
 )
@@ -109,7 +111,6 @@ def graph_regularization(
         solver=solver,
         tol=tol,
         max_iter=max_iter,
-        ones=False,
     )
 
 

@@ -30,12 +30,14 @@ from fewlabels.semi_supervised._graph_base import (
     GRAPH_CONSTRAINTS,
     GraphClassifier,
     GraphEstimator,
-    GraphSolution,
-    check_graph,
     class_prior,
     normalized_rows,
     one_hot,
-    solve_grounded,
+)
+from fewlabels.semi_supervised._graph_system import (
+    GraphSolution,
+    check_graph,
+    solve_laplacian,
 )
 
 SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
@@ -105,7 +107,7 @@ def harmonic_functions(
     Warns
     -----
     ConvergenceWarning
-        If "cg" does not converge.
+        If the system is not solved to `tol`, or directly to ten digits.
 
     See Also
     --------
@@ -171,27 +173,20 @@ def extend_harmonically(
     report = connectivity(W)
     reached = ~np.isin(report.labels, report.components_without(labeled))
     free = np.flatnonzero(reached & ~inside) if clamped else np.flatnonzero(reached)
-    # A further column makes all of them add up to 1, see `solve_grounded`.
+    # A further column makes all of them add up to 1, see `solve_laplacian`.
     if not (Y.shape[1] > 1 and np.allclose(Y.sum(axis=1), 1)):
         targets = np.column_stack([Y, 1 - Y.sum(axis=1)])
     else:
         targets = Y
-    diagonal = np.asarray(W.sum(axis=1)).ravel()
     rows = W[free]
     if clamped:
-        B = rows[:, labeled] @ targets
+        ties = rows[:, labeled]
+        ground, B = np.asarray(ties.sum(axis=1)).ravel(), ties @ targets
     else:
-        B = np.zeros((n, targets.shape[1]))
-        B[labeled] = label_weight * targets
-        B = B[free]
-        diagonal[labeled] += label_weight
-    solution = solve_grounded(
-        rows[:, free],
-        diagonal[free],
-        B,
-        ones=True,
-        **solver_params,
-    )
+        ground, B = np.zeros(n), np.zeros((n, targets.shape[1]))
+        ground[labeled], B[labeled] = label_weight, label_weight * targets
+        ground, B = ground[free], B[free]
+    solution = solve_laplacian(rows[:, free], ground, B, ones=True, **solver_params)
     F = np.full((n, Y.shape[1]), np.nan)
     F[free] = solution.values[:, : Y.shape[1]]
     if clamped:
@@ -287,8 +282,8 @@ class HarmonicFunctionClassifier(TensorMixin, GraphClassifier):
     Notes
     -----
     A new row gets the weighted mean of its neighbours, which is the harmonic value of
-    a vertex added to the graph without changing the others. ``predict(X)`` on training
-    rows does the same and may differ from `transduction_`.
+    a vertex added to the graph without changing the others. A row that was seen in
+    `fit` is no new vertex: ``predict`` gives what `transduction_` has.
 
     References
     ----------
@@ -548,10 +543,13 @@ class HarmonicFunctionRegressor(TensorMixin, PartialTargetMixin, GraphEstimator)
         if self.unreached_.any():
             warn_unreached(W, labeled, estimator=self)
         self.transduction_[self.unreached_] = self.mean_
+        self.transduction_ = self._of_copies(self.transduction_[:, None], labeled)[:, 0]
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Average the values of the training rows near each row.
+
+        Rows that were seen in `fit` have their own, copies the mean of theirs.
 
         Parameters
         ----------

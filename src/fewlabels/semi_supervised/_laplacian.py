@@ -140,7 +140,8 @@ class LaplacianSVC(LaplacianClassifier):
     graph_ : csr_array of shape (n_samples, n_samples) or None
         The graph; None if `graph_alpha` is 0.
     energy_ : float
-        The graph energy e; 1 with ``scaling="paper"``.
+        The graph energy e, without rows far from all others; 1 with
+        ``scaling="paper"``.
     kernel_ : Kernel
         The kernel with its parameters as numbers.
     n_features_in_ : int
@@ -346,7 +347,8 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     graph_ : csr_array of shape (n_samples, n_samples) or None
         The graph; None if `graph_alpha` is 0.
     energy_ : float
-        The graph energy e; 1 with ``scaling="paper"``.
+        The graph energy e, without rows far from all others; 1 with
+        ``scaling="paper"``.
     kernel_ : Kernel
         The kernel with its parameters as numbers.
     n_features_in_ : int
@@ -552,7 +554,8 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
     graph_ : csr_array of shape (n_samples, n_samples) or None
         The graph; None if `graph_alpha` is 0.
     energy_ : float
-        The graph energy e; 1 with ``scaling="paper"``.
+        The graph energy e, without rows far from all others; 1 with
+        ``scaling="paper"``.
     kernel_ : Kernel
         The kernel with its parameters as numbers.
     n_features_in_ : int

@@ -62,8 +62,7 @@ from fewlabels.semi_supervised._laplacian_pcg import STOPPING, laplacian_pcg
 from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
     LaplacianSolution,
-    graph_energy,
-    kernel_energy,
+    usual_energy,
 )
 from fewlabels.semi_supervised._laplacian_rows import (
     build_graph,
@@ -253,8 +252,13 @@ class LaplacianEstimator(TensorMixin, BaseEstimator):
         )
         self.graph_ = graph
         if self.scaling == "scale-free":
-            energy = kernel_energy if self.kernel_.is_precomputed else graph_energy
-            self.energy_ = energy(X, laplacian)
+            self.energy_ = usual_energy(
+                X,
+                laplacian,
+                graph,
+                self._kind["laplacian"],
+                precomputed=self.kernel_.is_precomputed,
+            )
         return laplacian
 
     def _weights(self, n_samples: int, n_labeled: int) -> tuple[float, float]:

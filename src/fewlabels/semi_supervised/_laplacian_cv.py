@@ -57,8 +57,7 @@ from fewlabels.semi_supervised._laplacian_deformed import (
 from fewlabels.semi_supervised._laplacian_in_labels import least_squares_in_labels
 from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
-    graph_energy,
-    kernel_energy,
+    usual_energy,
 )
 from fewlabels.semi_supervised._laplacian_rows import (
     check_square_kernel,
@@ -393,18 +392,21 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
         Y = signed_targets(labels.codes[labeled], labels.classes.size)
         bare = LaplacianProblem(gram, None, labeled, Y, "squared", self.fit_intercept)
         pivots = laplacian_factor(bare, **self._factor_options)
-        energy_of = kernel_energy if kernel.is_precomputed else graph_energy
         paper = self.scaling == "paper"
         scores = []
         for k, power in product(grid["n_neighbors"], grid["laplacian_power"]):
-            L = laplacian_power(
-                graph_laplacian(graphs[k], self._kind["laplacian"]), power
-            )
+            kind = self._kind["laplacian"]
+            L = laplacian_power(graph_laplacian(graphs[k], kind), power)
             problem = LaplacianProblem(
                 gram, L, labeled, Y, "squared", self.fit_intercept
             )
             factor = LowRankFactor(problem, pivots.source)
-            unit = 1.0 if paper else labeled.size / (n * energy_of(X, L))
+            unit = 1.0
+            if not paper:
+                energy = usual_energy(
+                    X, L, graphs[k], kind, precomputed=kernel.is_precomputed
+                )
+                unit = labeled.size / (n * energy)
             for alpha, graph_alpha in product(grid["alpha"], grid["graph_alpha"]):
                 deformed = factor.deform(
                     labeled,

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from fewlabels._distances import safe_unit
+from fewlabels._distances import far_from_middle, far_rows, safe_unit
 from fewlabels._result import SolverResult
-from fewlabels.graphs import LaplacianPower
+from fewlabels.graphs import LaplacianPower, graph_laplacian, laplacian_power
 from fewlabels.kernels import GramOperator
 
 LOSSES = ("squared_hinge", "squared", "hinge")
@@ -333,6 +333,48 @@ def kernel_energy(K: Any, laplacian: LaplacianPower) -> float:
     if not (variance > 0 and energy > 0):
         return 1.0
     return energy / variance
+
+
+def usual_energy(
+    X: Any, laplacian: LaplacianPower, graph: Any, kind: str, *, precomputed: bool
+) -> float:
+    """Energy of a graph without far rows, each of which would outweigh all others.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The rows, or their kernel matrix.
+    laplacian : LaplacianPower
+        The operator L^p.
+    graph : sparse matrix of shape (n_samples, n_samples)
+        The weights behind it.
+    kind : {"unnormalized", "symmetric"}
+        Kind of the Laplacian.
+    precomputed : bool
+        Whether `X` is a kernel matrix.
+
+    Returns
+    -------
+    energy : float
+        See :func:`graph_energy` and :func:`kernel_energy`.
+    """
+    far = _far_in_kernel(X) if precomputed else far_rows(X)
+    if far.any():
+        near = np.flatnonzero(~far)
+        graph = sparse.csr_array(graph)[near][:, near]
+        laplacian = laplacian_power(graph_laplacian(graph, kind), laplacian.power)
+        X = X[near][:, near] if precomputed else X[near]
+    return (kernel_energy if precomputed else graph_energy)(X, laplacian)
+
+
+def _far_in_kernel(K: Any) -> NDArray[np.bool_]:
+    """Tell which rows are far in the feature space of a kernel."""
+
+    def squares(rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        means = np.asarray(K[:, rows].mean(axis=1)).ravel()
+        return K.diagonal() - 2 * means + means[rows].mean()
+
+    return far_from_middle(K.shape[0], squares)
 
 
 def check_alphas(alpha: float, graph_alpha: float) -> None:

@@ -20,10 +20,10 @@ from fewlabels.graphs import warn_unreached
 from fewlabels.semi_supervised._graph_base import (
     GRAPH_CONSTRAINTS,
     GraphEstimator,
-    check_graph,
     class_prior,
     one_hot,
 )
+from fewlabels.semi_supervised._graph_system import check_graph
 
 # The largest weight becomes an integer of up to 121 bits; with those of the opposite
 # arc a residual capacity has one more, which two limbs of 60 and 62 bits hold.
@@ -385,8 +385,9 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
         self.unreached_ = warn_unreached(W, labels.labeled, estimator=self)
         codes = multiway_cut(W, labels.codes)
         self.cut_value_ = _cut_value(W, codes)
-        self.transduction_ = labels.classes[codes]
         self._memberships = one_hot(codes, labels.classes.size)
+        shares = self._of_copies(self._memberships, labels.labeled)
+        self.transduction_ = labels.classes[shares.argmax(axis=1)]
         self._prior = class_prior(labels)
         return self
 

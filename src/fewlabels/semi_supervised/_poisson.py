@@ -9,16 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from fewlabels.semi_supervised._graph_base import (
+from fewlabels.semi_supervised._graph_system import (
     GraphSolution,
     check_graph,
     scaled,
-    solve_grounded,
+    solve_laplacian,
 )
 
-# What is added to the degrees, in units of them, so that the Laplacian can be inverted.
-# Right-hand sides add up to zero in every component, so that it hardly matters.
-GROUND = 1e-9
 # Least weight of a vertex relative to the largest, in properly weighted Laplacians. The
 # authors' code adds as much, but to weights of any scale.
 LEAST_WEIGHT = 1e-5
@@ -66,7 +63,7 @@ def poisson_functions(
     Warns
     -----
     ConvergenceWarning
-        If "cg" does not converge.
+        If the equation is not solved to `tol`, or directly to ten digits.
 
     See Also
     --------
@@ -97,18 +94,20 @@ def poisson_functions(
     _, part = connected_components(W, directed=False)
     n_parts = part.max() + 1
     counts = np.bincount(part[rows], minlength=n_parts)
-    means = _sums(part[rows], Y, n_parts) / np.maximum(counts, 1)[:, None]
-    B = _sums(rows, Y - means[part[rows]], W.shape[0])
-    degrees = np.asarray(W.sum(axis=1)).ravel()
-    diagonal = np.where(degrees > 0, (1 + GROUND) * degrees, 1.0)
-    solution = solve_grounded(
-        W, diagonal, B, solver=solver, tol=tol, max_iter=max_iter, ones=False
+    # Multiplied by the number of labels, sources are integers where values are, and
+    # those of a group that balance each other add up to zero without any rounding.
+    sums = _sums(part[rows], Y, n_parts)[part[rows]]
+    B = _sums(rows, counts[part[rows], None] * Y - sums, W.shape[0])
+    solution = solve_laplacian(
+        W, np.zeros(W.shape[0]), B, solver=solver, tol=tol, max_iter=max_iter
     )
-    # Rounding errors are largest along constants, which the condition fixes.
+    u = solution.values / np.maximum(counts, 1)[part, None]
+    # A constant is free in every component, and fixed by the condition.
+    degrees = np.asarray(W.sum(axis=1)).ravel()
     volumes = np.bincount(part, weights=degrees, minlength=n_parts)
-    shifts = _sums(part, degrees[:, None] * solution.values, n_parts)
+    shifts = _sums(part, degrees[:, None] * u, n_parts)
     shifts /= np.where(volumes > 0, volumes, 1.0)[:, None]
-    u = solution.values - shifts[part]
+    u -= shifts[part]
     u[counts[part] == 0] = np.nan
     return solution._replace(values=u)
 

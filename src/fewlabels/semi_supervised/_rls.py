@@ -15,6 +15,7 @@ from fewlabels._classifier import as_decision
 from fewlabels._labels import (
     UNLABELED,
     decide,
+    relative_weights,
     signed_targets,
     validate_partially_labeled,
 )
@@ -519,4 +520,4 @@ def _weighted_rows(
             )
     weights = check_sample_weight(weights, X, ensure_non_negative=True)
     positive = weights > 0
-    return rows[positive], weights[positive]
+    return rows[positive], relative_weights(weights[positive])

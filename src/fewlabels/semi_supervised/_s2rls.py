@@ -19,6 +19,7 @@ from fewlabels._backend import (
     backend_for,
 )
 from fewlabels._classifier import as_decision
+from fewlabels._distances import without_far_rows
 from fewlabels._labels import (
     UNLABELED,
     Labels,
@@ -29,6 +30,7 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params
+from fewlabels._rows import KnownRows
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels import (
@@ -210,7 +212,8 @@ class S2RLSClassifier(_S2RLSBase):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        The final labelling of all training rows.
+        The final labelling of all training rows. For rows that were seen in `fit`
+        without a label, ``predict`` gives the same, of copies that of the first.
     objective_ : float
         Its objective.
     result_ : PartitionResult
@@ -354,6 +357,9 @@ class S2RLSClassifier(_S2RLSBase):
         self.coef_ = model if rows.is_factor else None
         self.dual_coef_ = None if rows.is_factor else model
         self.X_fit_ = X if rows.needs_rows else None
+        free = np.flatnonzero(labels.codes == UNLABELED)
+        self._known = KnownRows(X[free])
+        self._seen_codes = self._known.first(result.y[free])
         return self
 
     def _warn_contradiction(self, outputs: NDArray[Any], labels: Labels) -> None:
@@ -396,7 +402,22 @@ class S2RLSClassifier(_S2RLSBase):
             outputs = self.kernel_.product(
                 X, self.X_fit_, dual, device=backend_at_hand(self)
             )
-        return as_decision(outputs)
+        return as_decision(self._as_found(X, np.asarray(outputs)))
+
+    def _as_found(self, X: Any, outputs: NDArray[Any]) -> NDArray[Any]:
+        """Bring rows of `fit` that the class sizes decided to their side, by a hair."""
+        found = self._known.find(X)
+        seen = np.flatnonzero(found >= 0)
+        codes = self._seen_codes[found[seen]]
+        index = np.arange(self.classes_.size)
+        wrong = decide(as_decision(outputs[seen]), index) != codes
+        seen, codes = seen[wrong], codes[wrong]
+        if outputs.shape[1] == 1:
+            tiny = np.finfo(outputs.dtype).tiny
+            outputs[seen, 0] = np.where(codes == 1, tiny, -tiny)
+        else:
+            outputs[seen, codes] = np.nextafter(outputs[seen].max(axis=1), np.inf)
+        return outputs
 
 
 class S2RLSClassifierCV(_S2RLSBase):
@@ -456,7 +477,8 @@ class S2RLSClassifierCV(_S2RLSBase):
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        The final labelling of all training rows.
+        The final labelling of all training rows. For rows that were seen in `fit`
+        without a label, ``predict`` gives the same, of copies that of the first.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -611,7 +633,7 @@ class S2RLSClassifierCV(_S2RLSBase):
                 warn_ignored("gammas", f"kernel={self.kernel!r} does not use it")
             gammas = ["scale"]
         if self.gammas is None and self.kernel == "rbf":
-            s = range_width(X)
+            s = range_width(without_far_rows(X))
             gammas = [gamma_from_width(c * s) for c in (0.1, 0.5, 1.0, 5.0, 10.0)]
         grid: dict[str, list[Any]] = {
             "gamma": gammas,

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
-from fewlabels._classifier import MAX_SVM_ITER, as_decision
+from fewlabels._classifier import as_decision
 from fewlabels._distances import safe_unit
 from fewlabels._labels import (
     UNLABELED,
@@ -26,6 +25,7 @@ from fewlabels._labels import (
 from fewlabels._linalg import FLOATS
 from fewlabels._result import SolverResult
 from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._svm import svm_dual
 from fewlabels.kernels import (
     KERNEL_CONSTRAINTS,
     KernelRows,
@@ -323,6 +323,8 @@ class _Rows(_Dual):
     """Rows, dense or sparse, relative to the mean of the unlabelled ones."""
 
     def __init__(self, X: Any, free: NDArray[np.intp], with_bias: bool) -> None:
+        if sparse.issparse(X) and 3 * X.nnz >= 2 * X.shape[0] * X.shape[1]:
+            X = X.toarray()  # takes no more memory, and can be centred
         dense = not sparse.issparse(X)
         self.X: Any = (
             np.asarray(X, float) if dense else sparse.csr_array(X, dtype=float)
@@ -388,7 +390,8 @@ class _Rows(_Dual):
 
     def model(self, a: NDArray[Any], offset: float) -> tuple[NDArray[Any], float]:
         """Weights of the features, and the bias, for rows as they were given."""
-        coef = np.asarray(self.X.T @ a) - a.sum() * self.center
+        inside = 0.0 if self.dense else self.center
+        coef = np.asarray(self.rows.T @ a) - a.sum() * inside
         bias = offset + a.sum() * self.bias
         return coef, float(bias - self.center @ coef)
 
@@ -396,9 +399,15 @@ class _Rows(_Dual):
         self, labeled: NDArray[np.intp], y: NDArray[Any], C: float, tol: float
     ) -> tuple[NDArray[Any], float, NDArray[Any]]:
         """Weights, bias and multipliers of the labelled rows' own machine."""
-        rows = self.X[labeled]
-        a, intercept = _plain_svm(rows @ rows.T, labeled, y, C, tol)
-        return np.asarray(self.X.T @ a), intercept, a
+        rows, mean = self.X[labeled], np.zeros(self.center.size)
+        if self.dense:  # centred before the products lose digits, sparse ones after
+            mean = rows.mean(axis=0)
+            rows = rows - mean
+        K = rows @ rows.T
+        K = K if self.dense else K.toarray()
+        a, intercept = _of_labeled(K, labeled, y, C, tol)
+        coef = np.asarray(rows.T @ a[labeled])
+        return coef, float(intercept - mean @ coef), a
 
     def outputs_of(
         self, coef: NDArray[Any], intercept: float, a: NDArray[Any]
@@ -456,7 +465,7 @@ class _Gram(_Dual):
     ) -> tuple[NDArray[Any], float, NDArray[Any]]:
         """Coefficients, bias and multipliers of the labelled rows' own machine."""
         K = self.K[np.ix_(labeled, labeled)]
-        a, intercept = _plain_svm(K, labeled, y, C, tol)
+        a, intercept = _of_labeled(K, labeled, y, C, tol)
         return a, intercept, a
 
     def outputs_of(
@@ -465,17 +474,14 @@ class _Gram(_Dual):
         return self.K @ coef + intercept
 
 
-def _plain_svm(
-    K: Any, labeled: NDArray[np.intp], y: NDArray[Any], C: float, tol: float
+def _of_labeled(
+    K: NDArray[Any], labeled: NDArray[np.intp], y: NDArray[Any], C: float, tol: float
 ) -> tuple[NDArray[np.float64], float]:
-    """Multipliers and bias of the labelled rows, by scikit-learn's solver."""
-    signs, a = y[labeled], np.zeros(y.size)
-    if np.ptp(signs) == 0:
-        return a, float(signs[0])  # a constant fits a single class
-    K = K.toarray() if sparse.issparse(K) else K
-    model = SVC(C=C, kernel="precomputed", tol=tol, max_iter=MAX_SVM_ITER).fit(K, signs)
-    a[labeled[model.support_]] = model.dual_coef_[0]
-    return a, float(model.intercept_[0])
+    """Multipliers and bias of the machine that knows the labelled rows alone."""
+    machine = svm_dual(K, y[labeled], C, tol=tol)
+    a = np.zeros(y.size)
+    a[labeled] = machine.dual_coef
+    return a, machine.intercept
 
 
 class TransductiveSVC(KernelClassifier):

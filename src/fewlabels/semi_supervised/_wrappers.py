@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier, accepts_sparse, fitted
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
-from fewlabels._rows import dense_if_small
+from fewlabels._rows import KnownRows, dense_if_small
 from fewlabels._sklearn import HasMethods, fit_context, validate_data
 
 
@@ -66,8 +66,8 @@ class SelfTrainingClassifier(
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, as assigned in some round, else as
-        predicted by the final model.
+        A label for every training row: the given one, or else the one that the final
+        model predicts, which need not be what an earlier one taught it.
     labeled_iter_ : ndarray of shape (n_samples,)
         Round in which each row was labelled: 0 for given labels, -1 for rows that the
         model was never sure of.
@@ -128,10 +128,10 @@ class SelfTrainingClassifier(
         # With the rows as given: scikit-learn reads the names of features from them.
         super().fit(X, labels.codes, **params)
         self.classes_ = labels.classes
-        codes: NDArray[np.intp] = self.__dict__["transduction_"]
-        unsure = np.flatnonzero(codes == UNLABELED)
-        if unsure.size:
-            codes[unsure] = self.estimator_.predict(rows[unsure])
+        codes = labels.codes.copy()
+        holes = np.flatnonzero(codes == UNLABELED)
+        if holes.size:
+            codes[holes] = self.estimator_.predict(rows[holes])
         self.transduction_ = labels.classes[codes]
         return self
 
@@ -153,6 +153,12 @@ class SelfTrainingClassifier(
         """
         codes = super().predict(X, **params)
         return self.classes_[codes]
+
+    def __sklearn_tags__(self) -> Tags:
+        # Not scikit-learn's own, which fail without an estimator.
+        tags = super(semi_supervised.SelfTrainingClassifier, self).__sklearn_tags__()
+        tags.input_tags.sparse = accepts_sparse(self.estimator)
+        return tags
 
 
 class ClusterThenLabelClassifier(PartialLabelClassifier):
@@ -266,11 +272,13 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
         rows = dense_if_small(X) if self.clusterer is None else X
         self.clusters_ = np.asarray(self.clusterer_.fit_predict(rows))
         self.X_fit_ = None if hasattr(self.clusterer_, "predict") else X
+        self._known = KnownRows(X)
+        self._seen_clusters = self._known.first(self.clusters_)
         self._set_rules(X, labels)
         codes = labels.codes.copy()
         holes = np.flatnonzero(codes == UNLABELED)
         if holes.size:
-            codes[holes] = self._codes(X[holes], self.clusters_[holes])
+            codes[holes] = self._codes(X[holes], self._clusters_of(X[holes]))
         self.transduction_ = labels.classes[codes]
         return self
 
@@ -320,16 +328,24 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
         check_is_fitted(self)
         # Some clusterers predict only rows of the type they were fitted to.
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return self.classes_[self._codes(X, self._clusters_of(X))]
+
+    def _clusters_of(self, X: Any) -> NDArray[Any]:
+        """Cluster of every row, of those seen in `fit` the one found there."""
+        found = self._known.find(X)
+        clusters, new = self._seen_clusters[found], np.flatnonzero(found < 0)
+        if not new.size:
+            return clusters
         if self.X_fit_ is None:
-            clusters = np.asarray(self.clusterer_.predict(X))
+            clusters[new] = self.clusterer_.predict(X[new])
         else:
             # Trees refuse sparse questions.
             algorithm = "brute" if issparse(X) else "auto"
             search = NearestNeighbors(n_neighbors=1, algorithm=algorithm)
             search.fit(self.X_fit_)
-            nearest = search.kneighbors(X, return_distance=False)[:, 0]
-            clusters = self.clusters_[nearest]
-        return self.classes_[self._codes(X, clusters)]
+            nearest = search.kneighbors(X[new], return_distance=False)[:, 0]
+            clusters[new] = self.clusters_[nearest]
+        return clusters
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
-from fewlabels._classifier import MAX_SVM_ITER
 from fewlabels._params import check_choice, usual
 from fewlabels._sklearn import StrOptions
+from fewlabels._svm import MAX_SVM_ITER
 from fewlabels.tensor._algebra import rank_one, unfold
 from fewlabels.tensor._linear_classifier import LinearTensorClassifier
 from fewlabels.tensor._tensor_rows import START_CONSTRAINTS

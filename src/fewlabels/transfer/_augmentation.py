@@ -27,13 +27,13 @@ from fewlabels._sklearn import (
     fit_context,
     validate_data,
 )
+from fewlabels._svm import svm_dual
 from fewlabels.kernels import KERNEL_CONSTRAINTS, resolve_kernel
 from fewlabels.transfer._domains import (
     DomainClassifier,
     DomainTransformer,
     stack_labels,
 )
-from fewlabels.transfer._kernel_learning import svm_dual
 
 
 class FeatureAugmentation(DomainTransformer):

@@ -9,49 +9,18 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.svm import SVC
 
-from fewlabels._classifier import MAX_SVM_ITER, as_decision
+from fewlabels._classifier import as_decision
 from fewlabels._labels import Labels, signed_targets
 from fewlabels._params import check_number, usual
 from fewlabels._sklearn import Interval
+from fewlabels._svm import centered_kernel, svm_dual
 from fewlabels.exceptions import warn_not_converged
 from fewlabels.kernels import Kernel, resolve_kernel
 from fewlabels.transfer._domains import DomainClassifier
 
 # Multiples of the "scale" width whose Gaussians are mixed by default; not tuned.
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
-
-
-class SVMDual(NamedTuple):
-    r"""Solution of the dual problem of a support vector machine.
-
-    Attributes
-    ----------
-    dual_coef : ndarray of shape (n_samples,)
-        The coefficients :math:`\beta = \alpha \circ y`.
-    intercept : float
-        The bias.
-    value : float
-        The largest :math:`1^\top \alpha - \frac12 \beta^\top K \beta`.
-    """
-
-    dual_coef: NDArray[np.float64]
-    intercept: float
-    value: float
-
-
-def svm_dual(
-    K: NDArray[Any], y: NDArray[Any], C: float, *, tol: float = 1e-6
-) -> SVMDual:
-    """Solve the dual of a support vector machine with scikit-learn's SVC."""
-    beta = np.zeros(y.size)
-    if np.ptp(y) == 0:  # nothing to separate
-        return SVMDual(beta, float(y[0]), 0.0)
-    machine = SVC(C=C, kernel="precomputed", tol=tol, max_iter=MAX_SVM_ITER).fit(K, y)
-    beta[machine.support_] = machine.dual_coef_[0]
-    value = np.abs(beta).sum() - 0.5 * beta @ K @ beta
-    return SVMDual(beta, float(machine.intercept_[0]), float(value))
 
 
 class MKLSolution(NamedTuple):
@@ -140,6 +109,8 @@ def lp_norm_mkl(
     """
     check_number("p", p, 1, np.inf)
     n_kernels = len(kernels)
+    centered = [centered_kernel(kernel) for kernel in kernels]
+    kernels, means = [K for K, _ in centered], [m for _, m in centered]
     theta = np.full(n_kernels, n_kernels ** (-1 / p))  # 1 for p = inf
     dual_norm = np.inf if p == 1 else 1 / (1 - 1 / p)
     values, lower = [], -np.inf
@@ -157,7 +128,8 @@ def lp_norm_mkl(
         if len(values) < max_iter:
             q = theta**2 * forms
             theta = q ** (1 / (p + 1)) / np.sum(q ** (p / (p + 1))) ** (1 / p)
-    return MKLSolution(theta, beta, machine.intercept, np.array(values), max(gap, 0.0))
+    intercept = machine.intercept - float(beta @ (theta @ np.array(means)))
+    return MKLSolution(theta, beta, intercept, np.array(values), max(gap, 0.0))
 
 
 class LpMKLClassifier(DomainClassifier):
