@@ -149,3 +149,23 @@ def best_policy(P, R, gamma, terminal):
         if best is None or ((V >= best - 1e-12).all() and V.sum() > best.sum()):
             best, found = V, policy
     return best, np.array(found)
+
+
+def long_run(chain):
+    """What the mean of the powers of a chain approaches, by squaring a lazy one."""
+    limit = (np.eye(len(chain)) + chain) / 2
+    for _ in range(60):
+        limit = limit @ limit
+        limit /= limit.sum(axis=1, keepdims=True)
+    return limit
+
+
+def best_gains(P, R, terminal):
+    """The largest average reward from every state, over all deterministic policies."""
+    n_states, n_actions = R.shape
+    states, best = np.arange(n_states), np.full(n_states, -np.inf)
+    for policy in product(range(n_actions), repeat=n_states):
+        chain, rewards = P[states, policy].copy(), R[states, policy].copy()
+        chain[terminal], rewards[terminal] = np.eye(n_states)[terminal], 0.0
+        best = np.maximum(best, long_run(chain) @ rewards)
+    return best

@@ -38,6 +38,17 @@ def random_process(rng, n_states=4, n_actions=3, n_terminal=1, missing=True):
     return P, R, terminal, available
 
 
+def multichain_process(rng, n_states=4, n_actions=2):
+    """Arrays P, R[s, a], terminal states: few ways to go, and rewards with ties."""
+    P = np.zeros((n_states, n_actions, n_states))
+    for s, a in np.ndindex(n_states, n_actions):
+        n_next = rng.integers(1, 3)
+        ways = rng.choice(n_states, n_next, replace=False)
+        P[s, a, ways] = [[1.0], [0.25, 0.75]][n_next - 1]
+    R = rng.integers(-2, 3, size=(n_states, n_actions)).astype(float)
+    return P, R, np.arange(n_states) < rng.integers(0, 2)
+
+
 def random_env(rng, **kwargs):
     P, R, terminal, available = random_process(rng)
     start = np.where(terminal, 0.0, 1.0)

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -23,11 +24,12 @@ from fewlabels.reinforcement import (
     policy_iteration,
     value_iteration,
 )
-from tests.reference.reinforcement import best_policy
+from tests.reference.reinforcement import best_gains, best_policy
 from tests.reinforcement.processes import (
     TWO_STATES,
     TWO_STATES_VALUES,
     forest,
+    multichain_process,
     random_process,
     two_states,
 )
@@ -311,8 +313,9 @@ class TestGain:
         best = max(policy_gain(mdp, p)[0] for p in product((0, 1), repeat=4))
         assert_allclose(solution.gain, best, atol=1e-10)
         assert_allclose(policy_gain(mdp, solution.policy), best, atol=1e-10)
-        assert solution.lower <= best <= solution.upper
-        assert solution.upper - solution.lower < 1e-9
+        assert (solution.lower <= best).all()
+        assert (best <= solution.upper).all()
+        assert (solution.upper - solution.lower).max() < 1e-9
         h = solution.bias
         assert_allclose((R + P @ h).max(axis=1), best + h, atol=1e-10)
 
@@ -334,7 +337,7 @@ class TestGain:
         """Rewards 0, 3, 0, 3, ...: the undiscounted values swing for ever."""
         mdp = MDP([[[0, 1.0]], [[1.0, 0]]], [0.0, 3.0], 0.9)
         solution = gain_policy_iteration(mdp)
-        assert_allclose([solution.gain, *solution.bias], [1.5, 0, 1.5])
+        assert_allclose([*solution.gain, *solution.bias], [1.5, 1.5, 0, 1.5])
         values, _ = backward_induction(mdp, 100)
         assert_allclose(np.abs(values[0] - values[1] - 1.5), 1.5)
 
@@ -348,19 +351,50 @@ class TestGain:
         assert_array_equal(solution.policy, [1, 0])
         assert_allclose(solution.gain, 2)
 
-    def test_a_gain_that_depends_on_the_start_is_refused(self):
-        islands = MDP([[[1.0, 0]], [[0, 1.0]]], [1.0, 2.0], 0.9)
-        with pytest.raises(ValueError, match="2 of state 1 is out of reach from st"):
-            gain_policy_iteration(islands)
+    @pytest.mark.parametrize("rewards", [[2.0, 2.0], [1.0, 2.0]])
+    def test_islands(self, rewards):
+        islands = MDP(np.eye(2)[:, None, :], rewards, 0.9)
+        solution = gain_policy_iteration(islands)
+        for found in (solution.gain, solution.lower, solution.upper):
+            assert_allclose(found, rewards, atol=1e-12)
+        assert_array_equal(solution.bias, [0, 0])
         with pytest.raises(ValueError, match="max_iter"):
             gain_policy_iteration(islands, max_iter=0)
+
+    @pytest.mark.parametrize("seed", range(60))
+    def test_several_closed_classes(self, seed):
+        """Against all policies; gains may depend on the start, and tie."""
+        P, R, terminal = multichain_process(np.random.default_rng(seed))
+        mdp = MDP(P, R, 0.9, terminal=terminal)
+        best = best_gains(P, R, terminal)
+        solution = gain_policy_iteration(mdp)
+        assert_allclose(solution.gain, best, atol=1e-10)
+        assert_allclose(policy_gain(mdp, solution.policy), best, atol=1e-10)
+        assert (solution.lower <= best + 1e-12).all()
+        assert (best <= solution.upper + 1e-12).all()
+        assert (solution.upper - solution.lower).max() < 1e-9
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_bounds_hold_at_any_time(self, seed):
+        rng = np.random.default_rng(seed)
+        P, R, terminal = multichain_process(rng)
+        mdp = MDP(P, R, 0.9, terminal=terminal)
+        best = best_gains(P, R, terminal)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            rough = gain_policy_iteration(
+                mdp, initial=rng.integers(2, size=4), max_iter=1
+            )
+        assert_allclose(rough.gain, policy_gain(mdp, rough.policy), atol=1e-12)
+        assert (rough.lower <= best + 1e-12).all()
+        assert (best <= rough.upper + 1e-12).all()
 
     def test_episodes_maximise_their_sum(self):
         env = GridWorld(["S..", ".#.", "..G"], step_reward=-1.0)
         mdp = env.mdp(0.5)
         solution = gain_policy_iteration(mdp)
         values, _ = backward_induction(mdp, 10)
-        assert solution.gain == 0
+        assert_array_equal(solution.gain, np.zeros(mdp.n_states))
         assert_allclose(solution.bias, values[0], atol=1e-12)
 
     def test_too_few_iterations(self):
@@ -368,5 +402,6 @@ class TestGain:
         with pytest.warns(ConvergenceWarning, match="did not end"):
             rough = gain_policy_iteration(mdp, initial=[1, 1, 1], max_iter=1)
         gain = gain_policy_iteration(mdp).gain
-        assert rough.gain < gain
-        assert rough.lower <= gain <= rough.upper
+        assert (rough.gain < gain).all()
+        assert (rough.lower <= gain).all()
+        assert (gain <= rough.upper).all()

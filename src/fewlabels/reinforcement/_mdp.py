@@ -141,9 +141,13 @@ class MDP:
         """
         return self._backup(np.asarray(values, dtype=np.float64), self.gamma)
 
-    def _backup(self, values: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
+    def _backup(
+        self, values: NDArray[np.float64], gamma: float, *, rewarded: bool = True
+    ) -> NDArray[np.float64]:
         future = self.transitions @ np.where(self.terminal, 0.0, values)
-        q = self.rewards + gamma * future.reshape(self.rewards.shape)
+        q = gamma * future.reshape(self.rewards.shape)
+        if rewarded:
+            q += self.rewards
         q[~self.available] = -np.inf
         q[self.terminal] = 0.0
         return q
@@ -235,24 +239,7 @@ def policy_gain(mdp: MDP, policy: ArrayLike) -> NDArray[np.float64]:
     >>> policy_gain(mdp, [0, 0])
     array([2., 2.])
     """
-    chain, rewards = mdp._chain(policy)
-    member, closed = _recurrent(chain)
-    gain = np.zeros(mdp.n_states)
-    recurrent = closed[member] & ~mdp.terminal
-    for label in np.unique(member[recurrent]):
-        states = np.flatnonzero(member == label)
-        # The stationary distribution: mu (I - P) = 0, with one equation for its sum.
-        system = (sparse.eye_array(states.size) - chain[states][:, states].T).tolil()
-        system[0, :] = 1.0
-        total = np.zeros(states.size)
-        total[0] = 1.0
-        gain[states] = splu(system.tocsc()).solve(total) @ rewards[states]
-    transient = np.flatnonzero(~closed[member])
-    if transient.size:
-        inside = chain[transient]
-        system = sparse.eye_array(transient.size) - inside[:, transient]
-        gain[transient] = splu(system.tocsc()).solve(inside @ gain)
-    return gain
+    return _gain_and_bias(mdp, policy)[0]
 
 
 def _recurrent(
@@ -272,70 +259,77 @@ class GainSolution(NamedTuple):
 
     Attributes
     ----------
-    gain : float
-        The average reward of the policy in the long run, from every state.
+    gain : ndarray of shape (n_states,)
+        g: the average reward of the policy in the long run, by the state to start from.
     bias : ndarray of shape (n_states,)
-        h: what it is worth to start from a state, beyond the gain in every step,
-        relative to state 0, or to the terminal states where there are any.
+        h: what it is worth to start from a state, beyond the gain in every step. It is
+        0 in terminal states and in the first state of every set that is never left.
     policy : ndarray of shape (n_states,)
         An action in every state, 0 in terminal ones.
-    lower, upper : float
+    lower, upper : ndarray of shape (n_states,)
         The largest average reward lies between them, with an allowance for rounding.
     n_iter : int
         Iterations.
     """
 
-    gain: float
+    gain: NDArray[np.float64]
     bias: NDArray[np.float64]
     policy: NDArray[np.intp]
-    lower: float
-    upper: float
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
     n_iter: int
 
 
-def _single_class(mdp: MDP, policy: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Lead a policy with several recurrent classes to the best of them."""
-    member, closed = _recurrent(mdp._chain(policy)[0])
-    best = mdp.terminal | closed[member]
-    if np.unique(np.where(mdp.terminal, -1, member)[best]).size == 1:
-        return policy
-    gains = np.where(best, policy_gain(mdp, policy), -np.inf)
-    top = int(gains.argmax())
-    # Of classes without a gain, terminal states come first: nothing leads out of them.
-    if mdp.terminal.any() and gains[top] <= 1e-12 * np.abs(mdp.rewards).max():
-        top = int(mdp.terminal.argmax())
-    best = mdp.terminal if mdp.terminal[top] else member == member[top]
-    reached, policy = best.copy(), policy.copy()
-    while not reached.all():
-        into = (mdp.transitions @ reached.astype(np.float64)).reshape(mdp.rewards.shape)
-        ways = (into > 0) & ~reached[:, None]
-        fresh = ways.any(axis=1)
-        if not fresh.any():
-            raise ValueError(
-                f"The average reward {gains[top]:g} of state {top} is out of reach "
-                f"from state {int(reached.argmin())}, whatever is done: where it pays "
-                "most depends on the start (a multichain process), which is not solved "
-                "here. Solve each set of states that can be reached from each other by "
-                "itself, or use policy_iteration with gamma close to 1."
-            )
-        policy[fresh] = ways[fresh].argmax(axis=1)
-        reached |= fresh
-    return policy
-
-
 def _gain_and_bias(
-    mdp: MDP, policy: NDArray[np.intp]
-) -> tuple[float, NDArray[np.float64]]:
-    """Solve g + h = R + P h for a policy with a single recurrent class."""
+    mdp: MDP, policy: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Solve g = P g and g + h = R + P h, with h = 0 in the first state of a class."""
     chain, rewards = mdp._chain(policy)
-    system = (sparse.eye_array(mdp.n_states) - chain).tolil()
-    if mdp.terminal.any():
-        return 0.0, splu(system.tocsc()).solve(rewards)
-    # h is determined up to a constant: h(0) = 0, and g takes its place.
-    system[:, 0] = 1.0
-    bias = splu(system.tocsc()).solve(rewards)
-    gain, bias[0] = float(bias[0]), 0.0
+    member, closed = _recurrent(chain)
+    gain, bias = np.zeros(mdp.n_states), np.zeros(mdp.n_states)
+    inside = np.flatnonzero(closed[member] & ~mdp.terminal)
+    if inside.size:
+        _, first, of = np.unique(member[inside], return_index=True, return_inverse=True)
+        # In every closed class h(first) = 0, and g takes its place among the unknowns.
+        rest = np.ones(inside.size)
+        rest[first] = 0.0
+        system = sparse.eye_array(inside.size) - chain[inside][:, inside]
+        system = system @ sparse.diags_array(rest) + sparse.csr_array(
+            (np.ones(inside.size), (np.arange(inside.size), first[of])),
+            shape=system.shape,
+        )
+        found = splu(system.tocsc()).solve(rewards[inside])
+        gain[inside], bias[inside] = found[first][of], rest * found
+    transient = np.flatnonzero(~closed[member])
+    if transient.size:
+        ways = chain[transient]
+        system = sparse.eye_array(transient.size) - ways[:, transient]
+        factor = splu(system.tocsc())
+        gain[transient] = factor.solve(ways @ gain)
+        own = rewards[transient] - gain[transient]
+        bias[transient] = factor.solve(own + ways @ bias)
     return gain, bias
+
+
+def _gain_bounds(
+    mdp: MDP, gain: NDArray[np.float64], bias: NDArray[np.float64], noise: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds on the largest gain of every state, from the gain and bias of a policy."""
+    change = mdp._backup(bias, 1.0) - bias[:, None]
+    lower = np.full(mdp.n_states, change.max(axis=1).min())
+    upper = np.full(mdp.n_states, change.max(axis=1).max())
+    if np.ptp(gain) > noise:
+        lower = np.maximum(lower, gain)
+        loss = gain[:, None] - mdp._backup(gain, 1.0, rewarded=False)
+        if loss.min() >= -noise:
+            # No action leads to a larger gain. Those that lead to a smaller one may
+            # have a large h: with a multiple of g added to h, they have not.
+            excess = change - gain[:, None]
+            costly = (loss > noise) & np.isfinite(loss)
+            multiple = (excess[costly] / loss[costly]).max(initial=0.0)
+            excess -= multiple * np.where(costly, loss, 0.0)
+            upper = np.minimum(upper, gain + max(excess.max(), 0.0))
+    return lower - noise, upper + noise
 
 
 def gain_policy_iteration(
@@ -343,15 +337,15 @@ def gain_policy_iteration(
 ) -> GainSolution:
     r"""Find a gain-optimal policy: the largest average reward in the long run.
 
-    Howard's method without a discount. The policy is evaluated by one linear system
-    for its gain g and its bias h,
+    Howard's method without a discount. Linear systems evaluate a policy: its gain g and
+    its bias h solve
 
-    .. math:: g + h(s) = R(s, \pi(s)) + \sum_t P(t \mid s, \pi(s)) \, h(t),
+    .. math:: g(s) = \sum_t P(t \mid s, \pi(s)) \, g(t), \qquad
+        g(s) + h(s) = R(s, \pi(s)) + \sum_t P(t \mid s, \pi(s)) \, h(t).
 
-    and an action is replaced where another one makes the right side larger, until there
-    is none. Whatever h is, the largest average reward lies between the smallest and the
-    largest :math:`\max_a \{ R(s, a) + \sum_t P(t \mid s, a) h(t) \} - h(s)`; at the
-    end both are g, which proves the result.
+    An action is replaced where another one makes the right side of the first equation
+    larger; where there is none, one that makes that of the second larger without loss
+    in the first. The end is a policy that cannot be improved so.
 
     Parameters
     ----------
@@ -368,12 +362,6 @@ def gain_policy_iteration(
     solution : GainSolution
         Gain, bias, policy and bounds.
 
-    Raises
-    ------
-    ValueError
-        If the states where the average reward is largest cannot be reached from all
-        others, so that it depends on the start: a multichain process.
-
     See Also
     --------
     policy_gain : The average reward of any policy, from every state.
@@ -381,12 +369,17 @@ def gain_policy_iteration(
 
     Notes
     -----
-    A policy may have several sets of states that it never leaves, with different gains.
-    It is then led to the best of them before it is evaluated, which makes every state
-    as good as that [1]_ (section 9.5).
+    The process may be multichain: a policy may have several sets of states that it
+    never leaves, and the largest gain may depend on the state to start from [1]_
+    (chapter 9).
+    Whatever h is, it lies between the smallest and the largest
+    :math:`\max_a \{ R(s, a) + \sum_t P(t \mid s, a) h(t) \} - h(s)`, which is what
+    `lower` and `upper` are where the gain is the same everywhere. Elsewhere `upper`
+    follows from g and h by the optimality equations [1]_ (theorem 9.1.2), and `lower`
+    is what the policy attains.
 
     As the discount approaches 1, discounted policies become gain-optimal, and
-    :math:`(1 - \gamma) V_\gamma(s)` approaches g. With terminal states that every
+    :math:`(1 - \gamma) V_\gamma(s)` approaches g(s). With terminal states that every
     policy reaches, the gain is 0, and what is maximised is the sum of rewards until the
     end, the bias.
 
@@ -401,8 +394,8 @@ def gain_policy_iteration(
     >>> transitions = [[[0.5, 0.5], [0, 1]], [[0.2, 0.8], [0.6, 0.4]]]
     >>> mdp = MDP(transitions, [[5, 10], [-1, 2]], gamma=0.5)
     >>> solution = gain_policy_iteration(mdp)
-    >>> solution.policy, round(solution.gain, 6)
-    (array([1, 1]), 5.0)
+    >>> solution.policy, solution.gain.round(6)
+    (array([1, 1]), array([5., 5.]))
     """
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
@@ -411,17 +404,25 @@ def gain_policy_iteration(
     start = q if initial is None else mdp.policy_matrix(initial)
     policy = start.argmax(axis=1)
     eps = np.finfo(np.float64).eps
-    n_iter, better = 0, np.zeros(mdp.n_states, dtype=bool)
+    n_iter, best, better = 0, q, np.zeros(mdp.n_states, dtype=bool)
     while n_iter < max_iter:
         n_iter += 1
-        policy = _single_class(mdp, np.where(better, q.argmax(axis=1), policy))
+        policy = np.where(better, best.argmax(axis=1), policy)
         gain, bias = _gain_and_bias(mdp, policy)
-        q = mdp._backup(bias, 1.0)
-        # What the current actions miss of their own equation is rounding.
-        missed = float(np.abs(q[states, policy] - gain - bias).max())
+        q, ahead = mdp._backup(bias, 1.0), mdp._backup(gain, 1.0, rewarded=False)
+        # What the current actions miss of their own equations is rounding.
+        missed = max(
+            float(np.abs(q[states, policy] - gain - bias).max()),
+            float(np.abs(ahead[states, policy] - gain).max()),
+        )
         scale = float(np.abs(bias).max() + np.abs(mdp.rewards).max())
         noise = 64 * (missed + mdp.n_states * eps * scale)
-        better = q.max(axis=1) - q[states, policy] > noise
+        best, current = ahead, ahead[states, policy]
+        better = ahead.max(axis=1) - current > noise
+        if not better.any():
+            worse = ahead.max(axis=1, keepdims=True) - ahead > noise
+            best, current = np.where(worse, -np.inf, q), q[states, policy]
+            better = best.max(axis=1) - current > noise
         if not better.any():
             break
     else:
@@ -431,12 +432,5 @@ def gain_policy_iteration(
             ConvergenceWarning,
             stacklevel=2,
         )
-    change = q.max(axis=1) - bias
-    return GainSolution(
-        gain=gain,
-        bias=bias,
-        policy=policy,
-        lower=float(change.min()) - noise,
-        upper=float(change.max()) + noise,
-        n_iter=n_iter,
-    )
+    lower, upper = _gain_bounds(mdp, gain, bias, noise)
+    return GainSolution(gain, bias, policy, lower, upper, n_iter)
