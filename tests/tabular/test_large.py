@@ -5,6 +5,7 @@
 import gzip
 import io
 import json
+import re
 import sys
 
 import numpy as np
@@ -178,7 +179,7 @@ class TestSample:
         for batch_rows in (13, 100, 1000):
             large = open_large(str(path), batch_rows=batch_rows)
             sample = sample_of(large, "kind", sample_rows=50, random_state=3)
-            found.append((large.sampled, sample))
+            found.append((sample.rows.places, sample))
         numbers, sample = found[0]
         assert set(range(30)) <= set(numbers)  # all that have a label
         assert numbers.size == 80
@@ -198,9 +199,9 @@ class TestSample:
         for start in range(0, 1000, 100):
             table = Table(["x"], [np.arange(start, start + 100)])
             sample.add(start, table, np.ones(100, dtype=bool))
-        numbers, table = sample.table("x")
-        assert numbers.size == 20
-        assert_array_equal(table["x"], numbers)
+        table = sample.table("x")
+        assert table.n_rows == 20
+        assert_array_equal(table["x"], table.places)
 
 
 class TestPredicting:
@@ -381,6 +382,164 @@ class TestLabelling:
         )
         assert done.exit_code == 2
         assert "reads the table twice" in done.output
+
+
+# Every option of `label`, with what to pass.
+LABEL_OPTIONS = {
+    "table": [],
+    "target": [],
+    "markers": ["--marker", "b"],
+    "merge_labels": ["--merge-labels"],
+    "task": ["--task", "classes"],
+    "class_shares": ["--class-shares", "uniform"],
+    "output": [],
+    "report_path": ["--report", "REPORT"],
+    "ignore": ["--ignore", "colour"],
+    "text": ["--text", "words"],
+    "categorical": ["--categorical", "colour"],
+    "numeric": ["--numeric", "size"],
+    "date": ["--date", "born=%Y-%m-%d"],
+    "scale": ["--scale", "none"],
+    "text_weight": ["--text-weight", "2"],
+    "embed": ["--embed"],
+    "delimiter": ["--delimiter", ","],
+    "encoding": ["--encoding", "utf-8"],
+    "sheet": ["--sheet", "1"],
+    "header_row": ["--header-row", "1"],
+    "features": ["--features", "FEATURES"],
+    "bank": ["--bank", "fast"],
+    "scheduler": ["--scheduler", "tcp://localhost:1"],
+    "device": ["--device", "cpu"],
+    "batch_rows": [],
+    "sample_rows": ["--sample-rows", "100"],
+    "seed": ["--seed", "3"],
+    "quiet": ["--quiet"],
+    "as_json": ["--json"],
+    "force": ["--force"],
+}
+# Those that change nothing, of a table that is not in need of them.
+NEUTRAL = {"table", "target", "task", "output", "report_path", "numeric", "delimiter"}
+NEUTRAL |= {"encoding", "sheet", "header_row", "bank", "device", "batch_rows"}
+NEUTRAL |= {"sample_rows", "quiet", "force"}
+NOT_IN_BATCHES = {
+    "features": "--features needs all rows at once: pass --batch-rows 0",
+    "scheduler": "--batch-rows cannot be used with --scheduler",
+}
+
+
+class TestEveryOption:
+    """Batches and any other option of `label`: as without batches, or refused."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def folder(cls, tmp_path_factory):
+        folder = tmp_path_factory.mktemp("options")
+        rng = np.random.default_rng(0)
+        kinds = np.arange(40) % 2
+        given = [("a", "b")[k] if i < 10 else None for i, k in enumerate(kinds)]
+        days = pd.date_range("2020-01-01", periods=40).strftime("%Y-%m-%d")
+        pd.DataFrame(
+            {
+                "size": (3 * kinds + rng.normal(size=40)).round(3),
+                "colour": rng.choice(["red", "blue"], 40),
+                "born": rng.permutation(days),
+                "words": [f"{('plain', 'new')[k]} {rng.integers(9)}" for k in kinds],
+                "kind": ["A", *given[1:-1], "-"],
+            }
+        ).to_csv(folder / "t.csv", index=False)
+        np.save(folder / "f.npy", rng.normal(size=(40, 3)))
+        cls.label(folder, folder / "plain.csv")
+        return folder
+
+    @staticmethod
+    def label(folder, out, *options):
+        places = {"FEATURES": folder / "f.npy", "REPORT": f"{out}.html"}
+        arguments = [
+            "label",
+            folder / "t.csv",
+            "-t",
+            "kind",
+            "-o",
+            out,
+            "--bank",
+            "fast",
+        ]
+        arguments += [places.get(option, option) for option in options]
+        return CliRunner().invoke(commands, [str(a) for a in arguments])
+
+    def test_there_are_no_others(self):
+        assert set(LABEL_OPTIONS) == {p.name for p in commands.commands["label"].params}
+
+    @pytest.mark.parametrize("option", sorted(LABEL_OPTIONS))
+    def test_it_goes_with_batches(self, folder, tmp_path, option):
+        if option == "embed":
+            pytest.importorskip("tokenizers")
+        elif option == "scheduler":
+            pytest.importorskip("distributed")
+        given = LABEL_OPTIONS[option]
+        out = tmp_path / "batches.csv"
+        done = self.label(folder, out, *given, "--batch-rows", "25")
+        if option in NOT_IN_BATCHES:
+            assert done.exit_code == 2
+            assert NOT_IN_BATCHES[option] in done.output
+            assert list(tmp_path.iterdir()) == []
+            return
+        assert done.exit_code == 0, done.output
+        once = folder / "plain.csv"
+        if option not in NEUTRAL:
+            once = tmp_path / "once.csv"
+            whole = self.label(folder, once, *given)
+            assert whole.exit_code == 0, whole.output
+        # The sample is the whole table, and what is found is the same.
+        found, expected = pd.read_csv(out), pd.read_csv(once)
+        assert list(found) == list(expected)
+        for name in expected:
+            if expected[name].dtype.kind == "f":
+                np.testing.assert_allclose(found[name], expected[name], atol=1e-5)
+            else:
+                assert found[name].equals(expected[name])
+        if option == "report_path":
+            assert "Least certain rows" in (tmp_path / "batches.csv.html").read_text()
+        if option == "as_json":
+            summary, other = json.loads(done.stdout), json.loads(whole.stdout)
+            same = set(other) - {"notes", "output"}
+            assert {k: summary[k] for k in same} == {k: other[k] for k in same}
+
+    @pytest.mark.parametrize("suffix", [".xlsx", ".pdf", ".csv.zip"])
+    def test_formats_are_refused_before_the_work(self, folder, tmp_path, suffix):
+        out = tmp_path / f"o{suffix}"
+        done = self.label(
+            folder, out, "--batch-rows", "25", "--report", tmp_path / "r.html"
+        )
+        assert done.exit_code == 2
+        assert "cannot be written as" in done.output
+        assert list(tmp_path.iterdir()) == []
+
+    def test_rows_keep_their_numbers(self, tmp_path):
+        """Row 351 of the file is called that wherever it is named."""
+        rng = np.random.default_rng(0)
+        kinds = np.arange(400) % 2
+        labels = [None] * 320 + [("a", "b")[k] for k in kinds[320:]]
+        labels[350] = "b"
+        size = (20 * kinds + rng.normal(size=400)).round(3)
+        path = tmp_path / "t.csv"
+        pd.DataFrame({"size": size, "kind": labels}).to_csv(path, index=False)
+        page = tmp_path / "r.html"
+        done = run(
+            *("label", path, "-t", "kind", "-o", tmp_path / "o.csv", "--json"),
+            *("--report", page, "--batch-rows", 90, "--sample-rows", 100),
+            *("--bank", "fast"),
+        )
+        assert json.loads(done.stdout)["suspicious_labels"][0]["row"] == 351
+        assert "row 351 (b; a is more likely)" in done.stderr
+        html = page.read_text()
+        assert "row 351 (b; a is more likely)" in html
+        assert html.count("row 351: a (given)") + html.count("row 351: b (given)") == 2
+        assert "rows that were learned from" in html
+        shown = {int(n) for n in re.findall(r"<title>row (\d+):", html)}
+        assert len(shown) == 180
+        assert shown >= set(range(321, 401))
+        assert max(shown & set(range(1, 321))) > 180
 
 
 def test_groups(tmp_path):

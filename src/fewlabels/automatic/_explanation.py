@@ -191,15 +191,17 @@ class ExplainedClassifier(BankEstimator):
         rows = self._bank.index[unlabeled]
         return self._probabilities(self._model.training_outputs[rows])
 
-    def explain(self, X: Any = None, *, first_row: int = 0) -> str:
+    def explain(
+        self, X: Any = None, *, row_numbers: NDArray[np.intp] | None = None
+    ) -> str:
         """Say in plain words what the answers rest on and how good they are.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
             Rows, such as those of `fit`. With them it also says which columns matter.
-        first_row : int, default=0
-            What to call the first row.
+        row_numbers : ndarray of int of shape (n_samples,), default=None
+            What to call the rows of `fit`; their positions when None.
 
         Returns
         -------
@@ -222,18 +224,18 @@ class ExplainedClassifier(BankEstimator):
                 f"The unlabelled rows changed {100 * self._changed:.0f} % of the "
                 "answers. " + gain_words(self.gain_, n_labeled)
             )
-        lines += self.advice(first_row=first_row)
+        lines += self.advice(row_numbers=row_numbers)
         if X is not None:
             lines.append(effect_words(self.column_effects(X)))
         return "\n".join(line for line in lines if line)
 
-    def advice(self, *, first_row: int = 0) -> list[str]:
+    def advice(self, *, row_numbers: NDArray[np.intp] | None = None) -> list[str]:
         """Say what the expected error means, and what to do about it.
 
         Parameters
         ----------
-        first_row : int, default=0
-            What to call the first row.
+        row_numbers : ndarray of int of shape (n_samples,), default=None
+            What to call the rows of `fit`; their positions when None.
 
         Returns
         -------
@@ -245,6 +247,6 @@ class ExplainedClassifier(BankEstimator):
         words = (
             guess_words(self.expected_error_, self.guessing_error_),
             halving_words(self._curve),
-            suspicion_words(self.suspicious_labels(), first_row),
+            suspicion_words(self.suspicious_labels(), row_numbers),
         )
         return [sentence for sentence in words if sentence]

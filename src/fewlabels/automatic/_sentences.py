@@ -39,13 +39,16 @@ def halving_words(curve: LearningCurve) -> str:
 
 
 def suspicion_words(
-    suspicious: Sequence[SuspiciousLabel], first_row: int = 0, limit: int = 5
+    suspicious: Sequence[SuspiciousLabel],
+    row_numbers: NDArray[np.intp] | None = None,
+    limit: int = 5,
 ) -> str:
     """Name labels that the others contradict."""
     if not suspicious:
         return ""
     named = [
-        f"row {s.row + first_row} ({s.label}; {s.likely} is more likely)"
+        f"row {s.row if row_numbers is None else row_numbers[s.row]:,} ({s.label}; "
+        f"{s.likely} is more likely)"
         for s in suspicious[:limit]
     ]
     more = len(suspicious) - len(named)

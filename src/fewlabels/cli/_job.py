@@ -78,7 +78,7 @@ class Job:
         from fewlabels.tabular.files import check_writable
         from fewlabels.tabular.large import check_output
 
-        check_output(str(self.output), force=self.settings["force"])
+        check_output(found, str(self.output), force=self.settings["force"])
         if self.report not in (None, "-"):
             check_writable(str(self.report), force=self.settings["force"])
         return found
@@ -86,7 +86,7 @@ class Job:
     def read(self, path: str, *, rewritten: bool = False) -> Any:
         """Read the table, which may have to be written in another format."""
         from fewlabels.tabular import read_table
-        from fewlabels.tabular.files import output_format
+        from fewlabels.tabular.files import output_format, own_format
 
         table = read_table(
             path,
@@ -94,7 +94,7 @@ class Job:
             progress=lambda share: self.console.tell(0.1 * share, "reading the file"),
         )
         if rewritten and self.output != "-":
-            output_format(table, Path(str(self.output)).suffixes[-2:])
+            output_format(own_format(table), Path(str(self.output)).suffixes[-2:])
         return worded(table)
 
     def tell(self, share: float, what: str) -> None:
@@ -141,8 +141,9 @@ class Job:
             ) from None
         keys = ("features", "sheet", "encoding", "report_path")
         refused = [key for key in keys if self.settings.get(key)]
-        if self.settings["header_row"] is not None:
-            refused.append("header_row")
+        for key in ("header_row", "batch_rows"):
+            if self.settings.get(key) is not None:
+                refused.append(key)
         if self.settings.get("device", "cpu") != "cpu":
             refused.append("device")
         if refused:

@@ -103,7 +103,12 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
             for accepted in model.errors_above()
         ],
         "suspicious_labels": [
-            {"row": s.row + 1, "label": s.label, "likely": s.likely, "odds": s.odds}
+            {
+                "row": int(table.row_numbers[s.row]),
+                "label": s.label,
+                "likely": s.likely,
+                "odds": s.odds,
+            }
             for s in model.suspicious_labels()
         ],
         "columns": [column.as_dict() for column in labeled.columns],
@@ -117,7 +122,7 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         *_shares_said(shares, classes),
         f"Expected error: {model.expected_error_}.",
         _supervised_said(model),
-        *model.advice(first_row=1),
+        *model.advice(row_numbers=table.row_numbers),
     ]
     return summary, lines
 
@@ -203,15 +208,6 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
     if job.report:
         job.write_page(label_report(worded(labeled), **job.page), job.report)
     summary, lines = label_summary(labeled)
-    suspicious = summary.get("suspicious_labels", [])
-    if suspicious:  # rows are those of the sample
-        for label in suspicious:
-            label["row"] = int(large.sampled[label["row"] - 1]) + 1
-        named = ", ".join(
-            f"row {label['row']:,} ({label['label']}; {label['likely']} is more likely)"
-            for label in suspicious[:5]
-        )
-        lines[-1] = f"Labels that the others contradict: {named}."
     summary |= {
         "rows": large.n_rows,
         "sampled_rows": labeled.table.n_rows,

@@ -40,6 +40,8 @@ class Table:
         What the owner of the table should know.
     categorical : frozenset of str
         Columns whose type in a frame says that they are categories.
+    places : ndarray of int, or None
+        Where the rows stand in the file that they are a sample of, from 0.
     """
 
     names: list[str]
@@ -48,6 +50,7 @@ class Table:
     origin: Any = None
     notes: list[str] = field(default_factory=list)
     categorical: frozenset[str] = frozenset()
+    places: NDArray[np.intp] | None = None
 
     @classmethod
     def from_frame(cls, frame: Any, source: str = "table") -> "Table":
@@ -109,6 +112,11 @@ class Table:
         """Number of rows."""
         return self.columns[0].size if self.columns else 0
 
+    @property
+    def row_numbers(self) -> NDArray[np.intp]:
+        """What to call the rows: their numbers in the file, from 1."""
+        return 1 + (np.arange(self.n_rows) if self.places is None else self.places)
+
     def __len__(self) -> int:
         return self.n_rows
 
@@ -166,6 +174,7 @@ class Table:
             self.source,
             notes=self.notes,
             categorical=self.categorical - set(names),
+            places=self.places,
         )
 
     def take(self, rows: NDArray[np.intp]) -> "Table":
@@ -183,6 +192,7 @@ class Table:
         """
         columns = [column[rows] for column in self.columns]
         part = Table(self.names, columns, self.source, categorical=self.categorical)
+        part.places = self.row_numbers[rows] - 1
         if hasattr(self.origin, "with_columns"):  # a file, not a frame
             part.origin = self.origin.take(rows)
         return part

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fewlabels.preprocessing import FileError, Table
 from fewlabels.preprocessing.cells import object_array
 from fewlabels.tabular._formats import BY_SUFFIX, FileFormat, Reading, Workbook
@@ -42,8 +39,6 @@ class LargeTable:
         Rows, as far as they have been read.
     notes : list of str
         What the owner of the table should know.
-    sampled : ndarray of int
-        Numbers of the rows that were learned from.
     """
 
     source: str
@@ -53,7 +48,6 @@ class LargeTable:
     batch_rows: int = BATCH_ROWS
     n_rows: int = 0
     notes: list[str] = field(default_factory=list)
-    sampled: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     def batches(
         self, progress: Callable[[float], None] | None = None

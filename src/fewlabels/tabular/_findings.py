@@ -95,7 +95,7 @@ def doubts_section(labeled: LabeledTable, colors: Mapping[str, str]) -> str:
         return ""
     rows = [
         (
-            s.row + 1,
+            labeled.table.row_numbers[s.row],
             chip(shortened(s.label, 40), colors.get(str(s.label), REST)),
             chip(shortened(s.likely, 40), colors.get(str(s.likely), REST)),
             f"{s.odds:.0f} to 1",

@@ -25,7 +25,6 @@ from fewlabels.preprocessing import FileError
 from fewlabels.tabular._formats import BY_SUFFIX, FileFormat
 from fewlabels.tabular.files import (
     UNPACKERS,
-    check_writable,
     format_of,
     replacing,
 )
@@ -308,24 +307,6 @@ def _uploaded(path: str, *, force: bool) -> Iterator[BinaryIO]:
         with _said(path, "write"):
             system.makedirs(str(PurePosixPath(inner).parent), exist_ok=True)
             system.put_file(str(temporary), inner)
-
-
-def check_output(path: str, *, force: bool) -> None:
-    """Complain now about an output that would fail after the work is done.
-
-    Parameters
-    ----------
-    path : str
-        Where to write.
-    force : bool
-        Whether it may exist.
-    """
-    if path == "-" or is_folder(path):
-        return
-    if not is_address(path):
-        check_writable(path, force=force)
-    elif not force and exists(path):
-        raise FileError(f"{path} exists: pass force=True to replace it, or rename.")
 
 
 def read_bytes(path: str) -> bytes:

@@ -87,6 +87,7 @@ def columns_section(columns: Sequence[ColumnDescription]) -> str:
 
 
 def map_section(
+    table: Table,
     features: Any,
     groups: Sequence[str],
     confidence: NDArray[Any] | None,
@@ -98,6 +99,8 @@ def map_section(
 
     Parameters
     ----------
+    table : Table
+        The table.
     features : {ndarray, csr_array} of shape (n_rows, n_features)
         The rows.
     groups : sequence of str
@@ -131,7 +134,7 @@ def map_section(
             sure = " (given)"
         elif confidence is not None:
             sure = f" ({confidence[row]:.2f})"
-        titles.append(f"row {row + 1}: {name}{sure}")
+        titles.append(f"row {table.row_numbers[row]}: {name}{sure}")
     shown = f"{rows.size:,} of {n_rows:,} rows" if rows.size < n_rows else "all rows"
     ring_note = " Rings: labels that were given." if given is not None else ""
     entries = [(c, shortened(n, 40)) for n, c in colors.items() if c != REST]
@@ -246,7 +249,8 @@ def rows_grid(
     lines = []
     for k, row in enumerate(rows.tolist()):
         cells = [shortened(text_of(table[name][row]), length) for name in shown]
-        lines.append([row + 1, *(values[k] for values in before.values()), *cells])
+        number = table.row_numbers[row]
+        lines.append([number, *(values[k] for values in before.values()), *cells])
     return grid(head, lines, cards=True)
 
 
@@ -309,7 +313,7 @@ def _number_report(estimated: EstimatedTable, command: str, random_state: int) -
     shown = open_rows[ends]
     guesses = {"predicted": [f"{v:.4g}" for v in estimated.numbers[shown]]}
     tiles = [
-        tile(f"{table.n_rows:,}", "rows"),
+        _rows_tile(table),
         tile(f"{int(given.sum()):,}", f"numbers in {target.name!r}"),
         tile(f"{known.min():.4g} to {known.max():.4g}", "given"),
         tile(str(error), "expected error (root of the mean square)"),
@@ -368,7 +372,7 @@ def label_report(
     if isinstance(labeled, EstimatedTable):
         return _number_report(labeled, command, random_state)
     table, target, model = labeled.table, labeled.target, labeled.model
-    given, n_rows = labeled.given, labeled.table.n_rows
+    given = labeled.given
     classes = list(target.class_counts)
     colors = colors_of(model.classifier.classes_.tolist())
     error = model.classifier.expected_error_
@@ -381,7 +385,7 @@ def label_report(
     methods = compared_methods(model.classifier)
     unsure = labeled.least_sure()
     tiles = [
-        tile(f"{n_rows:,}", "rows"),
+        _rows_tile(table),
         tile(f"{int(given.sum()):,}", f"labels in {target.name!r}"),
         tile(f"{len(classes):,}", "classes"),
         tile(
@@ -398,13 +402,21 @@ def label_report(
             + (histogram(labeled.confidence[~given]) if not given.all() else ""),
         ),
         map_section(
-            labeled.features, texts, labeled.confidence, given, colors, random_state
+            table,
+            labeled.features,
+            texts,
+            labeled.confidence,
+            given,
+            colors,
+            random_state,
         ),
         sure_section(labeled),
         classes_section(labeled, colors),
         doubts_section(labeled, colors),
         effects_section(table_effects(labeled, random_state)),
-        methods_section(methods, model.classifier.explain(first_row=1)),
+        methods_section(
+            methods, model.classifier.explain(row_numbers=table.row_numbers)
+        ),
         columns_section(labeled.columns),
     ]
     if unsure.size:
@@ -447,6 +459,11 @@ def _guesses(labeled: LabeledTable, rows: NDArray[np.intp]) -> dict[str, list[An
     }
 
 
+def _rows_tile(table: Table) -> str:
+    what = "rows" if table.places is None else "rows that were learned from"
+    return tile(f"{table.n_rows:,}", what)
+
+
 def _heading(what: str, table: Table) -> str:
     return f"{what} in {Path(table.source).name}"
 
@@ -487,7 +504,7 @@ def cluster_report(
     sizes = clustered.sizes
     names = {number: f"cluster {number}" for number in sizes}
     colors = colors_of(list(names.values()))
-    tiles = tile(f"{clustered.table.n_rows:,}", "rows")
+    tiles = _rows_tile(clustered.table)
     tiles += tile(f"{len(sizes):,}", "clusters")
     used = _telling(clustered.columns)
     rows = [(names[number], size, 0) for number, size in sizes.items()]
@@ -501,6 +518,7 @@ def cluster_report(
     sections = [
         section("Clusters", bars(rows, colors, ("rows", "rows"))),
         map_section(
+            clustered.table,
             clustered.features,
             [names[number] for number in clustered.clusters.tolist()],
             None,
@@ -592,7 +610,7 @@ def prediction_report(
             )
             + histogram(confidence),
         ),
-        map_section(features, texts, confidence, None, colors, random_state),
+        map_section(table, features, texts, confidence, None, colors, random_state),
         section(
             "Least certain rows",
             rows_grid(

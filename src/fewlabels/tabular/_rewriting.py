@@ -25,7 +25,7 @@ from fewlabels.tabular._places import (
     read_bytes,
     writing,
 )
-from fewlabels.tabular.files import Values, output_format
+from fewlabels.tabular.files import Values, check_writable, output_format
 from fewlabels.tabular.setup import Progress
 
 # Rows of a part, where one file becomes a folder of parts.
@@ -69,6 +69,41 @@ class Written:
             self.high = max(self.high, *values)
         else:
             self.counts.update(map(text_of, values))
+
+
+def check_output(large: LargeTable, output: str, *, force: bool) -> None:
+    """Complain now about an output that would fail after the work is done.
+
+    Parameters
+    ----------
+    large : LargeTable
+        The table.
+    output : str
+        Where to write.
+    force : bool
+        Whether it may exist.
+    """
+    if is_folder(output):
+        return
+    _file_format(large.kind, output)
+    if output == "-":
+        return
+    if not is_address(output):
+        check_writable(output, force=force)
+    elif not force and exists(output):
+        raise FileError(f"{output} exists: pass force=True to replace it, or rename.")
+
+
+def _file_format(own: type[FileFormat], output: str) -> tuple[type[FileFormat], str]:
+    """Format and suffix of a file that is written in batches."""
+    suffixes = PurePosixPath(output).suffixes[-2:] if output != "-" else ()
+    kind, suffix, _ = output_format(own, suffixes)
+    if kind is Workbook:
+        raise FileError(
+            "A table that is read in batches cannot be written as a workbook: write "
+            ".csv or .parquet."
+        )
+    return kind, suffix
 
 
 def rewrite(
@@ -153,13 +188,7 @@ def _write_file(
         appender: Appender | None = None
         for _, _, table in large.batches(tell):
             if appender is None:
-                suffixes = PurePosixPath(output).suffixes[-2:] if output != "-" else ()
-                kind, suffix, _ = output_format(table, suffixes)
-                if kind is Workbook:
-                    raise FileError(
-                        "A table that is read in batches cannot be written as a "
-                        "workbook: write .csv or .parquet."
-                    )
+                kind, suffix = _file_format(large.kind, output)
                 file = stack.enter_context(writing(output, force=force))
                 appender = kind.appender(file, suffix)
             elif len(large.parts) > 1:

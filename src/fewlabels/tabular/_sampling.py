@@ -85,8 +85,8 @@ class RowSample:
         thin = Table(table.names, columns, table.source, categorical=table.categorical)
         return rows[keep], keys[keep], always[keep], thin
 
-    def table(self, source: str) -> tuple[NDArray[Any], Table]:
-        """Give the numbers of the rows in their order, and a table of them."""
+    def table(self, source: str) -> Table:
+        """Give a table of the rows in their order."""
         parts = [self._thinned(*part) for part in self._kept]
         numbers = np.concatenate([part[0] for part in parts])
         order = np.argsort(numbers)
@@ -95,7 +95,7 @@ class RowSample:
         columns = []
         for name in names:
             columns.append(_stacked([_column(table, name) for table in tables])[order])
-        return numbers[order], Table(names, columns, source)
+        return Table(names, columns, source, places=numbers[order])
 
 
 def _column(table: Table, name: str) -> NDArray[Any]:
@@ -171,7 +171,7 @@ def sample_of(
         f"all {taken:,}" if taken == others else f"a sample of {taken:,} of {others:,}"
     )
     labels = plural(min(given, MAX_LABELED), "labelled row")
-    large.sampled, table = sample.table(large.source)
+    table = sample.table(large.source)
     table.notes = [
         *large.notes,
         f"Read in batches of {plural(large.batch_rows, 'row')}, and learned from "

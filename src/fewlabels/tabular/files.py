@@ -252,15 +252,21 @@ def format_of(data: bytes, suffix: str) -> type[FileFormat]:
     return JsonFile if re.match(rb'\{\s*"|\[\s*\{', head) else DelimitedFile
 
 
+def own_format(table: Table) -> type[FileFormat]:
+    """Format that a table came in; delimited text for frames."""
+    own = type(table.origin)
+    return own if issubclass(own, FileFormat) else DelimitedFile
+
+
 def output_format(
-    table: Table, suffixes: Sequence[str]
+    own: type[FileFormat], suffixes: Sequence[str]
 ) -> tuple[type[FileFormat], str, str]:
     """Find out how a table is written.
 
     Parameters
     ----------
-    table : Table
-        The table.
+    own : type
+        The format that it came in, see :func:`own_format`.
     suffixes : sequence of str
         Suffixes of the name of the file.
 
@@ -286,8 +292,6 @@ def output_format(
             f"Tables cannot be written as {suffix}: use {', '.join(sorted(BY_SUFFIX))}"
             ", with .gz behind it to compress."
         )
-    origin = table.origin
-    own = type(origin) if isinstance(origin, FileFormat) else DelimitedFile
     if suffix and suffix not in BY_SUFFIX:
         # labelled.v2 is a name like any other for text, but nothing else.
         suffix = ""
@@ -328,7 +332,7 @@ def encode_table(
     chunk : bytes
         The next bytes of the file.
     """
-    kind, suffix, compression = output_format(table, suffixes)
+    kind, suffix, compression = output_format(own_format(table), suffixes)
     if isinstance(table.origin, kind):
         chunks = table.origin.with_columns(added)
     else:

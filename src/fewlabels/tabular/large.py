@@ -3,14 +3,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from fewlabels.preprocessing import Table
 from fewlabels.tabular._batches import LargeTable, open_large
 from fewlabels.tabular._models import TableModel
-from fewlabels.tabular._places import check_output
-from fewlabels.tabular._rewriting import Written, rewrite
+from fewlabels.tabular._rewriting import Written, check_output, rewrite
 from fewlabels.tabular._sampling import (
     SAMPLE_ROWS,
     RowSample,
@@ -190,8 +190,7 @@ def label_large(
         tell=tell,
         until=(0.25, 0.55),
     )
-    model = labeled.model
-    model.classifier = model.classifier.compact()
+    model = replace(labeled.model, classifier=labeled.model.classifier.compact())
     read = given_labels(sample, labeled.target.texts, target, markers)
     numbers = model.predicts_numbers
     known: dict[Any, Any] = dict(model.values)
