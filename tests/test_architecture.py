@@ -284,13 +284,18 @@ def test_no_comparison_that_asserts_nothing():
     assert not wrong, "\n".join(wrong)
 
 
-def asserts(function):
-    """Whether a function holds an assertion, or calls one by its name."""
-    calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
-    names = [ast.unparse(call).split(".")[-1] for call in calls]
-    return any(isinstance(node, ast.Assert) for node in ast.walk(function)) or any(
-        re.match(r"_?(assert|check)|(raises|warns)$", name) for name in names
-    )
+def assertions(function):
+    """Assert statements of a function, and calls of functions that assert."""
+    calls = re.compile(r"_?(assert|check)|(raises|warns)$")
+    return [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assert)
+        or (
+            isinstance(node, ast.Call)
+            and calls.match(ast.unparse(node.func).split(".")[-1])
+        )
+    ]
 
 
 def test_every_test_asserts_something():
@@ -300,8 +305,46 @@ def test_every_test_asserts_something():
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef)
         and node.name.startswith("test_")
-        and not asserts(node)
+        and not assertions(node)
     ]
+    assert not wrong, "\n".join(wrong)
+
+
+def only_form(node):
+    """Whether an assertion is about a shape; an empty one says all there is to say."""
+    if not (isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare)):
+        return False
+    sides = [node.test.left, *node.test.comparators]
+    shapes = any(isinstance(s, ast.Attribute) and s.attr == "shape" for s in sides)
+    zeros = any(isinstance(e, ast.Constant) and e.value == 0 for e in ast.walk(node))
+    return shapes and not zeros
+
+
+def always_holds(node):
+    """Whether an assertion holds whatever the code does: a == a, (a, b), a or True."""
+    if isinstance(node, ast.Call):
+        sides = [ast.unparse(side) for side in node.args[:2]]
+        compares = ast.unparse(node.func).split(".")[-1].startswith("assert_")
+        return compares and len(sides) == 2 and sides[0] == sides[1]
+    test = node.test
+    if isinstance(test, ast.Compare):
+        sides = {ast.unparse(s) for s in (test.left, *test.comparators)}
+        return len(sides) == 1
+    parts = test.values if isinstance(test, ast.BoolOp) else [test]
+    return any(isinstance(p, ast.Constant | ast.Tuple | ast.JoinedStr) for p in parts)
+
+
+def test_every_test_can_fail():
+    """A test that looks only at shapes lets any numbers pass."""
+    wrong = []
+    for name, _, tree in parsed(TESTS):
+        for test in ast.walk(tree):
+            if isinstance(test, ast.FunctionDef) and test.name.startswith("test_"):
+                found = assertions(test)
+                if found and all(map(only_form, found)):
+                    wrong.append(f"{name}: {test.name} looks at shapes alone")
+                held = [node.lineno for node in found if always_holds(node)]
+                wrong += [f"{name}:{line} always holds" for line in held]
     assert not wrong, "\n".join(wrong)
 
 

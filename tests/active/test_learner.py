@@ -299,8 +299,10 @@ class TestActiveLearner:
     def test_two_fits_do_not_mix(self, moons):
         X, y_true, y = moons
         model = ActiveLearner(FewLabelsClassifier(bank="fast", random_state=0))
-        model.fit(X, y)
-        assert model.fit(X[:40], y_true[:40]).predict_proba(X[:5]).shape == (5, 2)
+        for rows in (np.s_[::-1], np.s_[:40]):  # as many rows, or fewer
+            fresh = clone(model).fit(X[rows], y_true[rows])
+            again = model.fit(X, y).fit(X[rows], y_true[rows])
+            assert_array_equal(again.predict_proba(X), fresh.predict_proba(X))
 
 
 class TestCoActiveLearner:

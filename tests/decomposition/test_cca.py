@@ -169,7 +169,13 @@ class TestEstimator:
         X, Y = views
         model = SVDCCA().fit(X, Y[:, 0])
         x_scores, y_scores = model.transform(X, Y[:, 0])
-        assert x_scores.shape == y_scores.shape == (80, 1)
+        # One target: the scores are its prediction by least squares, and itself.
+        design = np.column_stack([np.ones(80), X])
+        fitted = design @ linalg.lstsq(design, Y[:, 0])[0]
+        for scores, expected in ((x_scores, fitted), (y_scores, Y[:, 0])):
+            assert scores.shape == (80, 1)
+            correlation = np.corrcoef(scores[:, 0], expected)[0, 1]
+            assert_allclose(np.abs(correlation), 1)
 
     def test_in_a_pipeline(self, views):
         X, _ = views

@@ -29,7 +29,6 @@ from fewlabels.reinforcement import (
     WeightedDoubleQLearningAgent,
     evaluate,
     load_checkpoint,
-    make_maximization_bias,
     train,
 )
 from fewlabels.reinforcement._base import discrete_size
@@ -353,8 +352,9 @@ class TestTrain:
         assert not agent.counts_[0][~agent.available_].any()
 
     def test_monitor(self):
+        agent = QLearningAgent(random_state=0)
         history = train(
-            QLearningAgent(random_state=0),
+            agent,
             environment(),
             n_episodes=20,
             seed=0,
@@ -363,6 +363,8 @@ class TestTrain:
             monitor=lambda agent: agent.q_values_[0],
         )
         assert history.monitored.shape == (4, 4)
+        assert_array_equal(history.monitored[-1], agent.q_values_[0])
+        assert np.ptp(history.monitored, axis=0).any()
         assert history.evaluation_returns.shape == (4, 0)
 
     def test_progress(self):
@@ -426,11 +428,21 @@ def test_a_million_steps_take_seconds():
     assert time.process_time() - start < 5
 
 
-def test_masks_in_all_agents():
-    env = make_maximization_bias()
-    for agent in AGENTS:
-        returns = evaluate(clone(agent).begin(env), env, n_episodes=3, seed=0)
-        assert returns.shape == (3,)
+@pytest.mark.parametrize("agent", AGENTS, ids=identifier)
+def test_masks_in_all_agents(agent):
+    """One action is available in each state, and any other is an error."""
+    transitions, rewards = np.zeros((4, 3, 4)), np.zeros((4, 3))
+    available = np.zeros((4, 3), dtype=bool)
+    for state, action in enumerate((2, 1, 2)):
+        transitions[state, action, state + 1] = 1.0
+        rewards[state, action] = state + 1
+        available[state, action] = True
+    env = TabularEnv(transitions, rewards, terminal=[3], available=available, start=0)
+    agent = clone(agent).begin(env)
+    assert_array_equal(evaluate(agent, env, n_episodes=3, seed=0), [6, 6, 6])
+    history = train(clone(agent), env, n_episodes=40, seed=0, evaluate_every=20)
+    assert_array_equal(history.returns, np.full(40, 6))
+    assert_array_equal(history.evaluation_returns, np.full((2, 10), 6))
 
 
 @pytest.mark.parametrize(
@@ -514,9 +526,9 @@ class TestEpisodesWithoutEnd:
 
     def test_an_episode_that_ends_at_the_limit_is_whole(self):
         """Filters turn a warning into an error."""
-        env = GridWorld(["S..", "..."], max_steps=50)
+        env = GridWorld(["S..", "..."], max_steps=50, step_reward=-1.0)
         agent = QLearningAgent(random_state=0).begin(env)
-        assert evaluate(agent, env, n_episodes=1, max_steps=50).shape == (1,)
+        assert_array_equal(evaluate(agent, env, n_episodes=1, max_steps=50), [-50])
 
     def test_the_limit_is_a_number_of_steps(self):
         env = Endless()
