@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, csr_array, hstack
+from scipy.sparse import block_array, csr_array, hstack, vstack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -34,6 +34,10 @@ from fewlabels.semi_supervised import harmonic_functions
 
 # Edges whose lengths give the bandwidth: all of them up to that.
 SCALE_EDGES = 2**20
+# A graph of so many directed edges, 64 MiB, is solved as on one machine: a factor needs
+# no steps where columns of very different scale make a graph like a thread, along which
+# conjugate gradients take thousands (each is a pass over all parts).
+GATHERED_EDGES = 2**22
 # The functions of all classes add up to one, which a small residual does not say where
 # rows hang on weak edges.
 ONES_TOLERANCE = 1e-3
@@ -53,7 +57,7 @@ class DaskHarmonicSolution(NamedTuple):
     labels : Dask array of shape (n_samples,)
         The class with the largest value, and the given label of labelled rows.
     n_iter : int
-        Steps of conjugate gradients, 0 with landmarks.
+        Steps of conjugate gradients, 0 with landmarks and where a factor was found.
     bandwidth : float
         Scale of the weights.
     """
@@ -102,7 +106,9 @@ def dask_harmonic_functions(
     is searched for the neighbours of every other, edges are sent to the block of their
     other end, and conjugate gradients run on Dask arrays. No machine holds more than
     some blocks of rows and edges, and one vector; the search looks at all pairs of
-    blocks.
+    blocks. Up to four million edges, the graph is gathered and solved here.
+
+    As in the class, rows are taken as they are: bring columns to one scale first.
 
     With landmarks, rows are joined to their nearest landmarks only. The functions at
     unlabelled rows are then weighted means of those at landmarks, and what is left is
@@ -130,7 +136,7 @@ def dask_harmonic_functions(
     neighbors : {"exact", "approximate", "auto"}, default="exact"
         How to search a block, see :func:`fewlabels.graphs.nearest_neighbors`.
     tol : float, default=1e-6
-        Relative residual at which conjugate gradients stop.
+        Relative residual at which conjugate gradients stop, where they run.
     max_iter : int, default=10_000
         Largest number of their steps.
     random_state : int, RandomState instance or None, default=None
@@ -382,6 +388,9 @@ def _over_rows(
         for j, graph in enumerate(graphs)
     ]
     graphs = list(rows.keep(*graphs))
+    if rows.n_rows * edges.n_neighbors <= GATHERED_EDGES:
+        values, n_iter = _gathered(rows, graphs, tol, max_iter)
+        return values, scale, n_iter
     degrees = [delayed(degree)(graph) for graph in graphs]
     systems = [
         delayed(system_block, nout=2)(graph, degrees, j, rows.labels, rows.n_classes)
@@ -395,12 +404,30 @@ def _over_rows(
     )
     if not converged:
         warnings.warn(
-            f"Conjugate gradients did not converge in {n_iter} steps: raise max_iter "
-            "or tol, or use n_landmarks.",
+            f"Conjugate gradients did not converge in {n_iter} steps: bring columns to "
+            "one scale, raise max_iter or tol, or use n_landmarks.",
             ConvergenceWarning,
             stacklevel=5,
         )
     return scales * Z, scale, n_iter
+
+
+def _gathered(
+    rows: Rows, graphs: list[Any], tol: float, max_iter: int
+) -> tuple[Any, int]:
+    """Solve on this machine, where the graph fits."""
+    import dask.array as da
+
+    W = csr_array(vstack(rows.numbers(*graphs), format="csr"))
+    labeled = np.concatenate(
+        [own + first for (own, _), first in zip(rows.labels, rows.begin, strict=False)]
+    )
+    found = harmonic_functions(
+        W, labeled, np.eye(rows.n_classes)[rows.codes], tol=tol, max_iter=max_iter
+    )
+    values = np.nan_to_num(found.values, nan=0.0)  # zero where no label reaches
+    chunks = (tuple(rows.sizes.tolist()), rows.n_classes)
+    return da.from_array(values, chunks=chunks), found.n_iter
 
 
 def degree(graph: csr_array) -> NDArray[np.float64]:
