@@ -40,7 +40,7 @@ help:
 	@echo "    make test-slow  run the tests that cost much and seldom find anything"
 	@echo "    make test-lowest  run the tests with the oldest versions that pyproject.toml allows"
 	@echo "    make test-pre     run them with the newest ones, pre-releases included"
-	@echo "    make fuzz    run 100,000 strange problems and write docs/reliability.md"
+	@echo "    make fuzz    run 200,000 strange problems and write docs/reliability.md"
 	@echo "    make lint    check style, spelling and types"
 	@echo "    make workflows  check the workflows of the public repository with actionlint"
 	@echo "    make docs    build the documentation into docs/_build/html"

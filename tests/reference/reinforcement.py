@@ -152,20 +152,19 @@ def best_policy(P, R, gamma, terminal):
 
 
 def long_run(chain):
-    """What the mean of the powers of a chain approaches, by squaring a lazy one."""
-    limit = (np.eye(len(chain)) + chain) / 2
+    """What the mean of the powers of chains approaches, by squaring lazy ones."""
+    limit = (np.eye(chain.shape[-1]) + chain) / 2
     for _ in range(60):
         limit = limit @ limit
-        limit /= limit.sum(axis=1, keepdims=True)
+        limit /= limit.sum(axis=-1, keepdims=True)
     return limit
 
 
 def best_gains(P, R, terminal):
     """The largest average reward from every state, over all deterministic policies."""
     n_states, n_actions = R.shape
-    states, best = np.arange(n_states), np.full(n_states, -np.inf)
-    for policy in product(range(n_actions), repeat=n_states):
-        chain, rewards = P[states, policy].copy(), R[states, policy].copy()
-        chain[terminal], rewards[terminal] = np.eye(n_states)[terminal], 0.0
-        best = np.maximum(best, long_run(chain) @ rewards)
-    return best
+    policies = np.array(list(product(range(n_actions), repeat=n_states)))
+    chains = P[np.arange(n_states), policies]
+    rewards = np.where(terminal, 0.0, R[np.arange(n_states), policies])
+    chains[:, terminal] = np.eye(n_states)[terminal]
+    return (long_run(chains) @ rewards[..., None]).max(axis=0)[:, 0]

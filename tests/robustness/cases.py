@@ -22,6 +22,7 @@ from tests.robustness.methods import (
     fit,
     has_unit,
     is_as_found,
+    rows_of,
 )
 from tests.robustness.problems import (
     WAYS,
@@ -29,20 +30,27 @@ from tests.robustness.problems import (
     scaled,
     strange_problem,
     ties,
+    widened,
 )
+from tests.robustness.solvers import OTHERS
 
 # Parameters that have a unit change along with the rows, but not beyond all numbers.
 POWER_WITH_PARAMS = 40
 
-# Up to so many rows, all partitions are tried.
+# Up to so many rows, all partitions of what these estimators see are tried.
 MOST_ROWS = 12
+CENTRED = {"RLSClustering linear", "RLSClustering exact"}
 
-# Which estimator a case asks: rounds of all, less the costly ones in most.
+# What a case asks: rounds of all estimators, less the costly ones in most, and of other
+# solvers, which are quick, some times each.
+OTHER_TURNS = 4
 ROUNDS = [
     name
     for turn in range(max(method.every for method in METHODS.values()))
-    for name, method in METHODS.items()
-    if turn % method.every == 0
+    for name in (
+        *(name for name, method in METHODS.items() if turn % method.every == 0),
+        *OTHER_TURNS * tuple(OTHERS),
+    )
 ]
 
 
@@ -56,21 +64,24 @@ class Report:
     warnings: list[str] = field(default_factory=list)
 
 
-def problem_for(method, rng):
+def problem_for(method, rng, more=None):
     """A problem; for graphs one without ties among neighbours, if chance gives one."""
     for _ in range(8):
         problem = strange_problem(rng)
+        if more is not None:
+            problem = widened(problem, more)
         tied = method.graph and ties(problem.X, problem.X_new)
         if not (tied or (method.first and contradicts_itself(problem))):
             return problem, method.ways
     return problem, ()
 
 
-def run_estimator(seed, name):
-    """One problem, one estimator, up to five answers."""
+def run_estimator(seed, name, *, wide=True):
+    """One problem, one estimator, up to six answers."""
     rng = np.random.default_rng(seed)
     method = METHODS[name]
-    problem, ways = problem_for(method, rng)
+    more = np.random.default_rng([seed, 1]) if wide else None
+    problem, ways = problem_for(method, rng, more)
     if method.wraps:
         X, X_new = problem.X.astype(np.float64), problem.X_new.astype(np.float64)
         problem = replace(problem, X=X, X_new=X_new)
@@ -78,7 +89,7 @@ def run_estimator(seed, name):
         problem = replace(
             problem, X=csr_array(problem.X), X_new=csr_array(problem.X_new)
         )
-    if problem.single:  # single precision has no digits to spare
+    if problem.single or "decimal" in problem.kinds:  # no digits to spare
         ways = [way for way in ways if way != "shifted"]
     if not has_unit(method, problem):
         ways = [way for way in ways if way != "scaled"]
@@ -111,9 +122,9 @@ def run_estimator(seed, name):
                 method, base[seen], found[seen], problem.single
             ) and not equally_good(method, problem, other):
                 return Report(name, "disagree", f"{title}: {way}")
-    if name == "RLSClustering linear" and problem.X.shape[0] <= MOST_ROWS:
+    if name in CENTRED and problem.X.shape[0] <= MOST_ROWS:
         compared += 1
-        if not is_honest(problem.X, fit(method, problem).result_):
+        if not is_honest(rows_of(method, problem.X), fit(method, problem).result_):
             return Report(name, "disagree", f"{title}: all partitions")
     for warning in heard:
         if warning.category is RuntimeWarning:  # NumPy's, which helps nobody
@@ -280,6 +291,18 @@ def check_labels(rng):
 CERTIFICATES = (*4 * (check_solvers,), check_clusters, check_labels)
 
 
+def run_solver(seed, name):
+    """One small problem of a solver that is no estimator."""
+    judge, _ = OTHERS[name]
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        wrong = judge(np.random.default_rng(seed))
+    if wrong and is_final(heard):
+        return Report(name, "disagree", f"{name}: {wrong}")
+    messages = [str(w.message) for w in heard]
+    return Report(name, "alone" if wrong else "agree", warnings=messages)
+
+
 def method_of(seed):
     """What a case is about; every fifth is about certificates."""
     return "certificates" if seed % 5 == 4 else ROUNDS[(seed - seed // 5) % len(ROUNDS)]
@@ -290,4 +313,6 @@ def run_case(seed):
     name = method_of(seed)
     if name == "certificates":
         return run_certificate(seed)
+    if name in OTHERS:
+        return run_solver(seed, name)
     return run_estimator(seed - seed // 5, name)

@@ -21,6 +21,7 @@ from pathlib import Path
 import fewlabels
 from tests.robustness.cases import METHODS, method_of, run_case
 from tests.robustness.methods import EXCEPTIONS
+from tests.robustness.solvers import OTHERS
 
 ROOT = Path(__file__).parents[2]
 BLOCK = 100
@@ -141,6 +142,8 @@ def _kinds(wrong):
 
 def _ways(name):
     """What is compared, in words."""
+    if name in OTHERS:
+        return OTHERS[name][1]
     if name not in METHODS:
         return "with exact arithmetic" if name == "certificates" else ""
     return ", ".join(METHODS[name].ways) or "only that an answer comes"
@@ -196,11 +199,14 @@ def run(state, last, jobs, out, methods=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="first case")
-    parser.add_argument("--cases", type=int, default=100_000, help="how many")
+    parser.add_argument("--cases", type=int, default=200_000, help="how many")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--out", type=Path, default=ROOT / "build/fuzz.json")
     parser.add_argument(
-        "--methods", nargs="+", choices=METHODS, help="only these; writes no page"
+        "--methods",
+        nargs="+",
+        choices=[*METHODS, *OTHERS],
+        help="only these; writes no page",
     )
     parser.add_argument("--merge", type=Path, nargs="+", help="files to add up")
     parser.add_argument("--page", type=Path, default=ROOT / "docs/reliability.md")

@@ -29,12 +29,10 @@ from fewlabels import (
 )
 from fewlabels import feature_selection as selection
 from fewlabels import semi_supervised as semi
-from tests.robustness.problems import N_NEIGHBORS, TARGETS
-
-# Decisions closer to the boundary than this share of the largest may fall either way.
-MARGIN = 1e-2
+from tests.robustness.problems import MARGIN, N_NEIGHBORS, TARGETS
 
 SPARSE, SHIFTED, SCALED, PERMUTED = "sparse", "shifted", "scaled", "permuted"
+WEIGHTED = "weighted"
 ALL = (SPARSE, SHIFTED, SCALED, PERMUTED)
 DENSE = (SHIFTED, SCALED, PERMUTED)
 
@@ -103,6 +101,8 @@ def fit(method, problem):
         return model.fit(X[~rows], y[~rows], X_source=X[rows], y_source=y[rows])
     if method.learns == "query":
         return model.query(X, y)
+    if problem.weight is not None:
+        return model.fit(X, y, sample_weight=np.full(y.size, problem.weight))
     return model.fit(X, y)
 
 
@@ -268,6 +268,13 @@ SEMI_SUPERVISED = {
     "RLSClassifier linear": Method(
         partial(semi.RLSClassifier, kernel="linear"), ways=(SPARSE, PERMUTED)
     ),
+    "S2RLSClassifier exact": Method(
+        partial(semi.S2RLSClassifier, kernel="linear", solver="exact"),
+        kind="bracket",
+        learns="two classes",
+        ways=(SPARSE, PERMUTED),
+        columns=4,
+    ),
     "S2RLSClassifier": Method(
         partial(semi.S2RLSClassifier, solver="branch_and_bound", n_init=1),
         kind="bracket",
@@ -397,6 +404,12 @@ CLUSTERS = {
         partial(cluster.RLSClustering, kernel="linear", solver="branch_and_bound"),
         kind="bracket",
         ways=(SPARSE, SHIFTED, PERMUTED),
+    ),
+    "RLSClustering exact": _rows(
+        partial(cluster.RLSClustering, kernel="linear", solver="exact"),
+        kind="bracket",
+        ways=(SPARSE, SHIFTED, PERMUTED),
+        columns=4,
     ),
     "NormalizedSpectralClustering": _rows(
         partial(cluster.NormalizedSpectralClustering, n_init=1, **NEAR, **SEED),

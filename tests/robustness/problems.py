@@ -11,6 +11,9 @@ from scipy.spatial.distance import cdist
 
 N_NEIGHBORS = 4
 
+# Decisions closer to the boundary than this share of the largest may fall either way.
+MARGIN = 1e-2
+
 # What regressors learn of every class.
 TARGETS = np.array([-1.0, 1.0, 0.5, -0.25, 0.0, 0.75])
 
@@ -26,6 +29,8 @@ class Problem:
     asked: tuple[Any, ...] = ()  # where they differ from X and X_new
     back: Any = None  # positions of the answers, where rows changed places
     scale: float = 1.0
+    weight: float | None = None  # of every row, where one is given
+    reach: int = 20  # the largest power of two that rows are moved by
     kinds: set[str] = field(default_factory=set)
 
     @property
@@ -95,6 +100,29 @@ def _late_kinds(X, labels, rng):
     return kinds
 
 
+def widened(problem, rng):
+    """Strangeness that came later, by draws of its own: earlier problems stay alike."""
+    X, X_new, kinds = problem.X.copy(), problem.X_new.copy(), set(problem.kinds)
+    p = X.shape[1]
+    if p > 2 and rng.random() < 0.2:  # up to three columns add nothing
+        a, b, *others = rng.permutation(p)
+        made = zip(others[: rng.integers(1, 4)], (1.0, -1.0, 2.0), strict=False)
+        for column, factor in made:
+            for rows in (X, X_new):
+                rows[:, column] = rows[:, a] + rows.dtype.type(factor) * rows[:, b]
+        kinds.add("dependent columns")
+    if rng.random() < 0.1:
+        chosen = rng.random(p) < rng.choice([0.5, 1.0])
+        middle = np.median(X, axis=0)
+        for rows in (X, X_new):
+            rows[:, chosen] = rows[:, chosen] > middle[chosen]
+        kinds.add("columns of 0 and 1")
+    if rng.random() < 0.2:  # no numbers that adding leaves exact
+        X, X_new = X * X.dtype.type(0.1), X_new * X.dtype.type(0.1)
+        kinds.add("decimal")
+    return replace(problem, X=X, X_new=X_new, kinds=kinds, reach=30)
+
+
 def ties(X, X_new):
     """Whether the order of rows decides who is whose neighbour."""
     alike = 1 + (1e-6 if X.dtype == np.float32 else 1e-9)  # to the digits of rows
@@ -138,7 +166,7 @@ def made_sparse(problem, rng):
 
 def shifted(problem, rng):
     """All rows moved by the same amount."""
-    shift = problem.X.dtype.type(2.0 ** int(rng.integers(4, 21)))
+    shift = problem.X.dtype.type(2.0 ** int(rng.integers(4, problem.reach + 1)))
     return replace(problem, X=problem.X + shift, X_new=problem.X_new + shift)
 
 
@@ -150,6 +178,11 @@ def scaled(problem, rng, power=480):
     return replace(
         problem, X=problem.X * scale, X_new=problem.X_new * scale, scale=float(scale)
     )
+
+
+def weighted(problem, rng):
+    """Every label counts as much as every other, but not one."""
+    return replace(problem, weight=float(10.0 ** rng.uniform(-3, 3)))
 
 
 def permuted(problem, rng):
@@ -167,4 +200,5 @@ WAYS = {
     "shifted": shifted,
     "scaled": scaled,
     "permuted": permuted,
+    "weighted": weighted,
 }

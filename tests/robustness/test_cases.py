@@ -1,4 +1,4 @@
-"""The first thousand cases; `make fuzz` runs a hundred thousand."""
+"""The first thousand cases; `make fuzz` runs two hundred thousand."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -22,7 +22,8 @@ from tests.robustness.methods import (
     equally_good,
     fit,
 )
-from tests.robustness.problems import WAYS, strange_problem
+from tests.robustness.problems import WAYS, strange_problem, widened
+from tests.robustness.solvers import OTHERS
 
 N_CASES, N_BLOCKS = 1000, 20
 
@@ -75,7 +76,7 @@ def test_all_ways_agree(block):
     ],
 )
 def test_what_once_disagreed(name, seed):
-    report = cases.run_estimator(seed, name)
+    report = cases.run_estimator(seed, name, wide=False)
     assert (report.outcome, report.detail) == ("agree", "")
 
 
@@ -100,7 +101,7 @@ def test_every_public_estimator_is_asked_or_excused():
 
 def test_all_turn_up_in_a_thousand_cases():
     seen = {cases.method_of(seed) for seed in range(N_CASES)}
-    assert seen == {*METHODS, "certificates"}
+    assert seen == {*METHODS, *OTHERS, "certificates"}
 
 
 @pytest.mark.parametrize("kind", ["decisions", "outputs", "gram", "groups"])
@@ -140,7 +141,9 @@ def test_intervals_that_do_not_meet_disagree():
 def test_ways_lead_back(way, seed):
     """Another problem holds the same rows."""
     rng = np.random.default_rng(seed)
-    problem = strange_problem(rng)
+    problem = widened(strange_problem(rng), rng)
+    if "decimal" in problem.kinds and way == "shifted":
+        pytest.skip("adding rounds what is not dyadic")
     other = WAYS[way](problem, rng)
     rows, asked = (
         [A.toarray() if hasattr(A, "toarray") else A for A in p.questions]
