@@ -119,7 +119,7 @@ def run_estimator(seed, name, *, wide=True):
             n = problem.X.shape[0] if way in method.seen else len(base)
             seen = (np.s_[:n], np.s_[:n])[: base.ndim]
             if not agree(
-                method, base[seen], found[seen], problem.single
+                method, base[seen], found[seen], problem.single, way
             ) and not equally_good(method, problem, other):
                 return Report(name, "disagree", f"{title}: {way}")
     if name in CENTRED and problem.X.shape[0] <= MOST_ROWS:

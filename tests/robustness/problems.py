@@ -104,9 +104,9 @@ def widened(problem, rng):
     """Strangeness that came later, by draws of its own: earlier problems stay alike."""
     X, X_new, kinds = problem.X.copy(), problem.X_new.copy(), set(problem.kinds)
     p = X.shape[1]
-    if p > 2 and rng.random() < 0.2:  # up to three columns add nothing
-        a, b, *others = rng.permutation(p)
-        made = zip(others[: rng.integers(1, 4)], (1.0, -1.0, 2.0), strict=False)
+    if p > 2 and rng.random() < 0.25:
+        a, b, *others = rng.permutation(min(p, 4))  # among those that all see
+        made = zip(others, (1.0, -1.0), strict=False)
         for column, factor in made:
             for rows in (X, X_new):
                 rows[:, column] = rows[:, a] + rows.dtype.type(factor) * rows[:, b]
@@ -117,7 +117,7 @@ def widened(problem, rng):
         for rows in (X, X_new):
             rows[:, chosen] = rows[:, chosen] > middle[chosen]
         kinds.add("columns of 0 and 1")
-    if rng.random() < 0.2:  # no numbers that adding leaves exact
+    if rng.random() < 0.3:  # no numbers that adding leaves exact
         X, X_new = X * X.dtype.type(0.1), X_new * X.dtype.type(0.1)
         kinds.add("decimal")
     return replace(problem, X=X, X_new=X_new, kinds=kinds, reach=30)
@@ -180,6 +180,21 @@ def scaled(problem, rng, power=480):
     )
 
 
+def beside(problem, rng):
+    """One more row without a label, far from all others."""
+    X, n = problem.X, problem.X.shape[0]
+    far = np.median(X, axis=0) + X.dtype.type(2.0 ** int(rng.integers(8, 21)))
+    back = np.append(np.arange(n), n + 1 + np.arange(problem.X_new.shape[0]))
+    return replace(
+        problem,
+        X=np.vstack([X, far]),
+        y=np.append(problem.y, -1),
+        domain=np.append(problem.domain, -1),
+        asked=(np.vstack([X, far]), problem.X_new),
+        back=back,
+    )
+
+
 def weighted(problem, rng):
     """Every label counts as much as every other, but not one."""
     return replace(problem, weight=float(10.0 ** rng.uniform(-3, 3)))
@@ -201,4 +216,5 @@ WAYS = {
     "scaled": scaled,
     "permuted": permuted,
     "weighted": weighted,
+    "beside": beside,
 }
