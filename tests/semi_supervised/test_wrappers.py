@@ -77,6 +77,17 @@ class TestSelfTraining:
 
 
 class TestClusterThenLabel:
+    def test_far_from_the_origin(self, rng):
+        """Products of rows at 2^29 have no digits left for distances of 1."""
+        y = np.arange(40) % 2
+        X = np.round((4.0 * y[:, None] + rng.normal(size=(40, 3))) * 2**10) / 2**10
+        labels = np.where(np.arange(40) < 6, y, -1)
+        for shift in (0.0, 2.0**29):
+            model = ClusterThenLabelClassifier(random_state=0).fit(X + shift, labels)
+            assert_array_equal(model.predict(X + shift), y)
+            # Rows that were not there, too.
+            assert_array_equal(model.predict(X + shift + 2.0**-10), y)
+
     @pytest.mark.parametrize("seed", [50, 82])
     def test_dense_and_sparse_rows(self, seed):
         """Left to itself, k-means ends in another minimum with these sparse rows."""

@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier, accepts_sparse, fitted
+from fewlabels._distances import squared_distances
 from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
 from fewlabels._rows import KnownRows, dense_if_small
 from fewlabels._sklearn import HasMethods, fit_context, validate_data
@@ -161,6 +162,14 @@ class SelfTrainingClassifier(
         return tags
 
 
+class _KMeans(KMeans):
+    """k-means whose predictions keep their digits far from the origin, as its fit."""
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Find the nearest centre of every row."""
+        return squared_distances(X, self.cluster_centers_).argmin(axis=1)
+
+
 class ClusterThenLabelClassifier(PartialLabelClassifier):
     """Cluster all rows, then learn in each cluster from its labelled rows.
 
@@ -261,7 +270,7 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
         )
         self.classes_ = labels.classes
         self.clusterer_ = (
-            KMeans(
+            _KMeans(
                 min(labels.classes.size, X.shape[0]),
                 n_init=10,
                 random_state=check_random_state(self.random_state),
