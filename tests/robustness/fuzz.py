@@ -32,7 +32,8 @@ COUNTERS = ("counts", "heard", "refused", "seconds")
 
 def fingerprint():
     """A digest of the library and of the net: what is done counts for these alone."""
-    folders = (Path(fewlabels.__file__).parent, Path(__file__).parent)
+    here = Path(__file__).parent
+    folders = (Path(fewlabels.__file__).parent, here, here.parent / "reference")
     files = sorted(file for folder in folders for file in folder.rglob("*.py"))
     digest = hashlib.sha256()
     for file in files:
@@ -102,7 +103,7 @@ def page(state):
     """The table of the report."""
     counts = Counter(state["counts"])
     ran = ", ".join(f"{first:,} to {last - 1:,}" for first, last in state["ranges"])
-    columns = ("cases", *OUTCOMES, "warned")
+    columns = ("cases", "agree", "disagree")
     table = [
         f"| estimator | {' | '.join(columns)} | compared |",
         f"| --- |{' ---: |' * len(columns)} --- |",
@@ -116,19 +117,27 @@ def page(state):
     table.append(_line("**all**", totals, columns, ""))
     shares = ", ".join(f"{totals[k]:,} {k}" for k in (*OUTCOMES, "warned"))
     lines = [f"Cases {ran}: {shares}.", "", *table]
-    lines += ["", "Refusals, by the beginning of the message:", ""]
-    lines += [f"- {n:,}: {text}" for text, n in _falling(_alike(state["refused"]))]
-    lines += ["", "Warnings, by the beginning of the message and by cases:", ""]
-    lines += [f"- {n:,}: {text}" for text, n in _falling(_alike(state["heard"]))]
     if state["wrong"]:
         lines += ["", "Disagreements, with the first case of every kind:", ""]
         lines += [
             f"- {len(found):,}: {text[:160]} (case {min(found):,})"
             for text, found in _kinds(state["wrong"])
         ]
+    reasons = defaultdict(list)
+    for name, why in sorted(EXCEPTIONS.items()):
+        reasons[why].append(name)
     lines += ["", "Not among the cases:", ""]
-    lines += [f"- {name}: {why}" for name, why in sorted(EXCEPTIONS.items())]
+    lines += [f"- {', '.join(names)}: {why}" for why, names in reasons.items()]
     return "\n".join(lines)
+
+
+def messages(state):
+    """Refusals and warnings, by the beginning of the message."""
+    return "\n".join(
+        f"{n:7,} {what}: {text}"
+        for what in ("refused", "heard")
+        for text, n in _falling(_alike(state[what]))
+    )
 
 
 def _kinds(wrong):
@@ -210,7 +219,9 @@ def main():
     )
     parser.add_argument("--merge", type=Path, nargs="+", help="files to add up")
     parser.add_argument("--page", type=Path, default=ROOT / "docs/reliability.md")
-    parser.add_argument("--times", action="store_true", help="print time by estimator")
+    parser.add_argument(
+        "--times", action="store_true", help="print time by estimator, and messages"
+    )
     options = parser.parse_args()
     if options.merge:
         state = merge([json.loads(file.read_text()) for file in options.merge])
@@ -228,6 +239,7 @@ def main():
         for name, seconds in _falling(state["seconds"]):
             n = sum(counts[f"{name}|{outcome}"] for outcome in OUTCOMES)
             print(f"{name:42} {n:6,} {seconds:8.1f} s {n / seconds:8.1f} per second")
+        print(messages(state))
     if not options.methods and (options.merge or options.first == 0):
         write(state, options.page)
     if state["wrong"]:

@@ -233,7 +233,11 @@ class TestDriver:
     def test_messages_are_counted_but_for_their_numbers(self):
         heard = {"1 of 2 rows": 3, "1,000.5 of 1e-3 rows": 4, "no rows": 1}
         state = fuzz.empty(0) | {"heard": heard}
-        assert "- 7: … of … rows\n- 1: no rows" in fuzz.page(state)
+        said = [line.split() for line in fuzz.messages(state).splitlines()]
+        assert [" ".join(words) for words in said] == [
+            "7 heard: … of … rows",
+            "1 heard: no rows",
+        ]
 
     def test_disagreements_are_counted_by_kind(self):
         wrong = [
