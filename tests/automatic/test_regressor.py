@@ -153,13 +153,11 @@ class TestInterval:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "design", [("linear", 10), ("squares", 30), ("heavy tails", 10)], ids=str
-)
+@pytest.mark.parametrize("design", [("linear", 10), ("heavy tails", 10)], ids=str)
 def test_coverage_of_the_whole_regressor(design):
-    """Of 40 draws that have been used for nothing else; 0.9 less two deviations."""
+    """Of 30 draws that have been used for nothing else; 0.9 less two deviations."""
     from benchmarks.regression_intervals import one_draw
 
-    draws = [one_draw((*design, 5000 + number)) for number in range(40)]
+    draws = [one_draw((*design, 5000 + number)) for number in range(30)]
     inside = [draw["low"] <= draw["true"] <= draw["high"] for draw in draws]
     assert np.mean(inside) >= 0.8
