@@ -370,6 +370,23 @@ def test_sparse_recovery_beside_coordinate_descent():
     assert {row["times faster"] for row in rows if "Lasso" in row["solver"]} >= {"1.00"}
 
 
+def test_intervals_of_regressions(monkeypatch, tmp_path, capsys):
+    if not SCRIPT.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    from benchmarks import regression_intervals as module
+
+    monkeypatch.setattr(module, "DESIGNS", [("noise", 8)])
+    out = tmp_path / "table.csv"
+    module.main(["--draws", "2", "--jobs", "1", "--out", str(out)])
+    (line,) = lines_of(out)
+    assert (line["function"], line["labels"], line["draws"]) == ("noise", "8", "2")
+    assert "expected / true" in capsys.readouterr().out
+    draw = {"function": "noise", "labels": "8", "expected": 2, "low": 1, "high": 3}
+    truths = ({"true": true} for true in (0.5, 1.0, 2.0, 4.0))
+    (line,) = module.summary([draw | truth for truth in truths])
+    assert (line["inside"], line["above"]) == ("0.50", "0.25")
+
+
 class TestChooser:
     """A tiny run of the comparison of the automatic classifier."""
 

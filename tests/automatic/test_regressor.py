@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_swiss_roll
 
 from fewlabels.automatic import FewLabelsRegressor
+from fewlabels.automatic._errors import root_mean_square
+from fewlabels.automatic._labeled import Labeled
 
 
 def roll(n=500, n_known=30, seed=0):
@@ -101,3 +103,61 @@ def test_equal_rows_with_different_targets():
     y = np.array([1.0, 2.0, 3.0, np.nan, np.nan, np.nan])
     model = FewLabelsRegressor(random_state=0).fit(X, y)
     assert_allclose(model.transduction_[3:], 2.0)
+
+
+def labeled_targets(Y):
+    n = len(Y)
+    rows = np.arange(n)
+    return Labeled(Y[:, None], 0 * rows, rows, np.ones(n), few=False, regression=True)
+
+
+class TestInterval:
+    """Of the root mean square error, from residuals alone."""
+
+    @pytest.mark.parametrize("n_labeled", [8, 30])
+    @pytest.mark.parametrize("tails", ["normal", "t3", "squares", "equal"])
+    def test_coverage_for_independent_residuals(self, tails, n_labeled):
+        rng = np.random.default_rng(0)
+        make = {
+            "normal": rng.standard_normal,
+            "t3": lambda size: rng.standard_t(3, size),
+            "squares": lambda size: rng.standard_normal(size) ** 2 - 1,
+            "equal": lambda size: rng.choice([-1.0, 1.0], size),
+        }[tails]
+        n_inside = 0
+        for _ in range(400):
+            held, others = make(n_labeled), make(150)
+            estimate = root_mean_square(
+                np.zeros((n_labeled, 1)), labeled_targets(held), 1.0, 150
+            )
+            assert_allclose(estimate.value, np.sqrt(np.mean(held**2)))
+            n_inside += estimate.low <= np.sqrt(np.mean(others**2)) <= estimate.high
+        assert n_inside >= 0.88 * 400
+
+    def test_widths(self):
+        rng = np.random.default_rng(0)
+        light, heavy = rng.choice([-1.0, 1.0], 30), rng.standard_t(2, 30)
+
+        def width(residuals, n_rows=200):
+            nothing = np.zeros((residuals.size, 1))
+            given = labeled_targets(residuals)
+            found = root_mean_square(nothing, given, 2.0, n_rows)
+            return found.high / found.low
+
+        assert width(light) < width(light[:10])
+        assert width(light) < width(heavy)
+        assert width(light, 0) < width(light, 200) < width(light, 5)
+        assert_allclose(width(1e-200 * heavy), width(heavy))
+        exact = root_mean_square(np.ones((4, 1)), labeled_targets(np.ones(4)), 1.0, 9)
+        assert (exact.low, exact.value, exact.high) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", [("linear", 10), ("heavy tails", 10)], ids=str)
+def test_coverage_of_the_whole_regressor(design):
+    """Of 30 draws that have been used for nothing else; 0.9 less two deviations."""
+    from benchmarks.regression_intervals import one_draw
+
+    draws = [one_draw((*design, 5000 + number)) for number in range(30)]
+    inside = [draw["low"] <= draw["true"] <= draw["high"] for draw in draws]
+    assert np.mean(inside) >= 0.8

@@ -237,7 +237,9 @@ def answer_numbers(
     if judged:
         nothing = np.full(judgement.labeled.Y.shape, np.nan)
         expected, baseline = (
-            root_mean_square(held, judgement.labeled, unit)
+            root_mean_square(
+                held, judgement.labeled, unit, bank.n_samples - labeled.size
+            )
             for held in (judgement.nested or (nothing, nothing))[:2]
         )
     return NumberAnswer(*models, expected, baseline)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta, chi2, norm
+from scipy.stats import beta, norm
 
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._labeled import Labeled
@@ -87,18 +87,35 @@ def paired_interval(
 
 
 def root_mean_square(
-    outputs: NDArray[Any], labeled: Labeled, unit: float
+    outputs: NDArray[Any], labeled: Labeled, unit: float, n_rows: int
 ) -> ErrorEstimate:
-    """Error of a regression on held-out rows."""
+    r"""Error of a regression on held-out rows, for so many rows without a target.
+
+    The mean of l squared residuals of kurtosis k has the relative variance (k - 1) / l,
+    and that of `n_rows` others likewise: on the scale of logarithms, the root of the
+    one differs from that of the other by about
+
+    .. math:: \tfrac{1}{2} \sqrt{(k - 1) (1 / l + 1 / n)}
+
+    Few residuals do not show their kurtosis, and errors also depend on which rows are
+    labelled, so the interval is wider than that of a normal distribution.
+    """
     if not np.isfinite(outputs).all():
         return ErrorEstimate(
             np.nan, 0.0, np.inf, "there are not two different labelled rows", False
         )
-    square = float(np.mean((outputs - labeled.Y) ** 2))
-    n_rows = max(1.0, tuned.EFFECTIVE * labeled.size)
-    tail = (1 - LEVEL) / 2
-    low, high = (n_rows * square / chi2.ppf(q, n_rows) for q in (1 - tail, tail))
-    value, low, high = (unit * math.sqrt(s) for s in (square, low, high))
+    residuals = (outputs - labeled.Y).ravel()
+    size = float(np.abs(residuals).max()) or 1.0
+    squares = (residuals / size) ** 2
+    square = float(squares.mean())
+    value = unit * size * math.sqrt(square)
+    own = float(np.mean(squares**2)) / square**2 if square else tuned.KURTOSIS
+    share = tuned.KURTOSIS_ROWS / (squares.size + tuned.KURTOSIS_ROWS)
+    kurtosis = share * tuned.KURTOSIS + (1 - share) * own
+    parts = 1 / squares.size + (1 / n_rows if n_rows else 0.0)
+    spread = math.sqrt((kurtosis - 1) * parts) / 2
+    low = value * math.exp(-tuned.SPREADS_BELOW * spread)
+    high = value * math.exp(tuned.SPREADS_ABOVE * spread)
     return ErrorEstimate(value, low, high, percent=False)
 
 
