@@ -20,11 +20,8 @@ from fewlabels.semi_supervised import (
     DemocraticCoLearningClassifier,
     TriTrainingClassifier,
 )
-from fewlabels.semi_supervised._co_training import (
-    _promise,
-    _weighted_majority,
-    lesson_size,
-)
+from fewlabels.semi_supervised._democratic import _promise, _weighted_majority
+from fewlabels.semi_supervised._tri_training import lesson_size
 
 VIEWS = ([0, 1], [2, 3])
 

@@ -2,11 +2,8 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from fewlabels.semi_supervised._co_training import (
-    CoTrainingClassifier,
-    DemocraticCoLearningClassifier,
-    TriTrainingClassifier,
-)
+from fewlabels.semi_supervised._co_training import CoTrainingClassifier
+from fewlabels.semi_supervised._democratic import DemocraticCoLearningClassifier
 from fewlabels.semi_supervised._graph_regularization import (
     GraphRegularizationClassifier,
     graph_regularization,
@@ -17,11 +14,7 @@ from fewlabels.semi_supervised._harmonic import (
     HarmonicFunctionRegressor,
     harmonic_functions,
 )
-from fewlabels.semi_supervised._laplacian import (
-    LaplacianRLSClassifier,
-    LaplacianRLSRegressor,
-    LaplacianSVC,
-)
+from fewlabels.semi_supervised._laplacian import LaplacianRLSClassifier, LaplacianSVC
 from fewlabels.semi_supervised._laplacian_cv import LaplacianRLSClassifierCV
 from fewlabels.semi_supervised._laplacian_deformed import (
     laplacian_dense,
@@ -33,6 +26,7 @@ from fewlabels.semi_supervised._laplacian_problem import (
     LaplacianProblem,
     LaplacianSolution,
 )
+from fewlabels.semi_supervised._laplacian_regressor import LaplacianRLSRegressor
 from fewlabels.semi_supervised._min_cut import (
     MinCutClassifier,
     MinimumCut,
@@ -47,12 +41,14 @@ from fewlabels.semi_supervised._propagating import (
     minimum_spanning_forest,
 )
 from fewlabels.semi_supervised._rls import RLSClassifier, RLSSolution, rls_path
-from fewlabels.semi_supervised._s2rls import S2RLSClassifier, S2RLSClassifierCV
-from fewlabels.semi_supervised._transductive import (
+from fewlabels.semi_supervised._s2rls import S2RLSClassifier
+from fewlabels.semi_supervised._s2rls_cv import S2RLSClassifierCV
+from fewlabels.semi_supervised._transductive import TransductiveSVC
+from fewlabels.semi_supervised._transductive_solver import (
     TransductiveSolution,
-    TransductiveSVC,
     transductive_svm,
 )
+from fewlabels.semi_supervised._tri_training import TriTrainingClassifier
 from fewlabels.semi_supervised._wrappers import (
     ClusterThenLabelClassifier,
     SelfTrainingClassifier,

@@ -1,0 +1,72 @@
+"""The base class of classifiers that teach each other."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from fewlabels._classifier import PartialLabelClassifier
+from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
+from fewlabels._rows import dense_if_small
+from fewlabels._sklearn import validate_data
+
+MAX_SEED = np.iinfo(np.int32).max
+
+
+def logistic() -> Pipeline:
+    """Logistic regression that converges whatever the units of the columns."""
+    # Standard deviations alone would leave constant columns in their unit.
+    return make_pipeline(
+        MaxAbsScaler(),
+        StandardScaler(with_mean=False),
+        LogisticRegression(max_iter=1000),
+    )
+
+
+class Committee(PartialLabelClassifier):
+    """A classifier made of several, which label every training row in the end."""
+
+    def _validate(self, X: Any, y: ArrayLike) -> tuple[Any, Labels]:
+        X, labels = validate_partially_labeled(
+            self, X, y, accept_sparse="csr", dtype=np.float64
+        )
+        self.classes_ = labels.classes
+        return dense_if_small(X), labels
+
+    def _validated(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return dense_if_small(X)
+
+    def _codes(self, X: Any) -> NDArray[np.intp]:
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,)
+            The predicted classes.
+        """
+        codes = self._codes(self._validated(X))
+        return self.classes_[codes]
+
+    def _keep_transduction(self, X: Any, codes: NDArray[np.intp]) -> None:
+        """Keep the codes, with predictions in their holes."""
+        codes = codes.copy()
+        holes = np.flatnonzero(codes == UNLABELED)
+        if holes.size:
+            codes[holes] = self._codes(X[holes])
+        self.transduction_ = self.classes_[codes]
