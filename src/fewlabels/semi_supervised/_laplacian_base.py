@@ -181,26 +181,45 @@ class LaplacianTask:
 class LaplacianEstimator(TensorMixin, BaseEstimator):
     """What the Laplacian classifiers and the regressor share."""
 
-    # The public parameters, as the subclasses declare them.
-    kernel: Any
-    gamma: Any
-    kernel_params: dict[str, Any] | None
-    alpha: float
-    graph_alpha: float
-    scaling: str
-    n_neighbors: int
-    graph_params: dict[str, Any] | None
-    solver: str
-    solver_params: dict[str, Any] | None
-    max_iter: int
-    fit_intercept: bool
-    warm_start: bool
-    n_jobs: int | None
-
     # When "pcg" stops, unless `solver_params` says so.
     _default_stopping: ClassVar[str]
     # Rules of "pcg" that make sense.
     _stopping: ClassVar[tuple[str, ...]] = STOPPING
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str | None = "local",
+        kernel_params: dict[str, Any] | None = None,
+        alpha: float = 1e-6,
+        graph_alpha: float = 0.1,
+        scaling: str = "scale-free",
+        n_neighbors: int = 10,
+        graph_params: dict[str, Any] | None = None,
+        solver: str = "auto",
+        solver_params: dict[str, Any] | None = None,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        device: str | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.kernel_params = kernel_params
+        self.alpha = alpha
+        self.graph_alpha = graph_alpha
+        self.scaling = scaling
+        self.n_neighbors = n_neighbors
+        self.graph_params = graph_params
+        self.solver = solver
+        self.solver_params = solver_params
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.device = device
 
     def _options(self) -> dict[str, Any]:
         """Check `solver_params`: what the solver asked for takes, and nothing else."""
@@ -466,41 +485,6 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
     """What the two classifiers share: classes, transduction, decisions."""
 
     _default_stopping = "stability"
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | str | None = "local",
-        kernel_params: dict[str, Any] | None = None,
-        alpha: float = 1e-6,
-        graph_alpha: float = 0.1,
-        scaling: str = "scale-free",
-        n_neighbors: int = 10,
-        graph_params: dict[str, Any] | None = None,
-        solver: str = "auto",
-        solver_params: dict[str, Any] | None = None,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        device: str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.kernel_params = kernel_params
-        self.alpha = alpha
-        self.graph_alpha = graph_alpha
-        self.scaling = scaling
-        self.n_neighbors = n_neighbors
-        self.graph_params = graph_params
-        self.solver = solver
-        self.solver_params = solver_params
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.device = device
 
     def _loss(self) -> str:
         raise NotImplementedError

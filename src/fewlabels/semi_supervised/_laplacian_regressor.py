@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from functools import partialmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -185,40 +186,8 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
     _default_stopping = "gradient"
     _stopping = ("validation", "objective", *NORMS)
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | str | None = "local",
-        kernel_params: dict[str, Any] | None = None,
-        alpha: float = 1e-6,
-        graph_alpha: float = 0.01,
-        scaling: str = "scale-free",
-        n_neighbors: int = 10,
-        graph_params: dict[str, Any] | None = None,
-        solver: str = "auto",
-        solver_params: dict[str, Any] | None = None,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        device: str | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.kernel_params = kernel_params
-        self.alpha = alpha
-        self.graph_alpha = graph_alpha
-        self.scaling = scaling
-        self.n_neighbors = n_neighbors
-        self.graph_params = graph_params
-        self.solver = solver
-        self.solver_params = solver_params
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.device = device
+    # Inherited, but for the weight of the graph.
+    __init__ = partialmethod(LaplacianEstimator.__init__, graph_alpha=0.01)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
