@@ -11,7 +11,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 
-from fewlabels._labels import UNLABELED, Labels, label_array, unlabeled_mask
+from fewlabels._labels import Labels, label_array, unlabeled_mask
 
 # Probabilities no further apart are equal: models trained by iteration have no more
 # digits, and rounding would decide what is learnt.
@@ -66,11 +66,7 @@ class SupervisedClassifier(PartialLabelClassifier):
 
     def _transduction(self, X: Any, labels: Labels) -> NDArray[Any]:
         """Label of every training row: the given one, or else the predicted one."""
-        codes = labels.codes.copy()
-        holes = np.flatnonzero(codes == UNLABELED)
-        if holes.size:
-            codes[holes] = self._predict_codes(X[holes])
-        return labels.classes[codes]
+        return labels.completed(lambda i: labels.classes[self._predict_codes(X[i])])
 
 
 def accepts_sparse(*estimators: Any) -> bool:

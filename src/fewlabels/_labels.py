@@ -16,6 +16,7 @@ booleans, unsigned     never: there is no room for a marker
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +48,16 @@ class Labels(NamedTuple):
     def labeled(self) -> NDArray[np.intp]:
         """Indices of the labelled rows."""
         return np.flatnonzero(self.codes != UNLABELED)
+
+    def completed(
+        self, predict: Callable[[NDArray[np.intp]], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Label of every row: the given one, or else the one `predict` has for it."""
+        y = self.classes[self.codes]
+        free = np.flatnonzero(self.codes == UNLABELED)
+        if free.size:
+            y[free] = predict(free)
+        return y
 
 
 def _holds_nullable_integers(y: ArrayLike) -> bool:

@@ -1,26 +1,53 @@
-"""What the classifiers for few labels share."""
+"""Base classes of estimators with a kernel, and the class shares they are given."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._backend import backend_at_hand
 from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import Labels, decide
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import validate_data
-from fewlabels.kernels import is_precomputed
+from fewlabels._sklearn import Interval, StrOptions, validate_data
+from fewlabels.kernels import KernelRows, is_precomputed
 from fewlabels.partition import check_balance
 
+# Shares of the classes among the unlabelled rows, as `class_shares` reads them.
+BALANCE_CONSTRAINT: list[Any] = [
+    Interval(Real, 0, 1, closed="both"),
+    "array-like",
+    dict,
+    StrOptions({"labels"}),
+    None,
+]
 
-class KernelClassifier(PartialLabelClassifier):
-    """A classifier with a kernel, real outputs and a `y` that may have holes."""
+
+class KernelEstimator(BaseEstimator):
+    """An estimator with a kernel, of dense or sparse rows."""
 
     kernel: Any
+
+    def _validated(self, X: Any) -> Any:
+        """Check new rows."""
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = True
+        return tags
+
+
+class KernelClassifier(KernelEstimator, PartialLabelClassifier):
+    """A classifier with a kernel, real outputs and a `y` with missing labels."""
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Compute the real outputs of the model.
@@ -35,9 +62,7 @@ class KernelClassifier(PartialLabelClassifier):
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
             For up to two classes one value per row, positive for `classes_[1]`.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return self._decision(X)
+        return self._decision(self._validated(X))
 
     def _decision(self, X: Any) -> NDArray[Any]:
         """Compute the outputs of validated rows, as a subclass defines them."""
@@ -59,11 +84,31 @@ class KernelClassifier(PartialLabelClassifier):
         decision = self.decision_function(X)
         return decide(decision, self.classes_)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.input_tags.sparse = True
-        return tags
+
+class RepresentedKernelClassifier(KernelClassifier):
+    """A classifier with weights of features, or else coefficients of all rows."""
+
+    device: str | None = None  # unless a subclass has the parameter
+
+    def _keep_model(self, X: Any, rows: KernelRows, model: NDArray[Any]) -> None:
+        """Keep what predictions need of the training rows and their model."""
+        self.kernel_, self.features_ = rows.kernel, rows.features
+        self.coef_ = model if rows.is_factor else None
+        self.dual_coef_ = None if rows.is_factor else model
+        self.X_fit_ = X if rows.needs_rows else None
+
+    def _outputs(self, X: Any) -> NDArray[Any]:
+        """Evaluate the model at validated rows."""
+        if self.features_ is not None:
+            outputs = self.features_.transform(X) @ self.coef_
+        elif self.coef_ is not None:
+            outputs = X @ self.coef_
+        else:
+            dual: Any = self.dual_coef_
+            outputs = self.kernel_.product(
+                X, self.X_fit_, dual, device=backend_at_hand(self)
+            )
+        return np.asarray(outputs)
 
 
 def class_shares(balance: Any, labels: Labels) -> NDArray[np.float64] | None:

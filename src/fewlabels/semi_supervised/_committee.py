@@ -12,7 +12,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier
-from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
+from fewlabels._labels import Labels, validate_partially_labeled
 from fewlabels._rows import dense_if_small
 from fewlabels._sklearn import validate_data
 
@@ -63,10 +63,8 @@ class Committee(PartialLabelClassifier):
         codes = self._codes(self._validated(X))
         return self.classes_[codes]
 
-    def _keep_transduction(self, X: Any, codes: NDArray[np.intp]) -> None:
-        """Keep the codes, with predictions in their holes."""
-        codes = codes.copy()
-        holes = np.flatnonzero(codes == UNLABELED)
-        if holes.size:
-            codes[holes] = self._codes(X[holes])
-        self.transduction_ = self.classes_[codes]
+    def _keep_transduction(self, X: Any, labels: Labels) -> None:
+        """Keep the labels given, with predictions for the other rows."""
+        self.transduction_ = labels.completed(
+            lambda free: labels.classes[self._codes(X[free])]
+        )

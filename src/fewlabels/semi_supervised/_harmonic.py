@@ -25,7 +25,7 @@ from fewlabels._linalg import FLOATS
 from fewlabels._regressor import PartialTargetMixin
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.graphs import connectivity, warn_unreached
-from fewlabels.semi_supervised._base import class_shares
+from fewlabels.semi_supervised._base import BALANCE_CONSTRAINT, class_shares
 from fewlabels.semi_supervised._graph_base import (
     GRAPH_CONSTRAINTS,
     GraphClassifier,
@@ -196,7 +196,45 @@ def extend_harmonically(
     return GraphSolution(F, solution.n_iter, solution.solver)
 
 
-class HarmonicFunctionClassifier(TensorMixin, GraphClassifier):
+class _HarmonicEstimator(TensorMixin, GraphEstimator):
+    """Base class of the estimators that extend given values to the whole graph."""
+
+    label_weight: float
+    solver: str
+    tol: float
+    max_iter: int
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GRAPH_CONSTRAINTS,
+        **SOLVER_CONSTRAINTS,
+        **DEVICE_CONSTRAINTS,
+        "label_weight": [Interval(Real, 0, None, closed="right")],
+    }
+
+    def _extend(
+        self, X: Any, labeled: NDArray[np.intp], Y: NDArray[Any], default: Any
+    ) -> NDArray[np.float64]:
+        """Extend the values of the labelled rows, by a default where none reaches."""
+        W = self._set_graph(X)
+        solution = extend_harmonically(
+            W,
+            labeled,
+            Y,
+            self.label_weight,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            device=backend_for(self),
+        )
+        self.n_iter_, self.solver_ = solution.n_iter, solution.solver
+        F = solution.values
+        self.unreached_ = np.isnan(F[:, 0])
+        if self.unreached_.any():
+            warn_unreached(W, labeled, estimator=self)
+        F[self.unreached_] = default
+        return F
+
+
+class HarmonicFunctionClassifier(_HarmonicEstimator, GraphClassifier):
     r"""Classify by the harmonic functions of a graph of all rows.
 
     For each class the function that is 1 at its labelled rows and 0 at the others,
@@ -305,17 +343,8 @@ class HarmonicFunctionClassifier(TensorMixin, GraphClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GRAPH_CONSTRAINTS,
-        **SOLVER_CONSTRAINTS,
-        **DEVICE_CONSTRAINTS,
-        "label_weight": [Interval(Real, 0, None, closed="right")],
-        "balance": [
-            Interval(Real, 0, 1, closed="both"),
-            "array-like",
-            dict,
-            StrOptions({"labels"}),
-            None,
-        ],
+        **_HarmonicEstimator._parameter_constraints,
+        "balance": BALANCE_CONSTRAINT,
     }
 
     def __init__(
@@ -361,25 +390,10 @@ class HarmonicFunctionClassifier(TensorMixin, GraphClassifier):
         X, labels = validate_partially_labeled(
             self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2
         )
-        W = self._set_graph(X)
         self.classes_ = labels.classes
         self.class_prior_ = class_prior(labels)
-        solution = extend_harmonically(
-            W,
-            labels.labeled,
-            one_hot(labels.codes[labels.labeled], labels.classes.size),
-            self.label_weight,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            device=backend_for(self),
-        )
-        self.n_iter_, self.solver_ = solution.n_iter, solution.solver
-        F = solution.values
-        self.unreached_ = np.isnan(F[:, 0])
-        if self.unreached_.any():
-            warn_unreached(W, labels.labeled, estimator=self)
-        F[self.unreached_] = self.class_prior_
+        Y = one_hot(labels.codes[labels.labeled], labels.classes.size)
+        F = self._extend(X, labels.labeled, Y, self.class_prior_)
         self.harmonic_functions_ = F
         scale = self._class_scale(F, labels)
         self.label_distributions_ = normalized_rows(F * scale, self.class_prior_)
@@ -397,7 +411,7 @@ class HarmonicFunctionClassifier(TensorMixin, GraphClassifier):
         return shares / np.maximum(mass, np.finfo(float).tiny)
 
 
-class HarmonicFunctionRegressor(TensorMixin, PartialTargetMixin, GraphEstimator):
+class HarmonicFunctionRegressor(PartialTargetMixin, _HarmonicEstimator):
     r"""Regression by the harmonic function of a graph of all rows.
 
     .. math::
@@ -477,13 +491,6 @@ class HarmonicFunctionRegressor(TensorMixin, PartialTargetMixin, GraphEstimator)
     array([0., 1., 2., 3., 4.])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GRAPH_CONSTRAINTS,
-        **SOLVER_CONSTRAINTS,
-        **DEVICE_CONSTRAINTS,
-        "label_weight": [Interval(Real, 0, None, closed="right")],
-    }
-
     def __init__(
         self,
         *,
@@ -525,25 +532,9 @@ class HarmonicFunctionRegressor(TensorMixin, PartialTargetMixin, GraphEstimator)
             self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2
         )
         labeled = np.flatnonzero(~np.isnan(targets))
-        W = self._set_graph(X)
         self.mean_ = float(targets[labeled].mean())
-        solution = extend_harmonically(
-            W,
-            labeled,
-            targets[labeled, None],
-            self.label_weight,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            device=backend_for(self),
-        )
-        self.n_iter_, self.solver_ = solution.n_iter, solution.solver
-        self.transduction_ = solution.values[:, 0]
-        self.unreached_ = np.isnan(self.transduction_)
-        if self.unreached_.any():
-            warn_unreached(W, labeled, estimator=self)
-        self.transduction_[self.unreached_] = self.mean_
-        self.transduction_ = self._of_copies(self.transduction_[:, None], labeled)[:, 0]
+        f = self._extend(X, labeled, targets[labeled, None], self.mean_)
+        self.transduction_ = self._of_copies(f, labeled)[:, 0]
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""What the Laplacian estimators share: graph, weights, choice of solver, outputs."""
+"""Base classes of Laplacian estimators: graph, weights, choice of solver, outputs."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,8 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
 
 from fewlabels._backend import (
     DEVICE_CONSTRAINTS,
@@ -24,7 +22,6 @@ from fewlabels._backend import (
 )
 from fewlabels._classifier import as_decision
 from fewlabels._labels import (
-    UNLABELED,
     Labels,
     decide,
     label_array,
@@ -51,7 +48,7 @@ from fewlabels.kernels import (
     is_precomputed,
     resolve_kernel,
 )
-from fewlabels.semi_supervised._base import KernelClassifier
+from fewlabels.semi_supervised._base import KernelClassifier, KernelEstimator
 from fewlabels.semi_supervised._laplacian_deformed import (
     LowRankFactor,
     factored,
@@ -178,8 +175,8 @@ class LaplacianTask:
         return self.problem(precise_gram(self.X, self.kernel, self.backend))
 
 
-class LaplacianEstimator(TensorMixin, BaseEstimator):
-    """What the Laplacian classifiers and the regressor share."""
+class LaplacianEstimator(TensorMixin, KernelEstimator):
+    """Base class of the Laplacian classifiers and the regressor."""
 
     # When "pcg" stops, unless `solver_params` says so.
     _default_stopping: ClassVar[str]
@@ -474,15 +471,9 @@ class LaplacianEstimator(TensorMixin, BaseEstimator):
                 f"y_val has {n_labels} entries but X_val has {X_val.shape[0]} rows."
             )
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.input_tags.sparse = True
-        return tags
-
 
 class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
-    """What the two classifiers share: classes, transduction, decisions."""
+    """Base class of the Laplacian classifiers: classes, transduction, decisions."""
 
     _default_stopping = "stability"
 
@@ -507,10 +498,8 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
         )
         self.classes_ = labels.classes
         self.labeled_indices_ = labeled
-        self.transduction_ = labels.classes[labels.codes]
-        free = labels.codes == UNLABELED
-        self.transduction_[free] = decide(
-            as_decision(solution.outputs[free]), self.classes_
+        self.transduction_ = labels.completed(
+            lambda free: decide(as_decision(solution.outputs[free]), labels.classes)
         )
         return solution
 

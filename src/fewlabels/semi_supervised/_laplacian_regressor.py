@@ -7,13 +7,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._backend import backend_for
 from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import FLOATS
 from fewlabels._regressor import PartialTargetMixin
-from fewlabels._sklearn import StrOptions, fit_context, validate_data
+from fewlabels._sklearn import StrOptions, fit_context
 from fewlabels.semi_supervised._laplacian_base import (
     LAPLACIAN_CONSTRAINTS,
     LaplacianEstimator,
@@ -271,6 +270,4 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
         y : ndarray of shape (n_samples,)
             The predicted targets.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return self._outputs(X)[:, 0]
+        return self._outputs(self._validated(X))[:, 0]

@@ -11,12 +11,12 @@ from scipy.special import log_softmax
 from sklearn.neighbors import KernelDensity
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._classifier import PartialLabelClassifier
-from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
+from fewlabels._classifier import SupervisedClassifier
+from fewlabels._labels import Labels, validate_partially_labeled
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 
 
-class KernelNaiveBayes(PartialLabelClassifier):
+class KernelNaiveBayes(SupervisedClassifier):
     r"""Naive Bayes with a kernel density for every class and feature.
 
     .. math::
@@ -118,11 +118,7 @@ class KernelNaiveBayes(PartialLabelClassifier):
             ]
             for k, widths in enumerate(self.bandwidths_)
         ]
-        codes = labels.codes.copy()
-        holes = codes == UNLABELED
-        if holes.any():
-            codes[holes] = self._joint(X[holes]).argmax(axis=1)
-        self.transduction_ = labels.classes[codes]
+        self.transduction_ = self._transduction(X, labels)
         return self
 
     def _widths(
@@ -147,6 +143,9 @@ class KernelNaiveBayes(PartialLabelClassifier):
                 if density is not None:
                     joint[:, k] += density.score_samples(X[:, [j]])
         return joint
+
+    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
+        return self._joint(X).argmax(axis=1)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Logarithms of the probabilities of the classes.

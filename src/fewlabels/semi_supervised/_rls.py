@@ -13,7 +13,6 @@ from scipy import linalg, sparse
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import (
-    UNLABELED,
     decide,
     relative_weights,
     signed_targets,
@@ -437,13 +436,9 @@ class RLSClassifier(KernelClassifier):
             is_factor=is_factor,
         )
         self._keep_best(path, Y, weights)
-
-        self.transduction_ = labels.classes[labels.codes]
-        unlabeled = labels.codes == UNLABELED
-        if unlabeled.any():
-            self.transduction_[unlabeled] = decide(
-                self._decision(X[unlabeled]), self.classes_
-            )
+        self.transduction_ = labels.completed(
+            lambda free: decide(self._decision(X[free]), labels.classes)
+        )
         return self
 
     def _labeled_block(self, X: Any) -> NDArray[Any]:

@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state
 from fewlabels._backend import (
     DEVICE_CONSTRAINTS,
     TensorMixin,
-    backend_at_hand,
     backend_for,
 )
 from fewlabels._classifier import as_decision
@@ -30,17 +29,15 @@ from fewlabels._rows import KnownRows
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.kernels import KERNEL_CONSTRAINTS, KernelRows, represent_rows
 from fewlabels.partition import SOLVERS, PartitionProblem, solve
-from fewlabels.semi_supervised._base import KernelClassifier, class_shares
+from fewlabels.semi_supervised._base import (
+    BALANCE_CONSTRAINT,
+    RepresentedKernelClassifier,
+    class_shares,
+)
 
 S2RLS_CONSTRAINTS: dict[str, list[Any]] = {
     **KERNEL_CONSTRAINTS,
-    "balance": [
-        Interval(Real, 0, 1, closed="both"),
-        "array-like",
-        dict,
-        StrOptions({"labels"}),
-        None,
-    ],
+    "balance": BALANCE_CONSTRAINT,
     "balance_tol": [Interval(Real, 0, None, closed="left"), None],
     "solver": [StrOptions(set(SOLVERS))],
     "solver_params": [dict, None],
@@ -64,15 +61,14 @@ ALPHA_SHARE = 0.005
 CONTRADICTION = 0.2
 
 
-class S2RLSBase(TensorMixin, KernelClassifier):
-    """What the classifier and its cross-validated form share."""
+class S2RLSBase(TensorMixin, RepresentedKernelClassifier):
+    """Base class of the classifier and its cross-validated form."""
 
     kernel: Any
     kernel_params: dict[str, Any] | None
     n_components: int | None
     solver_params: dict[str, Any] | None
     balance_tol: float | None
-    device: str | None = None
 
     def _represent(self, X: Any, gamma: Any, rng: np.random.RandomState) -> KernelRows:
         return represent_rows(
@@ -314,7 +310,6 @@ class S2RLSClassifier(S2RLSBase):
         rng = check_random_state(self.random_state)
         rows = self._represent(X, self.gamma, rng)
         self.classes_ = labels.classes
-        self.kernel_, self.features_ = rows.kernel, rows.features
         self.balance_ = class_shares(self.balance, labels)
         self.alpha_ = scaled_alpha(rows) if self.alpha == "scale" else float(self.alpha)
         problem = self._problem(
@@ -340,18 +335,16 @@ class S2RLSClassifier(S2RLSBase):
         self.transduction_ = labels.classes[result.y]
         model: Any = problem.model(result.y)
         self._warn_contradiction(rows.matrix @ model, labels)
-        self.coef_ = model if rows.is_factor else None
-        self.dual_coef_ = None if rows.is_factor else model
-        self.X_fit_ = X if rows.needs_rows else None
+        self._keep_model(X, rows, model)
         free = np.flatnonzero(labels.codes == UNLABELED)
         self._known = KnownRows(X[free])
         self._seen_codes = self._known.first(result.y[free])
         return self
 
     def _warn_contradiction(self, outputs: NDArray[Any], labels: Labels) -> None:
-        """Say so where the model would put many of its own rows elsewhere."""
-        answers = decide(as_decision(outputs), labels.classes)
-        wrong = (answers != self.transduction_)[labels.codes == UNLABELED]
+        """Warn where the model predicts other classes for many of its own rows."""
+        predicted = decide(as_decision(outputs), labels.classes)
+        wrong = (predicted != self.transduction_)[labels.codes == UNLABELED]
         share = wrong.mean() if wrong.size else 0.0
         if share > CONTRADICTION:
             warnings.warn(
@@ -379,16 +372,7 @@ class S2RLSClassifier(S2RLSBase):
         return {**options, "start": np.array([index[c] for c in given])}
 
     def _decision(self, X: Any) -> NDArray[Any]:
-        if self.features_ is not None:
-            outputs = self.features_.transform(X) @ self.coef_
-        elif self.coef_ is not None:
-            outputs = np.asarray(X @ self.coef_)
-        else:
-            dual: Any = self.dual_coef_
-            outputs = self.kernel_.product(
-                X, self.X_fit_, dual, device=backend_at_hand(self)
-            )
-        return as_decision(self._as_found(X, np.asarray(outputs)))
+        return as_decision(self._as_found(X, self._outputs(X)))
 
     def _as_found(self, X: Any, outputs: NDArray[Any]) -> NDArray[Any]:
         """Bring rows of `fit` that the class sizes decided to their side, by a hair."""

@@ -290,7 +290,7 @@ class S2RLSClassifierCV(S2RLSBase):
         shares: NDArray[Any] | None,
         seed: int,
     ) -> NDArray[Any]:
-        """Right answers and squared errors on left-out rows, for every alpha."""
+        """Correct predictions and squared errors on left-out rows, for every alpha."""
         training = np.setdiff1d(np.arange(labels.codes.size), held_out)
         problem = self._problem(
             rows, labels, shares, subset=training, unlabeled_weight=unlabeled_weight

@@ -12,24 +12,27 @@ from sklearn.utils import check_random_state
 from fewlabels._classifier import as_decision
 from fewlabels._distances import safe_unit
 from fewlabels._labels import (
-    UNLABELED,
     decide,
     signed_targets,
     validate_partially_labeled,
 )
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, StrOptions, fit_context
+from fewlabels._sklearn import Interval, fit_context
 from fewlabels.kernels import (
     KERNEL_CONSTRAINTS,
     KernelRows,
     represent_rows,
     resolve_kernel,
 )
-from fewlabels.semi_supervised._base import KernelClassifier, class_shares
+from fewlabels.semi_supervised._base import (
+    BALANCE_CONSTRAINT,
+    RepresentedKernelClassifier,
+    class_shares,
+)
 from fewlabels.semi_supervised._transductive_solver import transductive_svm
 
 
-class TransductiveSVC(KernelClassifier):
+class TransductiveSVC(RepresentedKernelClassifier):
     r"""Transductive support vector machine (TSVM), by the concave-convex procedure.
 
     It looks for the wide margin that also has few unlabelled rows inside:
@@ -145,13 +148,7 @@ class TransductiveSVC(KernelClassifier):
         **KERNEL_CONSTRAINTS,
         "C": [Interval(Real, 0, None, closed="neither")],
         "unlabeled_weight": [Interval(Real, 0, None, closed="neither")],
-        "balance": [
-            Interval(Real, 0, 1, closed="both"),
-            "array-like",
-            dict,
-            StrOptions({"labels"}),
-            None,
-        ],
+        "balance": BALANCE_CONSTRAINT,
         "ramp": [Interval(Real, -1, 0, closed="right")],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -209,7 +206,6 @@ class TransductiveSVC(KernelClassifier):
         rng = check_random_state(self.random_state)
         rows = self._represent(X, rng)
         self.classes_ = labels.classes
-        self.kernel_, self.features_ = rows.kernel, rows.features
         shares = class_shares(self.balance, labels)
         self.balance_ = shares
         targets = signed_targets(labels.codes, labels.classes.size, np.intp)
@@ -239,15 +235,11 @@ class TransductiveSVC(KernelClassifier):
         self.objective_ = float(sum(s.objective for s in self.solutions_))
         self.n_iter_ = max(s.n_iter for s in self.solutions_)
         model = np.column_stack([s.coef for s in self.solutions_])
+        self._keep_model(X, rows, model)
         self.intercept_ = np.array([s.intercept for s in self.solutions_])
-        self.coef_ = model if rows.is_factor else None
-        self.dual_coef_ = None if rows.is_factor else model
-        self.X_fit_ = X if rows.needs_rows else None
         outputs = np.column_stack([s.outputs for s in self.solutions_])
-        self.transduction_ = labels.classes[labels.codes]
-        unlabeled = labels.codes == UNLABELED
-        self.transduction_[unlabeled] = decide(
-            as_decision(outputs[unlabeled]), labels.classes
+        self.transduction_ = labels.completed(
+            lambda free: decide(as_decision(outputs[free]), labels.classes)
         )
         return self
 
@@ -271,11 +263,4 @@ class TransductiveSVC(KernelClassifier):
         )
 
     def _decision(self, X: Any) -> NDArray[Any]:
-        if self.features_ is not None:
-            outputs = self.features_.transform(X) @ self.coef_
-        elif self.coef_ is not None:
-            outputs = np.asarray(X @ self.coef_)
-        else:
-            dual: Any = self.dual_coef_
-            outputs = self.kernel_.product(X, self.X_fit_, dual)
-        return as_decision(outputs + self.intercept_)
+        return as_decision(self._outputs(X) + self.intercept_)

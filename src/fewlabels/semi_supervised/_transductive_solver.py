@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -169,10 +170,12 @@ def transductive_svm(
                 "rows."
             )
     else:
-        first = problem.supervised(labeled, y, C, tol)
-        f = problem.outputs_of(*first)
-        if free.size == 0:
-            return _supervised_solution(problem, first, f, y, C)
+        model, a = problem.supervised(labeled, y, C, tol)
+        f = problem.outputs_of(*model)
+        if free.size == 0:  # the support vector machine is all there is to find
+            value = _objective(a, f, model[1], y, C, 0.0, 0.0)
+            none = np.zeros(y.size)
+            return _solution(model, a, f, none, [value], "no unlabelled rows")
     offset = 0.0 if share is None else 2.0 * float(share) - 1.0
     weight = C * unlabeled_weight * labeled.size / max(free.size, 1)
     rng = check_random_state(random_state)
@@ -201,18 +204,8 @@ def transductive_svm(
             ConvergenceWarning,
             stacklevel=2,
         )
-    coef, intercept = problem.model(a, offset)
-    return TransductiveSolution(
-        objective=history[-1],
-        history=np.array(history),
-        stop_reason=stop_reason,
-        coef=coef,
-        intercept=intercept,
-        outputs=f,
-        dual_coef=a,
-        sides=np.asarray(sides, dtype=np.intp),
-        n_iter=len(history),
-    )
+    model = problem.model(a, offset)
+    return _solution(model, a, f, np.asarray(sides), history, stop_reason)
 
 
 def _objective(
@@ -232,47 +225,41 @@ def _objective(
     return float(0.5 * (a @ (f - offset)) + C * hinges + weight * ramps.sum())
 
 
-def _supervised_solution(
-    problem: Any,
-    model: tuple[NDArray[Any], float, NDArray[Any]],
+def _solution(
+    model: tuple[NDArray[Any], float],
+    a: NDArray[Any],
     f: NDArray[Any],
-    y: NDArray[Any],
-    C: float,
+    sides: NDArray[Any],
+    history: list[float],
+    stop_reason: str,
 ) -> TransductiveSolution:
-    """Wrap the support vector machine, which is what no unlabelled rows leave."""
-    coef, intercept, a = model
-    value = _objective(a, f, intercept, y, C, 0.0, 0.0)
+    coef, intercept = model
     return TransductiveSolution(
-        objective=value,
-        history=np.array([value]),
-        stop_reason="no unlabelled rows",
+        objective=history[-1],
+        history=np.array(history),
+        stop_reason=stop_reason,
         coef=coef,
         intercept=intercept,
         outputs=f,
         dual_coef=a,
-        sides=np.zeros(y.size, dtype=np.intp),
-        n_iter=1,
+        sides=np.asarray(sides, dtype=np.intp),
+        n_iter=len(history),
     )
 
 
 class _Dual:
     """Coordinate descent on the dual of a convex step, for rows or a kernel matrix."""
 
-    def sweep(
-        self,
-        order: NDArray[Any],
-        kinks: NDArray[Any],
-        lower: NDArray[Any],
-        upper: NDArray[Any],
-        a: NDArray[Any],
-    ) -> float:
-        raise NotImplementedError
+    # Of a subclass: outputs afresh, one sweep that updates them, and their values.
+    begin: Callable[[NDArray[Any], float], None]
+    sweep: Callable[..., float]
+    outputs: Callable[[], NDArray[Any]]
 
-    def begin(self, a: NDArray[Any], offset: float) -> None:
-        raise NotImplementedError
-
-    def outputs(self) -> NDArray[Any]:
-        raise NotImplementedError
+    def lengths(self, squares: NDArray[Any], with_bias: bool) -> NDArray[Any]:
+        """Squared lengths of the rows, without rounding errors; choose the bias."""
+        self.bias = BIAS_SQUARE * (squares.mean() or 1.0) if with_bias else 0.0
+        # Rounding must not make a step of a row that is the centre itself.
+        return np.where(squares > 1e-12 * squares.max(), squares, 0)
 
     def descend(
         self,
@@ -327,41 +314,26 @@ class _Rows(_Dual):
         self.rows, self.dense = rows, dense
         self.along = np.asarray(rows @ inside)
         squares = row_norms(rows, squared=True) - 2.0 * self.along + inside @ inside
-        self.bias = BIAS_SQUARE * (squares.mean() or 1.0) if with_bias else 0.0
+        squares = self.lengths(squares, with_bias)
         self.constant = inside @ inside + self.bias
-        # Rounding must not make a step of a row that is the centre itself.
-        self.squares = np.where(squares > 1e-12 * squares.max(), squares, 0) + self.bias
+        self.squares = squares + self.bias
 
     def begin(self, a: NDArray[Any], offset: float) -> None:
         self.w = np.asarray(self.rows.T @ a)
         self.sums = np.array([a.sum(), a @ self.along])
         self.offset = offset
 
-    def sweep(
-        self,
-        order: NDArray[Any],
-        kinks: NDArray[Any],
-        lower: NDArray[Any],
-        upper: NDArray[Any],
-        a: NDArray[Any],
-    ) -> float:
+    def sweep(self, *order_and_box: NDArray[Any]) -> float:
         from fewlabels._loops.svm import rows_sweep
 
-        data, indices, indptr = self.matrix
         return rows_sweep(
-            data,
-            indices,
-            indptr,
+            *self.matrix,
             self.dense,
             self.along,
             self.constant,
             self.offset,
             self.squares,
-            order,
-            kinks,
-            lower,
-            upper,
-            a,
+            *order_and_box,
             self.w,
             self.sums,
         )
@@ -380,8 +352,8 @@ class _Rows(_Dual):
 
     def supervised(
         self, labeled: NDArray[np.intp], y: NDArray[Any], C: float, tol: float
-    ) -> tuple[NDArray[Any], float, NDArray[Any]]:
-        """Weights, bias and multipliers of the labelled rows' own machine."""
+    ) -> tuple[tuple[NDArray[Any], float], NDArray[Any]]:
+        """Train on the labelled rows: weights and bias, and the multipliers."""
         rows, mean = self.X[labeled], np.zeros(self.center.size)
         if self.dense:  # centred before the products lose digits, sparse ones after
             mean = rows.mean(axis=0)
@@ -390,11 +362,9 @@ class _Rows(_Dual):
         K = K if self.dense else K.toarray()
         a, intercept = _of_labeled(K, labeled, y, C, tol)
         coef = np.asarray(rows.T @ a[labeled])
-        return coef, float(intercept - mean @ coef), a
+        return (coef, float(intercept - mean @ coef)), a
 
-    def outputs_of(
-        self, coef: NDArray[Any], intercept: float, a: NDArray[Any]
-    ) -> NDArray[np.float64]:
+    def outputs_of(self, coef: NDArray[Any], intercept: float) -> NDArray[np.float64]:
         return np.asarray(self.X @ coef) + intercept
 
 
@@ -409,27 +379,16 @@ class _Gram(_Dual):
         means = self.K[:, free].mean(axis=1) if free.size else np.zeros(len(self.K))
         center = means[free].mean() if free.size else 0.0
         matrix = self.K - means - means[:, None] + center
-        squares = matrix.diagonal()
-        self.bias = BIAS_SQUARE * (squares.mean() or 1.0) if with_bias else 0.0
-        matrix[np.diag_indices_from(matrix)] = np.where(
-            squares > 1e-12 * squares.max(), squares, 0
-        )
+        np.fill_diagonal(matrix, self.lengths(matrix.diagonal(), with_bias))
         self.means, self.center, self.matrix = means, center, matrix + self.bias
 
     def begin(self, a: NDArray[Any], offset: float) -> None:
         self.f = self.matrix @ a + offset
 
-    def sweep(
-        self,
-        order: NDArray[Any],
-        kinks: NDArray[Any],
-        lower: NDArray[Any],
-        upper: NDArray[Any],
-        a: NDArray[Any],
-    ) -> float:
+    def sweep(self, *order_and_box: NDArray[Any]) -> float:
         from fewlabels._loops.svm import kernel_sweep
 
-        return kernel_sweep(self.matrix, order, kinks, lower, upper, a, self.f)
+        return kernel_sweep(self.matrix, *order_and_box, self.f)
 
     def outputs(self) -> NDArray[np.float64]:
         return self.f
@@ -445,22 +404,20 @@ class _Gram(_Dual):
 
     def supervised(
         self, labeled: NDArray[np.intp], y: NDArray[Any], C: float, tol: float
-    ) -> tuple[NDArray[Any], float, NDArray[Any]]:
-        """Coefficients, bias and multipliers of the labelled rows' own machine."""
+    ) -> tuple[tuple[NDArray[Any], float], NDArray[Any]]:
+        """Train on the labelled rows: coefficients and bias, and the multipliers."""
         K = self.K[np.ix_(labeled, labeled)]
         a, intercept = _of_labeled(K, labeled, y, C, tol)
-        return a, intercept, a
+        return (a, intercept), a
 
-    def outputs_of(
-        self, coef: NDArray[Any], intercept: float, a: NDArray[Any]
-    ) -> NDArray[np.float64]:
+    def outputs_of(self, coef: NDArray[Any], intercept: float) -> NDArray[np.float64]:
         return self.K @ coef + intercept
 
 
 def _of_labeled(
     K: NDArray[Any], labeled: NDArray[np.intp], y: NDArray[Any], C: float, tol: float
 ) -> tuple[NDArray[np.float64], float]:
-    """Multipliers and bias of the machine that knows the labelled rows alone."""
+    """Multipliers and bias of the support vector machine of the labelled rows."""
     machine = svm_dual(K, y[labeled], C, tol=tol)
     a = np.zeros(y.size)
     a[labeled] = machine.dual_coef

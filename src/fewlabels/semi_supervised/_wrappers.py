@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier, accepts_sparse, fitted
 from fewlabels._distances import squared_distances
-from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
+from fewlabels._labels import Labels, validate_partially_labeled
 from fewlabels._rows import KnownRows, dense_if_small
 from fewlabels._sklearn import HasMethods, fit_context, validate_data
 
@@ -129,11 +129,9 @@ class SelfTrainingClassifier(
         # With the rows as given: scikit-learn reads the names of features from them.
         super().fit(X, labels.codes, **params)
         self.classes_ = labels.classes
-        codes = labels.codes.copy()
-        holes = np.flatnonzero(codes == UNLABELED)
-        if holes.size:
-            codes[holes] = self.estimator_.predict(rows[holes])
-        self.transduction_ = labels.classes[codes]
+        self.transduction_ = labels.completed(
+            lambda free: labels.classes[self.estimator_.predict(rows[free])]
+        )
         return self
 
     @_predicts("predict")
@@ -284,11 +282,7 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
         self._known = KnownRows(X)
         self._seen_clusters = self._known.first(self.clusters_)
         self._set_rules(X, labels)
-        codes = labels.codes.copy()
-        holes = np.flatnonzero(codes == UNLABELED)
-        if holes.size:
-            codes[holes] = self._codes(X[holes], self._clusters_of(X[holes]))
-        self.transduction_ = labels.classes[codes]
+        self.transduction_ = labels.completed(lambda free: self._classes_of(X[free]))
         return self
 
     def _set_rules(self, X: Any, labels: Labels) -> None:
@@ -313,13 +307,15 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
                 stacklevel=3,
             )
 
-    def _codes(self, X: Any, clusters: NDArray[Any]) -> NDArray[np.intp]:
+    def _classes_of(self, X: Any) -> NDArray[Any]:
+        """Class of every validated row, by the rule of its cluster."""
+        clusters = self._clusters_of(X)
         codes = np.empty(X.shape[0], dtype=np.intp)
         for cluster in np.unique(clusters).tolist():
             inside = np.flatnonzero(clusters == cluster)
             rule = self.rules_.get(cluster, self.default_rule_)
             codes[inside] = rule.predict(X[inside])
-        return codes
+        return self.classes_[codes]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Find the cluster of every row and apply its rule.
@@ -337,7 +333,7 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
         check_is_fitted(self)
         # Some clusterers predict only rows of the type they were fitted to.
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return self.classes_[self._codes(X, self._clusters_of(X))]
+        return self._classes_of(X)
 
     def _clusters_of(self, X: Any) -> NDArray[Any]:
         """Cluster of every row, of those seen in `fit` the one found there."""
