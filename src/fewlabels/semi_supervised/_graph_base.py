@@ -1,4 +1,4 @@
-"""What the classifiers on graphs share: the graph, and new rows."""
+"""Base classes of estimators on graphs: the graph, and new rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative
 
 from fewlabels._backend import follow
 from fewlabels._classifier import PartialLabelClassifier
-from fewlabels._labels import Labels
+from fewlabels._labels import Labels, validate_partially_labeled
 from fewlabels._linalg import FLOATS
 from fewlabels._params import is_default
 from fewlabels._rows import KnownRows
@@ -64,12 +64,20 @@ class GraphEstimator(BaseEstimator):
                 device=self.device,
             )
             follow(self.transformer_, self)
-            # Right by construction.
+            # Valid by construction.
             self.graph_ = self.transformer_.fit_transform(X).astype(np.float64)
         else:
             self.transformer_ = clone(self.affinity)
             self.graph_ = check_graph(self.transformer_.fit_transform(X))
         return self.graph_
+
+    def _labeled_graph(self, X: Any, y: ArrayLike) -> tuple[csr_array, Labels]:
+        """Check rows and labels, build or check the graph, and keep the classes."""
+        X, labels = validate_partially_labeled(
+            self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2
+        )
+        self.classes_ = labels.classes
+        return self._set_graph(X), labels
 
     def _is(self, affinity: str) -> bool:
         return isinstance(self.affinity, str) and self.affinity == affinity
@@ -93,10 +101,10 @@ class GraphEstimator(BaseEstimator):
             check_non_negative(X, f"{type(self).__name__}.predict")
         found = self._known.find(X)
         new = np.flatnonzero(found < 0)
-        answers = self._seen_values[found]
+        means = self._seen_values[found]
         if new.size:
-            answers[new] = self._average_near(X[new], values, default)
-        return answers
+            means[new] = self._average_near(X[new], values, default)
+        return means
 
     def _average_near(self, X: Any, values: NDArray[Any], default: Any) -> NDArray[Any]:
         """Weighted mean of the values at the training rows near each new row."""
@@ -107,7 +115,7 @@ class GraphEstimator(BaseEstimator):
         if alone.any():
             warnings.warn(
                 f"{np.count_nonzero(alone)} of {alone.size} new rows have no edge to a "
-                "training row: the answers for them are guesses.",
+                "training row: predictions for them are guesses.",
                 DisconnectedGraphWarning,
                 stacklevel=4,
             )

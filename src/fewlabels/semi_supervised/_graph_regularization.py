@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import softmax
 
-from fewlabels._labels import Labels, validate_partially_labeled
-from fewlabels._linalg import FLOATS
+from fewlabels._labels import Labels
 from fewlabels._params import is_default
 from fewlabels._sklearn import Interval, StrOptions, fit_context
 from fewlabels.exceptions import warn_ignored
@@ -264,11 +263,7 @@ class GraphRegularizationClassifier(GraphClassifier):
         self : object
             The fitted classifier.
         """
-        X, labels = validate_partially_labeled(
-            self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2
-        )
-        W = self._set_graph(X)
-        self.classes_ = labels.classes
+        W, labels = self._labeled_graph(X, y)
         self.class_prior_ = class_prior(labels)
         self.unreached_ = warn_unreached(W, labels.labeled, estimator=self)
         solution = self._solve(W, labels)

@@ -19,7 +19,6 @@ from fewlabels._backend import (
 )
 from fewlabels._labels import (
     validate_partial_targets,
-    validate_partially_labeled,
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._regressor import PartialTargetMixin
@@ -211,10 +210,9 @@ class _HarmonicEstimator(TensorMixin, GraphEstimator):
     }
 
     def _extend(
-        self, X: Any, labeled: NDArray[np.intp], Y: NDArray[Any], default: Any
+        self, W: csr_array, labeled: NDArray[np.intp], Y: NDArray[Any], default: Any
     ) -> NDArray[np.float64]:
         """Extend the values of the labelled rows, by a default where none reaches."""
-        W = self._set_graph(X)
         solution = extend_harmonically(
             W,
             labeled,
@@ -387,13 +385,10 @@ class HarmonicFunctionClassifier(_HarmonicEstimator, GraphClassifier):
         self : object
             The fitted classifier.
         """
-        X, labels = validate_partially_labeled(
-            self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2
-        )
-        self.classes_ = labels.classes
+        W, labels = self._labeled_graph(X, y)
         self.class_prior_ = class_prior(labels)
         Y = one_hot(labels.codes[labels.labeled], labels.classes.size)
-        F = self._extend(X, labels.labeled, Y, self.class_prior_)
+        F = self._extend(W, labels.labeled, Y, self.class_prior_)
         self.harmonic_functions_ = F
         scale = self._class_scale(F, labels)
         self.label_distributions_ = normalized_rows(F * scale, self.class_prior_)
@@ -533,7 +528,9 @@ class HarmonicFunctionRegressor(PartialTargetMixin, _HarmonicEstimator):
         )
         labeled = np.flatnonzero(~np.isnan(targets))
         self.mean_ = float(targets[labeled].mean())
-        f = self._extend(X, labeled, targets[labeled, None], self.mean_)
+        f = self._extend(
+            self._set_graph(X), labeled, targets[labeled, None], self.mean_
+        )
         self.transduction_ = self._of_copies(f, labeled)[:, 0]
         return self
 

@@ -2,14 +2,10 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from numpy.typing import ArrayLike
-
-from fewlabels._classifier import as_decision
-from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels._sklearn import StrOptions
 from fewlabels.semi_supervised._laplacian_base import (
-    LAPLACIAN_CONSTRAINTS,
     LaplacianClassifier,
 )
 
@@ -174,48 +170,12 @@ class LaplacianSVC(LaplacianClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LAPLACIAN_CONSTRAINTS,
+        **LaplacianClassifier._parameter_constraints,
         "solver": [StrOptions({"auto", "dense", "pcg", "dual", "low_rank"})],
     }
 
     def _loss(self) -> str:
         return "hinge" if self.solver == "dual" else "squared_hinge"
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        graph: Any = None,
-        X_val: Any = None,
-        y_val: ArrayLike | None = None,
-    ) -> Self:
-        """Fit on the labelled and the unlabelled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All rows; the square kernel matrix for kernel="precomputed".
-        y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
-        graph : {array-like, sparse matrix} or None, default=None
-            Symmetric weights of shape (n_samples, n_samples); None builds a neighbour
-            graph from `X`, or from the distances that a precomputed kernel implies.
-        X_val : {array-like, sparse matrix} of shape (n_val, n_features), default=None
-            Validation rows for the rules "validation" and "mixed" of `solver_params`;
-            for a precomputed kernel their kernel with all training rows.
-        y_val : array-like of shape (n_val,), default=None
-            Their labels.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        self._fit_classes(X, y, graph, X_val, y_val)
-        return self
 
 
 class LaplacianRLSClassifier(LaplacianClassifier):
@@ -380,50 +340,3 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     >>> model.loo_outputs_.shape
     (4,)
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LAPLACIAN_CONSTRAINTS,
-        "solver": [StrOptions({"auto", "dense", "pcg", "low_rank"})],
-    }
-
-    def _loss(self) -> str:
-        return "squared"
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        graph: Any = None,
-        X_val: Any = None,
-        y_val: ArrayLike | None = None,
-    ) -> Self:
-        """Fit on the labelled and the unlabelled rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All rows; the square kernel matrix for kernel="precomputed".
-        y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
-        graph : {array-like, sparse matrix} or None, default=None
-            Symmetric weights of shape (n_samples, n_samples); None builds a neighbour
-            graph from `X`, or from the distances that a precomputed kernel implies.
-        X_val : {array-like, sparse matrix} of shape (n_val, n_features), default=None
-            Validation rows for the rules "validation" and "mixed" of `solver_params`;
-            for a precomputed kernel their kernel with all training rows.
-        y_val : array-like of shape (n_val,), default=None
-            Their labels.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier.
-        """
-        solution = self._fit_classes(X, y, graph, X_val, y_val)
-        loo = solution.loo_outputs
-        self.loo_outputs_ = None if loo is None else as_decision(loo)
-        self.log_evidence_ = solution.log_evidence
-        return self

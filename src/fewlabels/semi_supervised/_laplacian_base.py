@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from fewlabels._backend import (
@@ -31,7 +31,7 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params, is_default
-from fewlabels._sklearn import Interval, StrOptions, validate_data
+from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs import (
     GRAPH_CONSTRAINTS,
@@ -113,6 +113,7 @@ SOLVER_CONSTRAINTS: dict[str, dict[str, list[Any]]] = {
 
 LAPLACIAN_CONSTRAINTS: dict[str, list[Any]] = {
     **KERNEL_CONSTRAINTS,
+    "solver": [StrOptions({"auto", "dense", "pcg", "low_rank"})],
     "alpha": [Interval(Real, 0, None, closed="neither")],
     "graph_alpha": [Interval(Real, 0, None, closed="left")],
     "scaling": [StrOptions({"scale-free", "paper"})],
@@ -178,6 +179,7 @@ class LaplacianTask:
 class LaplacianEstimator(TensorMixin, KernelEstimator):
     """Base class of the Laplacian classifiers and the regressor."""
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = LAPLACIAN_CONSTRAINTS
     # When "pcg" stops, unless `solver_params` says so.
     _default_stopping: ClassVar[str]
     # Rules of "pcg" that make sense.
@@ -217,6 +219,10 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.device = device
+
+    def _loss(self) -> str:
+        """Name of the loss, as a :class:`LaplacianProblem` takes it."""
+        return "squared"
 
     def _options(self) -> dict[str, Any]:
         """Check `solver_params`: what the solver asked for takes, and nothing else."""
@@ -308,7 +314,6 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
         X: Any,
         labeled: NDArray[np.intp],
         targets: NDArray[Any],
-        loss: str,
         graph: Any,
         validation: Validation | None,
     ) -> LaplacianSolution:
@@ -334,7 +339,7 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
             laplacian,
             labeled,
             targets,
-            loss,
+            self._loss(),
             self.fit_intercept,
             backend_for(self),
         )
@@ -350,7 +355,7 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
         else:
             if validation is not None and self.solver == "auto":
                 warn_ignored("X_val", f"solver={self.solver_!r} was chosen")
-            if self.warm_start and loss != "squared_hinge":
+            if self.warm_start and task.loss != "squared_hinge":
                 warn_ignored(
                     "warm_start=True", f"solver={self.solver_!r} has no use for it"
                 )
@@ -427,6 +432,10 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
         self.history_ = dict(solution.history)
         self.history_["objective"] = scale * self.history_["objective"]
         self._fit_outputs = solution.outputs
+        if self._loss() == "squared":
+            loo = solution.loo_outputs
+            self.loo_outputs_ = None if loo is None else as_decision(loo)
+            self.log_evidence_ = solution.log_evidence
 
     def _started(
         self, task: "LaplacianTask"
@@ -477,22 +486,47 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
 
     _default_stopping = "stability"
 
-    def _loss(self) -> str:
-        raise NotImplementedError
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        graph: Any = None,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+    ) -> Self:
+        """Fit on the labelled and the unlabelled rows.
 
-    def _fit_classes(
-        self, X: Any, y: Any, graph: Any, X_val: Any, y_val: Any
-    ) -> LaplacianSolution:
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All rows; the square kernel matrix for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Labels; -1 among integers, NaN among floats, None or NaN among objects
+            mark rows without one.
+        graph : {array-like, sparse matrix} or None, default=None
+            Symmetric weights of shape (n_samples, n_samples); None builds a neighbour
+            graph from `X`, or from the distances that a precomputed kernel implies.
+        X_val : {array-like, sparse matrix} of shape (n_val, n_features), default=None
+            Validation rows for the rules "validation" and "mixed" of `solver_params`;
+            for a precomputed kernel their kernel with all training rows.
+        y_val : array-like of shape (n_val,), default=None
+            Their labels.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
         X, labels = validate_partially_labeled(
             self, X, y, accept_sparse="csr", dtype=FLOATS
         )
-        k = labels.classes.size
         labeled = labels.labeled
         solution = self._solve(
             X,
             labeled,
-            signed_targets(labels.codes[labeled], k),
-            self._loss(),
+            signed_targets(labels.codes[labeled], labels.classes.size),
             graph,
             self._validation(X, labels, X_val, y_val),
         )
@@ -501,7 +535,7 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
         self.transduction_ = labels.completed(
             lambda free: decide(as_decision(solution.outputs[free]), labels.classes)
         )
-        return solution
+        return self
 
     def _validation(
         self, X: Any, labels: Labels, X_val: Any, y_val: Any

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from functools import partialmethod
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,8 @@ from fewlabels._backend import backend_for
 from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import FLOATS
 from fewlabels._regressor import PartialTargetMixin
-from fewlabels._sklearn import StrOptions, fit_context
+from fewlabels._sklearn import fit_context
 from fewlabels.semi_supervised._laplacian_base import (
-    LAPLACIAN_CONSTRAINTS,
     LaplacianEstimator,
     Validation,
 )
@@ -178,10 +177,6 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LAPLACIAN_CONSTRAINTS,
-        "solver": [StrOptions({"auto", "dense", "pcg", "low_rank"})],
-    }
     _default_stopping = "gradient"
     _stopping = ("validation", "objective", *NORMS)
 
@@ -228,16 +223,12 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
             X,
             labeled,
             targets[labeled, None],
-            "squared",
             graph,
             self._validation(X, X_val, y_val),
         )
         self.labeled_indices_ = labeled
         self.transduction_ = solution.outputs[:, 0].copy()
         self.transduction_[labeled] = targets[labeled]
-        loo = solution.loo_outputs
-        self.loo_outputs_ = None if loo is None else loo[:, 0]
-        self.log_evidence_ = solution.log_evidence
         return self
 
     def _validation(self, X: Any, X_val: Any, y_val: Any) -> Validation | None:

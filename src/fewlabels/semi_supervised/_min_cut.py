@@ -13,8 +13,6 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier
-from fewlabels._labels import validate_partially_labeled
-from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import fit_context
 from fewlabels.graphs import warn_unreached
 from fewlabels.semi_supervised._graph_base import (
@@ -377,11 +375,7 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
         self : object
             The fitted classifier.
         """
-        X, labels = validate_partially_labeled(
-            self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2
-        )
-        W = self._set_graph(X)
-        self.classes_ = labels.classes
+        W, labels = self._labeled_graph(X, y)
         self.unreached_ = warn_unreached(W, labels.labeled, estimator=self)
         codes = multiway_cut(W, labels.codes)
         self.cut_value_ = _cut_value(W, codes)

@@ -31,6 +31,7 @@ from fewlabels.kernels import KERNEL_CONSTRAINTS, KernelRows, represent_rows
 from fewlabels.partition import SOLVERS, PartitionProblem, solve
 from fewlabels.semi_supervised._base import (
     BALANCE_CONSTRAINT,
+    KernelClassifier,
     RepresentedKernelClassifier,
     class_shares,
 )
@@ -61,10 +62,10 @@ ALPHA_SHARE = 0.005
 CONTRADICTION = 0.2
 
 
-class S2RLSBase(TensorMixin, RepresentedKernelClassifier):
+class S2RLSBase(TensorMixin, KernelClassifier):
     """Base class of the classifier and its cross-validated form."""
 
-    kernel: Any
+    device: str | None = None
     kernel_params: dict[str, Any] | None
     n_components: int | None
     solver_params: dict[str, Any] | None
@@ -127,7 +128,7 @@ class S2RLSBase(TensorMixin, RepresentedKernelClassifier):
         return validate_partially_labeled(self, X, y, accept_sparse="csr", dtype=FLOATS)
 
 
-class S2RLSClassifier(S2RLSBase):
+class S2RLSClassifier(S2RLSBase, RepresentedKernelClassifier):
     r"""Semi-supervised regularised least squares, by search over partitions.
 
     The unlabelled rows get the labels that least squares fits best. Over all labellings
