@@ -83,7 +83,7 @@ class DemocraticCoLearningClassifier(Committee):
     Notes
     -----
     The intervals are Wilson's. A row that a classifier has taken keeps its label there.
-    Where more wrong than right labels are expected, q counts as zero.
+    Where more than half of the labels are expected to be wrong, q counts as zero.
 
     References
     ----------
@@ -185,7 +185,7 @@ class DemocraticCoLearningClassifier(Committee):
             return [
                 logistic(),
                 DecisionTreeClassifier(random_state=rng.randint(MAX_SEED)),
-                # Few rows are searched, and trees would refuse sparse questions.
+                # Few rows are searched, and trees would refuse sparse ones.
                 KNeighborsClassifier(1, algorithm="brute"),
             ]
         if len(self.estimators) < 3:

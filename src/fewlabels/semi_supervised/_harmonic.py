@@ -271,9 +271,9 @@ class HarmonicFunctionClassifier(_HarmonicEstimator, GraphClassifier):
         Largest number of steps of "cg".
     device : {"cpu", "cuda"} or None, default=None
         Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and answers come back in kind. On a GPU run the search for
-        neighbours and the solver "cg", which "auto" takes there beyond 5,000 rows; a
-        sparse factor is one of the CPU.
+        on their device, and predictions come back in kind. The GPU serves the
+        search for neighbours and the solver "cg", which "auto" takes there beyond 5,000
+        rows; sparse matrices are factorised on the CPU.
 
     Attributes
     ----------
@@ -434,9 +434,9 @@ class HarmonicFunctionRegressor(PartialTargetMixin, _HarmonicEstimator):
         Largest number of steps of "cg".
     device : {"cpu", "cuda"} or None, default=None
         Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and answers come back in kind. On a GPU run the search for
-        neighbours and the solver "cg", which "auto" takes there beyond 5,000 rows; a
-        sparse factor is one of the CPU.
+        on their device, and predictions come back in kind. The GPU serves the
+        search for neighbours and the solver "cg", which "auto" takes there beyond 5,000
+        rows; sparse matrices are factorised on the CPU.
 
     Attributes
     ----------

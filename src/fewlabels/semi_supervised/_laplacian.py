@@ -85,9 +85,9 @@ class LaplacianSVC(LaplacianClassifier):
         Threads of the neighbour search and of tiled products.
     device : {"cpu", "cuda"} or None, default=None
         Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and answers come back in kind. On a GPU run the search for
-        neighbours and all that touches the kernel matrix: products ("pcg"), columns
-        ("low_rank") and predictions. Dense systems are solved on the CPU.
+        on their device, and predictions come back in kind. The GPU serves the
+        search for neighbours and all that touches the kernel matrix: products ("pcg"),
+        columns ("low_rank") and predictions. Dense systems are solved on the CPU.
 
     Attributes
     ----------
@@ -252,9 +252,9 @@ class LaplacianRLSClassifier(LaplacianClassifier):
         Threads of the neighbour search and of tiled products.
     device : {"cpu", "cuda"} or None, default=None
         Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and answers come back in kind. On a GPU run the search for
-        neighbours and all that touches the kernel matrix: products ("pcg"), columns
-        ("low_rank") and predictions. Dense systems are solved on the CPU.
+        on their device, and predictions come back in kind. The GPU serves the
+        search for neighbours and all that touches the kernel matrix: products ("pcg"),
+        columns ("low_rank") and predictions. Dense systems are solved on the CPU.
 
     Attributes
     ----------

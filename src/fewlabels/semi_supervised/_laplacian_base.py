@@ -540,7 +540,7 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
     def _validation(
         self, X: Any, labels: Labels, X_val: Any, y_val: Any
     ) -> Validation | None:
-        """Share of wrong decisions on validation rows, and the share of one row."""
+        """Error on validation rows, and the error that one row makes."""
         X_val = self._validation_rows(X, X_val, y_val)
         if X_val is None:
             return None

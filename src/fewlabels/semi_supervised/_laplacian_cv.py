@@ -75,7 +75,7 @@ _GRAPH_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0)
 # Largest rank of the kernel while searching.
 _MOST_COMPONENTS = 1000
 
-# Scores that agree to so many digits tie.
+# Scores tie if their relative difference is at most this.
 _TIE = 1e-6
 
 # Columns of the table of results that judge a combination, and whether more is better.

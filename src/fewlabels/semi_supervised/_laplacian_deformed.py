@@ -39,8 +39,8 @@ from fewlabels.semi_supervised._laplacian_problem import (
 
 # Share of the trace of a kernel matrix that a factor of low rank may leave out.
 RANK_TOL = 1e-6
-# Up to so many rows, so many pivots are taken even if they add less: they cost little,
-# and a small alpha, or a row outside of the others, would notice what is left out.
+# Up to SMALL rows, AFFORDABLE pivots are taken even if they add less: they cost little,
+# and a small alpha, or a row far from the others, would notice what is left out.
 SMALL, AFFORDABLE = 2000, 500
 
 # Negative eigenvalues up to this share of the largest come from solving an

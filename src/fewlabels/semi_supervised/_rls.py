@@ -206,7 +206,7 @@ def _log_evidence(
     """Log density of independent normal rows of T, at the most likely common scale."""
     m = variances.size
     misfit = (T**2 / variances[:, None]).sum(axis=0)
-    # Targets that the bias explains alone, a single class for one, tell nothing.
+    # Targets that the bias alone explains, such as a single class, tell nothing.
     nothing = (T**2).sum(axis=0) <= 1e-20 * squares
     scale = np.where(nothing, np.nan, misfit) / max(m, 1)
     return -0.5 * (m * (1 + np.log(2 * np.pi * scale)) + np.log(variances).sum())

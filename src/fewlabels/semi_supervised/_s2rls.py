@@ -186,9 +186,9 @@ class S2RLSClassifier(S2RLSBase, RepresentedKernelClassifier):
         Threads for the runs; results do not depend on it.
     device : {"cpu", "cuda"} or None, default=None
         Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and answers come back in kind. On a GPU run the kernel matrix,
-        all runs of "local_search" side by side, and predictions; the rest, above all
-        the n x n system behind the search, on the CPU.
+        on their device, and predictions come back in kind. The kernel matrix,
+        all runs of "local_search" side by side, and predictions use the GPU; the rest,
+        above all the n x n system behind the search, uses the CPU.
 
     Attributes
     ----------

@@ -344,7 +344,7 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
         if self.X_fit_ is None:
             clusters[new] = self.clusterer_.predict(X[new])
         else:
-            # Trees refuse sparse questions.
+            # Trees refuse sparse rows.
             algorithm = "brute" if issparse(X) else "auto"
             search = NearestNeighbors(n_neighbors=1, algorithm=algorithm)
             search.fit(self.X_fit_)
