@@ -64,12 +64,19 @@ def far_rows(X: Any) -> NDArray[np.bool_]:
     """
     unit = safe_unit(X)
     X = X if unit == 1.0 else X / unit
+    if issparse(X):  # whose means would be taken in single precision
+        X = X.astype(np.float64)
 
     def squares(rows: NDArray[np.intp]) -> NDArray[np.float64]:
         middle = np.asarray(X[rows].mean(axis=0, dtype=np.float64)).ravel()
-        if not issparse(X):
-            return row_norms(X - middle, squared=True)
-        return row_norms(X, squared=True) - 2 * (X @ middle) + middle @ middle
+        if issparse(X):
+            found = squared_distances(X, csr_array(middle[None, :]))[:, 0]
+        else:
+            found = row_norms(X - middle, squared=True)
+        # Equal rows differ from their mean by rounding errors, which are no distance.
+        noise = 16 * np.finfo(np.float64).eps
+        sizes = row_norms(X, squared=True) + middle @ middle
+        return np.where(found <= noise**2 * sizes, 0.0, found)
 
     return far_from_middle(X.shape[0], squares)
 

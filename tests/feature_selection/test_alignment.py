@@ -90,6 +90,25 @@ class TestWeights:
             start = align_features(X, 0.1, 0.5, max_iter=1)
         assert start.value <= objective(np.ones(5), X, 0.1, 0.5)
 
+    def test_gradient_beside_a_far_row(self, clusters):
+        """Products of rows of 1e8 would leave its sums no digits."""
+        X = clusters[:15].copy()
+        X[3] += 1e8 / 3
+        result = align_features(X, 0.02, 0.5)
+        # The far row is like no other, by whatever feature.
+        near = np.delete(X, 3, axis=0)
+        n = len(X)
+        H = np.eye(n) - 1 / n
+        K = np.eye(n)
+        K[np.ix_(*2 * [np.arange(n) != 3])] = rbf_kernel(near, gamma=0.5)
+        target = H @ K @ H
+        inside = np.arange(n) != 3
+        M = (target / np.sum(target**2))[np.ix_(inside, inside)]
+        M = M * rbf_kernel(near * result.x, gamma=0.5)
+        D = (near[:, None] - near[None]) ** 2
+        expected = result.x * np.einsum("ij,ijp->p", M, D) + 0.02
+        assert_allclose(result.gradient, expected, rtol=1e-7)
+
     @pytest.mark.parametrize("lam", [0.02, 0.1])
     def test_stationary_and_as_good_as_another_solver(self, clusters, lam):
         X = clusters[:25]

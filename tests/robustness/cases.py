@@ -37,7 +37,7 @@ from tests.robustness.solvers import OTHERS
 # Parameters that have a unit change along with the rows, but not beyond all numbers.
 POWER_WITH_PARAMS = 40
 
-FAR = {"far row", "far unlabelled row", "islands"}
+FAR = {"far row", "far unlabelled row", "islands", "weak links"}
 
 # Up to so many rows, all partitions of what these estimators see are tried.
 MOST_ROWS = 12

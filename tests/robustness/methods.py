@@ -298,6 +298,7 @@ SEMI_SUPERVISED = {
             **SEED,
         ),
         ways=(SPARSE, SCALED),
+        unit="spread",
     ),
     "LaplacianSVC dense": _graph(
         partial(semi.LaplacianSVC, solver="dense", **NEAR), ways=LONE

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.preprocessing import KernelCenterer
 
 from fewlabels._classifier import falling_ranks
+from fewlabels._distances import centre_of
 from fewlabels._params import check_number, usual
 from fewlabels._sklearn import (
     Interval,
@@ -156,7 +157,7 @@ def align_features(
     rows = np.asarray(check_array(X, dtype=np.float64))
     check_number("alpha", alpha, 0)
     check_number("gamma", gamma, above=0)
-    rows = rows - rows.mean(axis=0)  # distances stay, and lose fewer digits
+    rows = rows - centre_of(rows)  # distances stay, and lose fewer digits
     target = _centered(_gaussian(rows, gamma))
     scale = float(np.vdot(target, target))
     target /= scale if scale > 0 else 1.0
@@ -165,9 +166,11 @@ def align_features(
     def function(s: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         K = _gaussian(rows * s, gamma)
         K *= target
+        value = float(alpha * s.sum() - K.sum())
+        np.fill_diagonal(K, 0.0)  # of no difference, but of the largest squares
         # sum_ij M_ij (x_ip - x_jp)^2 for every p, from products with M.
         moments = 2 * (K.sum(axis=1) @ squares - np.einsum("ip,ip->p", rows, K @ rows))
-        return float(alpha * s.sum() - K.sum()), 2 * gamma * s * moments + alpha
+        return value, 2 * gamma * s * moments + alpha
 
     return spectral_projected_gradient(
         function,
