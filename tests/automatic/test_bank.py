@@ -45,7 +45,7 @@ def kernel_named(bank, name):
 
 
 def source_of(bank, name):
-    return kernel_named(bank, name)._source
+    return kernel_named(bank, name).source
 
 
 def matrix(bank, name):
