@@ -107,8 +107,9 @@ def test_far_rows_of_rows_that_are_mostly_equal():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("value", [0.1, 0.58398438, 1e6 / 3])
-def test_rounding_errors_of_copies_are_no_distance(value, dtype):
-    X = np.full((12, 5), value, dtype=dtype) * np.arange(1, 6, dtype=dtype)
+@pytest.mark.parametrize("n", [12, 20_000])
+def test_rounding_errors_of_copies_are_no_distance(n, value, dtype):
+    X = np.full((n, 5), value, dtype=dtype) * np.arange(1, 6, dtype=dtype)
     X[3] += 2.0**20
     for Z in (X, csr_array(X)):
         assert not far_rows(Z).any()

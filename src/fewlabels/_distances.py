@@ -73,8 +73,9 @@ def far_rows(X: Any) -> NDArray[np.bool_]:
             found = squared_distances(X, csr_array(middle[None, :]))[:, 0]
         else:
             found = row_norms(X - middle, squared=True)
-        # Equal rows differ from their mean by rounding errors, which are no distance.
-        noise = 16 * np.finfo(np.float64).eps
+        # Equal rows differ from their mean by the rounding errors of a sum, which grow
+        # with the number of rows and are no distance.
+        noise = (16 + rows.size) * np.finfo(np.float64).eps
         sizes = row_norms(X, squared=True) + middle @ middle
         return np.where(found <= noise**2 * sizes, 0.0, found)
 

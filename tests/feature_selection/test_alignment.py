@@ -145,6 +145,17 @@ class TestWeights:
         assert weights[0] > 0
         assert_allclose(weights[0], weights[-1], atol=1e-9)
 
+    @pytest.mark.parametrize("n_far", [1, 3])
+    def test_far_rows_leave_the_gradient_its_digits(self, n_far):
+        """Far copies take part in no pair but their own, whatever their distance."""
+        rng = np.random.default_rng(0)
+        X = np.r_[rng.normal(size=(12, 4)), np.full((n_far, 4), 2.0**30)]
+        far = align_features(X, 0.02, 0.5)
+        X[12:] = 2.0**6
+        near = align_features(X, 0.02, 0.5)
+        assert_allclose(far.x, near.x, atol=1e-6)
+        assert_allclose(far.gradient, near.gradient, atol=1e-6)
+
     def test_equal_rows(self):
         assert_array_equal(align_features(np.ones((4, 2)), 0.0, 1.0).x, 1)
         assert_array_equal(align_features(np.ones((4, 2)), 0.1, 1.0).x, 0)

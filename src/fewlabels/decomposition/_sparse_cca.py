@@ -12,6 +12,7 @@ from scipy import linalg
 from scipy.sparse.linalg import svds
 from sklearn.preprocessing import StandardScaler
 
+from fewlabels._linalg import deviations
 from fewlabels._params import check_number, usual
 from fewlabels._sklearn import Interval, check_array, validate_params
 from fewlabels.decomposition._two_views import TwoViewTransformer
@@ -253,6 +254,17 @@ def _one_pair(
     return u, v, course, False
 
 
+def _standardized(X: NDArray[Any]) -> tuple[StandardScaler, NDArray[np.float64]]:
+    """Standardise columns; constant ones become exactly zero, in any unit.
+
+    By itself the scaler leaves the rounding error of the mean of a constant column.
+    """
+    scaler = StandardScaler().fit(X)
+    Z = deviations(X, scaler.mean_)
+    scaler.scale_ = np.where(Z.any(axis=0), Z.std(axis=0), 1.0)
+    return scaler, Z / scaler.scale_
+
+
 class SparseCCA(TwoViewTransformer):
     r"""Canonical directions with few weights that are not zero.
 
@@ -337,9 +349,8 @@ class SparseCCA(TwoViewTransformer):
 
     def _learn(self, X: NDArray[Any], Y: NDArray[Any]) -> None:
         self._check_n_components(X, Y)
-        self.x_scaler_, self.y_scaler_ = StandardScaler(), StandardScaler()
-        X_std = self.x_scaler_.fit_transform(X)
-        Y_std = self.y_scaler_.fit_transform(Y)
+        self.x_scaler_, X_std = _standardized(X)
+        self.y_scaler_, Y_std = _standardized(Y)
         correlations = X_std.T @ Y_std / X.shape[0]
         result = penalized_matrix_decomposition(correlations, **self.get_params())
         self._keep_weights(result.u, result.v, X.dtype)

@@ -158,7 +158,10 @@ def align_features(
     check_number("alpha", alpha, 0)
     check_number("gamma", gamma, above=0)
     rows = rows - centre_of(rows)  # distances stay, and lose fewer digits
-    target = _centered(_gaussian(rows, gamma))
+    target = _gaussian(rows, gamma)
+    # Pairs at no distance add nothing to the gradient but rounding errors of squares.
+    apart = target < 1.0
+    target = _centered(target)
     scale = float(np.vdot(target, target))
     target /= scale if scale > 0 else 1.0
     squares = rows**2
@@ -167,8 +170,8 @@ def align_features(
         K = _gaussian(rows * s, gamma)
         K *= target
         value = float(alpha * s.sum() - K.sum())
-        np.fill_diagonal(K, 0.0)  # of no difference, but of the largest squares
         # sum_ij M_ij (x_ip - x_jp)^2 for every p, from products with M.
+        K *= apart
         moments = 2 * (K.sum(axis=1) @ squares - np.einsum("ip,ip->p", rows, K @ rows))
         return value, 2 * gamma * s * moments + alpha
 
