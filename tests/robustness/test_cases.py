@@ -80,6 +80,15 @@ def test_what_once_disagreed(name, seed):
     assert (report.outcome, report.detail) == ("agree", "")
 
 
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [("ClusterThenLabelClassifier", 85672), ("RLSClassifier linear", 400019)],
+)
+def test_what_once_disagreed_on_wider_problems(name, seed):
+    report = cases.run_estimator(seed, name)
+    assert (report.outcome, report.detail) == ("agree", "")
+
+
 def test_every_public_estimator_is_asked_or_excused():
     public = set()
     for module in pkgutil.iter_modules(fewlabels.__path__):

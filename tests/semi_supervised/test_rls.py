@@ -436,6 +436,26 @@ def test_features_are_the_linear_kernel(rng, shape, fit_intercept, weighted):
         assert_close(found.coef, F.T @ expected.dual_coef)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("place", range(4))
+def test_a_far_row_left_out(place, fit_intercept, weighted):
+    """Without it, its large features are all zero, and so are their coefficients."""
+    X = np.array([[0.0, 0.0, -0.9, -0.2], [0.0, 0.0, 1.8, 0.0], [0.0, 0.0, 1.7, 1.6]])
+    Y = np.array([[-1.0], [1.0], [1.0]])
+    X = np.insert(X, place, [1.5e9, 1.1e9, 0.0, 1.0], axis=0)
+    Y = np.insert(Y, place, 1.0, axis=0)
+    w = np.array([0.5, 2.0, 1.0, 1.5]) if weighted else np.ones(4)
+    (found,) = rls_path(
+        X, Y, [0.1], fit_intercept=fit_intercept, sample_weight=w, is_factor=True
+    )
+    near = X[:, 2:]
+    expected = leave_one_out_by_refitting(near @ near.T, Y, 0.1, fit_intercept, w)
+    # Coefficients to the last digit are multiplied by the length of the row.
+    roundings = 8 * np.finfo(float).eps * np.linalg.norm(X[place])
+    assert abs(found.loo_outputs[place] - expected[place]) < roundings
+
+
 def test_linear_kernel_of_equal_rows():
     """Whatever their size, only the bias is left."""
     X, y = np.full((5, 3), 1234567.0), np.array([0, 1, 1, 2, 2])

@@ -88,6 +88,22 @@ class TestClusterThenLabel:
             # Rows that were not there, too.
             assert_array_equal(model.predict(X + shift + 2.0**-10), y)
 
+    def test_ties_fall_the_same_way_wherever_the_rows_lie(self):
+        """Between rows of 0 and 1, many distances are equal."""
+        rng = np.random.default_rng(0)
+        for _ in range(20):
+            X = rng.integers(0, 2, size=(13, 9)).astype(np.float64)
+            new = rng.integers(0, 2, size=(30, 9)).astype(np.float64)
+            y = np.arange(13) % 3
+            here, there = (
+                ClusterThenLabelClassifier(random_state=0).fit(X + shift, y)
+                for shift in (0.0, 512.0)
+            )
+            assert_array_equal(there.clusters_, here.clusters_)
+            assert_array_equal(there.predict(new + 512), here.predict(new))
+            centers = [model.clusterer_.cluster_centers_ for model in (here, there)]
+            assert_allclose(centers[1], centers[0] + 512)
+
     @pytest.mark.parametrize("seed", [50, 82])
     def test_dense_and_sparse_rows(self, seed):
         """Left to itself, k-means ends in another minimum with these sparse rows."""

@@ -37,6 +37,10 @@ from fewlabels.semi_supervised._base import KernelClassifier
 # The grid of the papers.
 ALPHA_GRID = 2.0 ** np.arange(-10, 11)
 
+# Beside a row r times as far away as the others, their features have an error of r
+# roundings, which its own left-out output multiplies by r: here 8 digits are left.
+FAR = 1e4
+
 
 @dataclass(frozen=True)
 class RLSSolution:
@@ -87,7 +91,9 @@ def rls_path(
     :math:`\lambda` and all leave-one-out outputs. These equal a new fit without the
     row, at the same :math:`\lambda`, to rounding errors: with :math:`c = P y` for the
     coefficients, the residual of a left-out row is :math:`c_i / P_{ii}`, taken at the
-    ridge :math:`\lambda \sum_{j \ne i} w_j` of the smaller problem.
+    ridge :math:`\lambda \sum_{j \ne i} w_j` of the smaller problem. With
+    `is_factor`, rows far from all others are left out by a new fit: for them, that
+    quotient has no digits.
 
     The same eigendecomposition gives the evidence. Least squares is the posterior mean
     of a Gaussian process, :math:`y \sim N(b 1, \sigma^2 A)` with
@@ -164,6 +170,45 @@ def rls_path(
             "The kernel matrix holds infinite values or NaN: scale the rows, or use "
             "another kernel (a fractional degree needs non-negative products)."
         )
+    if not is_factor:
+        check_semidefinite(
+            given.astype(np.float64) if given.dtype.kind != "f" else given
+        )
+    path = _path(K, Y, alphas, w, fit_intercept, is_factor)
+    far = (
+        _far_rows(K, fit_intercept, alphas.min(initial=np.inf) * w.sum())
+        if is_factor
+        else ()
+    )
+    for i in far:
+        rest = np.arange(n) != i
+        without = _path(K[rest], Y[rest], alphas, w[rest], fit_intercept, is_factor)
+        for solution, other in zip(path, without, strict=True):
+            solution.loo_outputs[i] = K[i] @ other.coef + other.intercept
+    return path
+
+
+def _far_rows(F: NDArray[Any], fit_intercept: bool, ridge: float) -> NDArray[np.intp]:
+    """Find rows beside which the others lose digits; at most half of them are.
+
+    The ridge is the square of a length, below which no feature counts.
+    """
+    center = np.median(F, axis=0) if fit_intercept else 0.0
+    lengths = np.linalg.norm(F - center, axis=1)
+    far = lengths > FAR * max(float(np.median(lengths)), np.sqrt(ridge))
+    return np.flatnonzero(far)
+
+
+def _path(
+    K: NDArray[Any],
+    Y: NDArray[Any],
+    alphas: NDArray[Any],
+    w: NDArray[Any],
+    fit_intercept: bool,
+    is_factor: bool,
+) -> list[RLSSolution]:
+    """Solve for all regularisations by one decomposition."""
+    n = K.shape[0]
     # Scaling rows by sqrt(w) turns the weighted problem into a plain one:
     # (R K R + ridge I) a = R (y - b 1) and c = R a with R = diag(sqrt(w)). The optimal
     # bias makes a orthogonal to sqrt(w): work in that complement.
@@ -173,9 +218,6 @@ def rls_path(
         center = w @ K / w.sum() if fit_intercept else np.zeros(K.shape[1])
         e, U, s, Vt = _svd_in_complement(root * (K - center), direction)
     else:
-        check_semidefinite(
-            given.astype(np.float64) if given.dtype.kind != "f" else given
-        )
         e, U = _eigh_in_complement(root * K * root.T, direction)
     T = U.T @ (root * Y)
     others = _sums_of_others(w)[:, None]

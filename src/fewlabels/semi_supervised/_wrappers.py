@@ -161,11 +161,32 @@ class SelfTrainingClassifier(
 
 
 class _KMeans(KMeans):
-    """k-means whose predictions keep their digits far from the origin, as its fit."""
+    """k-means whose clusters are the same wherever the rows lie.
+
+    Dense rows are measured from the middle value of every column, one of its own: the
+    differences are then the same to the last digit, and ties fall the same way. From
+    means they would not be, as these are rounded.
+    """
+
+    cluster_centers_: NDArray[Any]
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the centres."""
+        middle = X.shape[0] // 2
+        self._origin = None if issparse(X) else np.partition(X, middle, axis=0)[middle]
+        rows = X if self._origin is None else X - self._origin
+        super().fit(rows, y, sample_weight)
+        self._centers = self.cluster_centers_
+        if self._origin is not None:
+            self.cluster_centers_ = self._centers + self._origin
+        return self
 
     def predict(self, X: Any) -> NDArray[np.intp]:
-        """Find the nearest centre of every row."""
-        return squared_distances(X, self.cluster_centers_).argmin(axis=1)
+        """Find the nearest centre of every row, with the digits that `fit` has."""
+        X = X if self._origin is None else dense_if_small(X)
+        if self._origin is None or issparse(X):
+            return squared_distances(X, self.cluster_centers_).argmin(axis=1)
+        return squared_distances(X - self._origin, self._centers).argmin(axis=1)
 
 
 class ClusterThenLabelClassifier(PartialLabelClassifier):
