@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import make_blobs, make_classification, make_moons
+from sklearn.datasets import load_iris, make_blobs, make_classification, make_moons
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -126,6 +126,15 @@ class TestOnMoons:
         assert_allclose(again.decision_function(X), model.decision_function(X))
 
 
+@pytest.fixture(scope="module")
+def fitted_iris():
+    """Rows of three classes, some of them copies, and a bank that sees many y."""
+    X, y = load_iris(return_X_y=True)
+    X, y = np.vstack([X, X[::5]]), np.concatenate([y, y[::5]])
+    first = np.where(np.arange(y.size) % 50 == 0, y, -1)
+    return FewLabelsClassifier(bank="fast", random_state=0).fit(X, first), X, y
+
+
 class TestRefitting:
     def test_other_labels_on_the_same_bank(self):
         X, y_true, y = moons()
@@ -137,6 +146,45 @@ class TestRefitting:
         assert model._bank is bank
         assert_allclose(model.decision_function(X), fresh.decision_function(X))
         assert str(model.expected_error_) == str(fresh.expected_error_)
+
+    @pytest.mark.parametrize(
+        "per_class", [(1, 1, 1), (4, 1, 3), (6, 2, 2), (5, 5, 0), (0, 1, 5)]
+    )
+    @pytest.mark.parametrize("earlier", [(1, 1, 1), (3, 9, 1)])
+    def test_nothing_is_left_of_earlier_labels(self, fitted_iris, per_class, earlier):
+        model, X, y_true = fitted_iris
+
+        def labels(counts, start):
+            y = np.full(y_true.size, -1)
+            for c, count in enumerate(counts):
+                rows = np.flatnonzero(y_true == c)[start : start + count]
+                y[rows] = c
+            return y
+
+        y = labels(per_class, 3)
+        fresh = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+        model.refit_labels(labels(earlier, 0))
+        model.members(np.arange(y.size), np.arange(5), max_kept_rows=1000)
+        model.refit_labels(labels((2, 2, 2), 9), judge=False).refit_labels(y)
+        assert vars(model).keys() == vars(fresh).keys()
+        for name in (
+            "classes_",
+            "transduction_",
+            "class_shares_",
+            "labeled_indices_",
+            "temperature_",
+            "label_distributions_",
+        ):
+            assert_array_equal(getattr(model, name), getattr(fresh, name), name)
+        assert model.candidates_.keys() == fresh.candidates_.keys()
+        for name, column in fresh.candidates_.items():
+            assert_array_equal(model.candidates_[name], column, name)
+        for name in ("expected_error_", "baseline_error_", "gain_"):
+            assert repr(getattr(model, name)) == repr(getattr(fresh, name))
+        assert model.baseline_.name == fresh.baseline_.name
+        assert_array_equal(model.baseline_.predict(X), fresh.baseline_.predict(X))
+        assert_array_equal(model.predict_proba(X + 0.1), fresh.predict_proba(X + 0.1))
+        assert model.explain() == fresh.explain()
 
     def test_without_a_judgement(self):
         X, y_true, y = moons()

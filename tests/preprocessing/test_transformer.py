@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
 
 from fewlabels import FewLabelsClassifier
 from fewlabels.tabular import TableError, TableTransformer
@@ -104,6 +105,19 @@ def test_text_without_information(text):
     assert Z[:, :-1].var(axis=0).sum() < 1e-12  # rounding is not blown up
     alone = TableTransformer(text=["t"]).fit_transform({"t": frame["t"]})
     assert alone.shape[0] == 60
+
+
+def test_features_do_not_depend_on_threads(rng):
+    words = [f"word{k}" for k in range(300)]
+    texts = [" ".join(rng.choice(words, 8)) for _ in range(600)]
+    frame = {"note": texts, "size": rng.normal(size=600)}
+    made = []
+    for n in (1, 2, 3):
+        with threadpool_limits(n, "blas"):
+            transformer = TableTransformer(text=["note"]).fit(frame)
+            made.append(transformer.transform(frame))
+    assert_array_equal(made[0], made[1])
+    assert_array_equal(made[0], made[2])
 
 
 def test_missing_values(mixed):

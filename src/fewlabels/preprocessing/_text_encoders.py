@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, hstack
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from fewlabels._threads import threads
 from fewlabels.preprocessing._columns import ColumnDescription
 from fewlabels.preprocessing._embeddings import N_DIMENSIONS, embed_texts
 from fewlabels.preprocessing._encoders import CategoryEncoder, ColumnEncoder
@@ -81,7 +82,10 @@ class TextEncoder(ColumnEncoder):
             features = words.toarray()
         else:
             self.svd = TruncatedSVD(size, random_state=self.random_state)
-            with warnings.catch_warnings():  # a division by a variance of zero
+            # The last digits of products depend on the number of threads, and ties
+            # in trees on the last digits.
+            with threads(1), warnings.catch_warnings():
+                # a division by a variance of zero
                 warnings.simplefilter("ignore", RuntimeWarning)
                 features = self.svd.fit_transform(words)
         spread = float(np.sqrt(features.var(axis=0).sum()))
