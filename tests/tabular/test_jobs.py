@@ -111,7 +111,7 @@ def test_quantities_are_predicted(labels):
     given = estimated.given
     assert_array_equal(estimated.numbers[given], np.array(labels, dtype=float)[given])
     assert_array_equal(estimated.margins[given], 0)
-    with pytest.raises(TableError, match="which are no numbers"):
+    with pytest.raises(TableError, match="cannot be read as numbers"):
         label_table(blob_table(holed(["a", "b", "c"])), "kind", task="numbers")
 
 
