@@ -89,7 +89,7 @@ class Job:
         return found
 
     @property
-    def sample(self) -> dict[str, int]:
+    def sample(self) -> dict[str, Any]:
         """How many rows to learn from, if an option says so."""
         given = self.settings["sample_rows"]
         return {} if given is None else {"sample_rows": given}
