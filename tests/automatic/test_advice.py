@@ -109,7 +109,7 @@ class TestSureRows:
 
     def test_unknown_errors_have_shares(self):
         (row,) = errors_above(np.array([[0.9, 0.1]]), None, [0.5], "one label")
-        assert (row.share, str(row.error)) == (1.0, "unknown: one label")
+        assert (row.share, str(row.error)) == (1.0, "unknown (one label)")
 
     def test_a_fitted_model(self, fitted):
         *_, model = fitted

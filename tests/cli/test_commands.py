@@ -105,13 +105,14 @@ class TestLabel:
     @pytest.mark.parametrize("command", ["label", "ask", "cluster", "fit", "report"])
     def test_a_device_that_is_missing(self, iris, tmp_path, monkeypatch, command):
         def missing(device):
-            raise ValueError(f"no {device} here")
+            raise ValueError(f"no {device} here: pass device='cpu'")
 
         monkeypatch.setattr("fewlabels._backend.get_backend", missing)
         target = () if command == "cluster" else ("-t", "species")
         out = tmp_path / "out"
         options = (iris, *target, "-o", out, "--device", "cuda")
-        assert "no cuda here" in fewlabels(command, *options, code=2).stderr
+        error = fewlabels(command, *options, code=2).stderr
+        assert "no cuda here: pass --device cpu" in error
         assert not out.exists()
 
     def test_quiet(self, iris, tmp_path):
@@ -212,7 +213,10 @@ class TestLabel:
         path.write_text(text_of(iris_rows(per_class=1)))
         out = tmp_path / "out.csv"
         result = fewlabels("label", path, "-t", "species", "-o", out)
-        assert "Expected error: unknown: a class has a single label" in result.stderr
+        assert (
+            "Expected error: unknown (some class has only one labelled row"
+            in result.stderr
+        )
         predicted = [row["species_predicted"] for row in read(out)]
         assert np.mean(predicted == SPECIES) > 0.6
 
@@ -403,6 +407,98 @@ class TestWrongUse:
         assert "cannot be written as .doc: use .csv" in result.stderr
         assert "Expected error" not in result.stderr  # said before the work
 
+    @pytest.mark.parametrize("suffix", [".foo", ".v2", ".foo.gz"])
+    def test_an_unknown_suffix(self, iris, tmp_path, suffix):
+        out = tmp_path / f"out{suffix}"
+        result = fewlabels("label", iris, "-t", "species", "-o", out, code=2)
+        known = ".csv, .json, .jsonl"
+        assert f"cannot be written as {suffix[:4]}: use {known}" in result.stderr
+        assert not out.exists()
+
+    @pytest.mark.parametrize(
+        ("options", "code", "messages"),
+        [
+            (
+                ["--date", "born=%m/%d/%y"],
+                1,
+                ["'born' cannot be read as dates", "'%m/%d/%y' (given as --date)"]
+                + ["40 cells of 40", "such as '2020-01-01'"],
+            ),
+            (
+                ["--task", "numbers"],
+                1,
+                ["cannot be read as numbers: to predict classes, pass --task classes."],
+            ),
+            (
+                ["--text", "kind"],
+                1,
+                ["never learned from", "pass --task classes or --task numbers."],
+            ),
+            (
+                ["--numeric", "x", "--categorical", "x"],
+                1,
+                ["only one kind (given as --numeric and --categorical)"],
+            ),
+            (["--numeric", "note"], 1, ["as numbers (given as --numeric)"]),
+            (
+                ["--ignore", "x,y,note,born"],
+                1,
+                ["leave fewer out (given as --ignore)."],
+            ),
+            (["--sheet", "first"], 2, ["not a workbook", "(given as --sheet)"]),
+            (["--sample-rows", "200"], 2, ["pass --batch-rows NUMBER"]),
+        ],
+        ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
+    )
+    def test_options_that_do_not_suit_the_table(
+        self, tmp_path, options, code, messages
+    ):
+        path = self.dated(tmp_path)
+        error = fewlabels("label", path, "-t", "kind", *options, code=code).stderr
+        for message in messages:
+            assert message in error
+
+    @staticmethod
+    def dated(folder):
+        rows, _ = blob_rows(
+            ["a", "b"],
+            note=["red", "green"] * 20,
+            born=[f"2020-{1 + k % 12:02}-{1 + k % 28:02}" for k in range(40)],
+        )
+        path = folder / "t.csv"
+        path.write_text(text_of(hidden(rows)))
+        return path
+
+    def test_dates_of_which_some_have_another_format(self, tmp_path):
+        path = self.dated(tmp_path)
+        path.write_text(path.read_text().replace("2020-01-01", "soon", 1))
+        options = ("-t", "kind", "--date", "born=%Y-%m-%d", "--bank", "fast")
+        result = fewlabels("label", path, *options)
+        assert "1 cell with something else ('soon') taken as missing" in result.stderr
+
+    def test_ignoring_the_target(self, iris):
+        options = ("-t", "species", "--ignore", "species", "--bank", "fast")
+        result = fewlabels("label", iris, *options)
+        assert "'species' holds the labels and is never learned from" in result.stderr
+
+    def test_no_column_to_use(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text("x,kind\n1,a\n1,b\n1,\n")
+        error = fewlabels("label", path, "-t", "kind", code=1).stderr
+        assert "pass --numeric NAME, --categorical NAME, --text NAME or --date" in error
+
+    def test_a_studio_that_cannot_read_its_dates(self, tmp_path):
+        path = self.dated(tmp_path)
+        options = ("-t", "kind", "--no-browser", "--date", "born=%m/%d/%y")
+        error = fewlabels("studio", path, *options, code=1).stderr
+        assert "'born' cannot be read as dates of the format '%m/%d/%y'" in error
+
+    def test_batches_have_one_heading(self, iris, tmp_path):
+        options = ("-t", "species", "--bank", "fast", "--batch-rows", "60")
+        error = fewlabels("label", iris, *options, "-o", tmp_path / "o.csv").stderr
+        assert error.count(f"{iris}: ") == 1
+        assert f"{iris}: 150 rows in all; learned from 150 rows, 12 labels" in error
+
     def test_a_folder_that_is_closed(self, iris, tmp_path):
         closed = Path("/proc/self")  # closed even to those who may write anywhere
         if not closed.is_dir():
@@ -442,7 +538,7 @@ class TestCluster:
 
     def test_a_guessed_number(self, iris):
         result = fewlabels("cluster", iris, "--ignore", "species")
-        assert "2 groups, of 2 to 10 the number" in result.stderr
+        assert "2 groups: the number from 2 to 10 that" in result.stderr
         assert result.stdout.startswith("sepal length")
 
 
@@ -507,6 +603,20 @@ class TestModels:
         assert "does not fit the model: it lacks 'sepal width'" in result.stderr
         result = fewlabels("predict", iris, new, code=1)
         assert "not a model of fewlabels" in result.stderr
+
+    def test_vectors(self, iris, tmp_path):
+        """They are asked for where the model has them, and only there."""
+        vectors, model = tmp_path / "v.npy", tmp_path / "m.fewlabels"
+        np.save(vectors, IRIS.data)
+        given = ("-t", "species", "--bank", "fast", "-o", model)
+        fewlabels("fit", iris, *given, "--features", vectors)
+        error = fewlabels("predict", model, iris, code=1).stderr
+        assert "it lacks 'features'" in error
+        assert "pass --features FILE" in error
+        fewlabels("predict", model, iris, "--features", vectors)
+        fewlabels("fit", iris, *given, "--force")
+        result = fewlabels("predict", model, iris, "--features", vectors, code=2)
+        assert "was fitted without --features" in result.stderr
 
 
 class TestReport:

@@ -198,7 +198,7 @@ class TestMarks:
         cells = [f"{k % 2}.5" for k in range(8)] + [f"{v:.2f}" for v in SIZE[8:]]
         _, summary = label(write(tmp_path / "t.csv", cells))
         assert "copies of each other: they count as 2" in said(summary)
-        assert "copies of one row" in summary["expected_error"]["note"]
+        assert "not counting copies" in summary["expected_error"]["note"]
 
 
 class TestText:

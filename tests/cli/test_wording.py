@@ -49,7 +49,7 @@ def test_all_parameters_that_messages_name_are_options():
     named = {
         parameter
         for _, text in texts()
-        for parameter in re.findall(r"\bpass ([a-z_]+)=", text)
+        for parameter in re.findall(r"\b(?:[Pp]ass|or) ([a-z_]+)=", text)
     }
     assert len(named) > 8
     known = {option_of(name) for name in named}
@@ -64,6 +64,16 @@ def test_all_parameters_that_messages_name_are_options():
         ("x; pass n_clusters=NUMBER for more.", "x; pass --clusters NUMBER for more."),
         ("pass date=['born=%d.%m.%Y'].", "pass --date born=%d.%m.%Y."),
         ("No column 'a' (given as ignore).", "No column 'a' (given as --ignore)."),
+        ("Pass task='classes' now.", "Pass --task classes now."),
+        (
+            "To use it, pass numeric=[NAME], text=[NAME] or date=[NAME].",
+            "To use it, pass --numeric NAME, --text NAME or --date NAME.",
+        ),
+        (
+            "Two kinds (given as numeric and text).",
+            "Two kinds (given as --numeric and --text).",
+        ),
+        ("Rows stay. Pass a larger memory_budget (MiB) for it.", "Rows stay."),
         ("Two (suggest_rows says which).", "Two ('fewlabels ask' says which)."),
         ("A cell holds 'date=x'.", "A cell holds 'date=x'."),
     ],

@@ -158,11 +158,11 @@ def test_pixels_share_a_unit(rng):
 
 def test_a_column_that_changes_its_kind():
     transformer = TableTransformer().fit({"x": np.arange(9.0) ** 2, "d": days(9)})
-    with pytest.raises(TableError, match="'x' held numbers, but now 2 of 2"):
+    with pytest.raises(TableError, match=r"'x' held numbers .* but 2 of 2 values"):
         transformer.transform({"x": ["a", "b"], "d": days(2)})
     with pytest.raises(TableError, match="'d' held dates"):
         transformer.transform({"x": ["1", "2"], "d": ["soon", "later"]})
-    with pytest.warns(UserWarning, match="'x': 1 of 20 values are no numbers"):
+    with pytest.warns(UserWarning, match="'x': 1 of 20 values are not numbers"):
         Z = transformer.transform({"x": ["1"] * 19 + ["?!"], "d": days(20)})
     assert np.isfinite(Z).all()
     with pytest.raises(TableError, match="'d' missing"):

@@ -242,7 +242,7 @@ def test_a_journal_that_is_deleted(servers, pages, tmp_path):
     path.unlink()
     press(page, "3")
     banner.wait_for()
-    assert "wines.labels.jsonl was deleted" in banner.inner_text()
+    assert "deleted or emptied wines.labels.jsonl" in banner.inner_text()
     assert len(server.labels()) == 3
     accessible(page)
     picture(page, "deleted")

@@ -419,11 +419,12 @@ LABEL_OPTIONS = {
 }
 # Those that change nothing, of a table that is not in need of them.
 NEUTRAL = {"table", "target", "task", "output", "report_path", "numeric", "delimiter"}
-NEUTRAL |= {"encoding", "sheet", "header_row", "bank", "device", "batch_rows"}
+NEUTRAL |= {"encoding", "header_row", "bank", "device", "batch_rows"}
 NEUTRAL |= {"sample_rows", "quiet", "force"}
 NOT_IN_BATCHES = {
     "features": "--features needs all rows at once: pass --batch-rows 0",
     "scheduler": "--batch-rows cannot be used with --scheduler",
+    "sheet": "leave the name of the sheet out (given as --sheet)",
 }
 
 
@@ -505,7 +506,7 @@ class TestEveryOption:
             same = set(other) - {"notes", "output"}
             assert {k: summary[k] for k in same} == {k: other[k] for k in same}
 
-    @pytest.mark.parametrize("suffix", [".xlsx", ".pdf", ".csv.zip"])
+    @pytest.mark.parametrize("suffix", [".xlsx", ".pdf", ".foo", ".csv.zip"])
     def test_formats_are_refused_before_the_work(self, folder, tmp_path, suffix):
         out = tmp_path / f"o{suffix}"
         done = self.label(

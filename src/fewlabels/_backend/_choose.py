@@ -79,8 +79,8 @@ def get_backend(device: str | Backend | None, given: Any = None) -> Backend:
         from fewlabels._backend._torch import torch_backend
     except ImportError as error:
         raise ImportError(
-            f"device={device!r} needs torch: pip install 'fewlabels[gpu]', or use "
-            "device='cpu'."
+            f"The device {device!r} needs torch: pip install 'fewlabels[gpu]', or "
+            "pass device='cpu'."
         ) from error
     return torch_backend(device)
 

@@ -54,7 +54,7 @@ def torch_backend(device: str) -> "TorchBackend":
     if place.type == "cuda":
         if not torch.cuda.is_available():
             raise ValueError(
-                f"device={device!r}: torch finds no GPU here. Use device='cpu', or "
+                f"device {device!r}: torch finds no GPU here. Pass device='cpu', or "
                 "install a torch that was built for the driver of this machine."
             )
         if place.index is None:

@@ -41,7 +41,7 @@ class ErrorEstimate:
     >>> print(ErrorEstimate(0.1, 0.05, 0.18))
     10.0 % (5.0 to 18.0 %)
     >>> print(ErrorEstimate(float("nan"), 0.0, 1.0, "one label in a class"))
-    unknown: one label in a class
+    unknown (one label in a class)
     """
 
     value: float
@@ -57,7 +57,7 @@ class ErrorEstimate:
 
     def __str__(self) -> str:
         if not self.is_known:
-            return f"unknown: {self.note}"
+            return f"unknown ({self.note})"
         if self.percent:
             low, high = 100 * self.low, 100 * self.high
             text = f"{100 * self.value:.1f} % ({low:.1f} to {high:.1f} %)"
@@ -153,8 +153,8 @@ def expected_error(
             np.nan,
             0.0,
             1.0,
-            "a class has a single label, or labels on copies of one row alone: label a "
-            "second, different row of each",
+            "some class has only one labelled row, not counting copies; label a second "
+            "one",
         )
     v = labeled.size * labeled.importance / labeled.importance.sum()
     missed = wrong(outputs, labeled.codes)

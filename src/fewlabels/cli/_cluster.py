@@ -84,7 +84,7 @@ def _in_batches(
         large,
         clusters,
         str(job.output),
-        sample_rows=job.settings["sample_rows"],
+        **job.sample,
         device=job.settings["device"],
         random_state=job.settings["seed"],
         force=job.settings["force"],

@@ -130,7 +130,7 @@ def _as_message(error: BaseException) -> BaseException:
         case TableError() | ValueError() | ConnectionError():
             return DataError(in_options(str(error)))
         case ImportError() if "fewlabels[" in str(error):
-            return DataError(str(error))
+            return DataError(in_options(str(error)))
         case MemoryError():
             return DataError("Not enough memory: take fewer rows, or --bank fast.")
         case _:

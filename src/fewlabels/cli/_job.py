@@ -67,6 +67,11 @@ class Job:
             **{key: self.settings[key] for key in READING},
         )
         if found is None:
+            if self.settings.get("sample_rows") is not None:
+                raise UseError(
+                    "--sample-rows is for tables that are read in batches, and this "
+                    "one is read at once: leave it out, or pass --batch-rows NUMBER."
+                )
             self.check_files()
             return None
         if self.settings["features"]:
@@ -82,6 +87,12 @@ class Job:
         if self.report not in (None, "-"):
             check_writable(str(self.report), force=self.settings["force"])
         return found
+
+    @property
+    def sample(self) -> dict[str, Any]:
+        """How many rows to learn from, if an option says so."""
+        given = self.settings["sample_rows"]
+        return {} if given is None else {"sample_rows": given}
 
     def read(self, path: str, *, rewritten: bool = False) -> Any:
         """Read the table, which may have to be written in another format."""
@@ -141,7 +152,7 @@ class Job:
             ) from None
         keys = ("features", "sheet", "encoding", "report_path")
         refused = [key for key in keys if self.settings.get(key)]
-        for key in ("header_row", "batch_rows"):
+        for key in ("header_row", "batch_rows", "sample_rows"):
             if self.settings.get(key) is not None:
                 refused.append(key)
         if self.settings.get("device", "cpu") != "cpu":
@@ -186,8 +197,7 @@ class Job:
             )
         summary, lines = summarise(labeled)
         summary |= {"rows": n_rows, "sampled": labeled.table.n_rows}
-        lines[0] = f"{n_rows:,} rows. Of a sample: {lines[0]}"
-        return self._parts(summary, lines, written)
+        return self._parts(summary, sampled(lines, labeled, n_rows), written)
 
     def predict_on_cluster(
         self, model: Any, path: str
@@ -314,6 +324,13 @@ def counted(classes: dict[str, int], limit: int = 8) -> str:
     """Name the most frequent classes with their counts."""
     shown = [f"{name} {count:,}" for name, count in list(classes.items())[:limit]]
     return ", ".join([*shown, "..."] if len(classes) > limit else shown)
+
+
+def sampled(lines: list[str], labeled: Any, n_rows: int) -> list[str]:
+    """Say in the first line that it is about a sample of a larger table."""
+    source = f"{labeled.table.source}: "
+    rest = lines[0].removeprefix(source)
+    return [f"{source}{n_rows:,} rows in all; learned from {rest}", *lines[1:]]
 
 
 def written_words(written: Any) -> list[str]:

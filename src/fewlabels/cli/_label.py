@@ -10,7 +10,7 @@ from fewlabels.cli import _options as options
 from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import commands
 from fewlabels.cli._help import CommandWithExamples
-from fewlabels.cli._job import Job, counted, worded, written_words
+from fewlabels.cli._job import Job, counted, sampled, worded, written_words
 
 
 def _estimates(model: Any) -> dict[str, dict[str, Any]]:
@@ -199,7 +199,7 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
         large,
         job.settings["target"],
         str(job.output),
-        sample_rows=job.settings["sample_rows"],
+        **job.sample,
         force=job.settings["force"],
         progress=job.console.tell,
         encoding=job.encoding,
@@ -216,8 +216,7 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
         "report": job.report,
     }
     return summary, [
-        f"{large.source}: {large.n_rows:,} rows, of which these were learned from:",
-        *lines,
+        *sampled(lines, labeled, large.n_rows),
         *written_words(written),
     ]
 

@@ -10,6 +10,7 @@ import click
 
 from fewlabels.cli._console import UseError
 from fewlabels.cli._help import FileArgument
+from fewlabels.cli._wording import in_options
 
 Command = Callable[..., Any]
 
@@ -74,7 +75,7 @@ def _device(ctx: click.Context, param: click.Parameter, value: str) -> str:
         try:
             get_backend(value)
         except (ImportError, ValueError) as error:
-            raise UseError(str(error)) from None
+            raise UseError(in_options(str(error))) from None
     return value
 
 
@@ -118,8 +119,7 @@ batch_rows = click.option(
 sample_rows = click.option(
     "--sample-rows",
     type=click.IntRange(100),
-    default=50_000,
-    show_default=True,
+    show_default="50,000",
     metavar="NUMBER",
     help="Unlabelled rows to learn from, where not all rows are held in memory.",
 )

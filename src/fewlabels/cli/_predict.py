@@ -5,7 +5,7 @@
 from typing import Any
 
 from fewlabels.cli import _options as options
-from fewlabels.cli._console import Console
+from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import commands
 from fewlabels.cli._help import CommandWithExamples
 from fewlabels.cli._job import Job, counted, written_words
@@ -51,6 +51,11 @@ def predict(model: str, table: str, **settings: Any) -> None:
         if large is not None:
             return _in_batches(job, loaded, large)
         read = job.read(table, rewritten=True)
+        used = [column.name for column in loaded.columns if column.is_used]
+        if settings["features"] and read.names[-1] not in used:
+            raise UseError(
+                f"{model} was fitted without --features, so it cannot use them here."
+            )
         notes = [*loaded.about["notes"], *read.notes]
         job.tell(0.1, "labelling")
         with noting(notes):

@@ -1,7 +1,8 @@
 """From parameters to options: messages of the library in the words of the commands.
 
-The library speaks of its parameters and functions, always as ``pass name=value``. All
-that a command prints goes through :func:`in_options`.
+The library speaks of its parameters and functions, always as ``pass name=value``, or
+``pass name=value or name=value``. All that a command prints goes through
+:func:`in_options`.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -24,9 +25,14 @@ _COMMANDS = {
     "suggest_rows": "fewlabels ask",
 }
 _VALUE = r"""\[[^\]]*\]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[\w%]+"""
-_PARAMETER = re.compile(rf"\bpass ([a-z_]+)=({_VALUE})")
+_PARAMETER = re.compile(rf"\b([a-z_]+)=({_VALUE})")
+_ADVICE = re.compile(
+    rf"\b[Pp]ass {_PARAMETER.pattern}(?:(?:, | or ){_PARAMETER.pattern})*"
+)
+# Advice that no option follows.
+_NO_OPTION = re.compile(r" ?Pass a larger memory_budget\b[^.]*\.")
 _FUNCTION = re.compile(rf"\b({'|'.join(_COMMANDS)})\b")
-_ROLE = re.compile(r"\(given as ([a-z_]+)\)")
+_ROLE = re.compile(r"\(given as ([a-z_]+)(?: and ([a-z_]+))?\)")
 
 
 def in_options(text: str) -> str:
@@ -48,14 +54,23 @@ def in_options(text: str) -> str:
     >>> in_options("If they are codes of classes, pass task='classes'.")
     'If they are codes of classes, pass --task classes.'
     """
-    text = _PARAMETER.sub(lambda found: f"pass {_given(*found.groups())}", text)
-    text = _ROLE.sub(lambda found: f"(given as {option_of(found[1])})", text)
+    text = _NO_OPTION.sub("", text)
+    text = _ADVICE.sub(
+        lambda advice: _PARAMETER.sub(lambda found: _given(*found.groups()), advice[0]),
+        text,
+    )
+    text = _ROLE.sub(lambda found: f"(given as {_named(*found.groups())})", text)
     return _FUNCTION.sub(lambda found: f"'{_COMMANDS[found[1]]}'", text)
 
 
 def option_of(parameter: str) -> str:
     """Name the option of a parameter."""
     return _OPTIONS.get(parameter) or "--" + parameter.replace("_", "-")
+
+
+def _named(*parameters: str | None) -> str:
+    """Name the options of one parameter, or of two."""
+    return " and ".join(option_of(name) for name in parameters if name)
 
 
 def _given(parameter: str, value: str) -> str:
@@ -71,4 +86,4 @@ def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except ValueError:  # a name that stands for a value
-        return text
+        return text.strip("[]")

@@ -20,7 +20,9 @@ from fewlabels.preprocessing.cells import (
     is_placeholder,
     missing_mask,
     number_notation,
+    object_array,
     to_numbers,
+    to_seconds,
     to_texts,
     vector_length,
 )
@@ -100,7 +102,7 @@ class ColumnDescription:
         return asdict(self)
 
 
-# Kinds by the parameter that names columns of this kind; the last one counts.
+# Kinds by the parameter that names columns of this kind.
 _KINDS = {
     "numeric": "number",
     "date": "date",
@@ -130,6 +132,8 @@ def named_kinds(table: Table, **parameters: Any) -> dict[str, str]:
     ------
     UnknownColumnError
         If there is no such column.
+    TableError
+        If a column is given two kinds.
 
     Examples
     --------
@@ -138,7 +142,8 @@ def named_kinds(table: Table, **parameters: Any) -> dict[str, str]:
     >>> named_kinds(Table.from_frame({"born": ["1.2.99"]}), date=["born=%d.%m.%y"])
     {'born': 'date=%d.%m.%y'}
     """
-    given = {}
+    given: dict[str, str] = {}
+    roles: dict[str, str] = {}
     for role, kind in _KINDS.items():
         for name in parameters.get(role, ()):
             form = ""
@@ -146,6 +151,11 @@ def named_kinds(table: Table, **parameters: Any) -> dict[str, str]:
                 name, _, form = name.partition("=")
             if name not in table.names:
                 raise unknown_column(name, table.names, role)
+            if roles.setdefault(name, role) != role:
+                raise TableError(
+                    f"Column {name!r} can have only one kind (given as {roles[name]} "
+                    f"and {role})."
+                )
             given[name] = f"{kind}={form}" if form else kind
     return given
 
@@ -295,7 +305,7 @@ class _Column:
         n_odd = self.odd_cells(unread)
         if len(unread) == len(self.distinct) or n_odd > self.present.size / 2:
             raise TableError(
-                f"Column {self.name!r} cannot be read as numbers (numeric): "
+                f"Column {self.name!r} cannot be read as numbers (given as numeric): "
                 f"{plural(n_odd, 'cell')} of {self.present.size:,} hold something "
                 f"else, such as {listed(unread[:3])}."
             )
@@ -323,8 +333,19 @@ class _Column:
 
     def as_given_date(self, form: str) -> ColumnDescription:
         """Dates because somebody says so."""
-        unread: list[Any] = []
-        if not form:
+        if form:
+            seconds = to_seconds(object_array(self.distinct), form)
+            lost = np.flatnonzero(np.isnan(seconds))
+            unread = [self.distinct[k] for k in lost]
+            n_odd = self.odd_cells(unread)
+            if len(unread) == len(self.distinct) or n_odd > self.present.size / 2:
+                raise TableError(
+                    f"Column {self.name!r} cannot be read as dates of the format "
+                    f"{form!r} (given as date): {plural(n_odd, 'cell')} of "
+                    f"{self.present.size:,} hold something else, such as "
+                    f"{listed(unread[:3])}."
+                )
+        else:
             form, unread = date_notation(self.distinct, 0.5)
         if not form:
             raise TableError(

@@ -372,13 +372,13 @@ def _check_readable(
     examples = listed(values[odd[:3]])
     if odd.size > TOLERATED * present.sum():
         raise TableError(
-            f"Column {column.name!r} held {what}, but now {odd.size:,} of "
-            f"{int(present.sum()):,} values are none (such as {examples}): is it the "
-            "same column?"
+            f"Column {column.name!r} held {what} when the model was fitted, but "
+            f"{odd.size:,} of {int(present.sum()):,} values are now something else, "
+            f"such as {examples}: is it the same column?"
         )
     warnings.warn(
-        f"Column {column.name!r}: {odd.size:,} of {int(present.sum()):,} values are no "
-        f"{what} (such as {examples}) and count as missing.",
+        f"Column {column.name!r}: {odd.size:,} of {int(present.sum()):,} values are "
+        f"not {what} (such as {examples}) and count as missing.",
         UserWarning,
         stacklevel=2,
     )

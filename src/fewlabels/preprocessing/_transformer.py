@@ -256,10 +256,13 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             )
             n_rows = plural(table.n_rows, "row")
             rows = n_rows if table.n_rows > 1 else "1 sample (row)"
-            raise TableError(
-                f"No column can be used in {rows}: {reasons}. "
-                "Name the kind of a column (numeric, categorical or text) to use it."
-            )
+            remedy = "leave fewer out (given as ignore)"
+            if any(column.kind != "ignored" for column in self.columns_):
+                remedy = (
+                    "to use one, pass numeric=[NAME], categorical=[NAME], text=[NAME] "
+                    "or date=[NAME]"
+                )
+            raise TableError(f"No column can be used in {rows}: {reasons}; {remedy}.")
         heavy = ("text", "vector")
         n_other = sum(column.kind not in heavy for column in used)
         seed = check_random_state(self.random_state).randint(2**31)

@@ -238,14 +238,14 @@ class Journal:
         when, name = datetime.now().strftime("%H:%M:%S"), self.path.name
         if found.startswith(self.content):
             return f"Another program added lines to {name} ({when}); they count too."
-        what = "replaced or edited"
+        what = f"replaced or edited {name}"
         if not found:
-            what = "deleted or emptied"
+            what = f"deleted or emptied {name}"
         elif self.content.startswith(found):
-            what = "cut short or replaced by an older copy"
+            what = f"truncated {name} or put an older copy in its place"
         return (
-            f"{name} was {what} by another program ({when}). Every label was written "
-            "to it again, and lines of others are kept."
+            f"Another program {what} ({when}). Every label has been written to it "
+            "again; lines from other programs are kept."
         )
 
     def _adopt(self, found: bytes, there: os.stat_result | None) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fewlabels.preprocessing import named_kinds
+from fewlabels.preprocessing import describe_columns, named_kinds
 from fewlabels.studio._cards import Cards, parse_size
 from fewlabels.studio._journal import LockedError
 from fewlabels.studio._server import App, Server
@@ -129,7 +129,7 @@ class Studio:
         try:
             self._open(table, target, store, classes, size, markers, reading or {})
             options = encoding(self.table) if callable(encoding) else encoding or {}
-            named_kinds(self.table, **options)  # complain now, and not on the page
+            self._check_kinds(options)
             options = {**options, "bank": bank, "device": device, "task": "classes"}
             options |= {"target": target, "markers": markers}
             options |= {"random_state": random_state}
@@ -188,6 +188,15 @@ class Studio:
         known = sorted(self.given.class_counts, key=_natural)
         self._classes = list(dict.fromkeys([*classes, *known]))
         self._hidden, self._name = hidden, name
+
+    def _check_kinds(self, options: Mapping[str, Any]) -> None:
+        """Complain now, and not on the page, about columns whose kind is given."""
+        named = named_kinds(self.table, **options)
+        others = [name for name in self.table.names if name not in named]
+        kinds = ("text", "categorical", "numeric", "date", "ignore")
+        describe_columns(
+            self.table.without(others), **{k: options[k] for k in kinds if k in options}
+        )
 
     def _read(self, path: Path, reading: dict[str, Any]) -> Table:
         """Read the file once: the worker gets the same bytes."""

@@ -260,7 +260,7 @@ class LabelStore:
         odd = self.journal.odd
         lines = [f"{plural(n_labels, 'label')} in {self.path}.", *odd[-5:]]
         if len(odd) > 5:
-            lines.append(f"The like has happened {len(odd):,} times.")
+            lines.append(f"These are the last 5 of {len(odd):,} such messages.")
         return lines
 
     # -- reading ------------------------------------------------------------------

@@ -9,7 +9,13 @@ from typing import Any
 
 from fewlabels.preprocessing import FileError, Table
 from fewlabels.preprocessing.cells import object_array
-from fewlabels.tabular._formats import BY_SUFFIX, FileFormat, Reading, Workbook
+from fewlabels.tabular._formats import (
+    BY_SUFFIX,
+    FileFormat,
+    Reading,
+    Workbook,
+    check_sheet,
+)
 from fewlabels.tabular._places import Part, find_parts, is_address
 
 # Files with more bytes than this are read in batches of this many rows.
@@ -146,5 +152,6 @@ def open_large(
         if several:
             raise FileError(f"{path}: workbooks are read one at a time, from a disk.")
         return None
+    check_sheet(kind, options.get("sheet"), path)
     reading = Reading(path, parts[0].suffix, **options)
     return LargeTable(path, parts, kind, reading, batch_rows or BATCH_ROWS)

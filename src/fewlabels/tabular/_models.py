@@ -98,6 +98,12 @@ class TableModel:
             near = {name: nearest_name(name, table.names) for name in absent}
             hints = [f"{near[n]!r} for {n!r}" for n in absent if near[n]][:3]
             hint = f" Perhaps {', '.join(hints)} under another name?" if hints else ""
+            kinds = {column.name: column.kind for column in self.columns}
+            if any(kinds[n] == "vector" and n.startswith("features") for n in absent):
+                hint += (
+                    " It was fitted with a vector for every row from a file of its "
+                    "own: pass features=FILE with those of this table."
+                )
             raise TableError(
                 f"The table does not fit the model: it lacks {listed(absent)}.{hint} "
                 f"The model uses {listed(needed)}; the table has {listed(table.names)}."

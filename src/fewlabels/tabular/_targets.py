@@ -216,10 +216,15 @@ def _quantity(target: TargetColumn, *, forced: bool) -> NDArray[np.float64] | No
     notation, unread = number_notation(list(texts)) if texts.size else ("", [None])
     if unread:
         if forced and texts.size:
+            remedy = "to predict classes, pass task='classes'"
+            if len(unread) < texts.size / 2:  # words among numbers
+                remedy = (
+                    "correct these cells, or, where they mean 'no label', pass "
+                    f"markers={[str(text) for text in unread[:3]]!r}"
+                )
             raise TableError(
-                f"{target.name!r} holds {listed(unread[:3])}, which are no numbers: "
-                "correct these cells, or, where they mean 'no label', pass "
-                f"markers={[str(text) for text in unread[:3]]!r}."
+                f"{target.name!r} holds {listed(unread[:3])}, which cannot be read as "
+                f"numbers: {remedy}."
             )
         return None
     numbers = to_numbers(texts, notation)

@@ -36,6 +36,7 @@ from fewlabels.tabular._formats import (
     Reading,
     Values,
     Workbook,
+    check_sheet,
 )
 
 _MAGIC = (
@@ -141,6 +142,7 @@ def read_table(
     if not kind.is_binary and encoding is None and looks_binary(data):
         if not data.startswith(_TEXT_MARKS):
             raise binary_file(str(name))
+    check_sheet(kind, sheet, str(name))
     options = (delimiter, encoding, sheet, header_row, progress)
     table = kind.read(data, Reading(str(name), suffix, *options))
     return table if features is None else with_features(table, features)
@@ -287,29 +289,12 @@ def output_format(
     suffix = ends[-1] if ends else ""
     if compression == ".zip":
         raise FileError("Tables cannot be written as .zip: use .gz.")
-    if suffix in _OTHER_FILES or (suffix and suffix not in BY_SUFFIX and compression):
+    if suffix and suffix not in BY_SUFFIX:
         raise FileError(
             f"Tables cannot be written as {suffix}: use {', '.join(sorted(BY_SUFFIX))}"
             ", with .gz behind it to compress."
         )
-    if suffix and suffix not in BY_SUFFIX:
-        # labelled.v2 is a name like any other for text, but nothing else.
-        suffix = ""
-        if own.is_binary:
-            raise FileError(
-                f"Tables cannot be written as {ends[-1]}: use "
-                f"{', '.join(sorted(BY_SUFFIX))}."
-            )
     return BY_SUFFIX.get(suffix, own), suffix, compression
-
-
-# Files that people have, and that no table is written to.
-_OTHER_FILES = frozenset(
-    {".pdf", ".doc", ".docx", ".odt", ".ods", ".rtf", ".html", ".htm", ".xml", ".xls"}
-    | {".xlsm", ".xlsb", ".png", ".jpg", ".jpeg", ".svg", ".npy", ".npz", ".pkl"}
-    | {".pickle", ".sav", ".dta", ".sas7bdat", ".rds", ".rdata", ".feather", ".arrow"}
-    | {".h5", ".hdf5", ".db", ".sqlite", ".md", ".ppt", ".pptx", ".fewlabels", ".py"}
-)
 
 
 def encode_table(

@@ -193,8 +193,8 @@ def _spectral_clusters(
     if n_clusters is None:
         n_clusters = _number_of_clusters(features[sample], n_neighbors, rng)
         notes.append(
-            f"{n_clusters} groups, of 2 to {MAX_CLUSTERS} the number that sets them "
-            "apart best (silhouette); pass n_clusters=NUMBER for another."
+            f"{n_clusters} groups: the number from 2 to {MAX_CLUSTERS} that separates "
+            "them best (silhouette); for another, pass n_clusters=NUMBER."
         )
     if n_clusters == sample.size:
         return copy_of, None

@@ -237,23 +237,32 @@ class TableSetup:
             The features.
         """
         named = named_kinds(table, **self.encoding)
-        if self.target in named:
+        notes = list(labels.notes)
+        kind = named.get(self.target)
+        if kind == "ignored":
+            notes.append(
+                f"{self.target!r} holds the labels and is never learned from: there is "
+                "no need to leave it out (given as ignore)."
+            )
+        elif kind is not None:
             raise TableError(
-                f"{self.target!r} is the target: it cannot be a column to learn from."
+                f"{self.target!r} holds the labels and is never learned from, so it "
+                f"has no kind such as {kind.partition('=')[0]!r}. To say what to "
+                "predict, pass task='classes' or task='numbers'."
             )
         revealing = {
             name: why
             for name, why in revealing_columns(table, labels).items()
             if name not in named
         }
-        notes = [f"Column {n!r} is left out: {why}." for n, why in revealing.items()]
-        ignored = [*self.encoding.get("ignore", ()), *revealing]
+        notes += [f"Column {n!r} is left out: {why}." for n, why in revealing.items()]
+        ignored = [n for n in self.encoding.get("ignore", ()) if n != self.target]
         encoded = encode(
             table.without([self.target]),
-            {**self.encoding, "ignore": ignored},
+            {**self.encoding, "ignore": [*ignored, *revealing]},
             self.random_state,
             summary,
-            [*labels.notes, *notes],
+            notes,
         )
         encoded.table = table
         return encoded

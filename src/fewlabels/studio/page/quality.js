@@ -36,7 +36,7 @@ function advice(outlook, seconds) {
     const minutes = seconds ? Math.max(1, Math.round(outlook.halve * seconds / 60)) : null;
     return el("p", { class: "advice" }, `About ${plural(outlook.halve, "more label", "more labels")} would halve the error`, minutes ? `: some ${plural(minutes, "minute")} at your pace.` : ".");
   }
-  return el("p", { class: "advice" }, "Go on: what more labels will do shows after a few more.");
+  return el("p", { class: "advice" }, "Keep labelling: a few more labels will show how much further ones would help.");
 }
 
 function drawn(curve) {
@@ -80,7 +80,7 @@ function classes(judgement) {
 function compared(judgement) {
   const { baseline, gain } = judgement;
   const known = baseline.value !== null && baseline.value !== undefined;
-  const helped = gain.value === null || gain.value === undefined ? "" : gain.low > 0 ? "The rows without a label probably helped." : gain.high < 0 ? "The rows without a label probably hurt." : "Whether the rows without a label helped, these labels cannot tell for certain.";
+  const helped = gain.value === null || gain.value === undefined ? "" : gain.low > 0 ? "The rows without a label probably helped." : gain.high < 0 ? "The rows without a label probably hurt." : "There are too few labels to tell whether the rows without a label helped.";
   return el("section", { class: "panel", "aria-labelledby": "q-base" }, el("h2", { id: "q-base" }, "Supervised, from the same labels"),
     el("div", { class: "headline" }, el("b", { class: "lesser" }, known ? percent(baseline.value) : "–")),
     el("p", { class: "quiet small" }, "is the expected error of the best supervised model from the same labels. ", helped));

@@ -16,7 +16,7 @@ from fewlabels.tabular._formats._base import (
 from fewlabels.tabular._formats._delimited import DelimitedFile
 from fewlabels.tabular._formats._json import JsonFile
 from fewlabels.tabular._formats._parquet import ParquetFile
-from fewlabels.tabular._formats._workbook import Workbook
+from fewlabels.tabular._formats._workbook import Workbook, check_sheet
 
 __all__ = [
     "BY_SUFFIX",
@@ -29,6 +29,7 @@ __all__ = [
     "Reading",
     "Values",
     "Workbook",
+    "check_sheet",
 ]
 
 BY_SUFFIX: dict[str, type[FileFormat]] = {

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fewlabels._words import listed, plural
-from fewlabels.preprocessing import Table, TableError
+from fewlabels.preprocessing import FileError, Table, TableError
 from fewlabels.preprocessing.cells import unique_names
 from fewlabels.tabular._formats._base import (
     EXTRA,
@@ -31,6 +31,15 @@ from fewlabels.tabular._headers import find_header, header_notes
 _LOST_PARTS = ("xl/charts/", "xl/media/", "xl/vbaProject")
 # Signs that the format forbids.
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+def check_sheet(kind: type[FileFormat], sheet: str | None, name: str) -> None:
+    """Refuse the name of a sheet where there are none."""
+    if sheet is not None and kind is not Workbook:
+        raise FileError(
+            f"{name} is not a workbook, so it has no sheets: leave the name of the "
+            "sheet out (given as sheet)."
+        )
 
 
 class Workbook(FileFormat):
