@@ -180,9 +180,10 @@ def test_every_kind_of_candidate_can_be_saved(model, frame, tmp_path):
     rows = np.arange(0, 90, 2)
     bank = classifier._bank
     kinds = {type(candidate) for candidate in bank.candidates}
-    assert {"Forest", "FeatureKernel", "ColumnKernel"} <= {k.__name__ for k in kinds}
+    assert {"Forest", "FeatureKernel", "PairKernel"} <= {k.__name__ for k in kinds}
     classifier._row_weights = np.ones(rows.size)
-    labeled = classifier._labeled(rows % 3, bank.index[rows])
+    classifier.labeled_indices_ = rows
+    labeled = classifier._labeled(rows % 3)
     rng = np.random.RandomState(0)
     classifier._model._functions = [
         c.fit(labeled, np.ones(c.ridges.size), None, rng) for c in bank.candidates
