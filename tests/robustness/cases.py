@@ -27,6 +27,7 @@ from tests.robustness.methods import (
 from tests.robustness.problems import (
     WAYS,
     contradicts_itself,
+    falls_apart,
     scaled,
     strange_problem,
     ties,
@@ -94,6 +95,8 @@ def run_estimator(seed, name, *, wide=True):
     if problem.single or "decimal" in problem.kinds:  # no digits to spare
         ways = [way for way in ways if way != "shifted"]
     if FAR & problem.kinds:  # of few rows, several far ones are no exception
+        ways = [way for way in ways if way != "beside"]
+    if "beside" in ways and method.bridged and falls_apart(problem.X):
         ways = [way for way in ways if way != "beside"]
     if not has_unit(method, problem):
         ways = [way for way in ways if way != "scaled"]

@@ -54,6 +54,7 @@ class Method:
     seen: tuple[str, ...] = ()  # ways in which only rows learnt from are compared
     best: str = ""  # the optimised value, by which answers are equally good
     first: bool = False  # of copies with different labels, the first decides
+    bridged: bool = False  # a weak link between components carries all their charge
     every: int = 1  # costly ones are asked in one of so many rounds
 
 
@@ -341,6 +342,7 @@ SEMI_SUPERVISED = {
     "GraphRegularizationClassifier poisson": _graph(
         partial(semi.GraphRegularizationClassifier, method="poisson", **NEAR),
         ways=LONE,
+        bridged=True,
     ),
     "GraphRegularizationClassifier proper": _graph(
         partial(semi.GraphRegularizationClassifier, method="proper", **NEAR)

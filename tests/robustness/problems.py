@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 N_NEIGHBORS = 4
@@ -133,6 +134,14 @@ def ties(X, X_new):
             if d.shape[1] > k and np.any(d[:, k] <= d[:, k - 1] * alike):
                 return True
     return False
+
+
+def falls_apart(X):
+    """Whether no path of neighbours leads from some rows to others."""
+    order = np.argsort(cdist(X, X), axis=1)[:, : N_NEIGHBORS + 1]
+    near = np.zeros((X.shape[0],) * 2)
+    np.put_along_axis(near, order, 1.0, axis=1)
+    return connected_components(near, directed=False)[0] > 1
 
 
 def contradicts_itself(problem):
