@@ -353,7 +353,7 @@ class TestWithoutEvidence:
         model = FewLabelsClassifier(random_state=0).fit(X, holes)
         assert model.score(X, y) > 0.95
         assert not model.expected_error_.is_known
-        assert "single label" in str(model.expected_error_)
+        assert "only one labelled row" in str(model.expected_error_)
         assert not model.gain_.is_known
         assert np.isnan(model.candidates_["loo_log_loss"]).all()
         assert "fixed average" in model.explain()
