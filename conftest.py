@@ -4,12 +4,9 @@
 
 import importlib.util
 
-# Needs the extras `embeddings` and `gpu`, which not every Python has wheels of.
-collect_ignore_glob = [
-    pattern
-    for module, pattern in (
-        ("wordllama", "src/fewlabels/preprocessing/_embeddings.py"),
-        ("triton", "src/fewlabels/_gpu_loops/*.py"),
-    )
-    if not importlib.util.find_spec(module)
-]
+# Its example needs the extra `embeddings`, which not every Python has a wheel of.
+collect_ignore = (
+    []
+    if importlib.util.find_spec("wordllama")
+    else ["src/fewlabels/preprocessing/_embeddings.py"]
+)

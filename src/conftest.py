@@ -4,11 +4,8 @@
 
 from importlib.util import find_spec
 
-MADE_OF = {"torch": ["_torch", "_triton"], "triton": ["_kernels"]}
+MADE_OF = {"torch": "fewlabels/_backend/_torch.py", "triton": "fewlabels/_gpu_loops/*"}
 
-collect_ignore = [
-    f"fewlabels/_backend/{module}.py"
-    for library, modules in MADE_OF.items()
-    if find_spec(library) is None
-    for module in modules
+collect_ignore_glob = [
+    modules for library, modules in MADE_OF.items() if find_spec(library) is None
 ]
