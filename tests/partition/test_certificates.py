@@ -238,7 +238,7 @@ class TestClaims:
 
 
 def subsets(m, size):
-    """All sets of so many of m rows."""
+    """List all sets of `size` of m rows."""
     return [list(chosen) for chosen in itertools.combinations(range(m), size)]
 
 
