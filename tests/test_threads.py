@@ -12,12 +12,19 @@ from joblib import cpu_count
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from fewlabels._threads import (
+    _release_blas,
     in_threads,
     n_threads,
     serial_blas,
     side_by_side,
     threads,
 )
+
+
+@pytest.fixture(autouse=True)
+def _limits_of_this_thread_count():
+    """A thread left over from another test may hold the limits of BLAS."""
+    _release_blas()
 
 
 def library_threads(kind):
@@ -87,6 +94,47 @@ def test_errors_and_the_state_of_numpy_cross_threads():
         in_threads(overflow, range(2))
     with threads(2), pytest.raises(ZeroDivisionError):
         in_threads(lambda x: 1 / x, [1, 0, 2])
+
+
+def in_another_thread(function):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_blas_is_serial_in_a_thread_though_another_one_has_set_its_number():
+    def inside():
+        with threads(1):
+            return library_threads("blas")
+
+    with threadpool_limits(3, user_api="blas"):
+        assert in_another_thread(inside) == {1}
+        assert library_threads("blas") == {3}
+        inside()
+        assert in_another_thread(inside) == {1}
+        assert library_threads("blas") == {3}
+
+
+def test_a_limit_that_another_thread_lifts_is_set_again():
+    entered, leave = threading.Event(), threading.Event()
+
+    def limit_for_a_while():  # as scikit-learn's k-means does
+        with threadpool_limits(1, user_api="blas"):
+            entered.set()
+            leave.wait()
+
+    other = threading.Thread(target=limit_for_a_while)
+    with threadpool_limits(3, user_api="blas"):
+        other.start()
+        entered.wait()
+        with threads(1):
+            leave.set()
+            other.join()
+            with threads(1):
+                assert library_threads("blas") == {1}
+        assert library_threads("blas") == {3}
 
 
 def test_default_number_of_threads():

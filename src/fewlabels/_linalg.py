@@ -1,4 +1,4 @@
-"""Linear algebra on arrays that NumPy and SciPy do not offer as one call."""
+"""Linear algebra that NumPy and SciPy do not offer in a single call."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -14,18 +14,18 @@ from sklearn.externals.array_api_compat import array_namespace
 
 from fewlabels._threads import in_threads, n_threads, worth_compiling
 
-# The types in which rows are kept; anything else becomes float64.
+# Types in which rows are kept; anything else becomes float64.
 FLOATS = (np.float64, np.float32)
 
 # Deviations below this share of the mean are rounding errors.
 ROUNDING = 1e-14
 
-# Relative residual below which conjugate gradients only stir rounding errors.
+# Relative residual below which conjugate gradients only amplify rounding errors.
 MIN_RESIDUAL = 1e-18
 
 
 def spectral_cutoff(eigenvalues: NDArray[Any], tol: float | None, dtype: Any) -> float:
-    """Return the eigenvalue of a psd matrix below which there is only rounding."""
+    """Return the threshold below which eigenvalues of a psd matrix are rounding."""
     if tol is None:
         tol = eigenvalues.size * float(np.finfo(dtype).eps)
     return tol * max(float(np.max(eigenvalues, initial=0.0)), 0.0)
@@ -42,14 +42,14 @@ def deviations(X: NDArray[Any], mean: NDArray[Any]) -> NDArray[np.float64]:
 def thin_svd(
     X: NDArray[Any], eps: float = float(np.finfo(np.float64).eps)
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Decompose a matrix without the directions in which there is only rounding."""
+    """Decompose a matrix, dropping directions of rounding errors."""
     U, s, Vt = linalg.svd(X, full_matrices=False, check_finite=False)
     rank = int(np.count_nonzero(s > max(X.shape) * eps * np.max(s, initial=0.0)))
     return U[:, :rank], s[:rank], Vt[:rank]
 
 
 def least_squares(X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
-    """Shortest coefficients of least squares, without directions of rounding errors."""
+    """Minimum-norm least squares, without directions of rounding errors."""
     U, s, Vt = thin_svd(X)
     return Vt.T @ ((U.T @ y) / s)
 
@@ -57,9 +57,9 @@ def least_squares(X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
 def eigh_between(
     A: NDArray[Any], first: int, last: int, **options: Any
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Eigenpairs first to last of a symmetric matrix, in ascending order.
+    """Eigenpairs `first` to `last` of a symmetric matrix, in ascending order.
 
-    Next to eigenvalues of high multiplicity, LAPACK has been seen to return none.
+    Next to eigenvalues of high multiplicity, LAPACK sometimes returns none.
     """
     w, V = linalg.eigh(A, subset_by_index=[first, last], **options)
     if w.size <= last - first:
@@ -73,16 +73,36 @@ def inverse_root_of_rows(
 ) -> NDArray[np.float64]:
     r"""Factor the pseudo-inverse of :math:`X^\top X`: find M with :math:`M M^\top`.
 
-    Like :func:`inverse_square_root`, but with the digits that products of rows lose
-    where one row is far from the others.
+    Like :func:`inverse_square_root`, but with the digits that products of rows lose if
+    one row is far from the others.
     """
     scale = np.abs(X).max(axis=0, initial=0.0) if balance else np.ones(X.shape[1])
     if balance:
         scale = scale * np.linalg.norm(X / np.where(scale > 0, scale, 1), axis=0)
-    # Nothing leads where there is no variance.
+    # Without variance there is no leading direction.
     scale = np.where(scale > 0, scale, np.inf)
     _, s, Vt = thin_svd(X / scale, eps=ROUNDING)
     return Vt.T / s / scale[:, None]
+
+
+def semidefinite_eigh(A: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Eigenpairs of a psd matrix, ascending; negative values are rounding, set to 0."""
+    e, U = linalg.eigh(A, check_finite=False)
+    return np.maximum(e, 0), U
+
+
+def leading_eigenpairs(
+    A: NDArray[Any], *, rank: int | None = None, tol: float | None = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Eigenpairs of a psd matrix that exceed rounding errors, largest first.
+
+    Parameters are those of :func:`inverse_square_root`.
+    """
+    w, U = linalg.eigh(A.astype(np.float64), check_finite=False)
+    w, U = w[::-1], U[:, ::-1]
+    keep = int(np.count_nonzero(w > spectral_cutoff(w, tol, A.dtype)))
+    keep = keep if rank is None else min(keep, rank)
+    return w[:keep], U[:, :keep]
 
 
 def inverse_square_root(
@@ -94,8 +114,8 @@ def inverse_square_root(
 ) -> NDArray[Any]:
     r"""Factor the pseudo-inverse of a psd matrix: find M with :math:`A^+ = M M^\top`.
 
-    Duplicate or nearly dependent rows make `A` singular; directions without any
-    content are left out instead of being divided by their rounding errors.
+    Duplicate or nearly dependent rows make `A` singular; directions of eigenvalue zero
+    are left out instead of being divided by rounding errors.
 
     Parameters
     ----------
@@ -117,24 +137,21 @@ def inverse_square_root(
     """
     if balance:
         scale = np.sqrt(A.diagonal())
-        # Nothing leads where there is no variance, not even rounding errors.
+        # Without variance there is no leading direction, not even rounding errors.
         scale = np.where(scale > 0, scale, np.inf)[:, None]
         return inverse_square_root(A / scale / scale.T, rank=rank, tol=tol) / scale
-    w, U = linalg.eigh(A.astype(np.float64), check_finite=False)
-    w, U = w[::-1], U[:, ::-1]
-    keep = int(np.count_nonzero(w > spectral_cutoff(w, tol, A.dtype)))
-    keep = keep if rank is None else min(keep, rank)
-    return (U[:, :keep] / np.sqrt(w[:keep])).astype(A.dtype, copy=False)
+    w, U = leading_eigenpairs(A, rank=rank, tol=tol)
+    return (U / np.sqrt(w)).astype(A.dtype, copy=False)
 
 
 def signs(vectors: NDArray[Any]) -> NDArray[Any]:
-    """Signs that make the entry of largest size of every column positive."""
+    """Signs that make the largest entry of every column positive."""
     largest = np.argmax(np.abs(vectors), axis=0)
     return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1, 1)
 
 
 def signed(vectors: NDArray[Any]) -> NDArray[Any]:
-    """Eigenvectors, which have no sign of their own, with the signs of `signs`."""
+    """Fix the arbitrary signs of eigenvectors by those of `signs`."""
     return vectors * signs(vectors)
 
 
@@ -144,7 +161,7 @@ def is_symmetric(A: Any) -> bool:
 
 
 def mirrored(A: Any) -> Any:
-    """Transpose, in compressed rows if it is sparse."""
+    """Transpose, in compressed rows if sparse."""
     return A.T.tocsr() if issparse(A) else A.T
 
 
@@ -205,7 +222,7 @@ def csr_product(
         out = minus
     else:
         out = np.empty((W.shape[0], V.shape[1]), dtype=V.dtype)
-    # Parts of about equal work, a few for each thread: some run while others work.
+    # Parts of about equal work, a few per thread, to balance the load.
     shares = np.linspace(0, W.nnz, 4 * n_threads() + 1)
     ends = np.searchsorted(W.indptr, shares)
     ends[0], ends[-1] = 0, W.shape[0]
@@ -245,8 +262,8 @@ def conjugate_gradients(
     max_iter : int, default=1000
         Largest number of steps.
     is_done : callable, default=None
-        Given X once all columns are solved; says whether that is good enough. If not,
-        the steps continue with a tenth of the tolerance.
+        Called with X once all columns are solved; returns whether that is good enough.
+        If not, the steps continue with a tenth of the tolerance.
 
     Returns
     -------
@@ -255,7 +272,7 @@ def conjugate_gradients(
     n_iter : int
         Steps taken.
     converged : bool
-        Whether every column was solved, to the satisfaction of `is_done`.
+        Whether every column was solved, and `is_done` was satisfied.
 
     Examples
     --------
@@ -301,7 +318,7 @@ def conjugate_gradients(
 
 
 def _ratio(xp: Any, a: Any, b: Any) -> Any:
-    """Divide; a column whose residual has vanished stays as it is."""
+    """Divide, leaving columns whose residual has vanished unchanged."""
     return xp.where(b > 0, a / xp.where(b > 0, b, 1), 0)
 
 
@@ -310,17 +327,17 @@ def all_copies(
     k: int,
     tol: float = 0.0,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Find the k largest eigenvalues of a symmetric operator, none of them too few.
+    """Find the k largest eigenvalues of a symmetric operator, with their multiplicity.
 
-    An iteration from one vector sees one copy of a multiple eigenvalue, and others only
-    by rounding errors. So the largest eigenvalue among the vectors orthogonal to all
-    that were found is asked for, until it is no larger than those.
+    An iteration from one vector finds one copy of a multiple eigenvalue, and others
+    only through rounding errors. So it is repeated among the vectors orthogonal to all
+    found so far, until it yields no larger eigenvalue.
 
     Parameters
     ----------
     find : callable
-        Given orthonormal vectors (or None) and a number, returns as many of the largest
-        eigenvalues, with their vectors, among the vectors orthogonal to those.
+        Given orthonormal vectors (or None) and a number m, returns the m largest
+        eigenvalues, with eigenvectors, among the vectors orthogonal to those.
     k : int
         Number of eigenvalues.
     tol : float, default=0
@@ -329,7 +346,7 @@ def all_copies(
     Returns
     -------
     values : ndarray of shape (k,)
-        The eigenvalues, in no order.
+        The eigenvalues, in no particular order.
     vectors : ndarray of shape (n, k)
         Orthonormal eigenvectors.
     """

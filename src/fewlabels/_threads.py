@@ -1,10 +1,10 @@
-"""One policy for threads: one pool, inside which libraries keep to one thread.
+"""One policy for threads: one pool, inside which libraries use a single thread.
 
-Libraries that bring threads of their own fight for cores with each other, and on small
-arrays wait for work longer than they work. So within :func:`threads`, BLAS and OpenMP
-have one thread each, and what is worth several is cut into tasks for
-:func:`in_threads`, in a way that does not depend on their number where answers could:
-these are the same whatever `n_jobs`.
+Libraries with threads of their own compete for cores, and on small arrays they wait for
+work longer than they work. So within :func:`threads`, BLAS and OpenMP have one thread
+each, and work that benefits from several is split into tasks for :func:`in_threads`.
+The split does not depend on the number of threads if results could change with it, so
+that results are the same for any `n_jobs`.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -18,12 +18,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
+import threadpoolctl
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from fewlabels._sklearn import openmp_effective_n_threads
 
-# NumPy does at least this many operations while a loop is compiled for the first time.
+# NumPy can do at least this many operations in the time it takes to compile a loop.
 COMPILER_STARTS = 2**24
 
 Task = TypeVar("Task")
@@ -31,43 +32,70 @@ Result = TypeVar("Result")
 
 
 class _Libraries:
-    """Libraries with threads of their own, looked for again after further imports."""
+    """Libraries with threads of their own, searched again after further imports."""
 
     def __init__(self) -> None:
         self._found: tuple[int, ThreadpoolController | None] = (0, None)
 
-    def limited(self, n: int, kind: str) -> Any:
-        """Limit the threads of BLAS or OpenMP, until the result is left."""
+    def _controller(self) -> ThreadpoolController:
         n_modules, controller = self._found
         if controller is None or n_modules != len(sys.modules):
             controller = ThreadpoolController()
             self._found = len(sys.modules), controller
-        return controller.limit(limits=n, user_api=kind)
+        return controller
+
+    def limited(self, n: int, kind: str) -> Any:
+        """Limit the threads of BLAS or OpenMP until the returned context ends."""
+        return self._controller().limit(limits=n, user_api=kind)
+
+    def n_blas(self) -> int:
+        """Return the number of BLAS threads."""
+        found = self._controller().info()
+        return max(
+            (i["num_threads"] for i in found if i["user_api"] == "blas"), default=1
+        )
+
+
+def _release_blas() -> None:
+    """Let any thread set the number of BLAS threads.
+
+    Newer versions of threadpoolctl obey the first thread to set it, as long as that
+    thread lives, and silently ignore all others.
+    """
+    openblas = getattr(threadpoolctl, "OpenBLASController", None)
+    release = getattr(openblas, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
 
 
 class _SerialBlas:
-    """One limit on BLAS threads, shared by all that ask for it at the same time.
+    """One limit on BLAS threads, shared by all concurrent callers.
 
-    The limit belongs to the process: the first one in sets it, the last one out lifts
-    it. Each setting its own would restore them in the wrong order.
+    The limit belongs to the process: the first caller in sets it, the last one out
+    lifts it. Separate limits would be restored in the wrong order.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
-        self._limits: Any = None
+        self._limits: list[Any] = []
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._users == 0:
-                self._limits = _LIBRARIES.limited(1, "blas")
+            # Set it even if nested: libraries load late, and others lift the limit.
+            if _LIBRARIES.n_blas() > 1:
+                _release_blas()
+                self._limits.append(_LIBRARIES.limited(1, "blas"))
             self._users += 1
 
     def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._users -= 1
             if self._users == 0:
-                self._limits.restore_original_limits()
+                _release_blas()
+                while self._limits:
+                    self._limits.pop().restore_original_limits()
+                _release_blas()
 
 
 _LIBRARIES = _Libraries()
@@ -80,10 +108,10 @@ _HERE = threading.local()
 
 
 def worth_compiling(n_operations: int) -> bool:
-    """Whether a compiled loop pays, which the first use after installation waits for.
+    """Whether a compiled loop pays off, since its first use waits for the compiler.
 
-    Small tables then need no compiler, nor the import of one. Operations are counted
-    roughly: where NumPy does as well as the loop, each multiplication once.
+    Small tables then need neither a compiler nor its import. Operations are counted
+    roughly: each multiplication once if NumPy is as fast as the loop.
     """
     return n_operations > COMPILER_STARTS
 
@@ -100,12 +128,12 @@ def _enter_pool() -> None:
 def _pool(n: int) -> ThreadPoolExecutor:
     with _LOCK:
         if n not in _POOLS:
-            # The thread that asks works too.
+            # The calling thread works too.
             _POOLS[n] = ThreadPoolExecutor(n - 1, "fewlabels", initializer=_enter_pool)
         return _POOLS[n]
 
 
-# A process that was forked has the pools, but none of their threads.
+# A forked process has the pools, but none of their threads.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_POOLS.clear)
 
@@ -116,27 +144,27 @@ def serial_blas(n_jobs: int | None) -> AbstractContextManager[Any]:
 
 
 def n_threads() -> int:
-    """Tell how many tasks :func:`in_threads` would do at a time."""
+    """Return how many tasks :func:`in_threads` would run at a time."""
     return 1 if _in_pool() else _NUMBER.get() or 1
 
 
 def are_governed() -> bool:
-    """Tell whether :func:`threads` is around, so that libraries have one thread."""
+    """Tell whether we are inside :func:`threads`, where libraries have one thread."""
     return _NUMBER.get() is not None
 
 
 @contextmanager
 def threads(n_jobs: int | None, *, worth_it: bool = True) -> Iterator[int]:
-    """Say how many threads there are for what is done inside, by the libraries too.
+    """Set the number of threads for the work inside, also for libraries.
 
     Parameters
     ----------
     n_jobs : int or None
-        In joblib's convention, but for None, which takes the number that was said
-        around this, and else as many threads as OpenMP would: all cores, unless
+        In joblib's convention, except for None, which uses the number of an enclosing
+        call, or else as many threads as OpenMP would: all cores, unless
         `OMP_NUM_THREADS` or a limit says less.
     worth_it : bool, default=True
-        Whether the work is large enough. If not, None stands for one thread.
+        Whether the work is large enough. If not, None means one thread.
 
     Examples
     --------
@@ -153,7 +181,7 @@ def threads(n_jobs: int | None, *, worth_it: bool = True) -> Iterator[int]:
         n = 1
     before = _NUMBER.set(n)
     try:
-        # Unlike that of BLAS, OpenMP's number belongs to the thread that sets it.
+        # Unlike BLAS's, OpenMP's number belongs to the thread that sets it.
         with _SERIAL_BLAS, _LIBRARIES.limited(1, "openmp"):
             yield n_threads()
     finally:
@@ -163,12 +191,12 @@ def threads(n_jobs: int | None, *, worth_it: bool = True) -> Iterator[int]:
 def in_threads(
     function: Callable[[Task], Result], tasks: Iterable[Task]
 ) -> list[Result]:
-    """Call a function on every task, in the threads that :func:`threads` gives.
+    """Call a function on every task, in the threads set by :func:`threads`.
 
     Parameters
     ----------
     function : callable
-        What to do. Tasks of its own it does one after the other.
+        The function. Tasks it starts itself run one after the other.
     tasks : iterable
         Its arguments.
 
@@ -184,7 +212,7 @@ def in_threads(
     todo, lock = iter(enumerate(tasks)), threading.Lock()
 
     def work() -> None:
-        """Do what is left to do, which is far cheaper than to submit every task."""
+        """Work through the remaining tasks, far cheaper than submitting each."""
         try:
             while True:
                 with lock:
@@ -198,33 +226,34 @@ def in_threads(
             raise
 
     n_others = min(n, len(tasks)) - 1
-    # What NumPy does about overflows, for one, is part of the context.
+    # The context includes, for example, how NumPy handles overflows.
     others = [_pool(n).submit(copy_context().run, work) for _ in range(n_others)]
     _HERE.in_pool = True
     try:
         work()
     finally:
         _HERE.in_pool = False
-        # Those that have not begun would find nothing to do, and perhaps no thread.
+        # Workers that have not begun would find nothing to do, and perhaps no thread.
         others = [other for other in others if not other.cancel()]
         wait(others)
     for other in others:
-        other.result()  # raises what it has raised
+        other.result()  # re-raises its exception
     return results
 
 
 def side_by_side(
     function: Callable[[Task], Result], tasks: Iterable[Task]
 ) -> list[Result]:
-    """Call a function on a few large tasks, whose own tasks are for all threads.
+    """Call a function on a few large tasks, whose own tasks share all threads.
 
-    While one of them does what cannot be cut, the others keep the threads busy. There
-    are no more threads than :func:`threads` gives: a thread without a large task helps.
+    While one of them does work that cannot be split, the others keep the threads busy.
+    No more threads are used than :func:`threads` sets: threads without a large task
+    help.
 
     Parameters
     ----------
     function : callable
-        What to do.
+        The function.
     tasks : iterable
         Its arguments.
 

@@ -178,7 +178,7 @@ def test_the_last_step_of_a_pipeline(fitted):
 
 def test_wrong_models(fitted):
     X, y_true, y, model = fitted
-    with pytest.raises(ValueError, match="looks into a FewLabelsClassifier"):
+    with pytest.raises(ValueError, match="needs a FewLabelsClassifier"):
         FewLabelsSampling().query(X, y, model=GaussianNB().fit(X, y_true))
     other = y.copy()
     other[np.flatnonzero(y == -1)[0]] = 1

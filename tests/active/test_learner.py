@@ -240,9 +240,9 @@ class TestActiveLearner:
         judged = []
         refit = FewLabelsClassifier.refit_labels
 
-        def watched(self, y, *, judge=True):
-            judged.append((int(np.sum(y != -1)), judge))
-            return refit(self, y, judge=judge)
+        def watched(self, y, *, estimate_error=True):
+            judged.append((int(np.sum(y != -1)), estimate_error))
+            return refit(self, y, estimate_error=estimate_error)
 
         monkeypatch.setattr(FewLabelsClassifier, "refit_labels", watched)
         model = ActiveLearner(

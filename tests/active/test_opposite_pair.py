@@ -76,7 +76,7 @@ def test_wrong_use():
     X, ask = np.arange(4.0)[:, None], lambda rows: ["x"]
     with pytest.raises(ValueError, match="A pair has two classes, but y has 3"):
         find_opposite_pair(X, [0, 1, 2, -1], ask)
-    with pytest.raises(ValueError, match="none of the classes"):
+    with pytest.raises(ValueError, match="not one of the classes"):
         find_opposite_pair(X, ["a", None, None, "b"], ask)
     with pytest.raises(ValueError, match="max_queries must be at least 1"):
         find_opposite_pair(X, ["a", None, None, "b"], ask, max_queries=0)

@@ -126,7 +126,7 @@ class TestEveryStrategy:
 
     def test_nothing_to_ask(self, strategy, moons):
         X, y_true, _ = moons
-        with pytest.raises(ValueError, match="no row to ask about"):
+        with pytest.raises(ValueError, match="no rows to ask about"):
             clone(strategy).query(X, y_true)
 
 

@@ -17,6 +17,7 @@ from fewlabels.feature_selection import (
     mici,
     regression_error,
 )
+from fewlabels.feature_selection._feature_similarity import TIE_TOL, _compare
 
 MEASURES = [mici, correlation_dissimilarity, regression_error]
 
@@ -109,6 +110,18 @@ class TestMeasures:
         assert_allclose(regression_error(X)[0, 1], float(yy) * rest, rtol=1e-6)
         assert_allclose(correlation_dissimilarity(X)[0, 1], rest / 2, rtol=1e-6)
 
+    def test_accuracy_beside_a_far_row(self, rng):
+        """The order of rows changes no more digits than are known to be wrong."""
+        X = np.repeat(1e-4 * rng.normal(size=(2, 19)), 5, axis=0)
+        X = np.vstack([X, X[0] + 2.0**17])
+        pairs = _compare(X)
+        change = np.zeros((19, 19))
+        for _ in range(20):
+            other = _compare(rng.permutation(X))
+            change = np.maximum(change, np.abs(other.unexplained - pairs.unexplained))
+        assert np.all(change <= pairs.accuracy() * pairs.unexplained)
+        assert np.any(change > TIE_TOL * pairs.unexplained)
+
 
 class TestClusters:
     def test_one_survivor_of_each_group(self):
@@ -139,6 +152,17 @@ class TestClusters:
         clusters = cluster_features(np.abs(np.subtract.outer(x, x)), 2)
         assert_array_equal(clusters.kept, [0, 1, 2, 4, 6, 7, 8])
         assert_allclose(clusters.epsilon, 0.05)
+
+    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("tol", [1e-10, 1e-5])
+    def test_rounding_errors_decide_no_tie(self, seed, tol):
+        rng = np.random.default_rng(seed)
+        D = rng.integers(1, 4, size=(12, 12)).astype(float)  # many are equally near
+        clusters = cluster_features(D, 3)
+        for _ in range(5):
+            noise = 1 + 1e-2 * tol * rng.normal(size=D.shape)
+            other = cluster_features(D * noise, 3, tol=tol)
+            assert_array_equal(other.representative, clusters.representative)
 
     def test_bad_input(self):
         with pytest.raises(ValueError, match="n_neighbors=3 must be between 1 and"):

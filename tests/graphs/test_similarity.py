@@ -191,6 +191,13 @@ class TestHeat:
         assert auto_bandwidth([0.0, 0.0]) == 1.0
         assert auto_bandwidth([]) == 1.0
 
+    @pytest.mark.parametrize("far", [2.0**8, 2.0**20])
+    def test_a_far_row_leaves_the_weights_alone(self, rng, far):
+        X = rng.standard_normal((9, 3))
+        near = similarity_graph(X, n_neighbors=4).toarray()
+        beside = similarity_graph(np.vstack([X, X[0] + far]), n_neighbors=4).toarray()
+        assert_close(beside[:9, :9], near, factor=10)
+
     @pytest.mark.parametrize(("k", "share"), [(1, 1), (2, 1), (10, 0.5), (40, 0.25)])
     def test_auto_is_sharper_for_more_neighbors(self, rng, k, share):
         X = rng.random((50, 2))

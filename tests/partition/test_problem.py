@@ -263,7 +263,7 @@ def test_repair_of_two_classes_takes_the_largest_outputs(n_free, low, seed):
         ({"balance": [0.2, 0.2]}, "sum to 1"),
         ({"balance": [0.2, 0.3, 0.5]}, "one share per class"),
         ({"balance": 0.5, "balance_tol": -0.1}, "must not be negative"),
-        ({"balance_tol": 0.1}, "balance_tol without balance"),
+        ({"balance_tol": 0.1}, "balance_tol has no effect without balance"),
         ({"y": [-1, 1, 0]}, "y has 3 entries for 4 points"),
         ({"y": [-1, 1, 0, 2]}, "for class indices give n_classes"),
         ({"y": [0, 1, -1, 3], "n_classes": 3}, "class indices 0, ..., 2"),
@@ -292,9 +292,9 @@ def test_bad_partitions():
     codes = random_codes(problem)
     wrong = codes.copy()
     wrong[problem.labeled[0]] ^= 1
-    with pytest.raises(ValueError, match="keep the labels"):
+    with pytest.raises(ValueError, match="keep the given labels"):
         problem.objective(wrong)
-    with pytest.raises(ValueError, match="gives each of the 10 points a class"):
+    with pytest.raises(ValueError, match="must give each of the 10 points a class"):
         problem.objective(problem.codes)
     with pytest.raises(ValueError, match="must both be free"):
         problem.swap_gain(codes, problem.labeled[0], problem.free[0])

@@ -180,6 +180,18 @@ class TestCoTraining:
             sparse.predict_proba(csr_array(X)), dense.predict_proba(X), atol=1e-4
         )
 
+    @pytest.mark.parametrize("power", [-400, -60, 60, 400])
+    def test_rows_in_any_unit(self, rng, power):
+        """Also those of which each value is less than the rounding error of one."""
+        X, y = two_views(rng, n=30)
+        X[:, 1] = 1.0  # a constant is a column too
+        y = hidden(y, 2)
+        one, two = (
+            CoTrainingClassifier(random_state=0).fit(A, y) for A in (X, X * 2.0**power)
+        )
+        assert_array_equal(two.labeled_iter_, one.labeled_iter_)
+        assert_array_equal(two.predict_proba(X * 2.0**power), one.predict_proba(X))
+
     def test_one_column_makes_no_two_views(self):
         with pytest.raises(ValueError, match=r"1 feature\(s\).*: name the views"):
             CoTrainingClassifier().fit([[0.0], [1.0], [2.0]], [0, 1, -1])

@@ -35,6 +35,7 @@ from fewlabels.semi_supervised import (
     TransductiveSVC,
 )
 from fewlabels.semi_supervised import _laplacian_base as module
+from fewlabels.semi_supervised._base import best_of, clearly_right
 from fewlabels.semi_supervised._laplacian_problem import usual_energy
 
 SOLVERS = [
@@ -693,12 +694,16 @@ class TestRegressor:
 class TestSearch:
     @pytest.mark.parametrize("error", [0.1 - 1e-12, 0.1 + 1e-12])
     def test_rounding_does_not_choose(self, error):
-        model = LaplacianRLSClassifierCV()
-        model.cv_results_ = {
-            "accuracy": np.array([0.5, 0.9, 0.9 + 1e-16, 0.9]),
-            "squared_error": np.array([0.0, 0.1, error, 0.2]),
-        }
-        assert model._best() == 1
+        accuracy = np.array([0.5, 0.9, 0.9 + 1e-16, 0.9])
+        assert best_of(accuracy, np.array([0.0, 0.1, error, 0.2])) == 1
+
+    @pytest.mark.parametrize("rounding", [-1e-16, 0.0, 1e-16])
+    def test_rounding_does_not_score(self, rounding):
+        two = np.array([[rounding], [rounding], [-0.5], [0.5]])
+        assert clearly_right(two, np.array([0, 1, 0, 0]), 2).tolist() == [0, 0, 1, 0]
+        three = np.array([[0.3 + rounding, 0.3, -1.0], [0.3, -1.0, 0.4]])
+        assert clearly_right(three, np.array([0, 2]), 3).tolist() == [0, 1]
+        assert clearly_right(two, np.zeros(4, dtype=int), 1).all()
 
     @pytest.mark.parametrize("scoring", ["accuracy", "squared_error", "log_evidence"])
     def test_finds_the_moons(self, scoring):

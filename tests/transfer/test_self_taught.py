@@ -93,3 +93,14 @@ def test_the_dictionary_comes_from_the_source(strokes):
     model = fit(strokes)
     assert_allclose(model.mean_, strokes[0].mean(axis=0))
     assert_allclose(np.linalg.norm(model.components_, axis=1), 1, atol=1e-6)
+
+
+def test_equal_rows_of_the_source_teach_nothing(strokes):
+    """They have no unit: rows in another one would have other codes."""
+    X_source, y_source, X_target, y_target = strokes
+    equal = np.tile(X_source[0], (200, 1))
+    model = fit((equal, y_source, X_target, y_target))
+    assert_allclose(model.mean_, np.vstack([equal, X_target]).mean(axis=0))
+    tiny = fit((2.0**-400 * equal, y_source, 2.0**-400 * X_target, y_target))
+    assert_array_equal(tiny.transduction_, model.transduction_)
+    assert model.score(X_target, y_target) > 0.9

@@ -126,6 +126,18 @@ def test_a_far_row_does_not_end_the_search(seed):
     assert_allclose(one, two, atol=1e-6)
 
 
+def test_rules_of_equal_far_rows_lie_along_them(rng):
+    """Nothing else is shared either: rounding errors make no direction."""
+    x = 2.0**28 * rng.normal(size=10)
+    Y = np.array([[1, -1, -1], [-1, -1, 1], [-1, 1, -1]])
+    along = np.outer(x, x) / (x @ x)
+    solution = alternating_structure([(np.tile(x, (3, 1)), Y)] * 2, 2)
+    assert solution.theta.shape == (1, 10)
+    assert_allclose(solution.theta.T @ solution.theta, along, atol=1e-12)
+    for U in solution.coefs:
+        assert_allclose(U, along @ U, rtol=1e-9, atol=1e-20)
+
+
 @pytest.mark.parametrize(("n_rows", "n_features"), [(30, 4), (5, 8)])
 def test_both_searches_find_the_same_rules(rng, monkeypatch, n_rows, n_features):
     X = rng.normal(size=(n_rows, n_features))

@@ -1,4 +1,4 @@
-"""An extreme learning machine that asks and learns row by row."""
+"""An extreme learning machine that queries and learns row by row."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -28,8 +28,8 @@ class ActiveELMClassifier(QueryLoop, ELMClassifier):
 
     The random hidden layer stays the same, so its outputs for all rows are computed
     once. In every round the rows with the smallest margin between the two most
-    probable classes are asked about, and their answers are added to the output weights
-    by Woodbury's formula, see :func:`elm_update`: no round goes back to old rows.
+    probable classes are queried, and their labels update the output weights by
+    Woodbury's formula, see :func:`elm_update`: old rows are not used again.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class ActiveELMClassifier(QueryLoop, ELMClassifier):
         labels = encode_labels(self.y_)
         Y = signed_targets(labels.codes, labels.classes.size)
         if self._state is None or not np.array_equal(labels.classes, self.classes_):
-            rows = labels.labeled  # a class that is new changes all targets
+            rows = labels.labeled  # a new class changes all targets
             self._state = elm_start(self._hidden[rows], Y[rows], alpha=self.alpha)
         else:
             self._state = elm_update(self._state, self._hidden[fresh], Y[fresh])

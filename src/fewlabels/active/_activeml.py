@@ -17,17 +17,17 @@ from fewlabels.active._query import Pool, Query, QueryStrategy, as_query
 
 
 class ActiveMLSampling(QueryStrategy):
-    """Let a strategy of scikit-activeml choose.
+    """Use a query strategy of scikit-activeml.
 
-    Its pool-based strategies expect NaN for missing labels and classifiers of their
-    own; this translates. Needs ``pip install "fewlabels[active]"``.
+    Its pool-based strategies expect NaN for missing labels and their own classifiers;
+    this class translates. Needs ``pip install "fewlabels[active]"``.
 
     Parameters
     ----------
     strategy : query strategy of skactiveml.pool
         Such as ``skactiveml.pool.ProbabilisticAL()``, with the default marker NaN.
     estimator : classifier, default=None
-        Classifier for strategies that need one. It is handed over as
+        Classifier for strategies that need one. It is passed as
         ``SklearnClassifier(estimator, classes=...)``; None takes
         :class:`sklearn.linear_model.LogisticRegression`.
     query_params : dict, default=None
@@ -35,9 +35,9 @@ class ActiveMLSampling(QueryStrategy):
 
     Notes
     -----
-    Labels are handed over as codes 0, 1, ... The strategy fits its own classifier, a
-    `model` that is passed is not used, and it has its own way to fill a batch, so that
-    `diversity` must be 0.
+    Labels are passed as codes 0, 1, ... The strategy fits its own classifier, so that
+    `model` is not used, and has its own way to fill a batch, so that `diversity` must
+    be 0.
 
     References
     ----------

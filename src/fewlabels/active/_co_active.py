@@ -1,4 +1,4 @@
-"""Two views that ask about rows of middling certainty."""
+"""Active learning with two views, querying rows of medium certainty."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -21,11 +21,11 @@ from fewlabels.active._utilities import middle_certainty, select_batch
 
 
 class CoActiveLearner(QueryLoop):
-    r"""Ask about rows of which two classifiers on two views are moderately sure.
+    r"""Query rows of medium certainty for two classifiers on two views.
 
     The views are two sets of columns. In every round each classifier ranks the rows
     without a label by its confidence and proposes those in the middle of its ranking;
-    all proposed rows are asked about, and both classifiers are fitted again.
+    all proposed rows are queried, and both classifiers are refitted.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class CoActiveLearner(QueryLoop):
         proposed = [
             select_batch(u, min(n_queries, u.size), random_state=seed) for u in both
         ]
-        # First choices first, so that a budget cuts off the least wanted rows.
+        # First choices first, so that a budget cuts off the least useful rows.
         places = list(dict.fromkeys(np.column_stack(proposed).ravel().tolist()))
         left = np.inf if self.budget is None else self.budget - self.n_queries_
         if left > 0:

@@ -1,4 +1,4 @@
-"""Extreme learning machines: a random hidden layer, and least squares behind it."""
+"""Extreme learning machines: a random hidden layer, followed by least squares."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -66,13 +66,13 @@ class HiddenLayer(NamedTuple):
 
 
 def _spread(X: Any) -> float:
-    """Deviation of all values; their size, where there is none, and 0 for zeros."""
+    """Return the deviation of all values; their size if constant, and 0 for zeros."""
     values = X.data if issparse(X) else X.ravel()
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0:
         return 0.0
     values = values.astype(np.float64) / largest
-    n = X.shape[0] * X.shape[1]  # a sparse matrix does not hold its zeros
+    n = X.shape[0] * X.shape[1]  # a sparse matrix does not store its zeros
     mean = values.sum() / n
     variance = (np.sum((values - mean) ** 2) + (n - values.size) * mean**2) / n
     return largest * (np.sqrt(variance) if variance > ROUNDING**2 else 1.0)
@@ -98,12 +98,12 @@ def random_layer(
 def elm_weights(
     H: NDArray[Any], Y: NDArray[Any], *, alpha: float = 0.01
 ) -> NDArray[np.float64]:
-    r"""Output weights of an extreme learning machine.
+    r"""Compute the output weights of an extreme learning machine.
 
     .. math::
         B = (H^\top H + \lambda I)^{-1} H^\top Y = H^\top (H H^\top + \lambda I)^{-1} Y
 
-    The two forms are equal for every :math:`\lambda > 0`, also where a Gram matrix is
+    The two forms are equal for every :math:`\lambda > 0`, even if a Gram matrix is
     singular; the smaller system is solved. :math:`\lambda = 0` gives
     :math:`B = H^+ Y`.
 
@@ -142,7 +142,7 @@ def elm_weights(
 
 
 class ELMState(NamedTuple):
-    r"""Output weights that can learn further rows.
+    r"""Output weights that can be updated with further rows.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class ELMState(NamedTuple):
 
 
 def elm_start(H: NDArray[Any], Y: NDArray[Any], *, alpha: float = 0.01) -> ELMState:
-    """Output weights of the first rows, ready for more.
+    """Compute the output weights of the first rows, for later updates.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def elm_start(H: NDArray[Any], Y: NDArray[Any], *, alpha: float = 0.01) -> ELMSt
 
 
 def elm_update(state: ELMState, H: NDArray[Any], Y: NDArray[Any]) -> ELMState:
-    r"""Learn further rows without going back to the old ones.
+    r"""Update the output weights with further rows, without the old ones.
 
     With :math:`P = (H^\top H + \lambda I)^{-1}` of the old rows and a new block
     :math:`(H_+, Y_+)`, by Woodbury's formula,
@@ -238,7 +238,7 @@ def elm_update(state: ELMState, H: NDArray[Any], Y: NDArray[Any]) -> ELMState:
 
 
 class _ExtremeLearning:
-    """What both machines share: parameters, the layer, and outputs behind it."""
+    """Base of both machines: parameters, the layer, and its outputs."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_hidden": [Interval(Integral, 1, None, closed="left")],
@@ -282,7 +282,7 @@ class _ExtremeLearning:
 
 
 class ELMRegressor(_ExtremeLearning, MultiOutputMixin, RegressorMixin, BaseEstimator):
-    r"""Extreme learning machine for real targets.
+    r"""Extreme learning machine for regression.
 
     A hidden layer with random weights that are never trained, and ridge regression on
     its outputs,
@@ -296,7 +296,7 @@ class ELMRegressor(_ExtremeLearning, MultiOutputMixin, RegressorMixin, BaseEstim
     activation : {"sigmoid", "tanh", "relu", "sin"}, default="sigmoid"
         The function G.
     alpha : float, default=0.01
-        The ridge, 1 / C; 0 interpolates where there are more nodes than rows.
+        The ridge, 1 / C; 0 interpolates if there are more nodes than rows.
     weight_scale : float, default=None
         Standard deviation of the random weights. None takes
         2 / sqrt(n_features * X.var()).
@@ -316,7 +316,7 @@ class ELMRegressor(_ExtremeLearning, MultiOutputMixin, RegressorMixin, BaseEstim
 
     See Also
     --------
-    ELMClassifier : The same for classes.
+    ELMClassifier : The same for classification.
 
     References
     ----------
@@ -390,11 +390,11 @@ def elm_probabilities(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class ELMClassifier(_ExtremeLearning, PartialLabelClassifier):
-    r"""Extreme learning machine for classes.
+    r"""Extreme learning machine for classification.
 
     One-vs-rest targets of -1 and +1 are fitted as in :class:`ELMRegressor`, on the
     labelled rows. Probabilities are :math:`\sigma(f_c) / \sum_j \sigma(f_j)`; they
-    order classes as the outputs do, and are not calibrated.
+    rank classes like the outputs, and are not calibrated.
 
     Parameters
     ----------
@@ -490,7 +490,7 @@ class ELMClassifier(_ExtremeLearning, PartialLabelClassifier):
         Returns
         -------
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For up to two classes one value per row, positive for `classes_[1]`.
+            One value per row for up to two classes, positive for `classes_[1]`.
         """
         return as_decision(self._outputs(X))
 

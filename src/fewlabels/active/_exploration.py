@@ -1,4 +1,4 @@
-"""Strategies around strategies: how much to explore, and which one to trust."""
+"""Strategies that wrap others: how much to explore, and which one to use."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -19,15 +19,15 @@ def _checked_reward(reward: float) -> float:
 
 
 class EGExploration(QueryStrategy):
-    r"""Mix any strategy with random queries, at a rate that is learned.
+    r"""Mix any strategy with random queries, at a learned rate.
 
     Each query draws one of several rates :math:`\varepsilon_k` with probability
 
     .. math:: p_k = (1 - \kappa) \frac{w_k}{\sum_j w_j} + \frac{\kappa}{T}
 
-    and asks about a random row with probability :math:`\varepsilon_k`, else about the
-    one that the strategy wants. A reward r in [0, 1] for the rate m that was used then
-    changes the weights by an exponentiated gradient,
+    and queries a random row with probability :math:`\varepsilon_k`, otherwise the
+    strategy's choice. A reward r in [0, 1] for the rate m that was used then updates
+    the weights by an exponentiated gradient,
 
     .. math:: w_k \leftarrow w_k \exp\!\left(
         \tau \, \frac{r \, 1[k = m] + \beta}{p_k} \right) .
@@ -43,7 +43,7 @@ class EGExploration(QueryStrategy):
     learning_rate : float, default=0.1
         Step of the gradient.
     beta : float, default=0.01
-        Added to all rewards; it keeps rates alive that are seldom drawn.
+        Added to all rewards; it keeps rarely drawn rates alive.
     kappa : float, default=0.1
         Share of draws in which all rates are equally probable, larger than 0.
     random_state : int, RandomState instance or None, default=None
@@ -58,8 +58,8 @@ class EGExploration(QueryStrategy):
 
     Notes
     -----
-    :class:`ActiveLearner` reports the share of answers that the model had predicted
-    wrongly as the reward. Call :meth:`update` yourself in a loop of your own.
+    :class:`ActiveLearner` uses the share of answers that the model had mispredicted as
+    the reward. In your own loop, call :meth:`update` yourself.
 
     References
     ----------
@@ -192,7 +192,7 @@ class SoftmaxExploration(QueryStrategy):
             pool.X, pool.y, model=model, candidates=pool.candidates
         )
         utilities = found.utilities[pool.candidates]
-        # A row that the strategy did not look at is as good as the worst it saw.
+        # A row that the strategy did not evaluate counts as the worst it did.
         return np.where(np.isnan(utilities), np.nanmin(utilities), utilities)
 
     def _select(
@@ -214,7 +214,7 @@ class SoftmaxExploration(QueryStrategy):
 
 
 class ThompsonExploration(QueryStrategy):
-    r"""Choose among several strategies by what they have been worth.
+    r"""Choose among several strategies by their past rewards (Thompson sampling).
 
     Every strategy has a beta distribution for its reward, at first the uniform one.
     Each query draws a value from every distribution and follows the strategy with the

@@ -1,4 +1,4 @@
-"""The strategy for FewLabelsClassifier: what a label would do to its ensemble."""
+"""Query strategy for FewLabelsClassifier: the effect of a label on its ensemble."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -15,12 +15,12 @@ from fewlabels.automatic import FewLabelsClassifier
 
 
 class FewLabelsSampling(QueryStrategy):
-    r"""Ask for the labels that the automatic classifier needs most.
+    r"""Query the rows whose labels the automatic classifier needs most.
 
-    The classifier averages least squares over a bank of kernels, and each of them knows
-    the covariance P of its outputs before a label is given. The utility of a label of z
-    is the fall of variance that the ensemble expects from it, counted where it matters:
-    on rows x that the ensemble is not sure of,
+    The classifier averages least squares over a bank of kernels, for each of which the
+    covariance P of the outputs is known before a label is given. The utility of a label
+    of z is the expected reduction of the ensemble's variance, weighted towards rows x
+    that the ensemble is uncertain about,
 
     .. math::
         u(z) = \sum_k w_k \sum_x m(x)^{\,a} \,
@@ -29,24 +29,24 @@ class FewLabelsSampling(QueryStrategy):
     with the weights w of the ensemble, and m(x) the :func:`margin` utility of its
     probabilities, 1 where two classes are equally probable and 0 where one is certain
     (and all of it divided by the sum of these weights).
-    A row that is uncertain, near to many others that are, and not near to a label has a
-    large utility. A batch is chosen row by row, each given those before it. All of it
-    is linear algebra on the bank: nothing is fitted again.
+    An uncertain row that is near many other uncertain rows and far from labels has a
+    large utility. A batch is chosen row by row, each given those before it. All this is
+    linear algebra on the bank: nothing is refitted.
 
     Parameters
     ----------
     estimator : FewLabelsClassifier, default=None
-        What to fit where no fitted model is passed to `query`.
+        What to fit if no fitted model is passed to `query`.
     focus : float, default=1.0
         The exponent a; 0 counts all rows alike.
     n_members : int, default=12
-        Kernels to look at, the heaviest ones.
+        How many kernels to use, those of largest weight.
     max_candidates : int, default=500
-        Most rows to compare, a random sample of those that can be asked about.
+        Most rows to compare, a random sample of the candidates.
     max_rows : int, default=1500
-        Most rows x in the sum, a random sample. Where there are no more rows than that,
+        Most rows x in the sum, a random sample. If there are no more rows than that,
         the model keeps kernel matrices for the next query: 4 max_rows^2 bytes for each
-        kernel that was ever among the heaviest.
+        kernel that was ever among those of largest weight.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples and of ties.
 
@@ -55,8 +55,8 @@ class FewLabelsSampling(QueryStrategy):
     `diversity` has no effect here: a chosen row already lowers the utility of those
     near it. Utilities of rows that were not in the sample are NaN.
 
-    The formula was chosen out of several by the label curves in the user guide, on the
-    sets shown there.
+    The formula was chosen among several by the label curves in the user guide, on the
+    data sets shown there.
 
     References
     ----------
@@ -111,7 +111,7 @@ class FewLabelsSampling(QueryStrategy):
             model = model[-1]
         if not isinstance(model, FewLabelsClassifier):
             raise ValueError(
-                f"FewLabelsSampling looks into a FewLabelsClassifier, got "
+                f"FewLabelsSampling needs a FewLabelsClassifier, got "
                 f"{type(model).__name__}: use UncertaintySampling or another strategy."
             )
         same_rows = model.transduction_.size == pool.y.size
@@ -148,7 +148,7 @@ class FewLabelsSampling(QueryStrategy):
         return utilities
 
     def __getstate__(self) -> dict[str, Any]:
-        # What can be computed again, and is large, is not pickled or copied.
+        # Large data that can be recomputed is not pickled or copied.
         return {k: v for k, v in super().__getstate__().items() if k != "_members"}
 
     def _gains(self, covariances: list[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -171,7 +171,7 @@ class FewLabelsSampling(QueryStrategy):
         order = self._rng.permutation(gains.size)
         chosen: list[int] = []
         while True:
-            # A copy of a chosen row only where nothing else is left.
+            # A copy of a chosen row only if nothing else is left.
             copies = np.isin(self._groups, self._groups[chosen])
             gains[copies] -= 1 + gains.max()
             gains[chosen] = -np.inf

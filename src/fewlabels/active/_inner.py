@@ -1,4 +1,4 @@
-"""What learners share that hold one classifier."""
+"""Base of learners with a single classifier."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,7 +12,7 @@ from fewlabels._inner_model import InnerModelMixin
 
 
 class InnerClassifier(InnerModelMixin, PartialLabelClassifier):
-    """A learner that asks for labels and predicts with the classifier it fitted."""
+    """A learner that queries labels and predicts with its fitted classifier."""
 
     def _estimator(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator

@@ -1,4 +1,4 @@
-"""Any classifier with any strategy in the loop."""
+"""Active learning with any classifier and any strategy."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -19,13 +19,13 @@ from fewlabels.active._query import Query, fit_model
 from fewlabels.active._strategies import UncertaintySampling
 from fewlabels.automatic import FewLabelsClassifier
 
-# While it asks, a model that judges itself does so again once the number of labels has
-# grown by this factor: a judgement takes five sixths of a fit.
+# In the loop, a model that estimates its own error does so again only when the number
+# of labels has grown by this factor: the estimate takes five sixths of a fit.
 JUDGED_AGAIN = 1.25
 
 
 class ActiveLearner(InnerClassifier, QueryLoop):
-    r"""Fit a classifier, ask for the labels it needs, and fit again.
+    r"""Fit a classifier, query the labels it needs, and fit again.
 
     Until the budget is spent, the strategy chooses rows without a label, the oracle
     labels them, and the classifier is fitted again. While fewer than two classes are
@@ -84,13 +84,13 @@ class ActiveLearner(InnerClassifier, QueryLoop):
 
     Notes
     -----
-    A model with `refit_labels` is fitted once and then only given the new labels.
+    A model with `refit_labels` is fitted once and then only updated with new labels.
     :class:`~fewlabels.automatic.FewLabelsClassifier` estimates its error, and
     calibrates probabilities, at the end and whenever there are 25 % more labels; that
     takes longer than learning them.
 
-    Without an oracle, `fit` learns from the labels given; `query` then says what to
-    ask next, and `teach` takes the answers.
+    Without an oracle, `fit` learns from the given labels; `query` then returns the rows
+    to ask about next, and `teach` takes the answers.
 
     References
     ----------
@@ -155,7 +155,7 @@ class ActiveLearner(InnerClassifier, QueryLoop):
         self._rng = check_random_state(self.random_state)
 
     def _learn(self, fresh: NDArray[np.intp]) -> None:
-        if self.oversample:  # other rows in every round, so that nothing can be kept
+        if self.oversample:  # rows change in every round, so nothing can be reused
             extra = upsampled_rows(encode_labels(self.y_).codes, self._rng)
             rows = np.concatenate([np.arange(self.y_.size), extra])
             X, y = safe_indexing(self.X_, rows), self.y_[rows]
@@ -170,7 +170,7 @@ class ActiveLearner(InnerClassifier, QueryLoop):
     def _refit(self) -> None:
         soon = self._asking and self._n_labeled() < JUDGED_AGAIN * self._n_judged
         if soon and isinstance(self.estimator_, FewLabelsClassifier):
-            self.estimator_.refit_labels(self.y_, judge=False)
+            self.estimator_.refit_labels(self.y_, estimate_error=False)
         else:
             self.estimator_.refit_labels(self.y_)
             self._n_judged = self._n_labeled()

@@ -1,4 +1,4 @@
-"""The loop: fit, ask, learn the answers, until the budget is spent."""
+"""The active-learning loop: fit, query and learn until the budget is spent."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -33,12 +33,12 @@ class QueryRound(NamedTuple):
     labels : ndarray of shape (n_queries,)
         The answers.
     utilities : ndarray of shape (n_queries,)
-        What the strategy expected of them.
+        Their utilities for the strategy.
     surprise : float
-        Share of answers that the model had predicted wrongly; NaN where there was no
-        model yet, or no answer.
+        Share of answers that the model had mispredicted; NaN if there was no model yet,
+        or no answer.
     changed : float
-        Share of the unlabelled rows whose prediction the answers changed; NaN where
+        Share of the unlabelled rows whose prediction changed with the answers; NaN if
         there was no model yet.
     seconds : float
         Time to choose the rows and to learn the answers, not counting the oracle.
@@ -107,10 +107,10 @@ def check_answers(
 
 
 class QueryLoop(PartialLabelClassifier):
-    """What learners that ask have in common.
+    """Base of all active learners.
 
-    A subclass says how to read rows (`_read`), to learn the labels so far (`_learn`),
-    to choose rows (`_choose`) and to predict.
+    A subclass defines how to read rows (`_read`), to learn the labels so far
+    (`_learn`), to choose rows (`_choose`) and to predict.
     """
 
     batch_size: int
@@ -138,12 +138,12 @@ class QueryLoop(PartialLabelClassifier):
         raise NotImplementedError
 
     def _answers(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        """Predictions for some training rows."""
+        """Return predictions for some training rows."""
         raise NotImplementedError
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, *, oracle: Oracle | None = None) -> Self:
-        """Learn the labels given, and ask for more where there is an oracle.
+        """Learn the given labels, and query more if there is an oracle.
 
         Parameters
         ----------
@@ -153,8 +153,8 @@ class QueryLoop(PartialLabelClassifier):
             Labels; -1 among integers, NaN among floats, None or NaN among objects
             mark rows without one.
         oracle : callable, default=None
-            Given an array of row numbers, returns their labels, or the marker where it
-            does not know.
+            Given an array of row numbers, returns their labels, or the marker for
+            unknown ones.
 
         Returns
         -------
@@ -195,14 +195,14 @@ class QueryLoop(PartialLabelClassifier):
         return len(set(known.tolist()))
 
     def _start(self) -> None:
-        """Prepare what is the same in all rounds."""
+        """Prepare data that is the same in all rounds."""
 
     def _finish(self) -> None:
         """Label every row."""
         if not self._has_model:
             raise ValueError(
                 f"After {self.n_queries_} questions there are labels of "
-                f"{self._n_classes()} classes, and nothing can be learned: ask more. "
+                f"{self._n_classes()} classes, too few to learn from: ask more. "
                 "The answers are in y_."
             )
         labels = encode_labels(self.y_)
@@ -261,8 +261,8 @@ class QueryLoop(PartialLabelClassifier):
         indices : array-like of int
             Rows of `fit`.
         labels : array-like of the same length
-            Their labels. The marker of unlabelled rows is no answer; such rows are not
-            asked about again.
+            Their labels. The marker of unlabelled rows means no answer; such rows are
+            not queried again.
 
         Returns
         -------
@@ -277,7 +277,7 @@ class QueryLoop(PartialLabelClassifier):
             or rows.dtype.kind not in "iu"
             or np.unique(rows).size < (rows.size)
         ):
-            raise ValueError("indices must hold row numbers, each of them once.")
+            raise ValueError("indices must hold row numbers without repetition.")
         if rows.min() < 0 or rows.max() >= n:
             raise ValueError(f"indices must hold row numbers from 0 to {n - 1}.")
         query = Query(rows, np.full(self.y_.size, np.nan))
@@ -330,7 +330,7 @@ class QueryLoop(PartialLabelClassifier):
         )
 
     def _reward(self, surprise: float) -> None:
-        """Tell the strategy what its rows were worth."""
+        """Pass the reward of its rows to the strategy."""
 
     def _forget(self) -> None:
-        """Labels have been corrected: what was learned step by step is void."""
+        """Discard what was learned step by step, as labels were corrected."""

@@ -1,4 +1,4 @@
-"""Rows that are made up, and asked about."""
+"""Membership queries: synthetic rows to be labelled."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -27,19 +27,19 @@ from fewlabels.active._utilities import select_batch
 Repair = Callable[[NDArray[np.float64]], Any]
 RowOracle = Callable[[NDArray[np.float64]], Any]
 
-# Points on a segment that are looked at together; three rounds of them find the best
-# one to within 1 / 4000 of its length.
+# Points on a segment that are evaluated together; three rounds find the best one to
+# within 1 / 4000 of its length.
 GRID = 17
 ROUNDS = 3
-# A step of the ascent goes at most this share of the range of each column.
+# Largest step of the ascent, as a share of the range of each column.
 LARGEST_STEP = 0.25
 HALVINGS = 12
-# Difference quotients reach this share of the range to both sides.
+# Step of the difference quotients to both sides, as a share of the range.
 DIFFERENCE = 1e-4
 
 
 class MadeRows(NamedTuple):
-    """Rows to ask about that are not in the data.
+    """Synthetic rows to ask about.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ def _on_segments(
         shares = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, GRID)
         points = first[:, None] + shares[..., None] * (second - first)[:, None]
         found = utility(points.reshape(n * GRID, -1)).reshape(n, GRID)
-        # Of many equally good points, as with trees, the one in the middle.
+        # If many points are equally good, as with trees, the one in the middle.
         tied = found == found.max(axis=1, keepdims=True)
         ends = tied.argmax(axis=1) + GRID - 1 - tied[:, ::-1].argmax(axis=1)
         best = shares[np.arange(n), tied.argmax(axis=1)]
@@ -83,7 +83,7 @@ def _ascended(
     high: NDArray[np.float64],
     max_iter: int,
 ) -> NDArray[np.float64]:
-    """Climb from every start, inside the ranges of the columns."""
+    """Ascend from every start, inside the ranges of the columns."""
     n, d = starts.shape
     span = high - low
     rows, values = starts.copy(), utility(starts)
@@ -97,7 +97,7 @@ def _ascended(
         forth = np.clip(here[:, None] + moves, low, high)
         back = np.clip(here[:, None] - moves, low, high)
         both = utility(np.concatenate([forth, back]).reshape(-1, d)).reshape(2, -1, d)
-        # In units of the ranges, so that the scale of a column does not matter.
+        # In units of the ranges, so that scales of columns do not matter.
         slope = both[0] - both[1]
         largest = np.abs(slope).max(axis=1, keepdims=True)
         direction = slope / np.where(largest > 0, largest, 1) * span
@@ -127,9 +127,9 @@ def make_queries(
     repair: Repair | None = None,
     random_state: Any = None,
 ) -> MadeRows:
-    r"""Make up rows that a classifier is unsure of.
+    r"""Generate rows that a classifier is uncertain about.
 
-    Membership queries: what is asked about need not be in the data. Both methods stay
+    These are membership queries: the rows need not be in the data. Both methods stay
     inside the range of every column.
 
     Parameters
@@ -160,9 +160,9 @@ def make_queries(
     diversity : float, default=1.0
         How much the rows should differ, see :func:`select_batch`.
     repair : callable, default=None
-        Turns made-up rows into such as can exist, for example by rounding counts:
-        it takes and returns an array of shape (n_rows, n_features). Utilities are
-        those of repaired rows.
+        Turns generated rows into possible ones, for example by rounding counts: it
+        takes and returns an array of shape (n_rows, n_features). Utilities are those of
+        repaired rows.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws.
 
@@ -178,9 +178,9 @@ def make_queries(
 
     Notes
     -----
-    A person must be able to judge what is made up. Mixtures of a few measurements often
-    make sense. Mixtures of two images or two texts seldom do, and people cannot tell
-    what they show [2]_: ask about the nearest real row instead, as
+    A person must be able to label the generated rows. Mixtures of a few measurements
+    often make sense. Mixtures of two images or two texts seldom do, and people cannot
+    tell what they show [2]_: ask about the nearest real row instead, as
     :func:`find_opposite_pair` does, or let an experiment answer.
 
     References
@@ -226,8 +226,8 @@ def make_queries(
             classes = np.where(known, with_holes(y), classes)
         if (classes == classes[0]).all():
             raise ValueError(
-                "All rows are of one class, so that no boundary need cross the line "
-                'between two of them: pass labels as y, or use method="ascent".'
+                "All rows are of one class, so there may be no boundary between two "
+                'of them: pass labels as y, or use method="ascent".'
             )
         second = [rng.choice(np.flatnonzero(classes != classes[i])) for i in first]
         rows = _on_segments(utility, X[first], X[second])
@@ -247,7 +247,7 @@ def make_queries(
 
 
 class Boundary(NamedTuple):
-    """Two made-up rows with different answers, close to each other.
+    """Two generated rows close to each other, with different labels.
 
     Attributes
     ----------
@@ -256,7 +256,7 @@ class Boundary(NamedTuple):
     labels : tuple
         Their labels.
     distance : float
-        How far they are apart.
+        Distance between them.
     rows : ndarray of shape (n_queries, n_features)
         What was asked, in order.
     answers : list
@@ -335,8 +335,7 @@ def bisect_boundary(
     known = [ask(end) for end in ends] if labels is None else list(labels)
     if known[0] == known[1]:
         raise ValueError(
-            f"Both rows are of class {known[0]}: there need be no boundary between "
-            "them."
+            f"Both rows are of class {known[0]}: there may be no boundary between them."
         )
     rows: list[NDArray[np.float64]] = []
     answers: list[Any] = []
@@ -359,7 +358,7 @@ def bisect_boundary(
 
 
 class MembershipLearner(InnerClassifier):
-    """Fit a classifier, make up rows it is unsure of, ask about them, and fit again.
+    """Fit a classifier, query generated rows it is uncertain about, and fit again.
 
     Parameters
     ----------
@@ -377,7 +376,7 @@ class MembershipLearner(InnerClassifier):
     n_init : int, default=32
         Lines or starts per round, drawn at random; the best of them count.
     repair : callable, default=None
-        Turns made-up rows into such as can exist, see :func:`make_queries`.
+        Turns generated rows into possible ones, see :func:`make_queries`.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws.
 
@@ -388,9 +387,9 @@ class MembershipLearner(InnerClassifier):
     classes_ : ndarray of shape (n_classes,)
         The classes.
     queries_ : ndarray of shape (n_queries, n_features)
-        The rows that were made up.
+        The generated rows.
     answers_ : ndarray of shape (n_queries,)
-        The answers, with the marker where there was none.
+        The answers, with the marker if there was none.
     n_queries_ : int
         Their number.
     transduction_ : ndarray of shape (n_samples,)
@@ -403,9 +402,9 @@ class MembershipLearner(InnerClassifier):
 
     Notes
     -----
-    The rows must mean something to the person who answers, see the notes of
-    :func:`make_queries`. Answers for made-up rows are not a sample of anything: test on
-    real rows.
+    The rows must make sense to the person who labels them, see the notes of
+    :func:`make_queries`. Generated rows are not a sample of the data: test on real
+    rows.
 
     Examples
     --------
@@ -456,7 +455,7 @@ class MembershipLearner(InnerClassifier):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, *, oracle: RowOracle | None = None) -> Self:
-        """Learn the labels given, and ask about made-up rows.
+        """Learn the given labels, and query generated rows.
 
         Parameters
         ----------
@@ -466,8 +465,8 @@ class MembershipLearner(InnerClassifier):
             Labels of at least two classes; -1 among integers, NaN among floats, None or
             NaN among objects mark rows without one.
         oracle : callable, default=None
-            Given an array of rows, returns their labels, or the marker where nobody can
-            tell. None asks nothing.
+            Given an array of rows, returns their labels, or the marker for unknown
+            ones. None makes no queries.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Two rows of opposite classes close to the boundary, by bisection in the pool."""
+"""Find two rows of opposite classes near the boundary, by bisection in the pool."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -17,13 +17,13 @@ from fewlabels.active._query import make_pool
 
 
 class OppositePair(NamedTuple):
-    """What :func:`find_opposite_pair` found.
+    """Result of :func:`find_opposite_pair`.
 
     Attributes
     ----------
     negative, positive : ndarray of shape (n_features,)
-        The two ends: rows that were asked about, or the mean of the labelled rows of a
-        class where no answer replaced it. The class of `negative` comes first.
+        The two ends: queried rows, or the mean of the labelled rows of a class if no
+        answer replaced it. The class of `negative` comes first.
     distance : float
         Distance between the two.
     indices : ndarray of shape (n_queries,)
@@ -59,7 +59,7 @@ def find_opposite_pair(
     The ends start at the means of the labelled rows of two classes. The unlabelled row
     nearest to their midpoint is asked about and replaces the end of its class, which
     halves the distance where the pool is dense. The pair always has opposite classes,
-    so a boundary lies between them, and the answers are labels where they tell most.
+    so a boundary lies between them, and the labels are where they are most informative.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ def find_opposite_pair(
         Labels of exactly two classes, with -1, NaN or None for rows without one.
     oracle : callable
         Given an array with one row number, returns a sequence with its label, or with
-        the marker where it does not know.
+        the marker if it is unknown.
     max_queries : int, default=10
         Largest number of questions.
     tol : float, default=0.0
-        Stop where an answer brings the ends closer by no more than this; such an
-        answer is kept as a label, but not as an end.
+        Stop when an answer brings the ends closer by no more than this; such an answer
+        is kept as a label, but not as an end.
     candidates : array-like of int, default=None
         Rows that may be asked about; when None, all rows without a label.
 
@@ -136,7 +136,7 @@ def find_opposite_pair(
         found = np.flatnonzero(labels.classes == answer)
         if found.size == 0:
             raise ValueError(
-                f"oracle answered {answer!r} for row {row}, which is none of the "
+                f"oracle answered {answer!r} for row {row}, which is not one of the "
                 f"classes {labels.classes.tolist()}."
             )
         values[row] = answer

@@ -1,4 +1,4 @@
-"""What query strategies share: one signature, and a model to ask."""
+"""Base of query strategies: a common signature, and access to a model."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -28,7 +28,7 @@ MAX_SEED = np.iinfo(np.int32).max
 
 
 class Query(NamedTuple):
-    """Which rows to ask about.
+    """Rows to ask about.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Query(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """What a strategy chooses from.
+    """The pool that a strategy chooses from.
 
     Attributes
     ----------
@@ -76,9 +76,9 @@ class Pool(NamedTuple):
 
 
 class QueryStrategy(BaseEstimator):
-    """A rule that says which rows to ask about.
+    """A rule that chooses which rows to ask about.
 
-    Subclasses say how useful a label of each candidate would be. All strategies have
+    Subclasses define how useful a label of each candidate would be. All strategies have
     the same `query`, so that they are interchangeable in :class:`ActiveLearner`
     and in :func:`fewlabels.model_selection.learning_curve_labels`.
     """
@@ -135,7 +135,7 @@ class QueryStrategy(BaseEstimator):
         return as_query(pool, places, utilities)
 
     def _utilities(self, pool: Pool, model: Any) -> NDArray[np.float64]:
-        """How useful the label of each candidate would be."""
+        """Return how useful the label of each candidate would be."""
         raise NotImplementedError
 
     def _select(
@@ -155,7 +155,7 @@ class QueryStrategy(BaseEstimator):
 
 
 class ModelStrategy(QueryStrategy):
-    """A strategy that asks a classifier for probabilities."""
+    """A strategy based on the probabilities of a classifier."""
 
     estimator: Any
 
@@ -167,7 +167,7 @@ class ModelStrategy(QueryStrategy):
 
 
 def make_pool(X: Any, y: ArrayLike, candidates: ArrayLike | None = None) -> Pool:
-    """Find out which rows can be asked about.
+    """Find the rows that can be queried.
 
     Examples
     --------
@@ -195,12 +195,12 @@ def make_pool(X: Any, y: ArrayLike, candidates: ArrayLike | None = None) -> Pool
             )
         free = rows
     if free.size == 0:
-        raise ValueError("There is no row to ask about: all have a label.")
+        raise ValueError("There are no rows to ask about: all have a label.")
     return Pool(X, values, np.flatnonzero(~mask), free)
 
 
 def check_count(n_queries: int, n_candidates: int) -> None:
-    """Raise if that many rows cannot be chosen."""
+    """Raise if this many rows cannot be chosen."""
     if not isinstance(n_queries, Integral) or not 1 <= n_queries <= n_candidates:
         raise ValueError(
             f"n_queries must be an int from 1 to {n_candidates}, the number of rows "
@@ -211,7 +211,7 @@ def check_count(n_queries: int, n_candidates: int) -> None:
 def as_query(
     pool: Pool, places: NDArray[np.intp], utilities: NDArray[np.float64]
 ) -> Query:
-    """Translate places among the candidates into row numbers."""
+    """Translate positions among the candidates into row numbers."""
     everywhere = np.full(pool.y.size, np.nan)
     everywhere[pool.candidates] = utilities
     return Query(pool.candidates[places], everywhere)
@@ -244,18 +244,18 @@ def knows_unlabeled(estimator: Any) -> bool:
 
 
 def fit_model(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
-    """Fit a copy of a classifier to labels of which some are missing."""
+    """Fit a copy of a classifier to partly missing labels."""
     if not knows_unlabeled(estimator):
         estimator = LabeledOnly(estimator)
     return clone(estimator).fit(X, y)
 
 
 def class_probabilities(model: Any, X: Any) -> NDArray[np.float64]:
-    """Ask a model for probabilities."""
+    """Return the probabilities of a model."""
     if not hasattr(model, "predict_proba"):
         given = model.estimator if isinstance(model, LabeledOnly) else model
         raise ValueError(
-            f"{type(given).__name__} has no predict_proba, which says how sure it is: "
+            f"{type(given).__name__} has no predict_proba, which is needed here: "
             "wrap it in sklearn.calibration.CalibratedClassifierCV."
         )
     return model.predict_proba(X)

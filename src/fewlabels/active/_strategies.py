@@ -1,4 +1,4 @@
-"""Query strategies that need a model, a committee, a kernel, or nothing."""
+"""Query strategies based on a model, a committee, a kernel, or nothing."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -47,14 +47,14 @@ MEASURES: dict[str, Callable[..., NDArray[np.float64]]] = {
     "entropy": entropy,
     "middle_certainty": middle_certainty,
 }
-# Rows around a row that say how dense it is there, as in the paper.
+# Neighbours used to measure the density around a row, as in the paper.
 TYPICAL_NEIGHBORS = 20
 # Up to this many features, variances of a linear kernel are computed from them.
 MOST_FEATURES = 500
 
 
 class RandomSampling(QueryStrategy):
-    """Ask about random rows: what every other strategy must beat.
+    """Query random rows, the baseline of all other strategies.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class RandomSampling(QueryStrategy):
 
     See Also
     --------
-    ClusterCoverage : Representative rows, also without a model.
+    ClusterCoverage : Representative rows, without a model.
 
     Examples
     --------
@@ -81,19 +81,18 @@ class RandomSampling(QueryStrategy):
 
 
 class ClusterCoverage(QueryStrategy):
-    r"""Ask about a typical row of every large cluster that has no label yet.
+    r"""Query a typical row of every large cluster without a label.
 
     Rows are clustered by k-means into as many clusters as there will be labels. A row
-    is typical where its nearest neighbours are close; the most typical row of each
-    cluster without a label is asked about, the largest cluster first. No label and no
-    model is needed: this is for the first queries, when there is nothing to be unsure
-    about.
+    is typical if its nearest neighbours are close; the most typical row of each cluster
+    without a label is queried, the largest cluster first. This needs no labels and no
+    model, and is meant for the first queries.
 
     Parameters
     ----------
     n_clusters : int, default=None
-        Number of clusters; the number of labels after one more query of ten rows when
-        None.
+        Number of clusters; when None, the number of labels after one more query of ten
+        rows.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means.
 
@@ -130,7 +129,7 @@ class ClusterCoverage(QueryStrategy):
         k_near = min(TYPICAL_NEIGHBORS, n - 1)
         near = NearestNeighbors(n_neighbors=max(k_near, 1)).fit(X)
         distance = near.kneighbors()[0].mean(axis=1) if n > 1 else np.zeros(1)
-        # Between 0 and 1: typicality orders rows within a cluster only.
+        # Between 0 and 1: typicality only ranks rows within a cluster.
         typical = 1 / (1 + distance / (distance.mean() or 1.0))
         sizes = np.bincount(found, minlength=k)
         covered = np.bincount(found[pool.labeled], minlength=k)
@@ -139,13 +138,13 @@ class ClusterCoverage(QueryStrategy):
             members = pool.candidates[found[pool.candidates] == c]
             if members.size and not covered[c]:
                 best[members[typical[members].argmax()]] = True
-        # The best row of a cluster without a label before all other rows.
+        # The best row of each unlabelled cluster comes before all other rows.
         utilities = typical + np.where(best, 1.0 + sizes[found], 0.0)
         return utilities[pool.candidates]
 
 
 class UncertaintySampling(ModelStrategy):
-    """Ask about the rows that a classifier is least sure of.
+    """Query the rows that a classifier is least certain about.
 
     Parameters
     ----------
@@ -199,7 +198,7 @@ def measure_of(given: Any, known: dict[str, Any] = MEASURES) -> Any:
 
 
 class QueryByCommittee(QueryStrategy):
-    """Ask where the members of a committee disagree.
+    """Query rows on which the members of a committee disagree.
 
     Parameters
     ----------
@@ -217,7 +216,7 @@ class QueryByCommittee(QueryStrategy):
 
     Notes
     -----
-    The committee is fitted in every query; a `model` that is passed is not used.
+    The committee is fitted in every query; `model` is not used.
 
     References
     ----------
@@ -275,7 +274,7 @@ class QueryByCommittee(QueryStrategy):
         free = np.setdiff1d(np.arange(codes.size), pool.labeled)
         members = []
         for _ in range(self.n_members):
-            # Every class keeps its number of labels, so that all members know it.
+            # Every class keeps its number of labels, so that all members learn it.
             drawn = [
                 rng.choice(own, own.size)
                 for c in range(codes.max() + 1)
@@ -287,7 +286,7 @@ class QueryByCommittee(QueryStrategy):
 
 
 class ExpectedGradientLength(ModelStrategy):
-    r"""Ask about the rows whose label would change logistic regression most.
+    r"""Query the rows whose label would change logistic regression most.
 
     See :func:`expected_gradient_length` for the formula. Long rows are preferred, so
     scale the columns first.
@@ -330,7 +329,7 @@ class ExpectedGradientLength(ModelStrategy):
 
 
 class VarianceReduction(QueryStrategy):
-    r"""Ask for the labels that lower the mean predictive variance most.
+    r"""Query the rows whose labels lower the mean predictive variance most.
 
     For least squares with a kernel (a Gaussian process), the variance of all rows after
     one more label is known before the label is, see :func:`variance_reduction`. A batch

@@ -1,4 +1,4 @@
-"""Rows that come one at a time: ask about a row now, or never."""
+"""Stream-based active learning: query a row when it arrives, or never."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -32,7 +32,7 @@ from fewlabels.active._query import class_probabilities, fit_model
 from fewlabels.active._strategies import measure_of
 
 RULES = ("quantile", "variable")
-# By how much the "variable" threshold moves with every row, as published.
+# Relative change of the "variable" threshold with every row, as published.
 STEP = 0.01
 # Rows whose probabilities are computed at once; all but those before the next question
 # are thrown away.
@@ -40,7 +40,7 @@ CHUNK = 64
 
 
 class StreamThreshold:
-    r"""Decide, one by one, which utilities are large enough to spend a question on.
+    r"""Decide, one by one, which utilities are large enough for a query.
 
     Parameters
     ----------
@@ -73,9 +73,9 @@ class StreamThreshold:
 
     Notes
     -----
-    Whatever the rule, there is no question where it would be more than `rate` times
-    the rows seen so far, rounded up. The quantile does not depend on the scale of the
-    utilities, and follows them where they drift.
+    Under every rule, there are never more queries than `rate` times the rows seen so
+    far, rounded up. The quantile does not depend on the scale of the utilities, and
+    follows them if they drift.
 
     References
     ----------
@@ -108,7 +108,7 @@ class StreamThreshold:
         self._last: deque[float] = deque(maxlen=self.window)
 
     def left(self) -> float:
-        """Questions that the rate allows by the next row, less those asked.
+        """Count the queries that the rate allows by the next row, minus those made.
 
         Returns
         -------
@@ -118,7 +118,7 @@ class StreamThreshold:
         return self.rate * (self.n_seen + 1) - self.n_asked
 
     def record(self, asked: bool) -> None:
-        """Count a row that was decided on elsewhere.
+        """Count a row that was decided elsewhere.
 
         Parameters
         ----------
@@ -165,19 +165,19 @@ def _as_rows(X: Any) -> Any:
 
 
 class StreamLearner(InnerClassifier):
-    r"""Learn from rows that come one at a time, and ask about some of them.
+    r"""Learn from a stream of rows, and query some of them.
 
-    Each row is asked about when it comes, or never: where the classifier is less sure
-    than a threshold that adapts to the questions left. It is fitted again after every
-    answer.
+    Each row is queried when it arrives, or never: if the classifier's uncertainty
+    exceeds a threshold that adapts to the remaining queries. The classifier is refitted
+    after every answer.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        Any with `predict_proba`. It learns from rows with a label alone, as the others
+        Any with `predict_proba`. It learns only from rows with a label, as the others
         are not kept. None takes :class:`sklearn.linear_model.LogisticRegression`.
     rate : float, default=0.1
-        Share of the rows that may be asked about. There are never more questions than
+        Share of the rows that may be queried. There are never more queries than
         `n_start`, or `rate` times the rows seen so far.
     budget : int, default=None
         Largest number of questions; None for no bound but the rate.
@@ -187,15 +187,15 @@ class StreamLearner(InnerClassifier):
     threshold : {"quantile", "variable"} or float, default="quantile"
         How large a utility must be, see :class:`StreamThreshold`.
     window : int, default=100
-        Utilities that the "quantile" is taken of.
+        Number of utilities for the "quantile".
     n_start : int, default=10
-        The first rows, all of which are asked about. Until two classes are known, rows
-        are then asked about as the rate allows.
+        Number of first rows, all of which are queried. After them, until two classes
+        are known, rows are queried as the rate allows.
     exploration : float, default=0.0
-        Share of the questions that are about random rows: it finds what changes where
-        the classifier is sure.
+        Share of the queries spent on random rows, which detects changes where the
+        classifier is certain.
     memory : int, default=None
-        Fit to this many of the last labels only, to follow a stream that drifts. None
+        Fit to this many of the last labels only, to follow a drifting stream. None
         keeps all.
     random_state : int, RandomState instance or None, default=None
         Seed of the random rows.
@@ -215,12 +215,12 @@ class StreamLearner(InnerClassifier):
     y_ : ndarray of shape (n_samples,)
         Labels of the rows of `fit`, given and answered; some may be missing.
     utilities_ : ndarray of shape (n_samples,)
-        Utility of every row of `fit` when it came; NaN where there was no model, or
-        where it came with a label.
+        Utility of every row of `fit` on arrival; NaN if there was no model, or if it
+        came with a label.
     thresholds_ : ndarray of shape (n_samples,)
-        What it was compared with.
+        The threshold it was compared with.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every row of `fit`: given, answered, or else predicted in the end.
+        A label for every row of `fit`: given, answered, or else predicted at the end.
 
     See Also
     --------
@@ -229,9 +229,9 @@ class StreamLearner(InnerClassifier):
 
     Notes
     -----
-    `fit` begins a new stream with the rows in their order: rows with a label are
-    learned as they come, the others may be asked about. To go on, or without `fit`,
-    `offer` takes a row and says whether to ask about it, and `teach` takes the answer.
+    `fit` starts a new stream with the rows in order: rows with a label are learned as
+    they arrive, the others may be queried. To continue, or without `fit`, `offer` takes
+    a row and returns whether to ask about it, and `teach` takes the answer.
 
     References
     ----------
@@ -334,7 +334,7 @@ class StreamLearner(InnerClassifier):
             if given[row] or oracle is None:
                 row += 1
                 continue
-            # Until the next answer the model is the same: look at some rows at once.
+            # The model is the same until the next answer: evaluate rows together.
             for utility in self._utilities(X[row : row + CHUNK]):
                 learned, row = self._take(X, row, float(utility), oracle), row + 1
                 if learned or (row < n and given[row]):
@@ -356,7 +356,7 @@ class StreamLearner(InnerClassifier):
             del self.estimator_  # of an earlier stream
 
     def _take(self, X: Any, row: int, utility: float, oracle: Oracle) -> bool:
-        """Decide on a row of `fit`; says whether there is something new to learn."""
+        """Decide on a row of `fit`; return whether there is something new to learn."""
         asked = self._decide(utility)
         self.utilities_[row] = utility
         self.thresholds_[row] = self.threshold_.value
@@ -377,7 +377,7 @@ class StreamLearner(InnerClassifier):
         if not hasattr(self, "estimator_"):
             raise ValueError(
                 f"After {self.n_queries_} questions there are labels of "
-                f"{len(set(self._labels))} classes, and nothing can be learned: raise "
+                f"{len(set(self._labels))} classes, too few to learn from: raise "
                 "n_start, rate or budget. The answers are in y_."
             )
         labels = encode_labels(self.y_)
@@ -392,7 +392,7 @@ class StreamLearner(InnerClassifier):
         return self.threshold_.n_asked
 
     def _keep(self, X: Any, labels: NDArray[Any]) -> None:
-        """Remember rows with their labels; the model is fitted when it is needed."""
+        """Store rows with their labels; the model is fitted when needed."""
         self._rows.extend(X[[i]] for i in range(labels.size))
         self._labels.extend(labels.tolist())
         if self.memory is not None:
@@ -400,7 +400,7 @@ class StreamLearner(InnerClassifier):
         self._fresh = True
 
     def _refit(self) -> None:
-        # With one class left in memory there is nothing to fit: the model stays.
+        # With one class left in memory, nothing can be fitted: the model stays.
         if not self._fresh or len(set(self._labels)) < 2:
             return
         stack = sparse.vstack if sparse.issparse(self._rows[0]) else np.vstack
@@ -430,7 +430,7 @@ class StreamLearner(InnerClassifier):
         return asked
 
     def offer(self, x: Any) -> bool:
-        """Take the next row of the stream, and say whether to ask about it.
+        """Take the next row of the stream, and decide whether to ask about it.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How informative a label would be: one number per row, larger is more."""
+"""Utility measures: how informative the label of each row would be."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -24,7 +24,7 @@ def _probabilities(proba: ArrayLike) -> NDArray[np.float64]:
 
 
 def least_confidence(proba: ArrayLike) -> NDArray[np.float64]:
-    r"""How far the most probable class is from certain, :math:`1 - \max_c p_c`.
+    r"""Compute the uncertainty of the most probable class, :math:`1 - \max_c p_c`.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def least_confidence(proba: ArrayLike) -> NDArray[np.float64]:
 
 
 def margin(proba: ArrayLike) -> NDArray[np.float64]:
-    r"""How close the two most probable classes are, :math:`1 - (p_{(1)} - p_{(2)})`.
+    r"""Compare the two most probable classes, :math:`1 - (p_{(1)} - p_{(2)})`.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def margin(proba: ArrayLike) -> NDArray[np.float64]:
 
 
 def entropy(proba: ArrayLike) -> NDArray[np.float64]:
-    r"""Entropy of the classes, :math:`-\sum_c p_c \log p_c`.
+    r"""Compute the entropy of the classes, :math:`-\sum_c p_c \log p_c`.
 
     Parameters
     ----------
@@ -99,11 +99,11 @@ def entropy(proba: ArrayLike) -> NDArray[np.float64]:
 
 
 def middle_certainty(proba: ArrayLike) -> NDArray[np.float64]:
-    r"""How close a row is to the middle of the ranking by confidence.
+    r"""Score how close a row is to the middle of the ranking by confidence.
 
-    Rows are ranked by :math:`\max_c p_c`; the row in the middle has utility 1, the
-    surest and the least sure one have 0. The surest rows teach nothing and the least
-    sure ones are often outliers or lie between classes, hence the middle.
+    Rows are ranked by :math:`\max_c p_c`; the row in the middle has utility 1, the most
+    and the least certain have 0. The most certain rows are uninformative, and the least
+    certain are often outliers or lie between classes, hence the middle.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def middle_certainty(proba: ArrayLike) -> NDArray[np.float64]:
 def vote_entropy(
     votes: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    r"""Entropy of the votes of a committee.
+    r"""Compute the entropy of the votes of a committee.
 
     .. math:: -\sum_c v_c \log v_c, \qquad v_c = \text{share of the votes for } c
 
@@ -181,7 +181,7 @@ def vote_entropy(
 def consensus_kl(
     probas: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    r"""Mean Kullback-Leibler divergence of the members from their consensus.
+    r"""Compute the mean Kullback-Leibler divergence of members from their consensus.
 
     .. math::
         \sum_k w_k \sum_c p_{kc} \log \frac{p_{kc}}{\bar p_c}, \qquad
@@ -220,7 +220,7 @@ def consensus_kl(
         )
     w = _member_weights(sample_weight, P.shape[0])
     consensus = np.tensordot(w, P, axes=1)
-    # Rounding may leave a sum of zeros a hair below zero.
+    # Rounding may make a sum of zeros slightly negative.
     return np.maximum(np.einsum("k,kic->i", w, rel_entr(P, consensus)), 0.0)
 
 
@@ -238,7 +238,7 @@ def _member_weights(given: ArrayLike | None, n_members: int) -> NDArray[np.float
 def expected_gradient_length(
     proba: ArrayLike, X: Any, *, fit_intercept: bool = True
 ) -> NDArray[np.float64]:
-    r"""Compute how long a gradient a label would give logistic regression, on average.
+    r"""Compute the expected length of a label's gradient in logistic regression.
 
     .. math:: \sum_y p_y \|\nabla_W \ell(x, y)\| = \|\tilde x\| \sum_y p_y \|p - e_y\|
 
@@ -286,14 +286,14 @@ def conditioned(
     labeled: NDArray[np.intp],
     ridge: float,
 ) -> NDArray[np.float64]:
-    r"""Covariance of all rows with some candidates, given labels of other rows.
+    r"""Compute covariances of all rows with candidates, given labels of other rows.
 
     .. math:: K_{\cdot C} - K_{\cdot J} (K_{JJ} + \rho I)^{-1} K_{J C}
     """
     if labeled.size == 0:
         return np.array(K_candidates, dtype=np.float64)
     A = K_labeled[labeled].astype(np.float64)
-    # Next to a kernel of large numbers a small ridge would be lost to rounding.
+    # Next to a kernel with large values, a small ridge would be lost to rounding.
     A[np.diag_indices_from(A)] += max(ridge, 10 * EPS * np.trace(A))
     return K_candidates - K_labeled @ linalg.solve(
         A, K_candidates[labeled], assume_a="pos"
@@ -306,12 +306,13 @@ def conditioned_features(
     labeled: NDArray[np.intp],
     ridge: float,
 ) -> NDArray[np.float64]:
-    r"""Find the same covariances for the kernel of features.
+    r"""Compute the same covariances for the kernel of features.
 
     .. math:: \rho F (F_J^\top F_J + \rho I)^{-1} F_C^\top
 
-    has no difference of large numbers, and a QR decomposition of labelled rows and
-    ridge no squares of them. Far rows come first, not to swallow the others.
+    avoids differences of large numbers, and a QR decomposition of labelled rows and
+    ridge avoids their squares. Long rows come first, so that they do not swamp the
+    others.
     """
     rows = F[labeled]
     rows = rows[np.argsort(-np.abs(rows).max(axis=1, initial=0.0), kind="stable")]
@@ -339,7 +340,7 @@ def variance_reduction(
     alpha: float = 1.0,
     sample_weight: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    r"""Fall of the mean predictive variance if a candidate got a label.
+    r"""Compute the reduction of the mean predictive variance by a candidate's label.
 
     .. math:: \frac1n \sum_x \frac{P(x, z)^2}{P(z, z) + \alpha}
 
@@ -362,7 +363,7 @@ def variance_reduction(
     Returns
     -------
     utilities : ndarray of shape (n_candidates,)
-        The falls.
+        The reductions.
 
     References
     ----------
@@ -394,7 +395,7 @@ def select_batch(
     diversity: float = 0.0,
     random_state: Any = None,
 ) -> NDArray[np.intp]:
-    r"""Choose several rows at once, useful ones and different ones.
+    r"""Choose a batch of rows that are useful and diverse.
 
     Greedily, the first row is the one of the largest utility, and every further one has
     the largest
@@ -457,7 +458,7 @@ def select_batch(
         last = pairwise_distances(X, X[[chosen[-1]]])[:, 0]
         nearest = np.minimum(nearest, last)
         scores = np.where(free, scaled * nearest**diversity, -1.0)
-        # Where nothing but copies is left, the larger utility decides.
+        # If only copies are left, the larger utility decides.
         if scores.max() <= 0:
             scores = np.where(free, scaled, -1.0)
         chosen.append(int(shuffled[scores[shuffled].argmax()]))

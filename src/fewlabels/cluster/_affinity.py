@@ -84,8 +84,8 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
                 n_neighbors=self.n_neighbors,
                 n_jobs=self.n_jobs,
                 device=self.device,
-                # Weights that fall with the length cut off pairs of outliers, which are
-                # many where rows are many.
+                # Weights that decrease with length cut off pairs of outliers, of which
+                # large data sets have many.
                 **{"weight": "binary", "symmetrize": "union", **params},
             )
             follow(self._transformer, self)

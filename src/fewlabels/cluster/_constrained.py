@@ -60,7 +60,7 @@ class ConstrainedRelaxation:
     beta_max : float
         Every level at or above this one has too few vectors.
     n_feasible : int
-        Vectors that keep to the constraints, of which the cheapest are returned.
+        Number of vectors that satisfy the constraints; the cheapest are returned.
     volume : float
         Sum of all degrees.
     """
@@ -159,7 +159,7 @@ def constrained_relaxation(
         Symmetric, non-negative weights; the diagonal is ignored.
     Q : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
         Symmetric constraints: positive for pairs that must be together, negative for
-        those that cannot be, the size being the confidence; 0 unknown.
+        those that cannot be, and 0 for unknown; the magnitude is the confidence.
     n_components : int, default=1
         Number of vectors.
     beta : float or "auto", default="auto"
@@ -179,7 +179,7 @@ def constrained_relaxation(
     Raises
     ------
     ValueError
-        If fewer than `n_components` vectors keep to the constraints. The message names
+        If fewer than `n_components` vectors satisfy the constraints. The message names
         the levels that can be reached.
 
     See Also
@@ -262,10 +262,10 @@ def constrained_relaxation(
 
 
 def _joined(W: NDArray[Any]) -> NDArray[Any]:
-    """Join the components of a graph by weak edges between all its vertices.
+    """Connect the components of a graph by weak edges between all its vertices.
 
     Vectors that are constant on components would all have cost 0, which hides those
-    that keep to the constraints among them; now they have a small one.
+    among them that satisfy the constraints; weak edges give them a small cost.
     """
     n, volume = W.shape[0], float(W.sum())
     if volume <= 0:
@@ -321,8 +321,8 @@ def _automatic_level(top: float, total: float, share: float, volume: float) -> f
 class ConstrainedSpectralClustering(GraphClusterer):
     r"""Spectral clustering with pairs that must or cannot be together.
 
-    The relaxed normalised cut, under a constraint on how well the relaxed indicators u
-    of clusters agree with what is known about pairs,
+    Minimise the relaxed normalised cut, under a constraint on how well the relaxed
+    indicators u of clusters agree with the known pairs,
 
     .. math::
         \min_u \; u^\top (D - W) u \quad \text{subject to} \quad

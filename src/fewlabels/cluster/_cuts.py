@@ -130,7 +130,7 @@ def cut_value(W: Any, labels: ArrayLike) -> float:
 
 
 def ratio_cut(W: Any, labels: ArrayLike) -> float:
-    r"""Cut of every cluster by its number of vertices.
+    r"""Sum of the cut of every cluster divided by its number of vertices.
 
     .. math::
         \mathrm{RatioCut} = \sum_{k=1}^{K}
@@ -159,7 +159,7 @@ def ratio_cut(W: Any, labels: ArrayLike) -> float:
 
 
 def normalized_cut(W: Any, labels: ArrayLike) -> float:
-    r"""Cut of every cluster by its volume.
+    r"""Sum of the cut of every cluster divided by its volume.
 
     .. math::
         \mathrm{Ncut} = \sum_{k=1}^{K} \frac{\mathrm{cut}(A_k, V \setminus A_k)}
@@ -198,7 +198,7 @@ def normalized_cut(W: Any, labels: ArrayLike) -> float:
 
 
 def normalized_association(W: Any, labels: ArrayLike) -> float:
-    r"""Weight inside every cluster by its volume.
+    r"""Sum of the weight inside every cluster divided by its volume.
 
     .. math::
         \mathrm{Nassoc} = \sum_{k=1}^{K} \frac{\mathrm{assoc}(A_k, A_k)}

@@ -64,11 +64,11 @@ def leaders(X: Any, threshold: float, *, metric: Any = "euclidean") -> NDArray[n
 
 
 class LeaderClustering(ClusterMixin, BaseEstimator):
-    """Clusters by a threshold: all rows near the first one, and so on.
+    """Cluster rows by a threshold on the distance to leaders.
 
     The first row is a leader, and all rows within `threshold` of it are its cluster.
-    The first of the remaining rows is the next leader. The number of clusters is found,
-    with one pass over the rows per cluster.
+    The first of the remaining rows is the next leader, and so on. The number of
+    clusters need not be known; there is one pass over the rows per cluster.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ class LeaderClustering(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    The result depends on the order of rows, unless groups are clear: where all
-    distances inside groups are at most the threshold and all between them above,
-    the groups come out in any order.
+    The result depends on the order of rows unless groups are clear: if all distances
+    inside groups are at most the threshold and all between them above, the groups are
+    found in any order.
 
     References
     ----------

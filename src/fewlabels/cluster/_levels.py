@@ -135,10 +135,9 @@ def hierarchical_levels(
         Dissimilarity of a merged cluster to another: the smaller, the larger or the
         average of the two ("minimum method", "maximum method", group average).
     ties : {"pairs", "together"}, default="pairs"
-        What happens where several pairs of clusters are equally close. "pairs" merges
-        one of them, computes the dissimilarities anew and goes on, as SciPy and
-        scikit-learn do; "together" merges all that are linked by such pairs at once.
-        See the notes.
+        What to do if several pairs of clusters are equally close. "pairs" merges one of
+        them, recomputes the dissimilarities and continues, as SciPy and scikit-learn
+        do; "together" merges all clusters linked by such pairs at once. See the notes.
     rtol : float, default=1e-10
         Heights closer than this share of the largest are one level.
 

@@ -72,8 +72,8 @@ def macqueen_kmeans(
     max_draws : int
         Largest number of rows to draw, with replacement.
     tol : float, default=1e-3
-        Centres are at rest when no coordinate has moved, in as many draws as there are
-        rows (but 100 at least), by more than this share of the largest standard
+        Centres have converged when, in as many draws as there are rows (at least 100),
+        no coordinate has moved by more than this share of the largest standard
         deviation of a feature.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws.
@@ -121,11 +121,11 @@ def macqueen_kmeans(
 
 
 class MacQueenKMeans(ClusterMixin, BaseEstimator):
-    """k-means by MacQueen: random rows pull the nearest centre, one at a time.
+    """MacQueen's k-means: random rows pull the nearest centre, one at a time.
 
-    Centres are running means of the rows they are given; see :func:`macqueen_kmeans`.
-    A row counts from the moment it is drawn, and `partial_fit` takes a stream that is
-    never stored.
+    Centres are running means of the rows assigned to them; see :func:`macqueen_kmeans`.
+    A row counts as soon as it is drawn, and `partial_fit` processes a stream without
+    storing it.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def _alternate(
 
 
 class MahalanobisKMeans(ClusterMixin, BaseEstimator):
-    r"""k-means with the Mahalanobis distance, which no change of units can affect.
+    r"""k-means with the Mahalanobis distance, independent of the units of columns.
 
     .. math:: d^2(x, z) = (x - z)^\top C^{-1} (x - z)
 
@@ -127,10 +127,10 @@ class MahalanobisKMeans(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    The total covariance includes the distances between clusters, so that whitening
-    shrinks the directions that tell them apart, which matters where there are many
-    others. To the covariance within clusters, a millionth of the total one is added.
-    Directions in which the rows do not vary do not count.
+    The total covariance includes the distances between clusters, so whitening shrinks
+    the directions that separate them, which matters if there are many others. A
+    millionth of the total covariance is added to that within clusters. Directions in
+    which the rows do not vary do not count.
 
     References
     ----------

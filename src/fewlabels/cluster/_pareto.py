@@ -1,4 +1,4 @@
-"""Choices with several objectives: which are not beaten, and how they group."""
+"""Choices with several objectives: Pareto fronts, and groups on the front."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -16,9 +16,9 @@ from fewlabels.cluster._levels import HierarchicalLevels, hierarchical_levels
 def nondominated_ranks(objectives: ArrayLike) -> NDArray[np.intp]:
     """Sort choices into fronts by Pareto dominance; all objectives are minimised.
 
-    A choice dominates another if it is nowhere worse and somewhere better. Rank 0 is
-    the Pareto front, what nothing dominates; rank 1 is the front of the rest, and so
-    on.
+    A choice dominates another if it is no worse in any objective and better in one.
+    Rank 0 is the Pareto front, the choices that none dominates; rank 1 is the front of
+    the rest, and so on.
 
     Parameters
     ----------

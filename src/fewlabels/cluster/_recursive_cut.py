@@ -47,8 +47,9 @@ class NormalizedCut:
     vector : ndarray of shape (n_vertices,)
         The eigenvector whose thresholds were searched.
     instability : float
-        Smallest by largest bin of a histogram of `vector`. Where its values are spread
-        evenly, many thresholds are about as good, and none stands out.
+        Ratio of the smallest to the largest bin of a histogram of `vector`. If its
+        values are spread evenly, many thresholds are about as good, and none stands
+        out.
     """
 
     labels: NDArray[np.intp]
@@ -207,7 +208,7 @@ def recursive_normalized_cut(
     eigen_solver: str = "auto",
     random_state: Any = None,
 ) -> tuple[NDArray[np.intp], list[Split]]:
-    """Cut a graph in two again and again, as long as cuts are cheap.
+    """Cut a graph in two recursively, as long as cuts are cheap.
 
     Connected components are parts from the start. The part whose cut is cheapest is
     split next, so that a limit on the number of parts keeps the best splits.
@@ -299,7 +300,7 @@ def recursive_normalized_cut(
 
 
 class RecursiveNormalizedCut(GraphClusterer):
-    r"""Cluster rows, or segment an image, by cutting their graph again and again.
+    r"""Cluster rows, or segment an image, by cutting their graph recursively.
 
     A part is split where the normalised cut of the two sides,
 
@@ -316,8 +317,8 @@ class RecursiveNormalizedCut(GraphClusterer):
     threshold : float, default=0.1
         Largest normalised cut of a split, between 0 (only components) and 2.
     max_instability : float, default=0.06
-        Largest instability of a split: the smallest bin by the largest in a histogram
-        of the eigenvector. None allows all.
+        Largest instability of a split: the ratio of the smallest to the largest bin in
+        a histogram of the eigenvector. None allows all.
     max_clusters : int, default=None
         Largest number of clusters, unless the graph has more components; None for any.
     min_size : int, default=1

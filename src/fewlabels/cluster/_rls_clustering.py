@@ -35,7 +35,7 @@ _SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class RLSClustering(TensorMixin, ClusterMixin, BaseEstimator):
-    r"""Cluster rows so that least squares can tell the clusters apart best.
+    r"""Cluster rows so that least squares separates the clusters best.
 
     Over all partitions of n rows into two clusters,
 
@@ -44,10 +44,10 @@ class RLSClustering(TensorMixin, ClusterMixin, BaseEstimator):
         (y_i - f(x_i))^2 + \lambda \|f\|_K^2
 
     which is maximum-margin clustering with the square loss [1]_. For more clusters the
-    objectives of all one-vs-rest problems are added. A constant y is fitted best unless
-    something forbids it: the kernel is centred in feature space, as in [2]_, where a
-    constant is fitted worst, or the sizes of the clusters are bounded, as in [1]_. No
-    cluster is ever empty unless that is allowed.
+    objectives of all one-vs-rest problems are added. Without further restrictions, a
+    constant y would be fitted best. So either the kernel is centred in feature space,
+    as in [2]_, where a constant is fitted worst, or the sizes of the clusters are
+    bounded, as in [1]_. No cluster is ever empty unless that is allowed.
 
     With two clusters and a kernel of low rank the optimum is found and proven, by
     visiting all vertices of a zonotope [2]_.
@@ -99,10 +99,10 @@ class RLSClustering(TensorMixin, ClusterMixin, BaseEstimator):
     n_jobs : int, default=None
         Threads.
     device : {"cpu", "cuda"} or None, default=None
-        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and answers come back in kind. On a GPU run the kernel matrix,
-        all runs of "local_search" side by side, and predictions; the rest, above all
-        the n x n system behind the search, on the CPU.
+        Where to compute. None follows the rows: NumPy arrays stay on the CPU, tensors
+        on their device, and results are returned in the same type. The kernel matrix,
+        all runs of "local_search" at once, and predictions use the GPU; the rest, above
+        all the n x n system behind the search, uses the CPU.
 
     Attributes
     ----------

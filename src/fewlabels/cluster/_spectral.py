@@ -126,8 +126,8 @@ def spectral_relaxation(
 ) -> SpectralRelaxation:
     r"""Relax the clustering of the vertices of a graph to an eigenproblem.
 
-    Among all matrices H of n x K numbers in place of indicators of clusters, by
-    `laplacian`,
+    Cluster indicators are relaxed to real n x K matrices H. Depending on `laplacian`,
+    solve
 
     ==============  ================================================================
     "symmetric"     :math:`\min \operatorname{tr}(H^\top L_{sym} H)`, :math:`H^\top H =
@@ -237,7 +237,7 @@ def spectral_relaxation(
 def extend_vectors(
     W_new: Any, relaxation: SpectralRelaxation, laplacian: str
 ) -> NDArray[np.float64]:
-    r"""Continue the eigenvectors of a graph to new vertices.
+    r"""Extend the eigenvectors of a graph to new vertices.
 
     A new vertex x with weights w(x, j) to the old ones gets the value with which the
     eigenvector equation would hold at x,
@@ -338,10 +338,11 @@ class NormalizedSpectralClustering(TensorMixin, GraphClusterer):
     n_jobs : int, default=None
         Threads of the search for neighbours.
     device : {"cpu", "cuda"} or None, default=None
-        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and answers come back in kind. On a GPU run the search for
-        neighbours, kernel values and the solver "chebyshev", which "auto" takes there
-        for large sparse graphs; k-means on the few eigenvectors runs on the CPU.
+        Where to compute. None follows the rows: NumPy arrays stay on the CPU, tensors
+        on their device, and results are returned in the same type. The neighbour
+        search, kernel values and the solver "chebyshev", which "auto" uses there for
+        large sparse graphs, run on the GPU; k-means on the few eigenvectors runs on the
+        CPU.
 
     Attributes
     ----------
@@ -373,10 +374,9 @@ class NormalizedSpectralClustering(TensorMixin, GraphClusterer):
     If there are more components than clusters, the largest ones are the clusters, with
     a warning.
 
-    New rows are put where the eigenvector equation would hold for them, which needs
-    their weights to the training rows (handed over as `X` for "precomputed"); the
-    nearest mean of a cluster gives the cluster. Rows of the training graph are put
-    where they were.
+    New rows are embedded so that the eigenvector equation holds for them, which needs
+    their weights to the training rows (passed as `X` for "precomputed"), and assigned
+    to the nearest cluster mean. Rows of the training graph keep their embedding.
 
     References
     ----------

@@ -251,8 +251,8 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    The width of the kernel decides what the clusters are. Every landmark must reach the
-    next one of its cluster: a narrower kernel needs more landmarks.
+    The width of the kernel determines the clusters. Every landmark must reach the next
+    one in its cluster, so a narrower kernel needs more landmarks.
 
     References
     ----------

@@ -132,7 +132,7 @@ def spherical_kmeans(
 class SphericalKMeans(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
-    r"""Spherical k-means: clusters around directions, whatever the length and sign.
+    r"""Spherical k-means: clusters around directions, ignoring length and sign.
 
     Maximises :math:`\sum_i \max_j (d_j^\top x_i)^2` over unit vectors; see
     :func:`spherical_kmeans`. As gain-shape vector quantisation it learns dictionaries
@@ -335,7 +335,7 @@ class PatchNormalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    SphericalKMeans : What follows.
+    SphericalKMeans : The clustering to apply next.
     sklearn.preprocessing.StandardScaler : The same by columns.
 
     Examples

@@ -22,6 +22,9 @@ from fewlabels.feature_selection._base import FeatureSelector
 # A share of variance below this has lost digits where it is a difference from one.
 _CANCELLED = 1e-3
 
+# Dissimilarities as near to each other as this share are equal but for rounding.
+TIE_TOL = 1e-10
+
 
 class _Pairs(NamedTuple):
     """Correlations, shares of variance that lines leave, and standard deviations."""
@@ -29,6 +32,11 @@ class _Pairs(NamedTuple):
     rho: NDArray[np.float64]
     unexplained: NDArray[np.float64]
     spread: NDArray[np.float64]
+
+    def accuracy(self) -> NDArray[np.float64]:
+        """Relative accuracy of what is unexplained, whose root is a difference."""
+        root = np.sqrt(self.unexplained)
+        return np.maximum(TIE_TOL, 2 * ROUNDING / np.maximum(root, 2 * ROUNDING))
 
 
 def _compare(X: Any) -> _Pairs:
@@ -86,7 +94,11 @@ def correlation_dissimilarity(X: ArrayLike) -> NDArray[np.float64]:
            [0., 0., 1.],
            [1., 1., 0.]])
     """
-    rho, unexplained, spread = _compare(X)
+    return _correlation_dissimilarity(_compare(X))
+
+
+def _correlation_dissimilarity(pairs: _Pairs) -> NDArray[np.float64]:
+    rho, unexplained, spread = pairs
     D = unexplained / (1 + np.abs(rho))
     D[np.logical_and.outer(spread == 0, spread == 0)] = 0.0
     return D
@@ -118,8 +130,11 @@ def regression_error(X: ArrayLike) -> NDArray[np.float64]:
            [0.  , 0.  , 0.22],
            [0.67, 2.67, 0.  ]])
     """
-    _, unexplained, spread = _compare(X)
-    return spread**2 * unexplained
+    return _regression_error(_compare(X))
+
+
+def _regression_error(pairs: _Pairs) -> NDArray[np.float64]:
+    return pairs.spread**2 * pairs.unexplained
 
 
 def mici(X: ArrayLike) -> NDArray[np.float64]:
@@ -161,7 +176,11 @@ def mici(X: ArrayLike) -> NDArray[np.float64]:
            [0.  , 0.  , 0.22],
            [0.22, 0.22, 0.  ]])
     """
-    rho, unexplained, spread = _compare(X)
+    return _mici(_compare(X))
+
+
+def _mici(pairs: _Pairs) -> NDArray[np.float64]:
+    rho, unexplained, spread = pairs
     small, large = np.minimum.outer(spread, spread), np.maximum.outer(spread, spread)
     # The product of the eigenvalues, v_x v_y (1 - rho^2), over the larger one, both in
     # units of the larger variance: a difference would lose the digits of a small one.
@@ -188,14 +207,31 @@ class FeatureClusters(NamedTuple):
     epsilon: float
 
 
-def cluster_features(D: ArrayLike, n_neighbors: int) -> FeatureClusters:
+def _ties(D: NDArray[Any], tol: Any) -> NDArray[np.float64]:
+    """Make dissimilarities equal that differ by rounding errors, which decide no tie.
+
+    In ascending order, a value as near to the one before it becomes the same.
+    """
+    values, near = D.ravel(), np.broadcast_to(tol, D.shape).ravel()
+    order = np.argsort(values, kind="stable")
+    values, near = values[order], near[order]
+    rises = np.append(True, np.diff(values) > (near * np.abs(values))[1:])
+    equal = np.empty_like(values)
+    equal[order] = values[rises][np.cumsum(rises) - 1]
+    return equal.reshape(D.shape)
+
+
+def cluster_features(
+    D: ArrayLike, n_neighbors: int, *, tol: ArrayLike = TIE_TOL
+) -> FeatureClusters:
     r"""Keep features that stand for their nearest ones, and drop these.
 
     Again and again, the feature whose k-th nearest feature is nearest of all is kept,
     and its k nearest are dropped; k is `n_neighbors` at first. The dissimilarity
     :math:`\epsilon` to the k-th in the first round is the limit for all others: where
     no feature has k others within it, k is lowered. It ends when k is 1, and all
-    features that are left are kept.
+    features that are left are kept. Of features that are equally near, the first is
+    taken.
 
     Parameters
     ----------
@@ -204,6 +240,8 @@ def cluster_features(D: ArrayLike, n_neighbors: int) -> FeatureClusters:
     n_neighbors : int
         How many features the first one stands for, from 1 to n_features - 1. The
         larger, the fewer features are kept.
+    tol : float or array-like of shape (n_features, n_features), default=1e-10
+        Relative accuracy of the dissimilarities: closer ones are equal.
 
     Returns
     -------
@@ -231,7 +269,7 @@ def cluster_features(D: ArrayLike, n_neighbors: int) -> FeatureClusters:
     >>> clusters.representative
     array([1, 1, 1, 4, 4, 4])
     """
-    rest: NDArray[np.float64] = np.array(check_array(D, dtype=np.float64))
+    rest: NDArray[np.float64] = _ties(check_array(D, dtype=np.float64), tol)
     n_features = rest.shape[0]
     if rest.shape[1] != n_features:
         raise ValueError(f"D must be square, got shape {rest.shape}.")
@@ -246,7 +284,6 @@ def cluster_features(D: ArrayLike, n_neighbors: int) -> FeatureClusters:
     k = n_neighbors
     reach = np.partition(rest, k - 1, axis=1)[:, k - 1]
     epsilon = float(reach.min())
-    limit = (1 + 1e-10) * epsilon  # equal distances differ by rounding errors
     while True:
         best = int(np.argmin(reach))
         dropped = np.argsort(rest[best], kind="stable")[:k]
@@ -257,7 +294,7 @@ def cluster_features(D: ArrayLike, n_neighbors: int) -> FeatureClusters:
         k = min(k, left.size - 1)
         while k > 1:
             reach = np.partition(rest, k - 1, axis=1)[:, k - 1]
-            if reach.min() <= limit:
+            if reach.min() <= epsilon:
                 break
             k -= 1
         if k <= 1:
@@ -268,10 +305,10 @@ def cluster_features(D: ArrayLike, n_neighbors: int) -> FeatureClusters:
     return FeatureClusters(left, representative, epsilon)
 
 
-_MEASURES: dict[str, Callable[[Any], NDArray[np.float64]]] = {
-    "mici": mici,
-    "correlation": correlation_dissimilarity,
-    "regression": regression_error,
+_MEASURES: dict[str, Callable[[_Pairs], NDArray[np.float64]]] = {
+    "mici": _mici,
+    "correlation": _correlation_dissimilarity,
+    "regression": _regression_error,
 }
 
 
@@ -373,11 +410,13 @@ class FeatureSimilaritySelector(FeatureSelector):
         self.epsilon_ = 0.0
         kept = candidates
         if candidates.size > 1:
-            measure = self.measure
-            if isinstance(measure, str):
-                measure = _MEASURES[measure]
             k = min(self.n_neighbors or candidates.size // 2, candidates.size - 1)
-            clusters = cluster_features(measure(X[:, candidates]), k)
+            if isinstance(self.measure, str):
+                pairs = _compare(X[:, candidates])
+                D, tol = _MEASURES[self.measure](pairs), pairs.accuracy()
+                clusters = cluster_features(D, k, tol=tol)
+            else:
+                clusters = cluster_features(self.measure(X[:, candidates]), k)
             kept = candidates[clusters.kept]
             self.representative_[candidates] = candidates[clusters.representative]
             self.epsilon_ = clusters.epsilon

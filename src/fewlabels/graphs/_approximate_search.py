@@ -25,12 +25,12 @@ from fewlabels.graphs._exact_search import (
 
 @contextmanager
 def _threads_of_faiss() -> Iterator[None]:
-    """Give the threads that there are to faiss, which has a pool of its own."""
+    """Give faiss, which has its own pool, the number of threads available."""
     if not are_governed():
         yield
         return
-    # Its own BLAS was perhaps loaded after others were limited. It has the threads of
-    # OpenMP, so that whichever number is set last counts for both.
+    # Its BLAS may have been loaded after others were limited. It uses OpenMP's threads,
+    # so that the number set last counts for both.
     with threadpool_limits(1, "blas"), threadpool_limits(n_threads(), "openmp"):
         yield
 
@@ -39,9 +39,9 @@ class ApproximateSearch(NeighborSearch):
     """Inverted lists of faiss: Euclidean distance between dense rows.
 
     The rows are split into 2 sqrt(n) cells by k-means, and a query visits the cells
-    nearest to it. How many is decided on a sample of the rows whose neighbours are
-    also searched exactly: 16, doubled until `RECALL` of those neighbours are found.
-    Nothing is drawn at random except by faiss, whose seed is fixed.
+    nearest to it. Their number is chosen on a sample of rows whose neighbours are also
+    searched exactly: 16, doubled until `RECALL` of those neighbours are found. Only
+    faiss draws random numbers, with a fixed seed.
     """
 
     RECALL = 0.99
@@ -81,7 +81,7 @@ class ApproximateSearch(NeighborSearch):
         probes.nprobe = n_probes
         if not are_governed():
             return self._index.search(rows, k, params=probes)[1]
-        # In threads of the pool, since those of OpenMP keep busy while they wait.
+        # In threads of the pool, since OpenMP's threads keep cores busy while waiting.
         before = faiss.omp_get_max_threads()
 
         def search(batch: slice) -> NDArray[np.intp]:
@@ -104,7 +104,7 @@ class ApproximateSearch(NeighborSearch):
             n_probes = min(n_probes, self._n_cells)
             found = self._search(rows, k, n_probes)
             # As near as the k-th neighbour is near enough: which of several equally
-            # near rows comes back does not matter.
+            # near rows is returned does not matter.
             lengths = self._lengths(sample, found)
             hits = np.count_nonzero(lengths <= exact * (1 + 1e-5))
             if hits >= self.RECALL * lengths.size:

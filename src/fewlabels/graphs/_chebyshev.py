@@ -20,12 +20,12 @@ from fewlabels.graphs._eigen_parts import chebyshev_filter, deflated
 # Growth of the filter between two orthonormalisations that leaves enough digits.
 _GROWTH = {np.dtype(np.float32): 1e5, np.dtype(np.float64): 1e10}
 _DEGREE = 20
-# Where the wanted eigenvalues are crowded near the end, polynomials of higher degrees
-# take the place of many sweeps: until they grow by cosh of the first number.
+# If the wanted eigenvalues are crowded near the end, polynomials of higher degree
+# replace many sweeps, until they grow by cosh of the first number.
 _EXPONENT, _MAX_DEGREE = 6.0, 300
-# A residual that is a larger share of the largest wanted eigenvalue tells nothing.
+# A residual above this share of the largest wanted eigenvalue is meaningless.
 RELATIVE_TOL = 0.25
-# Random vectors for stochastic Lanczos quadrature, which tells the spectrum's density.
+# Random vectors for stochastic Lanczos quadrature of the spectral density.
 N_STARTS = 4
 
 
@@ -41,9 +41,9 @@ def chebyshev(
 ) -> NDArray[Any]:
     """Eigenvectors of the k smallest eigenvalues, all in [0, 1], orthogonal to `null`.
 
-    Subspace iteration in the precision of A. Where it does not reach the residual
-    `tol`, or a quarter of the largest eigenvalue wanted if that is less, it says so,
-    and what it has found is returned.
+    Subspace iteration in the precision of A. If it does not reach the residual `tol`,
+    or a quarter of the largest wanted eigenvalue if that is less, it warns and returns
+    the vectors found so far.
     """
     A = csr_array(A)
     if not backend.is_numpy:
@@ -83,7 +83,7 @@ def smoothest(
 ) -> Any:
     """Eigenvectors of the k largest eigenvalues, all in [-1, 1], on any backend.
 
-    Of I - 2 A these belong to the smallest eigenvalues of A. What lies in `null` is
+    For I - 2 A these belong to the smallest eigenvalues of A. Vectors in `null` are
     left out.
     """
     b = backend_of(S)
@@ -93,7 +93,7 @@ def smoothest(
     n_block = min(n - p, k + max(20, k // 5))
     seeds = rng.randint(2**31), rng.randint(2**31)
     starts = b.standard_normal(seeds[1], (n, N_STARTS), dtype)
-    # Where there are threads, one random vector each, while the block is drawn.
+    # With several threads, use one random vector in each, while the block is drawn.
     parts = [v.copy() for v in starts.T] if b.is_numpy else [starts]
     tasks = [partial(_lanczos_quadrature, S, part) for part in parts]
     draw = partial(b.standard_normal, seeds[0], (n, n_block), dtype)
@@ -113,7 +113,7 @@ def smoothest(
         enough = min(tol, RELATIVE_TOL * span)
         if error <= enough:
             break
-        # Never below the wanted ones, never so high that the filter damps nothing.
+        # Never below the wanted ones, nor so high that the filter damps nothing.
         cut = float(np.clip(float(values[0]), -0.9, 1 - span - min(1e-3, 0.1 * span)))
     else:
         warnings.warn(
@@ -155,7 +155,7 @@ def _largest_residual(U: Any, values: Any, SX: Any, V: Any) -> float:
 def _lanczos_quadrature(
     S: Any, V: Any, n_steps: int = 40
 ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Nodes and weights of the spectrum of S as each start vector in V sees it."""
+    """Quadrature nodes and weights of the spectrum of S, for each start vector in V."""
     b, n = backend_of(S), S.shape[0]
     xp, norm = b.xp, b.xp.linalg.vector_norm
     V = V / norm(V, axis=0)
@@ -174,7 +174,7 @@ def _lanczos_quadrature(
         for parts in (alphas, betas)
     )
     for diagonal, off in zip(diagonals.T, beside.T, strict=True):
-        # Past a vanishing remainder there is nothing but rounding.
+        # Beyond a vanishing remainder there is only rounding.
         ended = np.flatnonzero(off < 1e-6)
         size = int(ended[0]) + 1 if ended.size else off.size
         e, Q = linalg.eigh_tridiagonal(diagonal[:size], off[: size - 1])

@@ -1,4 +1,4 @@
-"""Whether a graph is connected, and what its seeds can reach."""
+"""Connected components of a graph, and vertices that seeds can reach."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -16,7 +16,7 @@ from fewlabels.exceptions import DisconnectedGraphWarning
 
 @dataclass(frozen=True, eq=False)
 class ConnectivityReport:
-    """Connected components of a graph, as :func:`connectivity` finds them.
+    """Connected components of a graph, the result of :func:`connectivity`.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def connectivity(W: Any) -> ConnectivityReport:
     graph = csr_array(W, copy=True)
     if graph.shape[0] != graph.shape[1]:
         raise ValueError(f"W must be square, got shape {graph.shape}.")
-    graph.eliminate_zeros()  # which csgraph would take for edges
+    graph.eliminate_zeros()  # csgraph would treat them as edges
     _, labels = connected_components(graph, directed=False)
     sizes = np.bincount(labels)
     order = np.argsort(-sizes, kind="stable")
@@ -139,9 +139,9 @@ def connectivity(W: Any) -> ConnectivityReport:
 def warn_unreached(
     graph: Any, seeds: ArrayLike, *, estimator: Any = None
 ) -> NDArray[np.bool_]:
-    """Warn about rows that no path joins to a seed.
+    """Warn about rows that are not connected to any seed.
 
-    What is known about the seeds cannot spread there, so that any answer is a guess.
+    Labels of the seeds cannot spread there, so any prediction is a guess.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def warn_unreached(
         warnings.warn(
             f"{who}the graph is disconnected, and {components.size} of its "
             f"{report.n_components} components, with {np.count_nonzero(unreached)} of "
-            f"the {unreached.size} rows, hold no seed (no labelled row): the answers "
+            f"the {unreached.size} rows, hold no seed (no labelled row): predictions "
             "for those rows are guesses. Use more neighbours (n_neighbors), "
             "symmetrize='union', or label a row in each component.",
             DisconnectedGraphWarning,

@@ -1,4 +1,4 @@
-"""From the length of an edge to its weight."""
+"""Edge weights from edge lengths."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from fewlabels._backend import backend_of
+from fewlabels._distances import far_lengths
 from fewlabels._rows import check_rows
 from fewlabels._sklearn import Interval, StrOptions, validate_params
 from fewlabels.graphs._edges import (
@@ -27,11 +28,11 @@ from fewlabels.graphs._neighbors import (
     make_search,
 )
 
-# Keeps an edge an edge where the exponential underflows; representable in float32.
+# Keeps an edge when the exponential underflows; representable in float32.
 WEIGHT_FLOOR = 1e-8
-# Beyond this many neighbours, bandwidth="auto" is less than the mean edge length: half
-# of it at 10, as on the graphs of the automatic classifier. With more neighbours more
-# of them are far; see benchmarks/graph_weights.py.
+# With more neighbours than this, bandwidth="auto" is less than the mean edge length:
+# half of it at 10, as in the graphs of the automatic classifier, since more of the
+# neighbours are far away; see benchmarks/graph_weights.py.
 AUTO_NEIGHBORS = 2.5
 # Shorter edges count as this share of the bandwidth in 1/d, so that copies of a row
 # get a large but finite weight.
@@ -70,18 +71,19 @@ def auto_bandwidth(distances: ArrayLike, n_neighbors: int | None = None) -> floa
 
     .. math:: t = \mathrm{mean}_e \min(d_e, 5 \, \mathrm{median}(d))
 
-    so that a few outlying rows do not set the scale. Where that is zero because most
-    edges join copies of a row, edges of length zero are left out; without any other
-    edge the scale is 1.
+    so that a few outlying rows do not set the scale. If that is zero because most edges
+    connect copies of a row, edges of length zero are left out; without any other edge
+    the scale is 1.
 
     Parameters
     ----------
     distances : array-like
-        Lengths of the edges, of any shape.
+        Lengths of the edges. If their shape is (n_samples, n_neighbors), those of rows
+        far from all others are left out.
     n_neighbors : int, default=None
-        Neighbours k per row of the graph that the scale is for, which makes it
-        :math:`\min(1, \sqrt{2.5 / k}) \, t`: the more neighbours, the more of them are
-        far. None for t itself.
+        Neighbours k per row of the graph, which changes the scale to
+        :math:`\min(1, \sqrt{2.5 / k}) \, t`: with more neighbours, more of them are far
+        away. None for t itself.
 
     Returns
     -------
@@ -99,9 +101,12 @@ def auto_bandwidth(distances: ArrayLike, n_neighbors: int | None = None) -> floa
     1.0
     """
     share = 1.0 if n_neighbors is None else (AUTO_NEIGHBORS / n_neighbors) ** 0.5
-    lengths = np.asarray(distances, dtype=np.float64).ravel()
+    lengths = np.asarray(distances, dtype=np.float64)
     if not np.isfinite(lengths).all():
         raise ValueError("distances holds infinite values or NaN.")
+    if lengths.ndim == 2 and lengths.size:
+        lengths = lengths[~far_lengths(np.median(lengths, axis=1))]
+    lengths = lengths.ravel()
     for kept in (lengths, lengths[lengths > 0]):
         if kept.size:
             scale = float(np.minimum(kept, 5 * np.median(kept)).mean())
@@ -113,7 +118,7 @@ def auto_bandwidth(distances: ArrayLike, n_neighbors: int | None = None) -> floa
 def resolve_bandwidth(
     bandwidth: float | str, lengths: ArrayLike, n_neighbors: int | None = None
 ) -> float:
-    """Turn "mean" and "auto" into the length that they stand for."""
+    """Turn "mean" and "auto" into a length."""
     if not isinstance(bandwidth, str):
         return float(bandwidth)
     return auto_bandwidth(lengths, n_neighbors if bandwidth == "auto" else None)
@@ -124,7 +129,7 @@ def _binary(edges: Edges, bandwidth: float, threshold: float | None) -> NDArray[
 
 
 def heat_weights(distances: ArrayLike, bandwidth: float) -> NDArray[np.float64]:
-    r"""Weights of edges that fall with their length.
+    r"""Edge weights that decrease with length.
 
     .. math:: w = \max(\exp(-d^2 / (2 t^2)), 10^{-8})
 
@@ -234,7 +239,7 @@ def barycenter(
         C /= np.where(largest > 0, largest, 1)  # squares must not underflow
         G = C @ C.swapaxes(1, 2)
         trace = np.trace(G, axis1=1, axis2=2)
-        # All neighbours are copies where the trace is 0: equal weights.
+        # If the trace is 0, all neighbours are copies: use equal weights.
         G += (alpha * np.where(trace > 0, trace, 1))[:, None, None] * np.eye(k)
         solved = np.linalg.solve(G, np.ones((k, 1)))[..., 0]
         weights[batch] = solved / solved.sum(axis=1, keepdims=True)
@@ -331,7 +336,7 @@ def local_linear_weights(
     neighbors: Any = "exact",
     n_jobs: int | None = None,
 ) -> csr_array:
-    r"""Reconstruct every row from its neighbours, as locally linear embedding does.
+    r"""Reconstruct every row from its neighbours, as in locally linear embedding.
 
     Row i of the result minimises
 
@@ -341,9 +346,9 @@ def local_linear_weights(
         \quad \text{subject to} \quad \sum_j b_{ij} = 1,
 
     with :math:`r_i` = `alpha` times the summed squared distances to the neighbours
-    N(i), without which more neighbours than features leave the weights undetermined.
-    The weights do not change when all rows are moved, rotated or scaled. They may be
-    negative.
+    N(i); without this term, more neighbours than features would leave the weights
+    undetermined. The weights do not change when all rows are shifted, rotated or
+    scaled. They may be negative.
 
     Parameters
     ----------
@@ -361,9 +366,9 @@ def local_linear_weights(
     Returns
     -------
     B : csr_array of shape (n_samples, n_samples)
-        Directed weights: rows sum to 1, the diagonal is zero. Not symmetric and not
-        the weights of a graph; ``similarity_graph(X, weight="local_linear")`` makes
-        one of them.
+        Directed weights: rows sum to 1, the diagonal is zero. They are not symmetric,
+        and not the weights of a graph; ``similarity_graph(X, weight="local_linear")``
+        turns them into one.
 
     References
     ----------

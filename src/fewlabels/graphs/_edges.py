@@ -1,4 +1,4 @@
-"""Edges in compressed rows: their lengths, and arrays made of them."""
+"""Edges in compressed rows: their lengths, and arrays built from them."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,12 +13,12 @@ from sklearn.utils.extmath import row_norms
 
 from fewlabels._threads import in_threads
 
-# Numbers held at a time where rows are gathered edge by edge: 32 MB of float64.
+# Numbers held at a time when rows are gathered edge by edge: 32 MB of float64.
 _BATCH_NUMBERS = 2**22
 
 
 def gather_batches(n_items: int, numbers_per_item: float) -> Iterable[slice]:
-    """Slices over `n_items` that each gather a bounded amount of numbers."""
+    """Slices over `n_items`, each gathering a bounded amount of numbers."""
     size = int(_BATCH_NUMBERS / max(1, numbers_per_item))
     return gen_batches(n_items, max(1, size)) if n_items else ()
 
@@ -65,7 +65,7 @@ def row_indices(graph: csr_array) -> NDArray[Any]:
 def kept_edges(
     graph: csr_array, rows: NDArray[Any], keep: NDArray[np.bool_]
 ) -> csr_array:
-    """Drop entries of a CSR array, but none for being zero."""
+    """Drop entries of a CSR array, keeping explicit zeros."""
     counts = np.bincount(rows[keep], minlength=graph.shape[0])
     indptr = np.concatenate([[0], np.cumsum(counts)])
     return csr_array((graph.data[keep], graph.indices[keep], indptr), shape=graph.shape)

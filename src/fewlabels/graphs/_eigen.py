@@ -30,21 +30,22 @@ from fewlabels.graphs._multilevel import NotConverged, multilevel
 # The Laplacians with orthogonal eigenvectors.
 SYMMETRIC_KINDS = ("unnormalized", "symmetric")
 
-# Up to this many vertices LAPACK is quicker than any iteration.
+# Up to this many vertices, LAPACK is faster than any iteration.
 DENSE_VERTICES = 500
 # Sweeps of the filter after which a rough eigenvector is good enough.
 FILTER_SWEEPS = 12
-# Components are joined up to this many vertices: one small matrix is as quick as many
-# tiny ones are slow.
+# Components are grouped up to this many vertices: one small matrix is much faster than
+# many tiny ones.
 SMALL_VERTICES = 100
 # Share of the matrix inside its envelope, after reordering, up to which factors of a
-# sparse matrix stay sparse. Graphs of few dimensions lie near 0.01, others above 0.05.
-# The former need inverse iteration, having no gaps; products are enough for the latter.
+# sparse matrix stay sparse. Graphs in few dimensions are near 0.01, others above 0.05.
+# The former have no spectral gaps and need inverse iteration; products suffice for the
+# latter.
 THIN_ENVELOPE = 0.03
 
 
 class Spectral(NamedTuple):
-    """A Laplacian with what is known of its spectrum in advance.
+    """A Laplacian with a bound on its spectrum and its null space.
 
     Attributes
     ----------
@@ -102,12 +103,12 @@ def _bound(W: Any, degrees: NDArray[Any], laplacian: str) -> float:
 
 # The solvers. Each finds the eigenvectors of the k smallest eigenvalues of A among the
 # vectors orthogonal to `null`; there the eigenvalues lie in [0, 1]. Their order and
-# signs are free. Those by iteration may raise ArpackError.
+# signs are arbitrary. Iterative solvers may raise ArpackError.
 
 
 def _dense(A: Any, null: csr_array, k: int, **unused: Any) -> NDArray[Any]:
-    # The null space moves above all else, so that what is nearly null does not mix
-    # with it.
+    # Shift the null space above all other eigenvalues, so that nearly null vectors do
+    # not mix with it.
     lifted = (2 * null) @ null.T + A
     lifted = lifted.toarray() if issparse(lifted) else np.asarray(lifted)
     return eigh_between(lifted, 0, k - 1)[1]
@@ -115,7 +116,7 @@ def _dense(A: Any, null: csr_array, k: int, **unused: Any) -> NDArray[Any]:
 
 def _lanczos(A: Any, null: csr_array, k: int, **arpack: Any) -> NDArray[Any]:
     def flipped(x: NDArray[Any]) -> NDArray[Any]:
-        # Twice the largest: what is projected out, at 0, stays below all others.
+        # Twice the largest: projected-out vectors, at 0, stay below all others.
         return 2 * x - A @ x
 
     # More Lanczos vectors than usual: the low end of a spectrum is crowded.
@@ -183,7 +184,7 @@ EIGEN_SOLVERS = ("auto", *_SOLVERS)
 
 
 def _envelope(A: Any) -> float:
-    """Share of the matrix between first entry and diagonal, reordered to a band."""
+    """Share of the matrix inside its envelope, after reordering to a band."""
     n = A.shape[0]
     position = np.empty(n, dtype=np.intp)
     position[reverse_cuthill_mckee(A, symmetric_mode=True)] = np.arange(n)
@@ -198,11 +199,11 @@ def _chosen(solver: str, A: Any, k: int, largest: bool, on_device: bool) -> str:
     n = A.shape[0]
     if k == n - 1:  # more than ARPACK computes
         return "dense"
-    if solver == "chebyshev" and 3 * k > n:  # a subspace that large is no shortcut
+    if solver == "chebyshev" and 3 * k > n:  # so large a subspace saves nothing
         return "dense"
     if solver in ("shift_invert", "multilevel") and not issparse(A):
         return "dense"
-    if solver == "multilevel" and largest:  # no coarser graph knows the rough vectors
+    if solver == "multilevel" and largest:  # coarser graphs lose the rough vectors
         return "lanczos"
     if solver != "auto":
         return solver
@@ -210,7 +211,7 @@ def _chosen(solver: str, A: Any, k: int, largest: bool, on_device: bool) -> str:
         return "dense"
     if on_device and issparse(A) and not largest and 3 * k <= n:
         return "chebyshev"
-    if largest or not issparse(A):  # products find the high end soon
+    if largest or not issparse(A):  # products find the high end quickly
         return "lanczos"
     return "shift_invert" if _envelope(A) <= THIN_ENVELOPE else "lanczos"
 
@@ -226,12 +227,12 @@ def _pairs(
     random_state: Any = 0,
     device: str | Backend | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Do the work of `nonzero_eigenpairs`, the signs being those of the solver."""
+    """Compute `nonzero_eigenpairs` with the signs of the solver."""
     L = graph.L
     n = L.shape[0]
     if n_pairs == 0:
         return np.empty(0), np.empty((n, 0))
-    # Scaled to norm 1 at most: ARPACK takes what is below 1e-11 for zero. A product,
+    # Scale to norm at most 1: ARPACK treats values below 1e-11 as zero. Multiply,
     # because SciPy divides sparse arrays in double precision.
     A = L * (1 / graph.bound)
     if largest:  # the low end of the mirror image
@@ -242,8 +243,8 @@ def _pairs(
         "max_iter": max_iter,
         "rng": check_random_state(random_state),
     }
-    # Not all components at once: of an eigenvalue that they share, ARPACK, which starts
-    # from one vector, may miss copies.
+    # Not all components at once: ARPACK starts from one vector and may miss copies of
+    # an eigenvalue they share.
     found: list[tuple[Any, NDArray[Any], NDArray[np.float64]]] = []
     for vertices, part, null in _components(A, graph):
         n_part, p = null.shape
@@ -280,8 +281,8 @@ def nonzero_eigenpairs(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Eigenpairs at one end of the spectrum without its zeros, in increasing order.
 
-    `n_pairs` is at most the number of eigenvalues that are not 0, `largest` asks for
-    the high end, where "multilevel" is "lanczos". For `solver`, `tol`, `max_iter`,
+    `n_pairs` is at most the number of nonzero eigenvalues; `largest` selects the high
+    end, where "multilevel" means "lanczos". For `solver`, `tol`, `max_iter`,
     `random_state` and `device` see :func:`laplacian_eigenpairs`.
     """
     values, vectors = _pairs(graph, n_pairs, **solver)
@@ -300,7 +301,7 @@ def _components(
     ends = np.append(0, np.cumsum(graph.report.sizes))
     first, p = 0, graph.report.n_components
     while first < p:
-        # As many as fit into a small matrix, and one at least.
+        # As many as fit into a small matrix, at least one.
         fit = np.searchsorted(ends, ends[first] + SMALL_VERTICES, side="right") - 1
         last = max(int(fit), first + 1)
         part = slice(ends[first], ends[last])
@@ -317,11 +318,11 @@ def _quotients(A: Any, vectors: NDArray[Any]) -> NDArray[Any]:
 def _solved(
     name: str, A: Any, null: csr_array, k: int, iteration: dict[str, Any]
 ) -> NDArray[Any]:
-    """Call a solver, or another one where it fails."""
+    """Call a solver, or another one if it fails."""
     try:
         return _SOLVERS[name](A, null, k, **iteration)
     except (ArpackError, NotConverged) as error:
-        # Multilevel factors too; only its own failure leaves that to be tried.
+        # Multilevel also factorises; only if it fails is that still to be tried.
         factored = name == "shift_invert" or (
             name == "multilevel" and isinstance(error, ArpackError)
         )
@@ -389,8 +390,8 @@ def laplacian_eigenpairs(
 ) -> Eigenpairs:
     r"""Smallest eigenpairs of a symmetric Laplacian of a graph.
 
-    The eigenvectors of the eigenvalue 0 are known from the connected components:
-    constants there, or :math:`\sqrt d`. They are never computed, and the others are
+    The eigenvectors of the eigenvalue 0 are known from the connected components: they
+    are constant there, or :math:`\sqrt d`. They are never computed, and the others are
     sought orthogonal to them, so that many components do no harm.
 
     Parameters
@@ -403,27 +404,26 @@ def laplacian_eigenpairs(
     laplacian : {"symmetric", "unnormalized"}, default="symmetric"
         Which Laplacian.
     eigen_solver : str, default="auto"
-        "dense", "lanczos", "shift_invert", "multilevel", "chebyshev" or "auto": LAPACK,
-        ARPACK with products, ARPACK with a sparse factor, a hierarchy of coarser
-        graphs, for large sparse ones, or subspace iteration with a Chebyshev filter,
-        for hundreds of pairs of those. "auto" takes the first for small graphs and
-        large parts of the spectrum, the third where the factor is sparse too. For
-        dense weights the third and the fourth are the first. Components are solved one
-        by one, small ones together by LAPACK. ARPACK, which starts from one vector and
-        may miss a copy of a multiple eigenvalue, is started again for what it has left
-        out.
+        "dense" is LAPACK; "lanczos" is ARPACK with products, "shift_invert" ARPACK with
+        a sparse factor. "multilevel", a hierarchy of coarser graphs, is for large
+        sparse graphs; "chebyshev", subspace iteration with a Chebyshev filter, for
+        hundreds of their eigenpairs. "auto" uses "dense" for small graphs and large
+        parts of the spectrum, and "shift_invert" if the factor is sparse too. With
+        dense weights, "shift_invert" and "multilevel" mean "dense". Components are
+        solved one by one, small ones together by LAPACK. ARPACK starts from one vector
+        and may miss copies of a multiple eigenvalue, so it is restarted to find them.
     tol : float, default=1e-9
-        Relative accuracy of the eigenvalues, for "chebyshev" the largest residual
-        relative to half a bound on the spectrum; 0 for that of the machine.
+        Relative accuracy of the eigenvalues; for "chebyshev", the largest residual
+        relative to half a bound on the spectrum. 0 means machine precision.
     max_iter : int, default=1000
         Restarts of ARPACK, or corrections of "multilevel", after which a factorisation
-        helps out, with a warning; sweeps of "chebyshev", which warns and returns what
-        it has.
+        is used, with a warning; sweeps of "chebyshev", after which it warns and returns
+        its current vectors.
     random_state : int, RandomState instance or None, default=None
         Seed of the first vector of ARPACK, or of the first block of "chebyshev".
     device : {"cpu", "cuda"} or None, default=None
-        Where "chebyshev" runs; None is the CPU. On a GPU "auto" takes it for large
-        sparse graphs. The other solvers are those of the CPU.
+        Where "chebyshev" runs; None is the CPU. On a GPU, "auto" uses it for large
+        sparse graphs. The other solvers run on the CPU.
 
     Returns
     -------
@@ -470,12 +470,12 @@ def laplacian_eigenvectors(
         A symmetric matrix with spectrum in [0, 2], such as
         ``graph_laplacian(W, "symmetric")``.
     n_components : int
-        How many, at most n_vertices.
+        Number of eigenpairs, at most n_vertices.
     eigen_solver : {"auto", "dense", "shift_invert", "chebyshev"}, default="auto"
         LAPACK on the dense matrix, which is exact up to rounding, ARPACK with a sparse
-        factor, or subspace iteration with a Chebyshev filter [1]_. "auto" takes the
-        first for up to 500 vertices, and the second where factors stay sparse and all
-        eigenvalues are so small that filters need many products: in large graphs of
+        factor, or subspace iteration with a Chebyshev filter [1]_. "auto" uses the
+        first for up to 500 vertices, and the second if factors stay sparse and all
+        eigenvalues are so small that filters need many products, as in large graphs in
         two or three dimensions.
     tol : float, default=1e-3
         Largest residual :math:`\|L u - \lambda u\|` that "chebyshev" accepts, or a
@@ -542,7 +542,7 @@ def laplacian_eigenvectors(
         L = to_host(L)
     elif not b.is_numpy:
         return _on_device(L, n_components, tol, random_state)
-    # Nothing is known of the zeros: one part, with all of them among the wanted.
+    # The zeros are not known: solve one part, with all of them among the wanted.
     whole = ConnectivityReport(np.zeros(n, dtype=np.intp), np.array([n]))
     graph = Spectral(L, 2.0, csr_array((n, 0), dtype=L.dtype), np.empty(0), whole)
     values, vectors = _pairs(

@@ -1,4 +1,4 @@
-"""Pieces that the eigensolvers of graph Laplacians share."""
+"""Helpers shared by the eigensolvers of graph Laplacians."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -32,7 +32,7 @@ def shifted_factor(A: csr_array) -> Any:
 
 
 def deflated(null: csr_array, x: NDArray[Any]) -> NDArray[Any]:
-    """Take from signals their part in the null space."""
+    """Remove from signals their part in the null space."""
     return x - null @ (null.T @ x)
 
 

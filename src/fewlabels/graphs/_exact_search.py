@@ -27,16 +27,17 @@ from fewlabels.graphs._edges import (
     row_indices,
 )
 
-# Dense rows of more features than these, and as many as that, are all compared: trees
-# of ten features look at most of them anyway, and one by one.
+# Dense rows with more features than the first number, if there are more of them than
+# the second, are compared by brute force: trees in ten dimensions visit most of them
+# anyway, one by one.
 SCAN_FEATURES = 6
 
 
 SCAN_ROWS = 5000
 
 
-# Neighbours whose squared distance is a smaller share of the squares from which the
-# search computed it may have been taken for others: half of the digits are left.
+# Neighbours whose squared distance is less than this share of the squares it was
+# computed from may have been confused with others: half of the digits are left.
 LOST_DIGITS = 1e-8
 
 
@@ -45,7 +46,7 @@ _TILE = 512
 
 
 def query_batches(n_queries: int) -> list[slice]:
-    """Batches of queries: some for every thread, also where there are few queries."""
+    """Batches of queries: some for every thread, even if there are few queries."""
     return list(gen_batches(n_queries, min(max(n_queries // 16, 64), _TILE)))
 
 
@@ -64,8 +65,8 @@ def without_self(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Drop each row's own index from a search of the training rows themselves.
 
-    The own index need not come first: copies of a row are as near. Where more copies
-    than neighbours have crowded it out, the farthest entry goes.
+    It need not come first, since copies of a row are as near. If more copies than
+    neighbours have crowded it out, the farthest entry is dropped instead.
     """
     n, k = indices.shape
     keep = indices != np.arange(n)[:, None]
@@ -74,7 +75,7 @@ def without_self(
 
 
 class NeighborSearch:
-    """A set of rows that can be asked for neighbours.
+    """An index of rows for neighbour queries.
 
     Without `X` the rows themselves are the queries, and no row is its own neighbour.
     """
@@ -103,17 +104,17 @@ class NeighborSearch:
 class _Scan:
     """All distances between dense rows, in tiles, to find the smallest.
 
-    Products of rows, in the precision of these, tell how far they are apart but for
-    some rounding errors, of which there is a bound: what may be among the nearest is
-    computed again in double precision, by differences.
+    Products of rows, in their own precision, give distances up to rounding errors with
+    a known bound. Rows that may be among the nearest are recomputed by differences in
+    double precision.
     """
 
     def __init__(self, X: NDArray[Any]) -> None:
         self._X = np.ascontiguousarray(X)
         self._centre = centre_of(X).astype(X.dtype)
         moved = X - self._centre
-        # Rounding errors of a product, in units of the squares of both rows: those of
-        # sums of p terms, of the rows that were moved, and of a limit.
+        # Rounding errors of a product, in units of the squares of both rows: from sums
+        # of p terms, from shifting the rows, and from a limit.
         self._error = 2 * (X.shape[1] + 8) * float(np.finfo(X.dtype).eps)
         squares = row_norms(moved.astype(np.float64), squared=True)
         column = ((0.5 - self._error) * squares).astype(X.dtype)
@@ -161,7 +162,7 @@ class _Scan:
 class ExactSearch(NeighborSearch):
     """scikit-learn's search: any of its metrics, dense or sparse rows.
 
-    Many dense rows are compared with all others, see :class:`_Scan`.
+    Large sets of dense rows are compared by brute force, see :class:`_Scan`.
     """
 
     def __init__(
@@ -195,7 +196,7 @@ class ExactSearch(NeighborSearch):
         return self._unfitted.fit(self._centred(self._X))
 
     def _in_units(self, X: Any) -> Any:
-        """Rows in the unit and of the kind, dense or sparse, of the rows indexed."""
+        """Convert rows to the unit and form, dense or sparse, of the indexed rows."""
         if X is None:
             return None
         if issparse(X) != self._sparse:
@@ -206,8 +207,8 @@ class ExactSearch(NeighborSearch):
         return X if X is None or self._centre is None else X - self._centre
 
     def _refined(self, rows: Any, columns: Any, distances: Any, X: Any) -> NDArray[Any]:
-        # From products, copies come out a little apart and d(i, j) differs from
-        # d(j, i): on the few edges that are kept, take the difference itself.
+        # Computed from products, copies are slightly apart and d(i, j) differs from
+        # d(j, i): on the few edges that are kept, use differences instead.
         if not self._euclidean:
             return distances.astype(self._X.dtype, copy=False)
         queries = self._X if X is None else X
@@ -231,7 +232,7 @@ class ExactSearch(NeighborSearch):
         return nearest_first(distances * distances.dtype.type(self._unit), indices)
 
     def _found(self, X: Any, n_neighbors: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Ask the index, some rows at a time where there are threads for it."""
+        """Query the index, in batches if there are several threads."""
         if not are_governed() or self._index.effective_metric_ == "precomputed":
             return self._index.kneighbors(X, n_neighbors)
         queries = self._centred(self._X) if X is None else X
@@ -246,11 +247,11 @@ class ExactSearch(NeighborSearch):
         )
 
     def _search_again(self, distances: Any, indices: Any, X: Any) -> None:
-        """Search rows again whose neighbours were lost in the squares of products."""
+        """Search again for rows whose neighbours were lost to cancellation."""
         queries = self._X if X is None else X
         squares = row_norms(self._centred(queries), squared=True)
         farthest = np.square(distances.max(axis=1), dtype=np.float64)
-        # As many copies as neighbours are asked for cannot be nearer.
+        # If all requested neighbours are copies, nothing can be nearer.
         lost = np.flatnonzero((farthest > 0) & (farthest < LOST_DIGITS * squares))
         k = indices.shape[1]
         for batch in gather_batches(lost.size, self._X.shape[0]):
@@ -264,7 +265,7 @@ class ExactSearch(NeighborSearch):
 
     def within_radius(self, radius: float, X: Any = None) -> csr_array:
         radius, X = radius / self._unit, self._in_units(X)
-        # A little further, as lengths from products are off, and then cut.
+        # Search slightly further, since lengths from products are inexact; then cut.
         reach = radius + self._slack if self._euclidean else radius
         graph = csr_array(
             self._index.radius_neighbors_graph(self._centred(X), reach, "distance")
@@ -277,7 +278,7 @@ class ExactSearch(NeighborSearch):
 
     @property
     def _slack(self) -> float:
-        """Bound on the error of a distance that is computed from products."""
+        """Bound on the error of a distance computed from products."""
         largest = row_norms(self._centred(self._X)).max(initial=0.0)
         return float(4 * np.sqrt(np.finfo(self._X.dtype).eps) * largest)
 

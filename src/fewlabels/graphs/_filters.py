@@ -1,4 +1,4 @@
-"""Filters on a graph and the kernels that are filters, with or without eigenvectors."""
+"""Graph filters, and graph kernels as filters, with or without eigenvectors."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -20,7 +20,7 @@ from fewlabels.graphs._spectrum import MAX_DENSE, evaluate_response
 
 METHODS = ("auto", "chebyshev", "exact")
 
-# Products with the Laplacian that one application of a filter may need at most.
+# Largest number of products with the Laplacian per application of a filter.
 MAX_DEGREE = 10_000
 
 
@@ -45,15 +45,15 @@ def _fixed_degree(
 def _adaptive_degree(
     response: Callable[[Any], Any], bound: float, tol: float
 ) -> tuple[NDArray[np.float64], float]:
-    """Double the degree until the coefficients that are left out sum up to `tol`."""
+    """Double the degree until the omitted coefficients sum to at most `tol`."""
     n_points = 32
     while True:
         found = chebyshev_coefficients(response, bound, n_points)
         largest = float(np.abs(found).sum())
-        # tails[k]: what is lost without the coefficients from k on
+        # tails[k]: error of omitting the coefficients from k on
         tails = np.append(np.cumsum(np.abs(found[::-1]))[::-1], 0.0)
         n_kept = max(1, int(np.argmax(tails <= tol * largest)))
-        # Coefficients near the last are no tail but aliases of what comes after.
+        # The last coefficients are not a tail, but aliases of higher ones.
         if n_kept <= 3 * n_points // 4:
             return found[:n_kept], float(tails[n_kept])
         if 2 * n_points > MAX_DEGREE:
@@ -79,7 +79,7 @@ class GraphFilter(LinearOperator):
         h(L) f = U \, \mathrm{diag}(h(\lambda_1), \dots, h(\lambda_n)) \, U^\top f,
 
     which is also the convolution of f with the signal whose graph Fourier transform is
-    h. The exact method uses all eigenvectors. The other one uses a polynomial instead,
+    h. The exact method uses all eigenvectors. The other method uses a polynomial,
     :math:`h(\lambda) \approx \sum_{k \le K} c_k T_k(2 \lambda / b - 1)` with Chebyshev
     polynomials and a bound b on the spectrum, which costs K products with the sparse
     Laplacian and only mixes vertices that are at most K edges apart.
@@ -95,7 +95,7 @@ class GraphFilter(LinearOperator):
     method : {"auto", "exact", "chebyshev"}, default="auto"
         "auto" is exact up to 1,000 vertices unless `degree` is given.
     degree : int, default=None
-        Degree of the polynomial; None takes the smallest that reaches `tol`.
+        Degree of the polynomial; None uses the smallest that reaches `tol`.
     tol : float, default=1e-10
         Largest error of the polynomial relative to the size of the response, where
         `degree` is None.
@@ -107,9 +107,9 @@ class GraphFilter(LinearOperator):
     degree : int or None
         Degree of the polynomial; None for an exact filter.
     error : float
-        Bound on the error of the response at any frequency, and so on that of the
-        operator in the spectral norm, as far as the coefficients computed show it; 0
-        for an exact filter.
+        Bound on the error of the response at any frequency, and hence of the operator
+        in the spectral norm, estimated from the computed coefficients; 0 for an exact
+        filter.
 
     Warns
     -----
@@ -187,7 +187,7 @@ class GraphFilter(LinearOperator):
         degree: int | None,
         tol: float,
     ) -> None:
-        # Without any edge all frequencies are 0; any interval from there will do.
+        # Without edges all frequencies are 0; any interval starting there will do.
         self._L, self._bound = graph.L, graph.bound or 1.0
         self._factors, self.error = (
             _adaptive_degree(response, self._bound, tol)
@@ -250,7 +250,7 @@ class GraphFilter(LinearOperator):
 def _check_filter(
     *, response: Any, laplacian: str, method: str, degree: int | None, tol: float
 ) -> None:
-    """Validate what a filter is made from."""
+    """Validate the parameters of a filter."""
 
 
 def _regularized_laplacian(v: NDArray[Any], sigma: float) -> NDArray[Any]:
@@ -274,7 +274,7 @@ def _inverse_cosine(v: NDArray[Any]) -> NDArray[Any]:
     return np.cos(0.25 * np.pi * v)
 
 
-# Each with the names of the parameters that it uses.
+# Each with the names of its parameters.
 GRAPH_KERNELS: dict[str, tuple[Callable[..., NDArray[Any]], tuple[str, ...]]] = {
     "regularized_laplacian": (_regularized_laplacian, ("sigma",)),
     "diffusion": (_diffusion, ("sigma",)),
@@ -286,7 +286,7 @@ _KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "W": ["array-like", "sparse matrix"],
     "kind": [StrOptions(set(GRAPH_KERNELS))],
     "sigma": [Interval(Real, 0, None, closed="neither")],
-    # From 2 on, the largest eigenvalue there can be, the kernel is not negative.
+    # The largest possible eigenvalue is 2; from there on the kernel is non-negative.
     "a": [Interval(Real, 2, None, closed="left")],
     "n_steps": [Interval(Integral, 1, None, closed="left")],
 }
@@ -309,8 +309,8 @@ def graph_kernel(
     r"""Kernel matrix between the vertices of a graph.
 
     A function r that increases on the spectrum of the symmetric normalised Laplacian
-    penalises rough signals, and :math:`K = r(L_{sym})^{-1}` is the kernel that
-    belongs to this penalty:
+    penalises rough signals, and :math:`K = r(L_{sym})^{-1}` is the kernel of this
+    penalty:
 
     =======================  =========================================================
     "regularized_laplacian"  :math:`K = (I + \sigma^2 L_{sym})^{-1}`
@@ -378,8 +378,8 @@ def graph_kernel_operator(
 
     The number of products with the sparse Laplacian is the degree of the polynomial:
     `n_steps` for the random walk, a dozen for the inverse cosine, and about
-    :math:`\sigma \log(1 / tol)` for the other two. Where :math:`\sigma` is so large
-    that this is too much, :func:`graph_tikhonov` with ``alpha=sigma**2`` and
+    :math:`\sigma \log(1 / tol)` for the other two. If :math:`\sigma` is too large for
+    this, :func:`graph_tikhonov` with ``alpha=sigma**2`` and
     ``laplacian="symmetric"`` multiplies by the regularised Laplacian kernel with a
     sparse factor.
 

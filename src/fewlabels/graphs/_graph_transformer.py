@@ -1,4 +1,4 @@
-"""The transformer from rows to their similarity graph."""
+"""Transformer from rows to their similarity graph."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -26,20 +26,20 @@ class SimilarityGraphTransformer(
 ):
     """Turn rows into their similarity graph.
 
-    `fit_transform` gives the symmetric graph of the training rows, `transform` the
-    weights between new rows and training rows. The two differ on the training rows:
-    in the graph no row is its own neighbour and edges go both ways, whereas a row
-    passed to `transform` is new, and a copy of it among the training rows is simply
-    its nearest neighbour.
+    `fit_transform` returns the symmetric graph of the training rows, `transform` the
+    weights between new rows and training rows. The two differ for training rows: in the
+    graph, no row is its own neighbour and edges are symmetric, whereas a row passed to
+    `transform` counts as new, and a copy of it among the training rows is simply its
+    nearest neighbour.
 
     Parameters
     ----------
     kind : {"knn", "ball", "complete"}, default="knn"
-        Which rows are joined.
+        Which rows are connected.
     n_neighbors : int, default=10
         Neighbours per row of ``kind="knn"``, fewer than training rows.
     symmetrize : {"mean", "union", "mutual"}, default="mean"
-        When an edge between neighbours is kept; of no effect on `transform`.
+        When an edge between neighbours is kept; no effect on `transform`.
     radius : float, default=None
         Largest distance of ``kind="ball"``, included.
     weight : {"binary", "heat", "gaussian_threshold", "gaussian_density", \
@@ -58,7 +58,7 @@ class SimilarityGraphTransformer(
     n_jobs : int, default=None
         Passed to scikit-learn's search.
     device : {"cpu", "cuda"} or None, default=None
-        Where to search, see :func:`nearest_neighbors`. The graph is SciPy's.
+        Where to search, see :func:`nearest_neighbors`. The graph is a SciPy array.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class SimilarityGraphTransformer(
         self.graph_, self.bandwidth_, self._search = _build(
             X, **{**self.get_params(deep=False), "device": backend_for(self)}
         )
-        # The rows at the far end of edges from new rows, where a weight needs them.
+        # The training rows, if weights of edges from new rows need them.
         self._fit_X = None if self.metric == "precomputed" else X
         self.n_samples_fit_ = self._n_features_out = X.shape[0]
         return self
@@ -176,7 +176,7 @@ class SimilarityGraphTransformer(
         return self.fit(X).graph_
 
     def transform(self, X: Any) -> csr_array:
-        """Weigh the edges from new rows to the training rows near them.
+        """Compute the weights between new rows and nearby training rows.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ def image_graph(
     intensity_width: float | str = "auto",
     distance_width: float | None = 4.0,
 ) -> csr_array:
-    r"""Build the graph of an image: edges join nearby pixels of similar intensity.
+    r"""Build the graph of an image, which connects nearby pixels of similar intensity.
 
     For pixels i, j at positions p and with intensities (or colours) F,
 
@@ -45,7 +45,7 @@ def image_graph(
     image : array-like of shape (height, width) or (height, width, n_channels)
         The image.
     radius : float, default=5.0
-        Largest distance r of joined pixels, in pixels.
+        Largest distance r of connected pixels, in pixels.
     intensity_width : float or "auto", default="auto"
         The width :math:`s_F`; "auto" takes a tenth of the range of the intensities.
     distance_width : float, default=4.0

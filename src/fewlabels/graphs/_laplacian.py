@@ -46,8 +46,8 @@ def check_weights(W: Any) -> Any:
     Returns
     -------
     W : csr_array or ndarray of shape (n_vertices, n_vertices)
-        Exactly symmetric and non-negative weights in arrays of their own, zero on the
-        diagonal, float32 where `W` is, else float64.
+        A copy with exactly symmetric and non-negative weights, zero on the diagonal,
+        in float32 if `W` is, else float64.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def check_weights(W: Any) -> Any:
             "which are not negative."
         )
     if issparse(W) and same_pattern(W, mirror):
-        W.data = 0.5 * (W.data + mirror.data)  # no-op but for rounding
+        W.data = 0.5 * (W.data + mirror.data)  # no-op except for rounding
     else:
         W = 0.5 * (W + mirror)
     if lowest < 0:
@@ -95,7 +95,7 @@ def _unnormalized(W: Any) -> Any:
 def _symmetric(W: Any) -> Any:
     b = backend_of(W)
     if b.is_numpy and not issparse(W):
-        # scipy sets d^-1/2 = 0 at isolated vertices as we want it.
+        # scipy sets d^-1/2 = 0 at isolated vertices, as we want.
         return laplacian(W, normed=True)
     # Of sparse arrays, scipy would sort the entries.
     degrees = W @ b.xp.ones(W.shape[0], dtype=W.dtype, device=b.device)
@@ -155,19 +155,19 @@ def graph_laplacian(
     laplacian : {"unnormalized", "symmetric", "random_walk"}, default="unnormalized"
         Which Laplacian.
     check : bool, default=True
-        Whether to check `W`. False is quicker, and for weights that are known to be
-        symmetric, not negative and zero on the diagonal, each stored once.
+        Whether to check `W`. False is faster, for weights known to be symmetric,
+        non-negative and zero on the diagonal, each stored once.
 
     Returns
     -------
     L : csr_array or ndarray of shape (n_vertices, n_vertices)
-        The Laplacian, sparse where `W` is, float32 where `W` is, else float64.
+        The Laplacian, sparse if `W` is, in float32 if `W` is, else float64.
 
     Raises
     ------
     ValueError
-        If `W` is not square, not symmetric or holds negative weights, each beyond
-        what rounding explains.
+        If `W` is not square, or, beyond rounding, not symmetric or has negative
+        weights.
 
     See Also
     --------
@@ -207,7 +207,7 @@ def graph_laplacian(
             f"laplacian={laplacian!r} of a tensor is not available: use 'symmetric', "
             "or a sparse array of SciPy."
         )
-    # Tensors come from code that has made sure that they are sound.
+    # Tensors come from code that has already validated them.
     L = LAPLACIANS[laplacian](check_weights(W) if check and not on_device else W)
     if on_device:
         return L
@@ -217,8 +217,8 @@ def graph_laplacian(
 class LaplacianPower(LinearOperator):
     """The operator L^p, applied by p products with L and never formed.
 
-    L^2 of a neighbour graph joins the neighbours of neighbours: it fills up, where p
-    products stay as cheap as L is sparse. Made by :func:`laplacian_power`.
+    L^2 of a neighbour graph connects neighbours of neighbours and fills up, whereas p
+    products with the sparse L stay cheap. Made by :func:`laplacian_power`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Eigenvectors of a Laplacian by coarser and coarser graphs."""
+"""Eigenvectors of a Laplacian from a hierarchy of coarser graphs."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,19 +13,19 @@ from scipy.sparse import csr_array
 from fewlabels._backend import NUMPY
 from fewlabels.graphs._eigen_parts import chebyshev_filter, deflated, shifted_factor
 
-# A graph of so few vertices is solved directly.
+# Graphs with at most this many vertices are solved directly.
 COARSEST = 3000
 # Fewer vertices per vector cannot tell the vectors apart.
 RESOLUTION = 10
 # Vectors beyond those wanted, for fine and for rough accuracies: the last of a block
 # converges slowly.
 GUARDS, ROUGH_GUARDS = 2, 1
-# And a vector from random numbers: a coarser graph knows nothing of what lies within
-# its stars, and little of components of a few stars.
+# Random vectors to add: a coarser graph has no information within its stars, and little
+# about components of a few stars.
 SCOUTS = 1
 # With the diagonal scaled to 1, all eigenvalues are at most 2. The smoother damps those
-# above the first number, and the coarser graph those below: stars of neighbours resolve
-# no more.
+# above the first number, and the coarser graph those below, which is all that stars of
+# neighbours can resolve.
 ROUGH, HIGHEST = 0.1, 2.0
 # Products with the matrix per smoothing: of the guess from the coarser graph, which
 # jumps from star to star, and before and after every correction.
@@ -40,11 +40,11 @@ MIN_INDEPENDENT = 1e-13
 
 
 class NotConverged(Exception):
-    """More steps would be needed."""
+    """Raised if more steps would be needed."""
 
 
 class Level(NamedTuple):
-    """A graph and the way to the next coarser one.
+    """A graph and the map to the next coarser one.
 
     Attributes
     ----------
@@ -61,12 +61,12 @@ class Level(NamedTuple):
 
 
 def coarser(A: csr_array, null: csr_array) -> Level:
-    """Join neighbours to one vertex each.
+    """Aggregate neighbours into single vertices.
 
     The columns of `up` are pieces of the null space, so that the coarse matrix
     ``up.T A up`` has the same one.
     """
-    from fewlabels._loops.graph import aggregate  # numba is loaded where it is used
+    from fewlabels._loops.graph import aggregate  # numba is imported where it is used
 
     star, n_stars = aggregate(A.indptr, A.indices, -A.data)
     # Every row of `null` has one entry: that of the vertex in its component.
@@ -136,10 +136,10 @@ def _refined(
     """Improve eigenvectors by locally optimal block conjugate gradients [1]_.
 
     The error of an eigenvalue with residual r is r' A^-1 r up to terms of higher order.
-    While r is rough for the most part, A^-1 is about D^-1 / ROUGH there, with the
-    diagonal D; otherwise the cycle stands for A^-1. Both may be far off where weights
-    are uneven, so that the last change, usually larger, has to be small as well. The
-    vectors beyond the k-th must no longer be on their way to below it.
+    While r is mostly rough, A^-1 is about D^-1 / ROUGH there, with the diagonal D;
+    otherwise the cycle approximates A^-1. Both may be far off if weights are uneven, so
+    the last change, usually larger, must be small as well. Ritz values beyond the k-th
+    must no longer be about to fall below it.
 
     References
     ----------
@@ -155,7 +155,7 @@ def _refined(
         X, AX = S @ Y, AS @ Y
         D, AD = S[:, m:] @ Y[m:], AS[:, m:] @ Y[m:]
         R = AX - X * theta
-        # Below the rounding of a product there is nothing to be gained.
+        # Below the rounding errors of a product there is nothing to gain.
         goal = np.maximum(tol * theta, np.finfo(np.float64).eps / scale.min())[:k]
         fall = before - theta
         steady = np.all(fall[:k] <= goal)
@@ -169,7 +169,7 @@ def _refined(
             return X[:, :k]
         before = theta
         S, AS = _normalized(np.hstack([X, Z, D]), np.hstack([AX, A @ Z, AD]))
-        if np.linalg.cond(S.T @ S) > MAX_CONDITION:  # start anew, without direction
+        if np.linalg.cond(S.T @ S) > MAX_CONDITION:  # restart, without direction
             S, AS = S[:, : 2 * m], AS[:, : 2 * m]
     raise NotConverged(f"errors up to {np.max(_products(R, Z)[:k] / theta[:k]):.1e}")
 
@@ -180,7 +180,7 @@ def _products(A: NDArray[Any], B: NDArray[Any]) -> NDArray[Any]:
 
 
 def _normalized(S: NDArray[Any], AS: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Scale columns to norm 1, without those that are zero."""
+    """Scale columns to norm 1, dropping zero columns."""
     size = np.linalg.norm(S, axis=0)
     kept = size > 0
     return S[:, kept] / size[kept], AS[:, kept] / size[kept]
@@ -217,7 +217,7 @@ def multilevel(
     """Eigenvectors of the smallest eigenvalues of a Laplacian outside its null space.
 
     No eigenvalue may be larger than 1.
-    Neighbours are joined until the graph is small; there `direct` finds the
+    Neighbours are aggregated until the graph is small; there `direct` finds the
     eigenvectors, which are carried back level by level, smoothed and corrected.
     """
     n_vectors = k + (GUARDS if tol < FINE else ROUGH_GUARDS)

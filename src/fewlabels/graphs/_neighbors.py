@@ -29,7 +29,7 @@ from fewlabels.graphs._edges import kept_edges, row_indices
 from fewlabels.graphs._exact_search import ExactSearch, NeighborSearch
 
 # `neighbors="auto"` searches exactly up to this many rows (seconds, on two cores) and
-# for up to this many features, where a tree is both exact and quick.
+# for up to this many features, where a tree is both exact and fast.
 AUTO_EXACT_ROWS = 20_000
 AUTO_TREE_FEATURES = 4
 
@@ -56,9 +56,9 @@ class DeviceSearch(NeighborSearch):
 
 
 class MovedSearch(DeviceSearch):
-    """The same for rows and queries of NumPy.
+    """The same for NumPy rows and queries.
 
-    Saved, it is just its rows: a machine without the device searches by
+    Only the rows are saved: a machine without the device searches by
     :class:`ExactSearch`.
     """
 
@@ -82,7 +82,7 @@ class MovedSearch(DeviceSearch):
 
 
 class GraphSearch(NeighborSearch):
-    """Neighbours looked up in a sparse graph of distances, given or transformed to."""
+    """Neighbours looked up in a sparse graph of distances, given or computed."""
 
     _transformer: Any
 
@@ -100,7 +100,7 @@ class GraphSearch(NeighborSearch):
             )
 
     def _edges(self, X: Any) -> tuple[csr_array, NDArray[Any], NDArray[Any]]:
-        """Graph with, per stored entry, its row and whether it counts."""
+        """Graph, with the row of every stored entry and whether it counts."""
         graph = self._graph
         if X is not None:
             graph = X if self._transformer is None else self._transformer.transform(X)
@@ -151,14 +151,14 @@ def make_search(
     n_jobs: int | None = None,
     device: str | Backend | None = None,
 ) -> NeighborSearch:
-    """Index rows once, to be asked for the neighbours of any rows.
+    """Index rows once, to search neighbours of any rows.
 
     Parameters
     ----------
     X : {ndarray, sparse matrix} of shape (n_samples, n_features)
         Validated rows.
     kind : {"knn", "ball", "complete"}, default="knn"
-        What will be asked for; "ball" and "complete" need an exact search.
+        Kind of queries; "ball" and "complete" need an exact search.
     metric : str or callable, default="euclidean"
         As in :func:`nearest_neighbors`.
     metric_params : dict, default=None
@@ -249,8 +249,8 @@ def nearest_neighbors(
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Find the nearest other rows of every row.
 
-    A search for the largest number of neighbours serves several graphs: the first
-    columns are the search for fewer, see :func:`graph_from_neighbors`.
+    A search for the largest number of neighbours serves several graphs: its first
+    columns are the result for fewer neighbours, see :func:`graph_from_neighbors`.
 
     Parameters
     ----------
@@ -266,23 +266,23 @@ def nearest_neighbors(
     neighbors : {"exact", "approximate", "auto"} or transformer, default="exact"
         How to search.
 
-        - "exact": by :class:`sklearn.neighbors.NearestNeighbors`, but for more than
-          5,000 dense rows of more than 6 features and Euclidean distance, which are all
-          compared in tiles, several times as fast;
+        - "exact": by :class:`sklearn.neighbors.NearestNeighbors`, except that more than
+          5,000 dense rows with more than 6 features and Euclidean distance are compared
+          by brute force in tiles, several times as fast;
         - "approximate": by inverted lists of faiss, for dense rows and Euclidean
           distance, at about 99 % recall (checked on a sample of the rows while
           searching); ``pip install "fewlabels[ann]"``. Deterministic. It uses the
-          threads of OpenMP, whatever `n_jobs` says;
+          threads of OpenMP and ignores `n_jobs`;
         - "auto": "approximate" beyond 20,000 rows where it applies, is installed and
-          there are more than 4 features (below that, a tree is exact and quick);
-        - a transformer whose `fit_transform` gives a sparse graph of distances, as
+          there are more than 4 features (with fewer, a tree is exact and fast);
+        - a transformer whose `fit_transform` returns a sparse graph of distances, as
           :class:`sklearn.neighbors.KNeighborsTransformer` does, with at least
           `n_neighbors` other rows in each row; `metric` is then ignored.
     n_jobs : int, default=None
         Passed to scikit-learn's search.
     device : {"cpu", "cuda"} or None, default=None
-        Where to search. None is where `X` is: NumPy's arrays stay on the CPU, tensors
-        on their device, and the answers come back there. On a GPU, "exact" and "auto"
+        Where to search. None is where `X` is: NumPy arrays stay on the CPU, tensors on
+        their device, and results are returned there. On a GPU, "exact" and "auto"
         compare all dense rows by Euclidean distance, in tiles that fit into its
         memory; anything else is searched on the CPU, with a warning.
 

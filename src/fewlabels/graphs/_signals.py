@@ -1,4 +1,4 @@
-"""How much signals change along edges, and how to make them change less."""
+"""Variation of signals along edges, and denoising."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -51,7 +51,7 @@ def _roots(
     prefer_skip_nested_validation=True,
 )
 def graph_gradient(W: Any, laplacian: str = "unnormalized") -> csr_array:
-    r"""Gradient on a graph: the matrix that takes signals to differences along edges.
+    r"""Gradient on a graph: the matrix that maps signals to differences along edges.
 
     The row of the edge (i, j), i < j, gives :math:`\sqrt{w_{ij}} (f_i - f_j)`, or with
     ``laplacian="symmetric"`` the edge derivative
@@ -221,8 +221,8 @@ def p_dirichlet(W: Any, f: ArrayLike, p: float = 2) -> Any:
     .. math::
         S_p(f) = \frac1p \sum_i \Big[ \sum_j w_{ij} (f_j - f_i)^2 \Big]^{p/2}
 
-    :math:`S_2(f) = f^\top L f`, and :math:`S_1` is the total variation, which charges
-    a jump less in comparison with many small steps.
+    :math:`S_2(f) = f^\top L f`, and :math:`S_1` is the total variation, which penalises
+    a jump less, compared with many small steps.
 
     Parameters
     ----------
@@ -318,8 +318,8 @@ def graph_tikhonov(
         \quad \Longrightarrow \quad f = (I + \alpha L)^{-1} y
         = \sum_k \frac{\hat y_k}{1 + \alpha \lambda_k} u_k
 
-    With the unnormalised Laplacian the mean over each component is kept; it is all
-    that is left as :math:`\alpha` grows.
+    The unnormalised Laplacian preserves the mean over each component, and only the mean
+    remains as :math:`\alpha` grows.
 
     Parameters
     ----------
@@ -328,8 +328,8 @@ def graph_tikhonov(
     y : array-like of shape (n_vertices,) or (n_vertices, n_signals)
         One noisy signal, or one in each column.
     alpha : float, default=1.0
-        Amount of smoothing :math:`\alpha`, not negative. It is relative to the
-        weights: what counts is alpha times a degree.
+        Amount of smoothing :math:`\alpha`, non-negative. It is relative to the weights:
+        the product of alpha and a degree matters.
     laplacian : {"unnormalized", "symmetric"}, default="unnormalized"
         Which Laplacian. The symmetric one pulls signals towards multiples of the
         roots of the degrees instead of constants.
@@ -377,7 +377,7 @@ def graph_tikhonov(
     identity = eye_array(n) if issparse(graph.L) else np.eye(n)
     A = alpha * graph.L + identity
     A = csr_array(A) if issparse(A) else A
-    # What costs nothing stays as it is, however large alpha.
+    # Components without penalty stay unchanged, however large alpha is.
     kept = graph.null @ (graph.null.T @ y)
     rest = _SOLVERS[solver](A, (y - kept).reshape(n, -1), tol, max_iter)
     return kept + deflated(graph.null, rest.reshape(y.shape))
@@ -403,8 +403,8 @@ def boundary_volume(
         \int_S p(s) \, ds \approx \frac{\sqrt{2 \pi}}{n \, b} \, f^\top L_{sym} f,
         \qquad w_{ij} = \exp(- \| x_i - x_j \|^2 / (2 b^2)),
 
-    where f is 1 on one side of S and 0 on the other [1]_. A low value is what
-    low-density separation looks for.
+    where f is 1 on one side of S and 0 on the other [1]_. Low-density separation looks
+    for a low value.
 
     Parameters
     ----------
@@ -428,8 +428,8 @@ def boundary_volume(
 
     Notes
     -----
-    Rows more than 5 bandwidths apart are not joined; their weight is below 4e-6. The
-    graph has as many edges as there are pairs of rows nearer than that.
+    Rows more than 5 bandwidths apart are not connected; their weight is below 4e-6. The
+    graph has an edge for every closer pair of rows.
 
     Degrees fall where the density ends. The end of the support on the side f = 1
     therefore adds about 3.5 % of its own weighted volume, however small the bandwidth.

@@ -31,7 +31,7 @@ from fewlabels.graphs._neighbors import (
     make_search,
 )
 
-# Entries a complete graph may have: 10,000 rows, some 3 GB while it is built.
+# Largest number of entries of a complete graph: 10,000 rows, about 3 GB while building.
 MAX_COMPLETE = 10_000**2
 
 
@@ -154,7 +154,7 @@ def _build(
     n_jobs: int | None,
     device: str | Backend | None,
 ) -> _Built:
-    """Build the graph of validated rows, keeping what new rows will need."""
+    """Build the graph of validated rows, keeping what new rows need."""
     _check_kind(kind, weight)
     _warn_about_ignored(
         kind,
@@ -178,9 +178,8 @@ def _build(
     lengths = KINDS[kind](search, X.shape[0], None, n_neighbors, radius)
     _check_finite(lengths.data)
     rows = None if metric == "precomputed" else X
-    scale = resolve_bandwidth(
-        bandwidth, lengths.data, n_neighbors if kind == "knn" else None
-    )
+    by_row = lengths.data if kind == "ball" else lengths.data.reshape(X.shape[0], -1)
+    scale = resolve_bandwidth(bandwidth, by_row, n_neighbors if kind == "knn" else None)
     graph = _undirected(
         Edges(lengths, rows, rows),
         symmetrize if kind == "knn" else "union",
@@ -223,9 +222,9 @@ def similarity_graph(
     check_input: bool = True,
     device: str | Backend | None = None,
 ) -> csr_array:
-    r"""Build a weighted graph that joins similar rows.
+    r"""Build a weighted graph that connects similar rows.
 
-    Edges join rows by `kind`; an edge of length d gets, by `weight`,
+    `kind` chooses which rows are connected, `weight` the weight of an edge of length d:
 
     ====================  ==========================================================
     "binary"              :math:`1`
@@ -249,7 +248,7 @@ def similarity_graph(
         Rows; distances of shape (n_samples, n_samples), dense or a sparse graph, for
         ``metric="precomputed"``.
     kind : {"knn", "ball", "complete"}, default="knn"
-        Which rows are joined: a row and its `n_neighbors` nearest, rows at most
+        Which rows are connected: a row and its `n_neighbors` nearest, rows at most
         `radius` apart, or all. The complete graph stores n_samples^2 weights and is
         refused beyond 10,000 rows.
     n_neighbors : int, default=10
@@ -265,9 +264,9 @@ def similarity_graph(
         Weight of an edge, by a name of the table above; a callable turns an array of
         distances into one of weights. A weight of zero is no edge.
     bandwidth : float, "auto" or "mean", default="auto"
-        The length t; "mean" is the mean edge length, see :func:`auto_bandwidth`, and
-        "auto" the same, but for ``kind="knn"`` times :math:`\sqrt{2.5 / k}` where that
-        is below 1: half of it with 10 neighbours.
+        The length t; "mean" is the mean edge length, see :func:`auto_bandwidth`. "auto"
+        is the same, except that for ``kind="knn"`` it is multiplied by
+        :math:`\sqrt{2.5 / k}` if that is below 1: by 1/2 with 10 neighbours.
     threshold : float, default=None
         Longest edge of "gaussian_threshold".
     metric : str or callable, default="euclidean"
@@ -281,7 +280,7 @@ def similarity_graph(
     check_input : bool, default=True
         Whether to validate `X`; False trusts rows that have been validated before.
     device : {"cpu", "cuda"} or None, default=None
-        Where to search, see :func:`nearest_neighbors`. The graph is SciPy's.
+        Where to search, see :func:`nearest_neighbors`. The graph is a SciPy array.
 
     Returns
     -------
@@ -291,21 +290,21 @@ def similarity_graph(
 
     See Also
     --------
-    graph_from_neighbors : The same from a neighbour search that is at hand.
+    graph_from_neighbors : The same from an existing neighbour search.
     graph_laplacian : The Laplacian of the graph.
     connectivity : Whether the graph is connected.
 
     Notes
     -----
-    - Copies of a row are neighbours at distance 0, so they are joined by an edge.
+    - Copies of a row are neighbours at distance 0, so an edge connects them.
     - "heat" weights are at least 1e-8: an edge does not vanish because it is long.
-    - "inverse_distance" takes edges shorter than t/1000 as t/1000, which keeps the
+    - "inverse_distance" treats edges shorter than t/1000 as t/1000, which keeps the
       weight between copies finite.
     - "dot" drops edges with a negative product, with a warning.
     - "local_linear" takes the weights of :func:`local_linear_weights`, sets negative
       ones to zero, scales rows to sum 1 and takes the larger (union), the smaller
-      (mutual) or the mean of the two directions. Edges whose weights were negative are
-      gone.
+      (mutual) or the mean of the two directions. Edges with negative weights are
+      dropped.
 
     References
     ----------
@@ -402,10 +401,10 @@ def graph_from_neighbors(
     threshold: float | None = None,
     X: Any = None,
 ) -> csr_array:
-    """Build a similarity graph from a neighbour search that is at hand.
+    """Build a similarity graph from an existing neighbour search.
 
     One search with the largest number of neighbours thus serves several graphs (among
-    equally near rows, it may choose another one than a search for fewer).
+    equally near rows, it may choose different ones than a search for fewer).
 
     Parameters
     ----------
@@ -414,7 +413,7 @@ def graph_from_neighbors(
     indices : array-like of int of shape (n_samples, k)
         Which rows these are.
     n_neighbors : int, default=None
-        Use only that many of the k; None uses all.
+        Number of the k neighbours to use; None uses all.
     symmetrize : {"mean", "union", "mutual"}, default="mean"
         As in :func:`similarity_graph`.
     weight : str or callable, default="heat"

@@ -1,4 +1,4 @@
-"""The graph of rows that reconstruct each other sparsely."""
+"""Graph of rows that reconstruct each other sparsely."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -22,14 +22,14 @@ from fewlabels._sklearn import Interval, StrOptions, check_array, validate_param
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs._neighbors import check_n_neighbors, make_search
 
-# Below this share of the largest, what a solver leaves of a coefficient is rounding.
+# Coefficients below this share of the largest are rounding errors of the solver.
 NEGLIGIBLE = 1e-9
 
 
 def basis_pursuit(
     atoms: NDArray[Any], x: NDArray[Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    r"""Write x as a combination of atoms and errors with the smallest sum of sizes.
+    r"""Write x as a combination of atoms plus errors, with the smallest L1 norm.
 
     .. math::
         \min_{a, e} \; \|a\|_1 + \|e\|_1 \quad \text{subject to} \quad A^\top a + e = x
@@ -39,15 +39,15 @@ def basis_pursuit(
     atoms : ndarray of shape (n_atoms, n_features)
         The rows of A.
     x : ndarray of shape (n_features,)
-        What is to be reconstructed.
+        The row to reconstruct.
 
     Returns
     -------
     a : ndarray of shape (n_atoms,)
         Coefficients. At most n_features of them and of the errors are not zero.
     dual : ndarray of shape (n_features,)
-        A certificate z: no entry of A z or of z exceeds 1 in size, so that z'x, which
-        equals the optimum, is a lower bound for every other solution.
+        A certificate z: no entry of A z or of z exceeds 1 in absolute value, so that
+        z'x, which equals the optimum, is a lower bound for every other solution.
     """
     n, p = atoms.shape
     B = np.hstack([atoms.T, np.eye(p)])
@@ -80,8 +80,8 @@ def _code_omp(
 ) -> NDArray[Any]:
     n_nonzero = min(n_nonzero, *atoms.shape)
     with warnings.catch_warnings():
-        # It ends early where the next atom depends on those chosen: nothing is lost,
-        # as copies of rows are no use.
+        # It ends early if the next atom depends on those chosen; nothing is lost, since
+        # copies of rows do not help.
         warnings.filterwarnings("ignore", "Orthogonal matching pursuit ended")
         return np.ravel(orthogonal_mp(atoms.T, x, n_nonzero_coefs=n_nonzero))
 
@@ -98,7 +98,7 @@ CODERS: dict[
 def _nearest_up_to_sign(
     X: NDArray[Any], n_candidates: int, n_jobs: int | None
 ) -> NDArray[np.intp]:
-    """Nearest other rows, where -x is as near as x: both reconstruct equally well."""
+    """Nearest other rows, up to sign: x and -x reconstruct equally well."""
     n = X.shape[0]
     check_n_neighbors(n_candidates, n)
     search = make_search(np.vstack([X, -X]), n_jobs=n_jobs)
@@ -120,7 +120,7 @@ def _code_rows(
     alpha: float,
     n_nonzero: int,
 ) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-    """Which rows reconstruct each of `rows`, and with what weights."""
+    """Find the rows that reconstruct each of `rows`, and their weights."""
     present = np.abs(X).max(axis=1) > 0
     edges = []
     for i in rows:
@@ -159,7 +159,7 @@ def l1_graph(
     Rows are scaled to unit length. Each is written as a combination of the others,
     :math:`x_i = \sum_{j \ne i} a_j x_j + e`, with few coefficients, and
     :math:`w_{ij} = |a_j|`. The neighbours of a row, their number and the weights thus
-    come out of one problem:
+    follow from one problem:
 
     ===============  ==================================================================
     "basis_pursuit"  :math:`\min \|a\|_1 + \|e\|_1`, a linear program, without parameter
@@ -181,8 +181,8 @@ def l1_graph(
     n_nonzero : int, default=5
         Largest number of edges from one row with "omp".
     n_candidates : int, default=None
-        Reconstruct each row only from that many others, the nearest in angle, up to
-        the sign; None for all, which takes time proportional to n_samples^2 or more.
+        Reconstruct each row only from this many others, the nearest in angle up to
+        sign; None for all, which takes time proportional to n_samples^2 or more.
     n_jobs : int, default=None
         Processes.
 

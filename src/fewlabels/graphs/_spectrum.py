@@ -1,4 +1,4 @@
-"""The spectrum of a graph: Fourier transform, components and clusters from it."""
+"""The spectrum of a graph: Fourier transform, components and clusters."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -22,7 +22,7 @@ from fewlabels.graphs._eigen import (
     spectral,
 )
 
-# Vertices up to which all eigenvectors of a dense matrix take about a second.
+# Up to this many vertices, all eigenvectors of a dense matrix take about a second.
 MAX_DENSE = 1000
 
 
@@ -64,7 +64,7 @@ class GraphFourierTransform:
     .. math:: \hat f = U^\top f, \qquad f = U \hat f .
 
     Made by :func:`graph_fourier`, :func:`graph_pca` and :func:`graph_mca`. With fewer
-    frequencies than vertices, transforming there and back is the projection onto them.
+    frequencies than vertices, transforming and transforming back is a projection.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class GraphFourierTransform:
         Parameters
         ----------
         coefficients : array-like of shape (n_frequencies,) or 2-d with a column each
-            What `transform` gives.
+            Coefficients as returned by `transform`.
 
         Returns
         -------
@@ -127,7 +127,7 @@ class GraphFourierTransform:
     def convolve(
         self, f: ArrayLike, response: Callable[[Any], Any] | ArrayLike
     ) -> NDArray[np.float64]:
-        r"""Convolve signals with a filter that is given by its response.
+        r"""Convolve signals with a filter given by its response.
 
         .. math:: (f * h)_G = U \, \mathrm{diag}(\hat h) \, U^\top f
 
@@ -190,9 +190,9 @@ def graph_fourier(
     eigen_solver : str, default="auto"
         "auto", "dense", "lanczos", "shift_invert", "multilevel" or "chebyshev".
         "lanczos" only multiplies by the Laplacian, "shift_invert" factors it. "auto"
-        takes "dense" up to 600 vertices or for more than a quarter of the spectrum,
-        else "shift_invert" where the factor is sparse too, as in graphs of rows with
-        few features, and "lanczos" elsewhere.
+        uses "dense" up to 600 vertices or for more than a quarter of the spectrum, else
+        "shift_invert" if the factor is sparse too, as in graphs of rows with few
+        features, and "lanczos" otherwise.
 
     Returns
     -------
@@ -256,7 +256,7 @@ def graph_pca(
     r"""Principal components of a graph: its highest frequencies.
 
     These eigenvectors change sign along edges; they show contrasts between
-    neighbours. For clusters and smooth coordinates take :func:`graph_mca`.
+    neighbours. For clusters and smooth coordinates use :func:`graph_mca`.
 
     Parameters
     ----------
@@ -268,8 +268,8 @@ def graph_pca(
         Which Laplacian, see :func:`graph_laplacian`.
     eigen_solver : str, default="auto"
         "auto", "dense", "lanczos", "shift_invert", "multilevel" or "chebyshev".
-        See :func:`graph_fourier`; "auto" never takes "shift_invert" at this end, where
-        products are quicker.
+        See :func:`graph_fourier`; "auto" never uses "shift_invert" at this end, where
+        products are faster.
 
     Returns
     -------
@@ -309,7 +309,7 @@ def graph_mca(
 ) -> GraphFourierTransform:
     r"""Minor components of a graph: its lowest frequencies that are not 0.
 
-    Apart from those that are constant on components, these are the smoothest signals:
+    Apart from signals that are constant on components, these are the smoothest signals:
     the coordinates of Laplacian eigenmaps. There are as many zeros as components, and
     their eigenvectors are removed exactly.
 
@@ -360,7 +360,7 @@ def graph_mca(
 
 
 def _largest_gap(values: NDArray[Any], n_zeros: int, max_clusters: int) -> int:
-    """Position of the largest gap among the lowest eigenvalues, zeros passed over."""
+    """Position of the largest gap among the lowest eigenvalues, after the zeros."""
     if n_zeros >= max_clusters:
         if n_zeros > max_clusters:
             warnings.warn(
@@ -397,9 +397,9 @@ def eigengap_n_clusters(
 
     .. math:: K = \arg\max_k \, (\lambda_{k+1} - \lambda_k)
 
-    follows them. No component is ever joined to another: K is at least their number.
-    Round clusters have such a gap. Long ones do not, as the eigenvalues of each begin
-    with small steps that grow.
+    follows them. Components are never merged: K is at least their number. Round
+    clusters have such a gap. Elongated ones do not, since their eigenvalues begin with
+    small steps that grow.
 
     Parameters
     ----------
@@ -474,7 +474,7 @@ def graph_kmeans(
     W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
         Symmetric, non-negative weights.
     n_clusters : int or "eigengap", default="eigengap"
-        Number of clusters K; "eigengap" asks :func:`eigengap_n_clusters`.
+        Number of clusters K; "eigengap" uses :func:`eigengap_n_clusters`.
     max_clusters : int, default=10
         Largest number that "eigengap" considers.
     laplacian : {"unnormalized", "symmetric"}, default="symmetric"

@@ -13,6 +13,7 @@ from fewlabels.kernels._nystrom import (
     nystrom_approximation,
     nystrom_from_columns,
 )
+from fewlabels.kernels._nystrom import nystrom_map as nystrom_map
 from fewlabels.kernels._operators import (
     CenteredGram,
     DenseGram,

@@ -1,4 +1,4 @@
-"""Whether a kernel matrix is positive semidefinite, asked and answered in one place."""
+"""The check that a kernel matrix is positive semidefinite."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -10,8 +10,8 @@ from scipy import linalg
 
 from fewlabels._words import indefinite_kernel
 
-# Negative eigenvalues up to this share of the largest, about the root of the precision,
-# are rounding errors; those of matrices stored in single precision are larger.
+# Negative eigenvalues up to this share of the largest, about the square root of the
+# precision, are rounding errors; matrices in single precision have larger ones.
 INDEFINITE = 1e-8
 INDEFINITE_SINGLE = 1e-5
 
@@ -19,16 +19,16 @@ INDEFINITE_SINGLE = 1e-5
 def check_semidefinite(K: NDArray[Any], *, clip: bool = False) -> NDArray[Any]:
     r"""Check that a kernel matrix is positive semidefinite, or make it so.
 
-    Objectives that contain :math:`\|f\|_K^2 = c^\top K c` have no minimum otherwise,
-    and a solver stops anywhere.
+    Otherwise, objectives that contain :math:`\|f\|_K^2 = c^\top K c` have no minimum,
+    and solvers stop at arbitrary points.
 
     Parameters
     ----------
     K : ndarray of shape (n_samples, n_samples)
         Symmetric matrix.
     clip : bool, default=False
-        Leave the negative part of an indefinite matrix out, which gives the nearest
-        semidefinite one, instead of refusing it.
+        Instead of refusing an indefinite matrix, remove its negative part, which gives
+        the nearest semidefinite matrix.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def check_semidefinite(K: NDArray[Any], *, clip: bool = False) -> NDArray[Any]:
     largest = float(np.abs(K).sum(axis=1).max(initial=0.0))  # no eigenvalue is larger
     shifted = K.astype(np.float64)
     shifted.flat[:: K.shape[0] + 1] += share * largest
-    # A factor exists if and only if no eigenvalue is below that, and it is cheap.
+    # A Cholesky factor exists if and only if no eigenvalue is below that; it is cheap.
     if not largest or linalg.lapack.dpotrf(shifted, clean=0, overwrite_a=1)[1] == 0:
         return K
     values, vectors = linalg.eigh(K.astype(np.float64), check_finite=False)

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._linalg import FLOATS, inverse_square_root
+from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.kernels._functions import (
     KERNEL_CONSTRAINTS,
@@ -27,19 +27,17 @@ from fewlabels.kernels._functions import (
     resolve_kernel,
 )
 from fewlabels.kernels._landmarks import LANDMARKS
+from fewlabels.kernels._nystrom import nystrom_map
 from fewlabels.kernels._operators import DenseGram, TiledGram
 from fewlabels.kernels._pivoted_cholesky import pivoted_cholesky
-
-# Share of the largest eigenvalue of landmarks that leaves features some five digits.
-_TOL = 1e-10
 
 
 class _LowRankFeatures(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """What the two feature maps share: kernel, landmarks and `transform`.
+    """Base class of the two feature maps: kernel, landmarks and `transform`.
 
-    z(x) = k(x, landmarks) @ map, where `_map_features` knows the map.
+    z(x) = k(x, landmarks) @ map, with the map applied by `_map_features`.
     """
 
     kernel: Any
@@ -125,7 +123,7 @@ class NystromFeatures(_LowRankFeatures):
     Parameters
     ----------
     n_landmarks : int, default=100
-        Number of landmarks; cut to n_samples.
+        Number of landmarks, at most n_samples.
     kernel : str, callable or GP kernel, default="rbf"
         See :func:`resolve_kernel`; "precomputed" included.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
@@ -140,8 +138,8 @@ class NystromFeatures(_LowRankFeatures):
         Keep at most this many features, the leading ones of the landmarks' kernel.
     tol : float, default=None
         Eigenvalues of :math:`K_{RR}` up to this share of the largest are dropped. None
-        is 1e-10, or n_landmarks times the machine precision if that is more: features
-        of smaller ones would have too few digits for rows that are no landmarks.
+        is 1e-10, or n_landmarks times the machine precision if that is larger: features
+        of smaller ones would have too few digits for rows other than the landmarks.
     random_state : int, RandomState instance or None, default=None
         Seed of the landmarks.
 
@@ -237,12 +235,9 @@ class NystromFeatures(_LowRankFeatures):
             K_RR = X[np.ix_(chosen, chosen)]
         else:
             K_RR = self.kernel_(self.landmarks_)
-        noise = n_landmarks * float(np.finfo(K_RR.dtype).eps)
-        tol = max(_TOL, noise) if self.tol is None else self.tol
-        M = inverse_square_root(K_RR, rank=self.n_components, tol=tol)
-        # Eigenvectors have no sign of their own: rounding errors shall not choose it.
-        largest = M[np.argmax(np.abs(M), axis=0), np.arange(M.shape[1])]
-        self.normalization_ = np.where(largest < 0, -M, M)
+        self.normalization_ = nystrom_map(
+            K_RR, n_components=self.n_components, tol=self.tol
+        )
         return self
 
     def _map_features(self, C: NDArray[Any]) -> NDArray[Any]:
@@ -254,7 +249,7 @@ class NystromFeatures(_LowRankFeatures):
 
 
 class PivotedCholeskyFeatures(_LowRankFeatures):
-    r"""Features by pivoted Cholesky, as many as a tolerance requires.
+    r"""Features by pivoted Cholesky, in the number that a tolerance requires.
 
     The pivots :math:`P` are landmarks chosen greedily, and with the triangular factor
     :math:`T T^\top = K_{PP}` the features are :math:`z(x) = T^{-1} k(P, x)`. On the

@@ -46,7 +46,7 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     ],
     "kernel_params": [dict, None],
 }
-# What named kernels find in `kernel_params`.
+# Parameters of named kernels in `kernel_params`.
 _NAMED_CONSTRAINTS: dict[str, list[Any]] = {
     "degree": [Interval(Real, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
@@ -97,8 +97,8 @@ def _linear(X: Any, Y: Any, **unused: Any) -> NDArray[Any]:
     return _products(X, Y)
 
 
-# Kernels between float64 rows that have been validated, step by step as scikit-learn
-# computes them: its functions validate every row again for a single column.
+# Kernels between validated float64 rows, computed step by step as in scikit-learn,
+# whose functions would validate every row again for a single column.
 _BETWEEN_CHECKED: dict[str, Callable[..., NDArray[Any]]] = {"linear": _linear}
 
 
@@ -119,7 +119,7 @@ _DIAGONALS: dict[str, Callable[..., NDArray[Any]]] = {
 # Kernels whose values go to infinity, or to zero, with the rows.
 _PRODUCTS = ("linear", "poly", "polynomial")
 
-# Kernels that backends have, and what they call them.
+# Kernels available on backends, and their names there.
 _ON_DEVICES = {
     "linear": "polynomial",
     "poly": "polynomial",
@@ -133,7 +133,7 @@ _QUADRATIC = ("rbf", "poly", "polynomial", "sigmoid")
 
 
 def _rows(X: Any) -> Any:
-    """Arrays and sparse matrices as they are; lists and data frames as arrays."""
+    """Keep arrays and sparse matrices; convert lists and data frames to arrays."""
     return X if isinstance(X, np.ndarray) or sparse.issparse(X) else np.asarray(X)
 
 
@@ -149,8 +149,8 @@ class Kernel:
     params : mapping, default={}
         Keyword parameters of the kernel; names unknown to the metric are ignored.
     unit : float, default=1.0
-        Rows are divided by this first, where the squares of rows as they are would
-        overflow or vanish.
+        Rows are first divided by this, if squares of the original rows would overflow
+        or vanish.
 
     See Also
     --------
@@ -185,7 +185,7 @@ class Kernel:
 
     @property
     def is_precomputed(self) -> bool:
-        """Whether rows handed to the kernel are rows of a kernel matrix already."""
+        """Whether rows passed to the kernel are already rows of a kernel matrix."""
         return isinstance(self.metric, str) and self.metric == PRECOMPUTED
 
     def __call__(self, X: Any, Y: Any = None) -> NDArray[Any]:
@@ -228,7 +228,7 @@ class Kernel:
         return self(X, Y)
 
     def _check_products(self, K: NDArray[Any], X: Any) -> None:
-        """Refuse products that overflow, or all vanish though rows do not."""
+        """Refuse products that overflow, or that all vanish for nonzero rows."""
         if not np.isfinite(K).all() or (
             X is not None and not K.any() and abs(X).max() > 0
         ):
@@ -248,7 +248,7 @@ class Kernel:
         )
         gamma, dtype = self.params.get("gamma"), X.dtype
         if dtype == np.float32 and safe_unit(X, X if Y is None else Y) != 1.0:
-            # Squares, or their factor, leave the range of single precision.
+            # Squares, or their factor, exceed the range of single precision.
             X, Y = X.astype(np.float64), None if Y is None else Y.astype(np.float64)
         K = squared_distances(X, Y)
         with np.errstate(over="ignore", under="ignore"):
@@ -292,7 +292,7 @@ class Kernel:
         memory_budget: float | None = None,
         device: str | Backend | None = None,
     ) -> NDArray[Any]:
-        """Compute K(X, Y) @ V in blocks of rows of X, never holding all of K(X, Y).
+        """Compute K(X, Y) @ V in blocks of rows of X, without storing K(X, Y).
 
         Parameters
         ----------
@@ -338,11 +338,11 @@ class MovedKernel:
     kernel : Kernel
         The kernel.
     function : KernelFunction
-        What the backend calls it.
+        The backend's function for it.
     backend : Backend
         The device.
     X, Y : ndarray of shape (n_samples_X or n_samples_Y, n_features)
-        The rows; Y is X where None.
+        The rows; Y is X when None.
     """
 
     def __init__(
@@ -380,7 +380,7 @@ class MovedKernel:
         return self.backend.kernel_matrix(self.X, self.Y, self.function)
 
     def toarray(self) -> NDArray[Any]:
-        """Kernel matrix of the rows among themselves, in NumPy and quite symmetric."""
+        """Kernel matrix of the rows with themselves, in NumPy and exactly symmetric."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             K = self.backend.to_numpy(self.matrix())
             K = (K + K.T) / 2
@@ -392,7 +392,7 @@ class MovedKernel:
 def moved_kernel(
     kernel: Kernel, device: str | Backend | None, X: Any, Y: Any = None
 ) -> MovedKernel | None:
-    """Move rows to a device; None for the CPU, and with a warning where it must be."""
+    """Move rows to a device; None for the CPU, with a warning if it is unavoidable."""
     backend = get_backend(device)
     if backend.is_numpy:
         return None
@@ -413,7 +413,7 @@ def moved_kernel(
 
 
 def is_precomputed(kernel: Any) -> bool:
-    """Whether a kernel, in any of its forms, is a matrix already.
+    """Whether a kernel, in any of its forms, is precomputed.
 
     Parameters
     ----------
@@ -437,16 +437,16 @@ def is_precomputed(kernel: Any) -> bool:
 
 
 def _scale_gamma(X: Any) -> float:
-    """1 / (n_features * variance of X), without rows far from all others."""
+    """1 / (n_features * variance of X), without outlying rows."""
     X = without_far_rows(X)
     values = (X.data if sparse.issparse(X) else X).astype(np.float64, copy=False)
     size = X.shape[0] * X.shape[1]
     mean = float(values.sum()) / size
-    # Twice over the values: the difference of two means would lose all digits of rows
-    # far from the origin.
+    # Two passes: a difference of two means would lose all digits of rows far from the
+    # origin.
     absent = (size - values.size) * mean**2
     variance = (float(np.square(values - mean).sum()) + absent) / size
-    # Constant rows: what is left of the variance is rounding.
+    # For constant rows, the remaining variance is rounding.
     if variance <= (100 * np.finfo(np.float64).eps * mean) ** 2:
         return 1.0
     return float(1.0 / (X.shape[1] * variance))
@@ -508,7 +508,7 @@ def resolve_kernel(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows from which a rule for `gamma` is computed.
     kernel : str, callable, GP kernel or Kernel, default="rbf"
-        As in :class:`Kernel`; a :class:`Kernel` is returned as it is.
+        As in :class:`Kernel`; a :class:`Kernel` is returned unchanged.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         The factor in :math:`\exp(-\gamma \|x - z\|^2)` and in the other named kernels:
 
@@ -569,7 +569,7 @@ def resolve_kernel(
 
 
 def _gamma_number(X: Any, kernel: str, gamma: Any, check_input: bool) -> float | None:
-    """Compute a gamma that is given as a rule, and check one that is a number."""
+    """Compute a gamma given as a rule, or check one given as a number."""
     if isinstance(gamma, str):
         if gamma not in _GAMMA_RULES:
             names = ", ".join(repr(name) for name in _GAMMA_RULES)

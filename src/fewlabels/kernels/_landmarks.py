@@ -1,4 +1,4 @@
-"""Landmarks: rows that stand for all, chosen by leverage, k-means or at random."""
+"""Landmarks: representative rows, chosen by leverage, k-means or at random."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -25,7 +25,7 @@ def ridge_leverage_scores(
 
     .. math:: \tau_i = \bigl[K (K + \alpha I)^{-1}\bigr]_{ii}
 
-    A row with a high score is poorly explained by the others and worth having as a
+    A row with a high score is poorly explained by the others, and makes a good
     landmark. With s of n columns S, drawn uniformly, the estimate is
 
     .. math::
@@ -77,7 +77,7 @@ def ridge_leverage_scores(
 
 
 def _kernel_columns(X: Any, kernel: Kernel, indices: NDArray[np.intp]) -> NDArray[Any]:
-    """Columns of the kernel matrix of X, which X is already if precomputed."""
+    """Columns of the kernel matrix of X, or of X itself if precomputed."""
     if kernel.is_precomputed:
         return X[:, indices]
     return kernel(X, X[indices])
@@ -92,7 +92,7 @@ def _uniform(
 def _leverage(
     X: Any, kernel: Kernel, n_landmarks: int, rng: np.random.RandomState
 ) -> NDArray[np.intp]:
-    """Rows drawn by their leverage scores, estimated from uniform rows."""
+    """Draw rows by their leverage scores, estimated from uniformly drawn rows."""
     n = X.shape[0]
     pilot = _uniform(X, kernel, min(2 * n_landmarks, n), rng)
     C = _kernel_columns(X, kernel, pilot)
@@ -103,7 +103,7 @@ def _leverage(
             "landmarks='leverage' needs a positive semidefinite kernel: use another "
             "kernel or landmarks='uniform'."
         )
-    # A random draw covers a space of about a quarter as many dimensions as it has rows.
+    # A random sample covers about a quarter as many dimensions as it has rows.
     ridge = _ridge_of_dimension(np.maximum(spectrum, 0), n_landmarks / 4, noise)
     if ridge == 0:  # a kernel matrix of zeros
         return pilot[:n_landmarks]

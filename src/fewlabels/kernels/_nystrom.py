@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
 from sklearn.utils import check_random_state
 
-from fewlabels._linalg import FLOATS, spectral_cutoff
+from fewlabels._linalg import FLOATS, inverse_square_root, leading_eigenpairs
 from fewlabels._sklearn import check_array
 from fewlabels.kernels._operators import GramOperator
+
+# Share of the largest eigenvalue of landmarks that leaves features about five digits.
+_TOL = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,15 +97,39 @@ def nystrom_from_columns(
     True
     """
     n, n_columns = C.shape
-    block = C[indices].astype(np.float64)
-    values, U = linalg.eigh((block + block.T) / 2, check_finite=False)
-    values, U = values[::-1], U[:, ::-1]
-    keep = int(np.count_nonzero(values > spectral_cutoff(values, tol, C.dtype)))
-    keep = keep if n_components is None else min(keep, n_components)
-    values, U = values[:keep], U[:, :keep]
+    block = C[indices]
+    values, U = leading_eigenpairs((block + block.T) / 2, rank=n_components, tol=tol)
     mapping = np.sqrt(n_columns / n) * U / values
     mapping = mapping.astype(C.dtype, copy=False)
     return NystromEigen(values * (n / n_columns), C @ mapping, mapping, indices)
+
+
+def nystrom_map(
+    K: NDArray[Any], *, n_components: int | None = None, tol: float | None = None
+) -> NDArray[Any]:
+    r"""Find the map from kernel values with landmarks to features.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n_landmarks, n_landmarks)
+        Kernel matrix of the landmarks.
+    n_components : int, default=None
+        Keep at most this many features.
+    tol : float, default=None
+        Eigenvalues up to this share of the largest are dropped; None as in
+        :class:`NystromFeatures`.
+
+    Returns
+    -------
+    M : ndarray of shape (n_landmarks, rank)
+        With :math:`M M^\top = K^+`.
+    """
+    if tol is None:
+        tol = max(_TOL, K.shape[0] * float(np.finfo(K.dtype).eps))
+    M = inverse_square_root((K + K.T) / 2, rank=n_components, tol=tol)
+    # The sign of eigenvectors is arbitrary, and rounding errors should not choose it.
+    largest = M[np.argmax(np.abs(M), axis=0), np.arange(M.shape[1])]
+    return np.where(largest < 0, -M, M)
 
 
 def nystrom_approximation(
@@ -120,8 +146,8 @@ def nystrom_approximation(
         M \approx M_r = C \, W_r^{+} \, C^\top, \qquad C = M_{\cdot I}, \quad
         W_r = \text{best rank-}r\text{ approximation of } M_{I I}.
 
-    Where the columns have the rank of M, and r is not below it, this is M itself; for r
-    = l, what is missing is psd.
+    If the columns have the rank of M and r is at least that, this is M itself; for
+    r = l, the error M - M_r is psd.
 
     Parameters
     ----------
@@ -133,7 +159,7 @@ def nystrom_approximation(
     n_components : int, default=None
         The rank r; l when None.
     indices : array-like of int of shape (n_columns,), default=None
-        The columns, in place of a draw.
+        The columns, instead of a random draw.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw.
 

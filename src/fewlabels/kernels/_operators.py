@@ -56,7 +56,7 @@ class GramOperator(LinearOperator):
     """A symmetric positive semidefinite matrix K, seen through its products.
 
     It is a :class:`scipy.sparse.linalg.LinearOperator`: ``gram @ V`` works for a vector
-    or a block, and SciPy's iterative solvers take it as it is. A subclass implements
+    or a block, and SciPy's iterative solvers accept it. A subclass implements
     `_matmat`, `diagonal`, `columns` and `toarray`.
 
     Attributes
@@ -122,7 +122,7 @@ class GramOperator(LinearOperator):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is on a device stays behind: the machine that loads it may have none.
+        # Drop what is on a device: the machine that loads it may have none.
         state: Any = super().__getstate__()  # SciPy 1.18 takes a module out of it
         return {**to_host(state), "_backend": NUMPY, "_moved": None}
 
@@ -139,8 +139,8 @@ class DenseGram(GramOperator):
         Symmetric positive semidefinite matrix; only the shape is checked, and a
         product with a vector reads one triangle.
     device : {"cpu", "cuda"} or None, default=None
-        Where the matrix is kept, and multiplied with NumPy's vectors; None leaves it
-        where it is.
+        Where the matrix is kept and multiplied with NumPy vectors; None leaves it where
+        it is.
 
     See Also
     --------
@@ -174,7 +174,7 @@ class DenseGram(GramOperator):
             return self._matmat(v[:, None])[:, 0]
         if v.dtype != self.dtype or not self.K.flags.c_contiguous:
             return self.K @ v
-        # A product with a vector takes as long as reading K: half of it will do.
+        # A product with a vector takes as long as reading K, so read only half of it.
         return _SYMMETRIC_PRODUCTS[self.dtype](1.0, self.K.T, v)
 
     def _matmat(self, V: NDArray[Any]) -> NDArray[Any]:
@@ -202,12 +202,12 @@ class DenseGram(GramOperator):
 
 
 class TiledGram(GramOperator):
-    """A kernel matrix that is never held: products recompute it tile by tile.
+    """A kernel matrix that is never stored: products recompute it tile by tile.
 
     The matrix is symmetric, so only tiles on and above the diagonal are computed and
-    each serves two blocks of rows. Sums are taken in the same order whatever `n_jobs`
-    is; only a budget too small for tiles of full size makes them depend on it, by
-    rounding errors.
+    each serves two blocks of rows. Sums are taken in the same order for any `n_jobs`;
+    only if the budget is too small for full tiles do they depend on it, by rounding
+    errors.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class TiledGram(GramOperator):
         Further parameters of the kernel, see :func:`resolve_kernel`.
     memory_budget : float, default=None
         MiB that the tiles of all threads may take together; scikit-learn's
-        `working_memory` when None. Vectors of length n_samples come on top.
+        `working_memory` when None. Vectors of length n_samples are not included.
     n_jobs : int, default=None
         Number of threads. None means 1, -1 all cores.
     check_input : bool, default=True
@@ -297,7 +297,7 @@ class TiledGram(GramOperator):
         return out
 
     def _strip(self, start: int, V: NDArray[Any]) -> NDArray[Any]:
-        """Sum what the tiles of one strip, `start` rows down, add to K V."""
+        """Sum the contributions of one strip of tiles, `start` rows down, to K V."""
         n, edge = self.shape[0], self.tile_edge
         rows = slice(start, start + edge)
         out = np.zeros(
@@ -373,7 +373,7 @@ class LowRankGram(GramOperator):
     """
 
     def __init__(self, Z: ArrayLike) -> None:
-        # A matrix of zeros has rank 0, hence no columns at all.
+        # A matrix of zeros has rank 0, hence no columns.
         self.Z: NDArray[Any] = check_array(
             Z, dtype=FLOATS, ensure_min_features=0, input_name="Z"
         )
@@ -526,7 +526,7 @@ def gram_operator(
         Further parameters of the kernel, see :func:`resolve_kernel`.
     representation : {"auto", "dense", "tiled"}, default="auto"
         "auto" holds the matrix if it fits in the memory budget and recomputes it in
-        tiles otherwise. For a low-rank operator hand the features of
+        tiles otherwise. For a low-rank operator, pass the features of
         :class:`NystromFeatures` or :class:`PivotedCholeskyFeatures` to
         :class:`LowRankGram`.
     memory_budget : float, default=None
@@ -537,10 +537,10 @@ def gram_operator(
     check_input : bool, default=True
         Whether to validate `X`; False trusts rows that have been validated before.
     device : {"cpu", "cuda"} or None, default=None
-        Where the matrix or its tiles are kept; None is where `X` is: NumPy's arrays
-        stay on the CPU, tensors on their device. Vectors go there and back: operators
-        take and give NumPy's. The kernels "rbf", "laplacian", "poly" and "linear" of
-        dense rows are computed there; others by NumPy, with a warning.
+        Where the matrix or its tiles are kept; None is where `X` is: NumPy arrays stay
+        on the CPU, tensors on their device. Operators accept and return NumPy vectors,
+        which are copied to the device and back. The kernels "rbf", "laplacian", "poly"
+        and "linear" of dense rows are computed there; others by NumPy, with a warning.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fewlabels._words import indefinite_kernel
 from fewlabels.kernels._operators import GramOperator
 
-# Columns by which the factor of a pivoted Cholesky decomposition grows.
+# Number of columns by which the factor grows at a time.
 _GROWTH = 16
 
 
@@ -43,8 +43,8 @@ def pivoted_cholesky(
 ) -> PivotedCholesky:
     r"""Factor a psd matrix greedily until little of its trace is left.
 
-    Every step takes the row with the largest remaining diagonal entry, reads that one
-    column of K and subtracts what the factor explains of it. No more than n x rank
+    Every step picks the row with the largest remaining diagonal entry, reads the same
+    column of K and subtracts the part explained by the factor. No more than n x rank
     numbers are held, and only `rank` columns of K are ever computed.
 
     .. math::
@@ -55,7 +55,7 @@ def pivoted_cholesky(
     gram : GramOperator
         The matrix; :class:`TiledGram` computes columns on demand.
     n_components : int, default=None
-        Largest rank; n_samples when None. Memory is taken as the rank grows.
+        Largest rank; n_samples when None. Memory is allocated as the rank grows.
     tol : float, default=1e-6
         Share of the trace that may be left out; 0 continues until only rounding errors
         are left.
@@ -63,7 +63,7 @@ def pivoted_cholesky(
     Returns
     -------
     result : PivotedCholesky
-        Factor, pivots and what is left.
+        Factor, pivots and residual.
 
     References
     ----------
@@ -96,8 +96,8 @@ def pivoted_cholesky(
     # Below this a diagonal entry is the rounding error of earlier subtractions.
     largest = np.abs(residual).max(initial=0.0)
     floor = 10 * float(np.finfo(gram.dtype).eps) * largest
-    # A matrix may come from lower precision than it is stored in: what the tolerance
-    # forgives is no sign of a matrix that is not psd.
+    # A matrix may come from lower precision than it is stored in: negative entries
+    # within the tolerance do not mean that it is indefinite.
     forgiven = min(tol, 1e-4) * largest
     pivots = np.empty(limit, dtype=np.intp)
     # Column k of the factor is row k here: contiguous, and growing the array by rows
@@ -105,14 +105,14 @@ def pivoted_cholesky(
     Zt = np.empty((0, n), dtype=gram.dtype)
     rank = 0
     while True:
-        # Of a psd matrix, what is left is psd: a diagonal below zero is rounding, which
-        # grows with the number of subtractions, or no kernel.
+        # The remainder of a psd matrix is psd: a negative diagonal is either rounding,
+        # which grows with the number of subtractions, or no kernel.
         if residual.min(initial=0.0) < -max((rank + 1) * floor, forgiven):
             raise ValueError(indefinite_kernel(", so it has no such factor"))
         np.maximum(residual, 0, out=residual)
         left = residual.sum()
         pivot = int(np.argmax(residual))
-        # Where only rounding errors are left, no further pivot can be trusted.
+        # Once only rounding errors are left, no further pivot can be trusted.
         exhausted = bool(residual[pivot] <= floor)
         converged = bool(left <= tol * trace) or (tol == 0 and exhausted)
         if converged or exhausted or rank == limit:

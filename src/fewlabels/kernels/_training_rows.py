@@ -16,7 +16,7 @@ from fewlabels.kernels._definite import check_semidefinite
 from fewlabels.kernels._feature_maps import NystromFeatures
 from fewlabels.kernels._functions import Kernel, moved_kernel, resolve_kernel
 
-# Above this many rows a warning says how large the kernel matrix will be.
+# With more rows than this, warn how large the kernel matrix will be.
 LARGE_KERNEL = 15_000
 
 
@@ -29,7 +29,7 @@ class KernelRows:
     matrix : ndarray of shape (n_samples, n_features) or (n_samples, n_samples)
         Features whose products are the kernel, or the kernel matrix.
     is_factor : bool
-        Which of the two.
+        Whether `matrix` holds features.
     kernel : Kernel
         The kernel with its parameters as numbers.
     features : NystromFeatures or None
@@ -38,7 +38,7 @@ class KernelRows:
         What was subtracted to centre the rows in feature space: means of the features,
         or of the rows of the kernel matrix.
     linear_rows : ndarray or None
-        The rows whose products are the kernel matrix, where that is known.
+        The rows whose products are the kernel matrix, if known.
     """
 
     matrix: NDArray[Any]
@@ -69,7 +69,7 @@ class KernelRows:
         return float(self.matrix.diagonal().mean())
 
     def centered(self) -> Self:
-        """Return the rows relative to their mean in feature space."""
+        """Return the rows centred in feature space."""
         means = self.matrix.mean(axis=0)
         matrix = self.matrix - means
         if self.linear_rows is not None:  # products of rows far away would cancel
@@ -93,9 +93,9 @@ class KernelRows:
         Returns
         -------
         model : ndarray of the same shape
-            The same for rows that are not centred.
+            The same for uncentred rows.
         intercept : ndarray of shape (n_targets,)
-            What to add to its outputs.
+            Offset to add to its outputs.
         """
         if self.means is None:
             return model, np.zeros(model.shape[1])
@@ -116,7 +116,7 @@ def represent_rows(
     device: str | Backend | None = None,
     **params: Any,
 ) -> KernelRows:
-    """Turn rows into features where that is smaller, else into a kernel matrix.
+    """Turn rows into features if these are smaller, else into a kernel matrix.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def represent_rows(
     random_state : int, RandomState instance or None, default=None
         Seed of the landmarks.
     device : {"cpu", "cuda"} or None, default=None
-        Where to compute a kernel matrix, which comes back to NumPy; None is the CPU.
+        Where to compute a kernel matrix, returned to NumPy; None is the CPU.
         See :func:`gram_operator`.
     **params : dict
         Parameters of the kernel.
@@ -177,7 +177,7 @@ def represent_rows(
             UserWarning,
             stacklevel=4,
         )
-    # In double precision: solvers tell kernels from others by their rounding errors.
+    # In double precision, since solvers detect indefinite kernels by rounding errors.
     X = X.astype(np.float64, copy=False)
     moved = moved_kernel(resolved, device, X)
     K = resolved(X) if moved is None else moved.toarray()

@@ -1,4 +1,4 @@
-"""Widths of the Gaussian kernel: the rules of the papers, and what they mean."""
+"""Widths of the Gaussian kernel, by the rules of the papers."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -139,11 +139,11 @@ def median_width(X: Any, *, max_samples: int = 2000, random_state: Any = 0) -> f
 
 
 def local_width(X: Any, *, max_samples: int = 2000, random_state: Any = 0) -> float:
-    r"""Estimate a distance within which rows count as close: a twentieth of all pairs.
+    r"""Estimate a distance within which rows are close: one pair in twenty is closer.
 
     Half of the pairs are closer than :func:`median_width`, which is as wide as the data
-    are and smooths over their shape; only one pair in twenty is closer than this width.
-    Unlike distances to neighbours it does not shrink as rows are added.
+    and smooths over their shape; only one pair in twenty is closer than this width.
+    Unlike distances to neighbours, it does not shrink as rows are added.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def local_width(X: Any, *, max_samples: int = 2000, random_state: Any = 0) -> fl
 def distance_quantile(
     X: Any, quantile: float, max_samples: int = 2000, random_state: Any = 0
 ) -> float:
-    """Quantile of the distances between validated rows that are not copies."""
+    """Quantile of the distances between distinct validated rows."""
     if max_samples < 2:
         raise ValueError(f"max_samples must be at least 2, got {max_samples}.")
     n_samples = X.shape[0]

@@ -1,4 +1,4 @@
-"""Core: the partition problem of least squares with few or no labels; its solvers."""
+"""Core: the least-squares partition problem with few or no labels, and its solvers."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

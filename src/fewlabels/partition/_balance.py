@@ -1,4 +1,4 @@
-"""Bounds on class sizes, and partitions that keep to them."""
+"""Bounds on class sizes, and partitions that satisfy them."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,7 +12,7 @@ DEFAULT_TOL = 0.1
 
 
 class SizeBounds(NamedTuple):
-    """Least and largest number of free points in every class.
+    """Minimum and maximum number of free points in every class.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def size_bounds(
         )
     if shares is None:
         if tol is not None:
-            raise ValueError("balance_tol without balance bounds nothing: give both.")
+            raise ValueError("balance_tol has no effect without balance: give both.")
         most = n_free - (n_classes - 1) * min_size
         return SizeBounds(
             np.full(n_classes, min_size, np.intp), np.full(n_classes, most, np.intp)
@@ -127,13 +127,13 @@ def size_bounds(
     upper = np.ceil((shares + tol) * n_free - fuzz).astype(np.intp) - 1
     lower = np.clip(np.minimum(lower, nearest), min_size, n_free)
     upper = np.clip(np.maximum(upper, nearest), 0, n_free)
-    # What the other classes need, and what they can take, bounds a class as well.
+    # The bounds of the other classes also bound a class.
     least, most = n_free - (upper.sum() - upper), n_free - (lower.sum() - lower)
     return SizeBounds(np.maximum(lower, least), np.minimum(upper, most))
 
 
 def nearest_sizes(shares: NDArray[np.float64], n_free: int) -> NDArray[np.intp]:
-    """Whole numbers that sum to n_free and come closest to the shares."""
+    """Return the integers closest to the shares that sum to n_free."""
     exact = shares * n_free
     sizes = np.floor(exact).astype(np.intp)
     remainders = np.argsort(-(exact - sizes), kind="stable")
@@ -146,7 +146,7 @@ def repair(
 ) -> NDArray[np.intp]:
     """Move points between classes until all sizes are within their bounds.
 
-    The points whose scores suffer least are moved: with two classes, the largest scores
+    The points whose scores fall least are moved: with two classes, the largest scores
     become positive, as in the papers.
     """
     codes = codes.copy()
@@ -154,10 +154,10 @@ def repair(
     while True:
         sizes = np.bincount(codes, minlength=n_classes)
         over, under = sizes - bounds.upper, bounds.lower - sizes
-        if (over > 0).any():  # out of the fullest class, first to where points lack
+        if (over > 0).any():  # out of the fullest class, first to classes with too few
             spare = np.where(np.arange(n_classes) == over.argmax(), over, 0)
             room = np.maximum(under if (under > 0).any() else -over, 0)
-        elif (under > 0).any():  # into the emptiest class, from where enough are left
+        elif (under > 0).any():  # into the emptiest class, from classes with enough
             spare = np.maximum(-under, 0)
             room = np.where(np.arange(n_classes) == under.argmax(), under, 0)
         else:
@@ -169,7 +169,7 @@ def repair(
         for at in np.argsort(loss, kind="stable"):
             source, target = codes[rows[at]], best[at]
             if spare[source] == 0 or room[target] == 0:
-                break  # what is best for the others has changed
+                break  # the best moves of the others have changed
             codes[rows[at]] = target
             spare[source] -= 1
             room[target] -= 1

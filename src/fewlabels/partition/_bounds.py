@@ -15,17 +15,17 @@ from fewlabels.partition._signs import SignForm, rounding, sign_form, whole_fact
 from fewlabels.partition._systems import Array
 from fewlabels.partition._zonotope import affordable_rank, longest_sum, sizes_matter
 
-# Unit vectors of the relaxation have at most this many coordinates.
+# Most coordinates of the unit vectors of the relaxation.
 MAX_COORDINATES = 24
 
-# Sweeps over all vectors between two bounds, and bounds that are computed at most.
+# Sweeps over all vectors between bounds, and most bounds that are computed.
 SWEEPS = 10
 ROUNDS = 30
 
-# Dimensions whose eigenvalues are below this share of the largest are bounded by it.
+# Dimensions with eigenvalues below this share of the largest are bounded by it.
 CUT = 1e-3
 
-# Weights of the class sizes that are tried, relative to the mean weight of a point.
+# Weights of the class sizes to try, relative to the mean weight of a point.
 SIZE_WEIGHTS = 10.0 ** np.arange(-1.0, 2.1, 0.5)
 
 
@@ -47,19 +47,19 @@ def lower_bound(problem: PartitionProblem, method: str = "best") -> float:
             S(y) = \|B^\top y\|^2 \le \lambda_{\max}(B^\top \Delta^{-1} B)
             \sum_i \delta_i
 
-        which at its best is the dual of the semidefinite relaxation [2]_ and never
-        worse than "spectral". "best" takes the best of them.
+        whose optimum is the dual of the semidefinite relaxation [2]_ and never worse
+        than "spectral". "best" takes the best of them.
 
     Returns
     -------
     bound : float
-        No admissible partition has a smaller F. The rounding errors to expect from the
-        kernel's largest eigenvalue over alpha are subtracted.
+        No admissible partition has a smaller F. The expected rounding errors, from the
+        kernel's largest eigenvalue over alpha, are subtracted.
 
     See Also
     --------
     certify : Add a bound to a result.
-    branch_and_bound : Bounds that get better with time.
+    branch_and_bound : Bounds that improve with time.
 
     References
     ----------
@@ -80,7 +80,7 @@ def lower_bound(problem: PartitionProblem, method: str = "best") -> float:
     >>> bool(0.8 * found < bound <= found)
     True
     """
-    # The whole decomposition first: the others find their part of it at hand.
+    # The full decomposition first: the others then reuse parts of it.
     methods: dict[str, Callable[[PartitionProblem], float]] = {
         "dual": _dual,
         "truncated": _truncated,
@@ -108,16 +108,16 @@ def certify(
     problem : PartitionProblem
         The problem.
     result : PartitionResult
-        What any solver found for it.
+        Result of any solver for it.
     method : {"best", "dual", "truncated", "spectral"}, default="best"
         See :func:`lower_bound`.
 
     Returns
     -------
     result : PartitionResult
-        A copy with `lower_bound`; a better one that is there already is kept. A local
-        search that starts from the partition must not refute it: otherwise there is a
-        warning, `stop_reason` says "internal error", and there is no bound.
+        A copy with `lower_bound`, unless it already had a better one. If a local search
+        from the partition refutes the bound, there is a warning, `stop_reason` says
+        "internal error", and there is no bound.
 
     Examples
     --------
@@ -156,8 +156,8 @@ def _dual(problem: PartitionProblem) -> float:
         rank = max(int(np.count_nonzero(t > CUT * t.max(initial=0.0))), 1)
         form = sign_form(problem, rank, shift=True)
         return min(_spectral(problem), Relaxation(form).bound)
-    # The labelled points of a class are one; M = E E' - 1 1' / k has 1 - 1 / k on its
-    # diagonal and S = 2 tr(Q M) + (2 / k + k / 2 - 2) 1'Q 1.
+    # The labelled points of a class are merged; M = E E' - 1 1' / k has 1 - 1 / k on
+    # its diagonal and S = 2 tr(Q M) + (2 / k + k / 2 - 2) 1'Q 1.
     k = problem.n_classes
     B = whole_factor(problem)
     classes = problem.one_hot(problem.codes)[problem.labeled]
@@ -171,7 +171,7 @@ def _dual(problem: PartitionProblem) -> float:
 
 
 class Relaxation:
-    """The relaxation of a sign form to unit vectors, solved, with its bound.
+    """Solved relaxation of a sign form to unit vectors, with its bound.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Relaxation:
     V : ndarray of shape (n_free + 1, n_coordinates)
         Unit vectors; the first belongs to the offset.
     nu : float
-        Weight of the number of positive signs; 0 where it is not bounded.
+        Weight of the number of positive signs; 0 if it is not bounded.
     bound : float
         No sum within the bounds, and `rest`, have a larger squared length; infinite if
         the deadline left no time for a round.

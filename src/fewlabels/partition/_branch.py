@@ -19,11 +19,11 @@ from fewlabels.partition._search import local_search
 from fewlabels.partition._signs import SignForm, rounding, sign_form, with_signs
 from fewlabels.partition._systems import Array
 
-# Bounds that exceed the best value by less than this share of it are rounding errors.
+# A bound this close to the best value, as a share of it, differs only by rounding.
 RELATIVE_TOL = 4e-12
 
-# A proof tells F from its lower bound to this many digits; where rounding errors leave
-# more room than that, nothing is proven.
+# F and its lower bound must agree to this many digits for a proof; if rounding errors
+# are larger, nothing is proven.
 PROVEN_TOL = 1e-6
 PROVEN = "optimum proven"
 UNDECIDED = "nothing better beyond rounding errors: scale the rows or raise alpha"
@@ -35,7 +35,7 @@ NODE_SWEEPS = 5
 
 @dataclass(order=True, frozen=True)
 class _Node:
-    """A part of the tree that is open: largest bound first, then the oldest."""
+    """An open node of the tree: largest bound first, then the oldest."""
 
     negative_bound: float
     number: int
@@ -54,13 +54,13 @@ def branch_and_bound(
     n_jobs: int | None = None,
     progress: Progress = "auto",
 ) -> PartitionResult:
-    r"""Search for the optimum of a problem of two classes, with a proof, at any rank.
+    r"""Find the optimum of a two-class problem of any rank, with a proof.
 
     The search starts from the best of several local searches. A node of the tree fixes
     the signs of some points. It is closed if the dual bound of :func:`lower_bound`,
-    computed anew for what is fixed, shows that no partition there is better than the
-    best one so far. Open nodes are taken in the order of their bounds, so that the
-    largest of them bounds all partitions, at any time.
+    recomputed for the fixed signs, shows that no partition below it is better than the
+    best one so far. Open nodes are processed in the order of their bounds, so that the
+    largest of them bounds all partitions at any time.
 
     Parameters
     ----------
@@ -68,17 +68,17 @@ def branch_and_bound(
         A problem of two classes, with or without labelled points and bounds.
     time_limit : float, default=60.0
         Seconds after which the best partition so far is returned; None for no limit.
-        The eigenvalues of the problem and the local search are computed in any case, as
-        is a round of the first bound that has begun.
+        The eigenvalues of the problem, the local search and the current round of the
+        first bound are always completed.
     gap : float, default=0.0
         Stop when F is at most this share of F above its lower bound.
     max_nodes : int, default=None
-        Stop after this many nodes; unlike a time limit it gives the same result on any
-        machine.
+        Stop after this many nodes; unlike a time limit, this gives the same result on
+        any machine.
     n_init : int, default=20
-        Number of runs of the local search that comes first.
+        Number of runs of the initial local search.
     random_state : None, int, RandomState or Generator, default=0
-        Seed of the local search; the tree involves no chance.
+        Seed of the local search; the tree search is deterministic.
     n_jobs : int, default=None
         Threads for the local search.
     progress : "auto", bool or callable, default="auto"
@@ -89,10 +89,10 @@ def branch_and_bound(
     -------
     result : PartitionResult
         The best partition, with `lower_bound` and `gap`; `n_trials` counts nodes and
-        `history` holds F of every partition that was the best for a while. After an
-        interrupt from the keyboard the same, as far as the search came. `stop_reason`
-        is "optimum proven" only where `gap` is below a millionth of F: with a tiny
-        `alpha`, rounding errors hide which partition is best, and it says so.
+        `history` holds F of every partition that was the best so far. A keyboard
+        interrupt returns the current state of the search. `stop_reason` is "optimum
+        proven" only if `gap` is below a millionth of F: with a tiny `alpha`, rounding
+        errors hide which partition is best, and it says so.
 
     See Also
     --------
@@ -166,7 +166,7 @@ def branch_and_bound(
 
 
 class _Tree:
-    """The open nodes, the best signs so far and the bound on all others."""
+    """Open nodes, the best signs so far, and the bound on all others."""
 
     def __init__(
         self,
@@ -182,19 +182,19 @@ class _Tree:
         self.n_nodes = 0
         self.deadline = deadline
         self.root = Relaxation(form, deadline)
-        # The bound on all partitions, which is never worse than that of the root.
+        # The bound on all partitions, never worse than that of the root.
         self.bound = min(
             self.root.bound, problem.constant - lower_bound(problem, "spectral")
         )
 
     @property
     def target(self) -> float:
-        """Bounds up to this close a node."""
+        """Largest bound that closes a node."""
         spare = max(self.gap * (self.constant - self.value), 0.0)
         return self.value + spare + RELATIVE_TOL * abs(self.value)
 
     def search(self, max_nodes: int | None, progress: Progress) -> str:
-        """Grow the tree until it is closed or a limit is reached; tell which."""
+        """Grow the tree until it is closed or a limit is reached; return which."""
         if self.bound <= self.target:
             return self._closed()
         if perf_counter() > self.deadline:

@@ -1,4 +1,4 @@
-"""What a solver claims to have proven, tried by a search that could refute it."""
+"""Check a solver's proven bound by a search that could refute it."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,13 +13,13 @@ from fewlabels.partition._search import polish
 from fewlabels.partition._signs import rounding
 
 REFUTED = "internal error: a local search has refuted the lower bound"
-INCOMPLETE = "internal error: the cells visited cannot be all there are"
+INCOMPLETE = "internal error: not all cells can have been visited"
 
 
 def checked(
     problem: PartitionProblem, result: PartitionResult, *, improve: bool
 ) -> PartitionResult:
-    """Climb from a result, and withdraw its bound if a better partition is found.
+    """Search from a result, and withdraw its bound if a better partition is found.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ def checked(
     Returns
     -------
     result : PartitionResult
-        The result, its bound being at most its objective; or without a bound and with a
-        `stop_reason` that says why, after a warning.
+        The result, with a bound of at most its objective; or, after a warning, without
+        a bound and with a `stop_reason` that says why.
     """
     codes = problem.check_partition(result.y)
     found, bound, least = polish(problem, codes), result.lower_bound, result.objective

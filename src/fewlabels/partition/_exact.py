@@ -1,4 +1,4 @@
-"""The global optimum of the partition problem at low rank."""
+"""Global optimum of the partition problem at low rank."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -23,10 +23,10 @@ def solve_exact(
     n_jobs: int | None = None,
     progress: Progress = "auto",
 ) -> PartitionResult:
-    r"""Find the global optimum of a problem of two classes and low rank.
+    r"""Find the global optimum of a two-class problem of low rank.
 
-    With a factor Q = B B' of rank r, rows b of B for the free points and p0 what the
-    labelled ones contribute,
+    With a factor Q = B B' of rank r, rows b of B for the free points and the
+    contribution p0 of the labelled points,
 
     .. math::
         \max_{y} \; S(y) = \Bigl\| p_0 + \sum_i y_i b_i \Bigr\|^2
@@ -36,8 +36,8 @@ def solve_exact(
     by one sort for r = 2, in O(n log n), and otherwise by one sort for each of the
     planes in which r - 2 of the hyperplanes :math:`b_i^\top w = 0` meet, in
     :math:`O(n^{r-1} (\log n + 2^r))`. With bounds on the class sizes the optimum is at
-    :math:`y = \operatorname{sign}(B w - \tau)`, which is the same with one dimension
-    more; that is done only if the optimum without bounds does not keep to them.
+    :math:`y = \operatorname{sign}(B w - \tau)`, the same problem in one more dimension;
+    this is solved only if the optimum without bounds violates them.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def solve_exact(
         A problem of two classes, with or without labelled points and bounds.
     n_components : int, default=None
         Solve in this many leading dimensions only. The partition is then optimal for
-        the truncated problem; `objective` and `lower_bound` are those of the whole one.
+        the truncated problem; `objective` and `lower_bound` are those of the full one.
     max_vertices : float, default=1e9
         Refuse to visit more vertices than this; see :func:`count_zonotope_vertices`.
     n_jobs : int, default=None
@@ -58,11 +58,11 @@ def solve_exact(
     Returns
     -------
     result : PartitionResult
-        The optimum, with a `lower_bound` that is below `objective` by no more than
-        rounding errors, unless dimensions were cut off. After an interrupt from the
-        keyboard, the best partition so far, without a bound. A local search that starts
-        from the optimum must find nothing better: otherwise there is a warning,
-        `stop_reason` says "internal error", and there is no bound.
+        The optimum, with a `lower_bound` that is below `objective` only by rounding
+        errors, unless dimensions were cut off. A keyboard interrupt returns the best
+        partition so far, without a bound. If a local search from the optimum finds
+        anything better, there is a warning, `stop_reason` says "internal error", and
+        there is no bound.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""The partition problem under S2RLSC and maximum-margin clustering."""
+"""The partition problem behind S2RLSC and maximum-margin clustering."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -45,7 +45,7 @@ class PartitionProblem:
     Attributes
     ----------
     codes : ndarray of shape (n_samples,)
-        Class of every point, -1 where it is free.
+        Class of every point, -1 for free points.
     n_classes : int
         Number of classes k.
     free, labeled : ndarray of int
@@ -53,7 +53,7 @@ class PartitionProblem:
     lower, upper : ndarray of int of shape (n_classes,)
         Bounds on the number of free points in every class.
     ratio : ndarray of shape (n_classes,)
-        Class shares for random starts: those asked for, else those of the labels.
+        Class shares for random starts: the given ones, or else those of the labels.
     alpha, unlabeled_weight : float
         The regularisation and the weight of the free points.
 
@@ -108,7 +108,7 @@ class PartitionProblem:
 
     @property
     def constant(self) -> float:
-        """What F and S add up to, whatever the partition."""
+        """The sum of F and S, which does not depend on the partition."""
         return float(0.5 * self.n_classes * np.sum(self.d**2))
 
     @property
@@ -151,8 +151,8 @@ class PartitionProblem:
             Share of every class among the free points, or for two classes that of the
             positive one; no bounds when None.
         balance_tol : float, default=None
-            Largest deviation from these shares, not included; 0.1 when None. The
-            nearest whole numbers are always admitted.
+            Strict bound on the deviation from these shares; 0.1 when None. The nearest
+            integers are always admitted.
         n_classes : int, default=None
             Number of classes, if `y` holds class indices.
         min_size : int, default=0
@@ -337,7 +337,7 @@ class PartitionProblem:
         return np.where(codes[:, None, :] == classes[:, None], 1.0, -1.0)
 
     def model(self, y: ArrayLike) -> Array:
-        """Coefficients of the least-squares model that belongs to a partition.
+        """Return the coefficients of a partition's least-squares model.
 
         Parameters
         ----------
@@ -402,7 +402,7 @@ class PartitionProblem:
         return half * forms.reshape(Y.shape[:2]).sum(axis=1)
 
     def move_gains(self, y: ArrayLike) -> Array:
-        """By how much F falls if a free point changes class.
+        """Compute the decrease of F if a free point changes class.
 
         Parameters
         ----------
@@ -413,7 +413,7 @@ class PartitionProblem:
         -------
         gains : ndarray of shape (n_free, n_classes)
             Decrease of F for every free point and class; 0 for its own class. Bounds
-            on class sizes are not looked at.
+            on class sizes are ignored.
         """
         codes = self.check_partition(y)
         H = self.system.products(self.one_hot(codes))[self.free]
@@ -425,7 +425,7 @@ class PartitionProblem:
         return gains
 
     def flip_gains(self, y: ArrayLike) -> Array:
-        """By how much F falls if a free point changes sign; for two classes.
+        """Compute the decrease of F if a free point changes sign; for two classes.
 
         Parameters
         ----------
@@ -445,7 +445,7 @@ class PartitionProblem:
         return self.move_gains(y).sum(axis=1)
 
     def swap_gain(self, y: ArrayLike, i: int, j: int) -> float:
-        """By how much F falls if two free points exchange their classes.
+        """Compute the decrease of F if two free points exchange their classes.
 
         Parameters
         ----------
@@ -503,10 +503,10 @@ class PartitionProblem:
         codes = _codes(y, None if self._signed else self.n_classes)
         if codes.shape != self.codes.shape or (codes == FREE).any():
             raise ValueError(
-                f"a partition gives each of the {self.codes.size} points a class."
+                f"a partition must give each of the {self.codes.size} points a class."
             )
         if np.any(codes[self.labeled] != self.codes[self.labeled]):
-            raise ValueError("a partition must keep the labels that are given.")
+            raise ValueError("a partition must keep the given labels.")
         return codes
 
     def decode(self, codes: NDArray[np.intp]) -> NDArray[Any]:

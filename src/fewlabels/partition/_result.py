@@ -1,4 +1,4 @@
-"""What every solver of the partition problem returns."""
+"""Result of the solvers of the partition problem."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -20,18 +20,18 @@ class PartitionResult(SolverResult):
     y : ndarray of shape (n_samples,)
         The partition, in the convention of the problem: -1 and +1, or class indices.
     objective : float
-        F(y), to be minimised; computed afresh from `y`.
+        F(y), to be minimised; recomputed from `y`.
     history : ndarray of shape (n_changes + 1,)
-        F at the start and after every change for the better, of the best run.
+        F of the best run, at the start and after every improvement.
     solver : str
         Name of the solver.
     n_trials : int
-        Over all runs: points that had their turn (local search), children (evolution),
-        steps (tabu search), cells (exact) or nodes (branch and bound).
+        Over all runs: points tried (local search), children (evolution), steps (tabu
+        search), cells (exact) or nodes (branch and bound).
     n_flips : int
-        Changes of class that were made, over all runs.
+        Number of changes of class, over all runs.
     n_swaps : int
-        Pairs of points that changed places, over all runs.
+        Number of pairs that exchanged classes, over all runs.
     objectives : ndarray of shape (n_runs,)
         F at the end of every run.
     seconds : dict of str to float
@@ -59,7 +59,7 @@ class PartitionResult(SolverResult):
 
     @property
     def gap(self) -> float | None:
-        """How far `objective` can be from the optimum, if a bound is known."""
+        """Largest possible distance of `objective` from the optimum, if bounded."""
         if self.lower_bound is None:
             return None
         return max(self.objective - self.lower_bound, 0.0)

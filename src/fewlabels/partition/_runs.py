@@ -1,4 +1,4 @@
-"""What all search methods share: starts, state, restarts and the best of the runs."""
+"""Shared parts of the search methods: starts, state, restarts, and the best run."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -21,8 +21,8 @@ from fewlabels.partition._zonotope import exact_start
 RELATIVE_TOL = 1e-12
 
 _NONE = np.empty((0, 0))
-# What loops are compiled for: arrays from another process may be read-only, and lie
-# anywhere in a message.
+# Array flags that the loops are compiled for: arrays from another process may be
+# read-only, and at any offset in a message.
 _WRITABLE: Any = ["C", "A", "W"]
 
 
@@ -33,18 +33,18 @@ class Gains:
     Attributes
     ----------
     dense : bool
-        Whether Q and products with it are in use, or B and products with that.
+        Whether Q and its products are used, or B and its products.
     q : ndarray of shape (n_free,)
         Diagonal of Q.
     Q : ndarray of shape (n_free, n_free) or (n_free, rank)
-        What a move of each point changes the products by: the matrix, or B W; empty if
-        rows of B W are computed when they are needed.
+        Change of the products when a point moves: the matrix, or B W; empty if rows of
+        B W are computed when needed.
     B : ndarray of shape (n_free, rank)
-        The outer part of Q = B W B'; empty if the matrix is in use.
+        The outer part of Q = B W B'; empty if the matrix is used.
     weights : ndarray of shape (3, rank)
         W as the loops take it.
     offset : ndarray of shape (n_classes - 1, n_free) or (n_classes - 1, rank)
-        What the labelled points contribute to the products, relative to class 0.
+        Contribution of the labelled points to the products, relative to class 0.
     tol : float
         Gains up to this are rounding errors.
     """
@@ -75,8 +75,8 @@ class Gains:
     def products(self, codes: NDArray[np.intp]) -> Array:
         """Products H = E'Q or P = E'B W of partitions of the free points.
 
-        One matrix product serves many partitions: a single one would be bound by the
-        time that reading Q takes.
+        One matrix product serves many partitions: for a single one, reading Q would
+        take most of the time.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ def prepare_gains(
     memory_budget: float,
     n_runs: int,
 ) -> Gains:
-    """Choose how gains are computed and compute what that needs.
+    """Choose how gains are computed, and prepare the arrays.
 
     Parameters
     ----------
@@ -176,16 +176,16 @@ def prepare_gains(
         )
     offset = system.weigh(E[:, labeled] @ B[labeled])
     B = system.factor(free)
-    # A single run makes too few moves to pay for the rows of all points.
+    # A single run makes too few moves to be worth computing the rows of all points.
     at_hand = system.weights.size == 0 or n_runs > 1
     rows = system.weigh(B) if at_hand else _NONE
     return Gains(False, q, rows, B, system.weights, offset, tol)
 
 
 def _dense_pays(u: int, r: int, n_runs: int) -> bool:
-    """Whether the time that runs save with the matrix Q pays for computing it."""
-    # Nanoseconds per free point, measured: a run takes some 8 trials and 0.8 moves per
-    # point, which read r numbers each with a factor, and one or u of them with Q.
+    """Whether computing the matrix Q saves time over all runs."""
+    # Nanoseconds per free point, measured: a run takes about 8 trials and 0.8 moves per
+    # point; each reads r numbers with a factor, and one or u of them with Q.
     with_factor = 2.2 * r
     with_matrix = 0.12 * u + 63
     preparation = 0.04 * u * r
@@ -203,7 +203,7 @@ def spawn_generators(random_state: Any, n: int) -> list[np.random.Generator]:
 
 
 def supervised_start(problem: PartitionProblem) -> NDArray[np.intp]:
-    """Classes of the free points that least squares on the labelled ones predicts."""
+    """Return the classes of the free points predicted from the labelled ones."""
     if problem.labeled.size == 0:
         raise ValueError(
             "start='supervised' needs labelled points: use start='random' or give a "
@@ -219,7 +219,7 @@ def supervised_start(problem: PartitionProblem) -> NDArray[np.intp]:
 def random_start(
     problem: PartitionProblem, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Classes of the free points drawn by the class ratio."""
+    """Draw the classes of the free points by the class ratio."""
     k, u = problem.n_classes, problem.free.size
     codes = rng.choice(k, size=u, p=problem.ratio)
     if problem.bounds.admit(np.bincount(codes, minlength=k)):
@@ -230,7 +230,7 @@ def random_start(
 def first_start(
     problem: PartitionProblem, start: str | ArrayLike, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Classes of the free points from which the first run starts."""
+    """Return the classes of the free points at the start of the first run."""
     if isinstance(start, str):
         if start == "supervised":
             return supervised_start(problem)
@@ -246,7 +246,7 @@ def first_start(
     sizes = np.bincount(codes, minlength=problem.n_classes)
     if not problem.bounds.admit(sizes):
         raise ValueError(
-            f"start has class sizes {sizes.tolist()}, but the balance asks for between "
+            f"start has class sizes {sizes.tolist()}, but the balance requires between "
             f"{problem.lower.tolist()} and {problem.upper.tolist()}."
         )
     return codes
@@ -261,9 +261,9 @@ class Run:
     codes : ndarray of shape (n_free,)
         The best partition of the free points.
     raises : ndarray
-        By how much S grew with every change for the better.
+        Increase of S with every improvement.
     n_trials, n_flips, n_swaps : int
-        What it took.
+        Counts of its steps.
     stop_reason : str
         Why it ended.
     """
@@ -297,7 +297,7 @@ def best_of_runs(
         The problem.
     run : callable
         Takes the gains, the start, its products and a generator, and returns a
-        :class:`Run`. The arrays are its own to change.
+        :class:`Run`. It may change the arrays.
     solver : str
         Name for the result.
     start : {"supervised", "random", "exact"} or array-like of shape (n_samples,)
@@ -342,14 +342,14 @@ def best_of_runs(
         )
     codes = np.stack([problem.codes] * len(runs))
     codes[:, problem.free] = [r.codes for r in runs]
-    # F = constant - S may have no digits left to tell the runs apart.
+    # F = constant - S may not have enough digits to distinguish the runs.
     fits = problem.fits_of(codes)
     objectives = problem.constant - fits
     best = int(np.argmax(fits >= fits.max() - gains.tol))  # of equals, the first
-    if len(runs) > 1:  # as who asks for it alone gets it, to the last digit
+    if len(runs) > 1:  # the same as from this run alone, to the last digit
         objectives[best] = problem.objectives_of(codes[best : best + 1])[0]
     found = runs[best]
-    # Counted back from the end, whose objective is computed afresh.
+    # Counted back from the end, whose objective is recomputed.
     later = np.concatenate([np.cumsum(found.raises[::-1])[::-1], [0.0]])
     return PartitionResult(
         y=problem.decode(codes[best]),

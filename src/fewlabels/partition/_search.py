@@ -47,12 +47,12 @@ def local_search(
     memory_budget: float = MEMORY_BUDGET,
     device: str | Backend | None = None,
 ) -> PartitionResult:
-    """Climb by changing the class of one point at a time.
+    """Improve a partition by changing the class of one point at a time.
 
-    The free points take turns; each goes to the class that lowers F most, if any does
-    and the class sizes stay within their bounds, until no point moves in a whole turn
-    [1]_. Where bounds block moves that would help, pairs of points exchange their
-    classes, and the turns go on. From a random start this is also the (1+1)-EA with
+    The free points take turns: each moves to the class that lowers F most, if there is
+    one and the class sizes stay within their bounds, until no point moves in a whole
+    round [1]_. If bounds block moves that would help, pairs of points exchange their
+    classes, and the rounds continue. From a random start this is also the (1+1)-EA with
     round-robin mutation of [2]_.
 
     Parameters
@@ -71,7 +71,7 @@ def local_search(
     n_jobs : int, default=None
         Threads for the runs; None means 1, -1 all cores.
     swaps : bool, default=True
-        Whether to exchange pairs where bounds block single moves.
+        Whether to exchange pairs if bounds block single moves.
     max_trials : int, default=None
         Limit on the trials of one run.
     representation : {"auto", "dense", "factor"}, default="auto"
@@ -80,9 +80,9 @@ def local_search(
     memory_budget : float, default=1024
         MiB that "auto" may take for the dense matrix.
     device : {"cpu", "cuda"} or None, default=None
-        Where to search; None is the CPU. On a GPU all runs climb side by side, with the
-        dense matrix, and make the moves that they make on the CPU; exchanges are sought
-        there.
+        Where to search; None is the CPU. On a GPU all runs proceed in parallel, with
+        the dense matrix, and make the same moves as on the CPU; exchanges are still
+        searched on the CPU.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def _climb(
     swaps: bool,
 ) -> Run:
     """One run of the local search; the arrays are changed."""
-    # Not outside, or the loop would be sent to other processes and compiled there.
+    # Imported here; otherwise the loop would be sent to other processes and recompiled.
     from fewlabels._loops.partition import climb
 
     sizes = np.bincount(codes, minlength=problem.n_classes)
@@ -171,9 +171,9 @@ def _climb(
 
 
 def polish(problem: PartitionProblem, codes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the classes of all points where a climb from a partition ends.
+    """Return the classes of all points at the end of a local search.
 
-    That is the local search less all that a single run can do without.
+    This is the local search without what only several runs need.
     """
     gains = prepare_gains(problem, "auto", MEMORY_BUDGET, 1)
     codes = codes.copy()
@@ -186,11 +186,11 @@ def polish(problem: PartitionProblem, codes: NDArray[np.intp]) -> NDArray[np.int
 
 
 def _suits(backend: Backend, problem: PartitionProblem, representation: str) -> bool:
-    """Whether runs can climb on a device: it must hold the dense matrix."""
+    """Whether runs fit on a device: it must hold the dense matrix."""
     if representation == "factor":
         why = "representation='factor' is searched on the CPU"
     elif 8 * problem.free.size**2 > backend.room():
-        why = "its memory does not hold the dense matrix of gains"
+        why = "the dense matrix of gains does not fit into its memory"
     else:
         return True
     warn_ignored(f"device={backend.device!r}", why)
@@ -229,8 +229,8 @@ def evolve(
         The first member of the population; the others are random.
     mutation : {"flip", "uniform"}, default="flip"
         Move one random point to another class, or every point with probability 1/u.
-        Where the bounds on class sizes forbid all single moves, two points exchange
-        their classes.
+        If the bounds on class sizes forbid all single moves, two points exchange their
+        classes.
     n_init : int, default=1
         Number of runs; the best one counts.
     random_state : None, int, RandomState or Generator, default=None
@@ -349,11 +349,11 @@ def tabu_search(
     representation: str = "auto",
     memory_budget: float = MEMORY_BUDGET,
 ) -> PartitionResult:
-    """Leave local optima by the best move that is not forbidden.
+    """Escape local optima by the best move that is not tabu.
 
     Every step makes the best move, for better or worse, of a point that has not moved
-    recently, or of any point if that alone beats the best partition so far [1]_. Where
-    class sizes are at their bounds, exchanges of two points count as moves.
+    recently, or of any point if that beats the best partition so far [1]_. If class
+    sizes are at their bounds, exchanges of two points count as moves.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The partition problem of two classes as a longest sum of signed vectors."""
+"""The two-class partition problem as a longest sum of signed vectors."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,9 +11,9 @@ from scipy import linalg
 from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._systems import Array
 
-# Dimensions are left out in which no row reaches farther than about this share of the
-# longest. The loops take directions for parallel that are closer than a tenth of it, so
-# that they could not find the cells around a thinner arrangement.
+# Dimensions in which no row extends farther than about this share of the longest are
+# left out. The loops treat directions closer than a tenth of it as parallel, and could
+# not find the cells of a thinner arrangement.
 FLAT = 1e-8
 
 
@@ -26,11 +26,11 @@ class SignForm:
     B : ndarray of shape (n_free, rank)
         The vectors b.
     offset : ndarray of shape (rank,)
-        The vector p0, what labelled points contribute.
+        The vector p0, the contribution of the labelled points.
     lower, upper : int
         Bounds on the number of positive signs.
     rest : float
-        The most by which S can exceed the form, whatever the signs are.
+        The most by which S can exceed the form, for any signs.
     """
 
     B: Array
@@ -60,12 +60,12 @@ class SignForm:
         return self.lower <= n_positive <= self.upper
 
     def value(self, y: Array) -> float:
-        """Squared length of the sum with signs y."""
+        """Return the squared length of the sum with signs y."""
         p = self.offset + y @ self.B
         return float(p @ p)
 
     def top_signs(self, direction: Array, n_positive: int) -> Array:
-        """Signs with the largest products positive, as many as asked for."""
+        """Return signs with the given number of largest products positive."""
         y = np.full(self.n_free, -1.0)
         products = self.B @ direction
         if n_positive > 0:
@@ -73,7 +73,7 @@ class SignForm:
         return y
 
     def best_signs(self, direction: Array) -> Array:
-        """Signs within the bounds whose sum goes farthest in a direction."""
+        """Return the signs within the bounds whose sum goes farthest in a direction."""
         y = np.where(self.B @ direction >= 0, 1.0, -1.0)
         n_positive = int(np.count_nonzero(y > 0))
         if self.admits(n_positive):
@@ -83,7 +83,7 @@ class SignForm:
 
 
 def row_space(A: Array) -> tuple[Array, float]:
-    """Split the space of rows into what they span and what they hardly reach.
+    """Split the space of rows into their span and directions they hardly reach.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def row_space(A: Array) -> tuple[Array, float]:
 def sign_form(
     problem: PartitionProblem, rank: int | None = None, *, shift: bool = False
 ) -> SignForm:
-    r"""Write a problem of two classes as a sign form, perhaps of a lower rank.
+    r"""Write a two-class problem as a sign form, possibly of lower rank.
 
     Parameters
     ----------
@@ -117,17 +117,17 @@ def sign_form(
     rank : int, default=None
         Keep this many leading dimensions; all when None.
     shift : bool, default=False
-        Subtract from the eigenvalues of the dimensions that are kept the largest of
-        those that are cut off. The form is no truncation then, but its maximum plus
-        `rest` is a better bound: `rest` bounds what all dimensions have in common.
+        Subtract the largest eigenvalue that is cut off from those that are kept. The
+        form is then not a truncation, but its maximum plus `rest` is a better bound:
+        `rest` bounds the part that all dimensions share.
 
     Returns
     -------
     form : SignForm
-        The form, in the dimensions that the free points span. Where dimensions are cut
-        off, `rest` has the bound :math:`t_{r+1} \sum_i d_i^2` on their part of S, with
-        the eigenvalues :math:`t = w / (w + \lambda)` of the problem in falling order;
-        and it has what labelled points contribute outside of that span.
+        The form, in the dimensions that the free points span. If dimensions are cut
+        off, `rest` includes the bound :math:`t_{r+1} \sum_i d_i^2` on their part of S,
+        with the eigenvalues :math:`t = w / (w + \lambda)` of the problem in decreasing
+        order, and the contribution of labelled points outside of that span.
     """
     if problem.n_classes != 2:
         raise ValueError(
@@ -150,8 +150,8 @@ def sign_form(
     offset = signs @ B[problem.labeled]
     if problem.labeled.size:
         B = B[problem.free]
-    # The only place where a rank is decided: no conclusion depends on it, as all that
-    # the sum can have outside of the dimensions that are kept goes into `rest`.
+    # The only place where a rank is decided; no conclusion depends on it, as all that
+    # the sum can have outside of the kept dimensions goes into `rest`.
     basis, left_out = row_space(B)
     inside = offset @ basis
     outside = float(np.linalg.norm(offset - basis @ inside))
@@ -176,13 +176,13 @@ def rounding(problem: PartitionProblem) -> float:
     """Bound the effect of rounding errors on F."""
     t = float(problem.system.spectrum(1)[1].max(initial=0.0))
     eps = float(np.finfo(np.float64).eps)
-    # Even a single point takes a few operations, each with an error of its own.
+    # Even a single point takes a few operations, each with its own error.
     share = (problem.codes.size + 4) * eps
     return problem.constant * share / max(1.0 - t, eps)
 
 
 def with_signs(problem: PartitionProblem, y: Array) -> NDArray[np.intp]:
-    """Classes of all points, where the free ones have the signs y."""
+    """Return the classes of all points, with the signs y for the free ones."""
     codes = problem.codes.copy()
     codes[problem.free] = y > 0
     return codes

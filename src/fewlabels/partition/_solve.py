@@ -28,7 +28,7 @@ SOLVERS = ("auto", *HEURISTICS, "exact", "branch_and_bound")
 PARTITIONS_PER_SECOND = 1e8
 
 
-# Points, and nodes, with which branch and bound ends within a second.
+# Points, and nodes, for which branch and bound ends within a second.
 FEW_POINTS = 40
 FEW_NODES = 2000
 
@@ -45,7 +45,7 @@ def solve(
     certify: bool = False,
     device: str | Backend | None = None,
 ) -> PartitionResult:
-    """Solve a partition problem by a solver given by its name.
+    """Solve a partition problem with a solver chosen by name.
 
     Parameters
     ----------
@@ -68,15 +68,14 @@ def solve(
     time_limit : float, default=60.0
         Seconds for branch and bound; None for no limit.
     certify : bool, default=False
-        Whether to compute a lower bound for what a heuristic has found.
+        Whether to compute a lower bound for the result of a heuristic.
     device : {"cpu", "cuda"} or None, default=None
-        Where the runs of "local_search" are made, see there; the other solvers have
-        the CPU.
+        Where "local_search" runs, see there; the other solvers use the CPU.
 
     Returns
     -------
     result : PartitionResult
-        What the solver found; `solver` says which one it was.
+        The result; its `solver` tells which solver was used.
 
     Examples
     --------
@@ -123,7 +122,7 @@ def solve(
 
 
 def _takes_a_second(problem: PartitionProblem) -> bool:
-    """Whether the exact solver needs about a second, from the rank of the factor."""
+    """Whether the exact solver takes about a second, by the rank of the factor."""
     B = problem.system.B
     if problem.n_classes != 2 or B is None:
         return False

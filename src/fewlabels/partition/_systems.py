@@ -1,4 +1,4 @@
-r"""The quadratic form of the partition problem, from a kernel or from a factor of it.
+r"""The quadratic form of the partition problem, from a kernel or its factor.
 
 With the weights d (see :class:`PartitionProblem`), :math:`\bar K = D K D` and
 :math:`G = (\bar K + \lambda I)^{-1}`, the matrix of the problem is
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 _NOT_PSD = (
     "K is not positive semidefinite, so it is not a kernel matrix: use another "
-    "kernel or, if only rounding is to blame, a larger alpha."
+    "kernel or, if this is only rounding, a larger alpha."
 )
 _LOST = (
     "alpha={:g} is lost in the rounding errors of a kernel of this size: scale the "
@@ -33,13 +33,13 @@ _LOST = (
 
 
 class System(Protocol):
-    """What a problem asks of its quadratic form."""
+    """Interface between a problem and its quadratic form."""
 
     alpha: float
 
     @property
     def by_difference(self) -> bool:
-        """Whether Q is what two larger matrices differ by, rounded as they are."""
+        """Whether Q is a difference of two larger matrices, with their rounding."""
 
     @property
     def B(self) -> Array | None:
@@ -47,7 +47,7 @@ class System(Protocol):
 
     @property
     def weights(self) -> Array:
-        """W as the loops take it; of size zero if W is the identity."""
+        """W in the form used by the loops; of size zero if W is the identity."""
 
     def factor(self, rows: NDArray[np.intp]) -> Array:
         """Rows of B, contiguous."""
@@ -281,7 +281,7 @@ class FactorSystem:
 
 
 def _with_ridge(A: Array, ridge: float) -> Array:
-    """Add a ridge to the diagonal, unless it is too small beside the trace."""
+    """Add a ridge to the diagonal, unless it is too small compared with the trace."""
     if ridge <= 0.5 * np.finfo(A.dtype).eps * np.trace(A):
         raise ValueError(_LOST.format(ridge))
     A.flat[:: A.shape[0] + 1] += ridge
@@ -350,7 +350,7 @@ class Tridiagonal:
         -------
         pivots, beside : ndarray of shape (m, r)
             The pivots p, all positive if and only if the matrix is positive definite,
-            and what is next to the diagonal of N.
+            and the entries next to the diagonal of N.
         """
         from fewlabels._loops.tridiagonal import factorise  # compiled on first use
 
@@ -360,8 +360,8 @@ class Tridiagonal:
 def tridiagonal(A: Array) -> tuple[Array, Tridiagonal]:
     """Reduce a symmetric matrix to tridiagonal form, A = U T U'.
 
-    That is half of the work of an eigendecomposition, and as good as the whole:
-    T + alpha I is solved in linear time for any alpha.
+    This is half the work of an eigendecomposition, and just as useful: systems with
+    T + alpha I are solved in linear time for any alpha.
 
     Parameters
     ----------
@@ -371,9 +371,9 @@ def tridiagonal(A: Array) -> tuple[Array, Tridiagonal]:
     Returns
     -------
     U : ndarray of shape (n, r)
-        Orthonormal columns. The first are those of a Krylov space, so that a matrix of
-        low rank is exhausted after few of them; the others, of which rounding errors
-        are all that is left in T, are dropped.
+        Orthonormal columns. The first ones span a Krylov space, so that a few suffice
+        for a matrix of low rank; the others, for which T contains only rounding errors,
+        are dropped.
     T : Tridiagonal
         The matrix T.
     """
@@ -396,10 +396,10 @@ def tridiagonal(A: Array) -> tuple[Array, Tridiagonal]:
 
 
 class _Reduction:
-    """What the systems of a path share: Q = B W B' with W = R or I - alpha R.
+    """Shared data of the systems of a path: Q = B W B' with W = R or I - alpha R.
 
     Here R = (T + alpha I)^-1 with a tridiagonal T. The model of targets Y is M R B' Y.
-    What all values of alpha need is computed for all of them when the first asks.
+    Quantities that every alpha needs are computed for all of them on first use.
     """
 
     def __init__(
@@ -459,16 +459,16 @@ class _Reduction:
         return inside
 
     def factor(self, rows: NDArray[np.intp]) -> Array:
-        """Rows of B, the same copy for all who ask for the same rows."""
+        """Return rows of B, sharing one copy among equal requests."""
         if not np.array_equal(rows, self._parts[0][0]):
             others = np.setdiff1d(np.arange(self.B.shape[0]), rows)
             self._parts = [(part, self.B[part]) for part in (rows, others)]
         return self._parts[0][1]
 
-    # B is read part by part, as the search reads it: one copy less to keep in caches.
+    # B is read in parts, as by the search: one copy less in the caches.
 
     def images(self, Y: Array) -> Array:
-        """Return B'Y; the last ones are kept, for the model of what a search found."""
+        """Return B'Y; the last ones are kept for the model of the partition found."""
         if Y.shape[1] == 1:
             found = np.flatnonzero((self._columns == Y).all(axis=0))
             if found.size:
@@ -503,7 +503,7 @@ class _Reduction:
 
 
 class PathSystem:
-    """One value of alpha on a path; nothing of the size of B is computed for it."""
+    """One value of alpha on a path, without any computation of the size of B."""
 
     def __init__(self, shared: _Reduction, number: int) -> None:
         self.shared, self.number = shared, number

@@ -1,9 +1,9 @@
-"""Many local searches side by side, on a device.
+"""Many local searches in parallel, on a device.
 
-Each run makes the very moves of the compiled loop `climb`: the points take turns, and
-the first that gains moves. Between two moves nothing changes, so that the next one is
-found at a single glance at all points; and one glance serves all runs. The search for
-exchanges, which follows where bounds block moves, is the compiled one.
+Each run makes exactly the moves of the compiled loop `climb`: the points take turns,
+and the first that gains moves. Nothing changes between two moves, so the next one is
+found by evaluating all points at once, for all runs together. If bounds block moves,
+the compiled search for exchanges follows.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -21,14 +21,14 @@ from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._runs import Gains, Run
 from fewlabels.partition._systems import Array
 
-# Moves that runs make before the host looks who is done; more where they are fused.
+# Moves between checks by the host of which runs are done; more if they are fused.
 BURST = 16
 LONG_BURST = 128
-# Arrays of the size of a run's products that are alive beside them.
+# Further arrays of the size of a run's products that are in memory.
 _ALIVE = 8
-# Share of runs at work below which the others are put aside.
+# Share of active runs below which the others are set aside.
 _FEW = 0.7
-# No run makes as many trials, and sums with it do not overflow.
+# More trials than any run makes; sums with it do not overflow.
 _MANY = 2**62
 
 
@@ -57,15 +57,15 @@ class _Climbers:
             "sizes": b.asarray(np.stack(sizes), np.int64),
             "turn": b.asarray(np.zeros(len(starts), dtype=np.int64)),
             "trials": b.asarray(np.zeros(len(starts), dtype=np.int64)),
-            # At work, waiting for an exchange, or out of trials.
+            # Active, waiting for an exchange, or out of trials.
             "busy": b.asarray(np.ones(len(starts), dtype=np.bool_)),
             "spent": b.asarray(np.zeros(len(starts), dtype=np.bool_)),
         }
-        # Relative to the first class, as everywhere: it needs no products.
+        # Relative to the first class, which needs no products.
         self.state["H"] = b.asarray(products[:, 1:])
 
     def keep(self, runs: NDArray[np.intp]) -> None:
-        """Put the other runs aside."""
+        """Set the other runs aside."""
         index = self.backend.asarray(runs)
         self.state = {name: A[index] for name, A in self.state.items()}
 
@@ -82,7 +82,7 @@ class _Climbers:
         return self.state["H"][:, c - 1] if c else self.q * 0.0
 
     def _of_class(self, values: Any) -> Any:
-        """Per run and point, the value of the class that the point is in."""
+        """Return, per run and point, the value for the current class of the point."""
         where, codes = self.backend.xp.where, self.state["codes"]
         found = values(0)
         for c in range(1, self.n_classes):
@@ -90,7 +90,7 @@ class _Climbers:
         return found
 
     def burst(self) -> NDArray[Any]:
-        """Make some moves of every run at work; return what they gain, or NaN."""
+        """Make some moves of every active run; return their gains, or NaN."""
         if fits.climb(self.state["H"]):
             from fewlabels._gpu_loops.partition import climb
 
@@ -103,7 +103,7 @@ class _Climbers:
         return self.backend.to_numpy(found)
 
     def step(self) -> Any:
-        """Make the next move of every run at work; return what they gain, or NaN."""
+        """Make the next move of every active run; return its gain, or NaN."""
         xp, state, u = self.backend.xp, self.state, self.n_points
         codes, sizes, trials = state["codes"], state["sizes"], state["trials"]
         leave, enter = sizes > self.lower, sizes < self.upper
@@ -114,7 +114,7 @@ class _Climbers:
             gain = 4.0 * (self._product(c) - own + self.q)
             improves |= (gain > self.tol) & (codes != c) & enter[:, c : c + 1]
         improves &= ~stays
-        # Trials in vain before the first that is not, from the point whose turn it is.
+        # Failed trials before the first success, from the point whose turn it is.
         wait = xp.where(improves, (self.points - state["turn"][:, None]) % u, u)
         wait = xp.min(wait, axis=1)
         found = wait < u
@@ -145,12 +145,12 @@ class _Climbers:
         return xp.where(moves, best, xp.nan)
 
     def _went(self, c: int, a: Any, b: Any) -> Any:
-        """1 for a run whose move enters the class, -1 where it leaves, else 0."""
+        """Return 1 for a run whose move enters the class, -1 if it leaves, else 0."""
         astype = self.backend.astype
         return astype(b == c, np.float64) - astype(a == c, np.float64)
 
     def _target(self, runs: Any, i: Any, a: Any, enter: Any) -> tuple[Any, Any]:
-        """Best class for one point of every run, and what moving there gains."""
+        """Return the best class for one point of every run, and the gain of moving."""
         xp = self.backend.xp
         here = [
             self._product(c)[runs, i] if c else 0.0 * self.q[i]
@@ -170,9 +170,9 @@ class _Climbers:
     def exchange(
         self, waiting: NDArray[np.intp], problem: Any, n_jobs: int | None
     ) -> tuple[Array, NDArray[np.bool_]]:
-        """Exchange two points in runs without a move; what they gain, and if covered.
+        """Exchange two points in runs without a move; return gains and completeness.
 
-        The gain is NaN where no exchange helps.
+        The gain is NaN if no exchange helps.
         """
         from fewlabels._loops.partition import exchange  # compiled on first use
 
@@ -209,7 +209,7 @@ def climb_together(
     swaps: bool,
     n_jobs: int | None,
 ) -> list[Run]:
-    """Climb from many partitions at once, as many as fit into the memory of a device.
+    """Run the local search from many partitions, as many at once as fit on a device.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def climb_together(
 def _finished(
     climbers: _Climbers, record: Any, swaps: bool, n_jobs: int | None
 ) -> Iterator[tuple[int, Run]]:
-    """Yield the number and the result of every run, in the order in which they end."""
+    """Yield the number and the result of every run, in the order they end."""
     numbers = np.arange(climbers.state["codes"].shape[0])
     tables: list[Array] = []  # gains, one line per run
     n_swaps = np.zeros(numbers.size, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Certificates of small problems, checked in exact arithmetic."""
+"""Check certificates of small problems in exact arithmetic."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -20,25 +20,25 @@ from fewlabels.partition._systems import FactorSystem, PathSystem
 MAX_PARTITIONS = 2**16
 MAX_POINTS = 40
 
-# Matrices of Python's integers, which have any number of digits.
+# Matrices of Python integers, which have arbitrary precision.
 Integers = NDArray[np.object_]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Verification:
-    """What exact arithmetic says about a result.
+    """Result of checking a solution in exact arithmetic.
 
     Attributes
     ----------
     optimum : fractions.Fraction
-        The least F of all partitions within the bounds.
+        The smallest F over all partitions within the bounds.
     objective : fractions.Fraction
         F of the partition in the result.
     y : ndarray of shape (n_samples,)
         A partition with that optimum.
     refuted : tuple of str
-        What does not hold of the result: "sizes", if its partition does not keep to the
-        bounds; "objective", if F of its partition is another, beyond rounding errors;
+        Claims of the result that are false: "sizes", if its partition violates the
+        bounds; "objective", if F of its partition differs beyond rounding errors;
         "lower_bound", if the optimum is below it; and "optimum", if there is a better
         partition, although the gap is below a millionth of F or `stop_reason` claims a
         proof.
@@ -51,24 +51,24 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is refuted."""
+        """Whether no claim is refuted."""
         return not self.refuted
 
 
 def verify(problem: PartitionProblem, result: PartitionResult) -> Verification:
-    """Check what a solver claims about a small problem, in exact arithmetic.
+    """Check a solver's result for a small problem in exact arithmetic.
 
-    F is computed for all partitions within the bounds, in rational numbers and from the
-    kernel or the features as they were given: nothing that the solvers compute is used,
-    except for the rounding errors that the objective may have.
+    F is computed for all partitions within the bounds, in rational numbers, from the
+    given kernel or features. Nothing that the solvers compute is used, except for the
+    rounding errors that the objective may have.
 
     Parameters
     ----------
     problem : PartitionProblem
-        A problem of up to 40 points and 65,536 partitions, which are 16 free points of
-        two classes.
+        A problem of up to 40 points and 65,536 partitions (16 free points and two
+        classes).
     result : PartitionResult
-        What any solver found for it.
+        Result of any solver for it.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def verify(problem: PartitionProblem, result: PartitionResult) -> Verification:
 
 
 def _within(problem: PartitionProblem, codes: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether partitions keep to the bounds on the class sizes."""
+    """Whether partitions satisfy the bounds on the class sizes."""
     free = codes[:, problem.free]
     sizes = (free[:, :, None] == np.arange(problem.n_classes)).sum(axis=1)
     return ((problem.lower <= sizes) & (sizes <= problem.upper)).all(axis=1)
@@ -133,7 +133,7 @@ def _within(problem: PartitionProblem, codes: NDArray[np.intp]) -> NDArray[np.bo
 def _objectives(
     problem: PartitionProblem,
 ) -> tuple[NDArray[np.intp], Integers, Fraction]:
-    r"""Return all partitions, and F as integers and what these are multiples of.
+    r"""Return all partitions, and F as integer multiples of a unit.
 
     :math:`F = \frac\lambda2 \sum_c y^{(c)\top} A^{-1} y^{(c)}` with :math:`A = K +
     \lambda D^{-2}`; as the targets are :math:`2 e_c - 1` with indicators e, that is
@@ -142,8 +142,8 @@ def _objectives(
     A, unit = _system_matrix(problem)
     G, determinant = _adjugate(A)
     k, free, labeled = problem.n_classes, problem.free, problem.labeled
-    # Points are placed one by one: all partitions of those that have a place, and the
-    # sum over their classes.
+    # Points are added one by one: all partitions of the points so far, and the sum over
+    # their classes.
     placed = labeled.tolist()
     codes = problem.codes[None, labeled]
     known = codes[0, :, None] == codes[0]
@@ -196,7 +196,7 @@ def _integers(A: NDArray[np.float64]) -> tuple[Integers, int]:
 def _adjugate(A: Integers) -> tuple[Integers, int]:
     """Return the adjugate and the determinant of a positive definite matrix.
 
-    That is elimination without fractions (Bareiss), where every division has no rest.
+    This is fraction-free elimination (Bareiss), in which every division is exact.
     """
     n = A.shape[0]
     rows = np.concatenate([A, np.identity(n, dtype=object)], axis=1)

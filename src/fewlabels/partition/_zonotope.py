@@ -1,4 +1,4 @@
-"""The longest of all signed sums of vectors: a vertex of a zonotope."""
+"""Find the longest of all signed sums of vectors, a vertex of a zonotope."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -15,19 +15,19 @@ from fewlabels.partition._problem import PartitionProblem
 from fewlabels.partition._signs import SignForm, row_space, sign_form
 from fewlabels.partition._systems import Array, as_array
 
-# Vertices that the exact solver visits unless the caller allows more.
+# Most vertices that the exact solver visits by default.
 MAX_VERTICES = 1e9
 
-# Rows of sign vectors that are returned unless the caller allows more.
+# Most sign vectors that are returned by default.
 MAX_ROWS = 2e6
 
-# Cells between two looks at the clock, and at the keyboard.
+# Cells between checks of the clock and of keyboard interrupts.
 CELLS_PER_TASK = 3e7
 
-# Vertices that are visited for a start or a bound, a small part of a second.
+# Most vertices for a start or a bound, which take a small part of a second.
 CHEAP_VERTICES = 1e6
 
-# What cannot change the sum by more than this share of its length is left out.
+# Vectors that cannot change the sum by more than this share of its length are left out.
 NEGLIGIBLE = 1e-12
 
 
@@ -65,7 +65,7 @@ def count_zonotope_vertices(n: int, n_dim: int) -> int:
 
 
 def longest_sum(form: SignForm) -> tuple[Array, float]:
-    """Return the best signs of a form, and what S can be at most."""
+    """Return the best signs of a form, and an upper bound on S."""
     search = Search(form, np.inf, None, False)
     y = search.run()
     return y, search.bound(y)
@@ -86,7 +86,7 @@ def affordable_rank(n: int, bounded: bool) -> int:
 
 
 def exact_start(problem: PartitionProblem) -> NDArray[np.intp]:
-    """Classes of the free points that are optimal in the leading dimensions."""
+    """Return the classes of the free points that are optimal in leading dimensions."""
     bounded = sizes_matter(problem)
     form = sign_form(problem, affordable_rank(problem.free.size, bounded))
     y, _ = longest_sum(form if bounded else form.without_bounds())
@@ -96,7 +96,7 @@ def exact_start(problem: PartitionProblem) -> NDArray[np.intp]:
 
 
 class Search:
-    """One exact search for the longest sum.
+    """An exact search for the longest sum.
 
     Parameters
     ----------
@@ -107,17 +107,17 @@ class Search:
     n_jobs : int or None
         Threads.
     progress : "auto", bool or callable
-        Where the share that is done is shown.
+        How progress is shown.
 
     Attributes
     ----------
     n_cells : int
         Cells that were visited.
     interrupted : bool
-        Whether an interrupt from the keyboard ended the search.
+        Whether a keyboard interrupt ended the search.
     incomplete : bool
-        Whether fewer, or more, cells were visited than any arrangement of this many
-        generators has, so that nothing is known about the others.
+        Whether the number of visited cells is impossible for this many generators, so
+        that nothing is known about the others.
     """
 
     def __init__(
@@ -152,12 +152,12 @@ class Search:
         return self._signs(*self._best_sum(bounded=True))
 
     def bound(self, y: Array) -> float:
-        """Return what S can be at most, y being the best signs; perhaps infinite.
+        """Return an upper bound on S, given the best signs y; possibly infinite.
 
-        Directions closer than `PARALLEL` are taken for one, and so are those that
-        differ in dimensions that are left out. What that can hide are signs of
-        generators that are as short, in relation to the sum, and the order of points
-        that are as close to a bound on the number of positive ones.
+        Directions closer than `PARALLEL`, or differing only in dimensions that are left
+        out, are treated as one. This can hide only signs of generators that are equally
+        short compared with the sum, and the order of points equally close to a bound on
+        the number of positive ones.
         """
         from fewlabels._loops.zonotope import PARALLEL
 
@@ -190,7 +190,7 @@ class Search:
         return max(admitted, key=form.value)
 
     def _signs(self, p: Array, n_positive: int | None) -> Array:
-        """Signs whose sum is p: each is that of b'p, as else its change would help."""
+        """Return the signs with sum p: those of b'p, or changing one would help."""
         if n_positive is None:
             return np.where(self.form.B @ p >= 0, 1.0, -1.0)
         return self.form.top_signs(p, n_positive)
@@ -226,7 +226,7 @@ class Search:
         if d == 0:
             best_p = base
         elif d == 1:
-            if bounded:  # all points are equal, any of them may be positive
+            if bounded:  # all points are equal, so any of them may be positive
                 ends = base + np.outer([lower / u, upper / u], P.sum(axis=0))
             else:
                 ends = base + np.outer([-1.0, 1.0], (np.sign(G) * P).sum(axis=0))
@@ -246,7 +246,7 @@ class Search:
         return best_p[:-1], round((best_p[-1] + u) / 2)
 
     def _spanned(self, directions: Array) -> Array:
-        """Return directions in coordinates of their span."""
+        """Return directions in the coordinates of their span."""
         basis, left_out = row_space(directions)
         self._left_out = max(self._left_out, left_out)
         return np.ascontiguousarray(directions @ basis)
@@ -287,7 +287,7 @@ class Search:
             turn(signs, order, P, base, none, 1, lower, upper, half, -1.0, best_p)
             self.n_cells += m if half else 2 * m
             return
-        # Equal points need to be split only if the number of positive ones is bounded.
+        # Equal points are split only if the number of positive ones is bounded.
         split = bounded and bool(np.any(P[:, -1] > 1.5))
         planes = math.comb(m - 1, d - 3)
         cells = max(planes * m * (1 if half else 2), 1.0)
@@ -366,7 +366,7 @@ def count_planes(m: int, d: int) -> tuple[int, int]:
 
 
 def _share_done(pivots: int, m: int, depth: int, ordered: bool) -> float:
-    """Share of the planes that the first pivots have."""
+    """Return the share of the planes that the first pivots have."""
     if not ordered:
         return pivots / m
     return 1.0 - math.comb(m - pivots, depth) / math.comb(m, depth)
@@ -384,8 +384,7 @@ def enumerate_zonotope_vertices(
     Parameters
     ----------
     B : array-like of shape (n_generators, n_dimensions)
-        The generators. Parallel ones, zero ones and those in special position are
-        welcome.
+        The generators, which may be parallel, zero, or in special position.
     max_vertices : float, default=2e6
         Refuse to list more vertices than this; see :func:`count_zonotope_vertices`.
 
@@ -431,7 +430,7 @@ def enumerate_zonotope_vertices(
 
 
 def _cells(G: Array, limit: float) -> NDArray[np.int8]:
-    """Sign vectors of the cells of an arrangement, sorted; rows are unit vectors."""
+    """Return sorted sign vectors of the cells of an arrangement of unit vectors."""
     lead, sign = _groups(G)
     leaders = np.flatnonzero(lead == np.arange(G.shape[0]))
     m, d = leaders.size, G.shape[1]
@@ -454,7 +453,7 @@ def _cells(G: Array, limit: float) -> NDArray[np.int8]:
 
 
 def _groups(G: Array) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-    """Return the first row that every row is parallel to, and whether it is opposed."""
+    """Return the first row parallel to each row, and whether it is opposed."""
     from fewlabels._loops.zonotope import PARALLEL
 
     lead = np.arange(G.shape[0])
@@ -471,7 +470,7 @@ def _groups(G: Array) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
 
 
 def _distinct_cells(G: Array) -> NDArray[np.int8]:
-    """Sign vectors of the cells, where no two rows are parallel."""
+    """Return sign vectors of the cells, if no two rows are parallel."""
     m, d = G.shape
     if d == 1:
         return np.array([[-1], [1]], dtype=np.int8)

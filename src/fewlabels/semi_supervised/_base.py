@@ -1,4 +1,4 @@
-"""Base classes of estimators with a kernel, and the class shares they are given."""
+"""Base classes of kernel estimators, and the class shares passed to them."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -28,9 +28,51 @@ BALANCE_CONSTRAINT: list[Any] = [
     None,
 ]
 
+# Scores, and outputs of classes, tie if their relative difference is at most this.
+TIE = 1e-6
+
+
+def clearly_right(
+    outputs: NDArray[Any], codes: NDArray[np.intp], n_classes: int
+) -> NDArray[np.bool_]:
+    """Tell which rows are classified correctly, counting ties as wrong.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (n_samples, n_targets)
+        One column per class; a single one for up to two classes.
+    codes : ndarray of shape (n_samples,)
+        The true classes.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    right : ndarray of bool of shape (n_samples,)
+        Whether the true class has the largest output; rounding errors would decide a
+        tie, which therefore counts as wrong.
+    """
+    if n_classes == 1:
+        return np.ones(codes.size, dtype=bool)
+    if outputs.shape[1] == 1:
+        outputs = np.hstack([-outputs, outputs])
+    true = np.arange(n_classes) == codes[:, None]
+    lead = outputs[true] - np.where(true, -np.inf, outputs).max(axis=1)
+    return lead > TIE * np.abs(outputs).max(initial=1.0)
+
+
+def best_of(scores: NDArray[Any], squared: NDArray[Any]) -> int:
+    """Position of the best score; ties are broken by the least squared error."""
+    # With a single label there is nothing to compare: any combination will do.
+    scores = np.nan_to_num(scores, nan=-np.inf, posinf=np.inf)
+    squared = np.nan_to_num(squared, nan=np.inf)
+    best = np.flatnonzero(np.isclose(scores, scores.max(), rtol=TIE, atol=0))
+    least = np.isclose(squared[best], squared[best].min(), rtol=TIE, atol=0)
+    return int(best[least.argmax()])
+
 
 class KernelEstimator(BaseEstimator):
-    """An estimator with a kernel, of dense or sparse rows."""
+    """A kernel estimator for dense or sparse rows."""
 
     kernel: Any
 
@@ -47,7 +89,7 @@ class KernelEstimator(BaseEstimator):
 
 
 class KernelClassifier(KernelEstimator, PartialLabelClassifier):
-    """A classifier with a kernel, real outputs and a `y` with missing labels."""
+    """A kernel classifier with real outputs, for a `y` with missing labels."""
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Compute the real outputs of the model.
@@ -60,7 +102,7 @@ class KernelClassifier(KernelEstimator, PartialLabelClassifier):
         Returns
         -------
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For up to two classes one value per row, positive for `classes_[1]`.
+            With up to two classes, one value per row, positive for `classes_[1]`.
         """
         return self._decision(self._validated(X))
 
@@ -86,12 +128,12 @@ class KernelClassifier(KernelEstimator, PartialLabelClassifier):
 
 
 class RepresentedKernelClassifier(KernelClassifier):
-    """A classifier with weights of features, or else coefficients of all rows."""
+    """A classifier with weights of features or coefficients of all rows."""
 
     device: str | None = None  # unless a subclass has the parameter
 
     def _keep_model(self, X: Any, rows: KernelRows, model: NDArray[Any]) -> None:
-        """Keep what predictions need of the training rows and their model."""
+        """Keep the parts of the training rows and the model that predictions need."""
         self.kernel_, self.features_ = rows.kernel, rows.features
         self.coef_ = model if rows.is_factor else None
         self.dual_coef_ = None if rows.is_factor else model
@@ -112,7 +154,7 @@ class RepresentedKernelClassifier(KernelClassifier):
 
 
 def class_shares(balance: Any, labels: Labels) -> NDArray[np.float64] | None:
-    """Shares of the classes among the unlabelled rows, in the order of the classes."""
+    """Class shares among the unlabelled rows, in the order of the classes."""
     k = labels.classes.size
     if balance is None:
         return None

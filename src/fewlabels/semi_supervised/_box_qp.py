@@ -11,14 +11,14 @@ from scipy import linalg
 
 _EPS = 4 * float(np.finfo(np.float64).eps)
 
-# Share of the way to the nearest bound that a step may go, as usual with interior
-# points.
+# Share of the way to the nearest bound that a step may go, as usual in interior-point
+# methods.
 _STEP = 0.995
 
 
 @dataclass
 class _Point:
-    """Values strictly between the bounds, the room above them, and multipliers."""
+    """Values strictly between the bounds, their upper slacks, and multipliers."""
 
     a: NDArray[Any]
     room: NDArray[Any]
@@ -28,11 +28,11 @@ class _Point:
 
     @property
     def gap(self) -> float:
-        """The duality gap, where all other conditions hold."""
+        """The duality gap, provided that all other conditions hold."""
         return float(self.a @ self.low + self.room @ self.high)
 
     def moved(self, d: "_Point", share: float) -> "_Point":
-        """Return the point that is a share of a step ahead."""
+        """Return the point after a share of a step."""
         return _Point(
             self.a + share * d.a,
             self.room + share * d.room,
@@ -120,7 +120,7 @@ def box_qp(
 def _polished(
     Q: NDArray[Any], upper: float, sign: NDArray[Any], at: _Point
 ) -> tuple[NDArray[Any], float]:
-    """Put values that bounds hold onto them, and solve for the others, if that fits."""
+    """Fix values at active bounds, and solve for the others if that is feasible."""
     at_top = at.high > at.room
     inside = ~at_top & (at.low <= at.a)
     a = np.where(at_top, upper, 0.0)

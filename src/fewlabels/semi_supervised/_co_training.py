@@ -1,4 +1,4 @@
-"""Co-training: two classifiers on two views that teach each other."""
+"""Co-training: two classifiers, each with its own view, that teach each other."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -23,7 +23,7 @@ from fewlabels.semi_supervised._committee import Committee, logistic
 
 
 def _probabilities(model: Any, X: Any, n_classes: int) -> NDArray[np.float64]:
-    """Probabilities of all classes, also of those that the model has not seen."""
+    """Probabilities of all classes, including those the model has not seen."""
     if not hasattr(model, "predict_proba"):
         raise ValueError(
             f"{type(model).__name__} has no predict_proba, which says how sure it is: "
@@ -35,53 +35,53 @@ def _probabilities(model: Any, X: Any, n_classes: int) -> NDArray[np.float64]:
 
 
 class CoTrainingClassifier(Committee):
-    r"""Two classifiers on two views of the rows that teach each other.
+    r"""Train two classifiers on two views of the rows that teach each other.
 
-    In every round each classifier, trained on its view of the labelled rows, labels the
-    rows of a random pool of unlabelled rows that it is most sure of, a given number of
-    each class. They join the labelled rows of both, and the pool is filled up again.
-    Where both want the same row in different classes, the surer one decides. A row is
-    only ever labelled with the class that its teacher thinks most probable. Of equally
-    probable classes, to six digits, it is the first; of equally sure rows likewise.
+    In every round, each classifier is trained on its view of the labelled rows and
+    labels its most confident rows in a random pool of unlabelled rows, a given number
+    per class. These join the labelled rows of both, and the pool is refilled. If both
+    label the same row differently, the more confident one decides. A row is only ever
+    labelled with the class its teacher finds most probable; ties between classes (to
+    six digits) and between rows go to the first.
 
-    It helps if each view alone suffices to learn from, and if the views are independent
-    given the class.
+    Co-training works best if each view alone is sufficient for learning and the views
+    are independent given the class.
 
     Parameters
     ----------
     estimator1 : classifier, default=None
-        Classifier of the first view, with `predict_proba`; None takes
+        Classifier of the first view, with `predict_proba`; None uses
         :class:`sklearn.linear_model.LogisticRegression`.
     estimator2 : classifier, default=None
-        Classifier of the second view; None takes a copy of the first.
+        Classifier of the second view; None uses a copy of the first.
     views : pair of column selections, default=None
         Columns of the two views: lists of indices or of names, boolean masks or slices.
-        None takes the first and the second half of the columns.
+        None uses the first and the second half of the columns.
     n_per_class : array-like, dict or None, default=None
         Rows that each classifier labels per class and round: an array in the order of
-        `classes_` or a dict by class. None takes the ratio of the labels, rounded, with
-        one row of the rarest class; the paper took 1 positive and 3 negative.
+        `classes_` or a dict by class. None uses the ratio of the labels, rounded, with
+        one row of the rarest class; the paper used 1 positive and 3 negative.
     pool_size : int, default=75
         Unlabelled rows to choose from in a round.
     max_iter : int or None, default=30
-        Largest number of rounds; None continues until all rows are labelled, or those
-        left belong to classes of which `n_per_class` takes no rows.
+        Largest number of rounds; None continues until all rows are labelled, or until
+        the remaining ones belong to classes with `n_per_class` zero.
     combine : {"product", "mean"}, default="product"
-        How the two probabilities of a class become one.
+        How to combine the two probabilities of a class.
     random_state : int, RandomState instance or None, default=None
         Seed of the pool.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the predicted one.
+        A label for every training row: given or predicted.
     added_ : list of ndarrays
-        For every class, the rows that were labelled with it in some round; what is
-        learnt from all of them may be another class for some.
+        For every class, the rows labelled with it in some round; the final model may
+        predict another class for some of them.
     estimators_ : list of two classifiers
-        The fitted classifiers, which know classes by their index.
+        The fitted classifiers, which see classes as indices.
     views_ : list of two ndarrays
         Columns of the two views.
     n_per_class_ : ndarray of shape (n_classes,)
@@ -152,15 +152,15 @@ class CoTrainingClassifier(Committee):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Train the two classifiers on the labels given and on each other's.
+        """Train the two classifiers on the given labels and on each other's.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows, with the columns of both views.
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
 
         Returns
         -------
@@ -177,13 +177,13 @@ class CoTrainingClassifier(Committee):
         waiting = rng.permutation(np.flatnonzero(codes == UNLABELED))
         pool, waiting = np.split(waiting, [min(self.pool_size, waiting.size)])
         self.n_iter_ = 0
-        n_passed = 0  # rows that the present models have left alone
+        n_passed = 0  # rows that the current models have not labelled
         self._fit_both(X, codes)
         while pool.size and (self.max_iter is None or self.n_iter_ < self.max_iter):
             self.n_iter_ += 1
             chosen = self._choose(X[pool])
             places = np.flatnonzero(chosen != UNLABELED)
-            if not places.size:  # no row is of a class of which rows are taken
+            if not places.size:  # no row is predicted in a class that takes rows
                 n_passed += pool.size
                 if n_passed >= pool.size + waiting.size:
                     break
@@ -217,7 +217,7 @@ class CoTrainingClassifier(Committee):
         ]
 
     def _choose(self, X: Any) -> NDArray[np.intp]:
-        """Class of the rows that are labelled in this round, -1 for the others."""
+        """Class of the rows labelled in this round, -1 for the others."""
         chosen = np.full(X.shape[0], UNLABELED, dtype=np.intp)
         sureness = np.full(X.shape[0], -np.inf)
         for P in self._both_probabilities(X):
@@ -275,7 +275,7 @@ class CoTrainingClassifier(Committee):
             return (first + second) / 2
         product = first * second
         total = product.sum(axis=1, keepdims=True)
-        # Where the two exclude each other's classes, their mean.
+        # If the two exclude each other's classes, use their mean.
         return np.where(
             total > 0, product / np.where(total > 0, total, 1), (first + second) / 2
         )

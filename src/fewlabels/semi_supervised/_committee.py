@@ -1,8 +1,8 @@
-"""The base class of classifiers that teach each other."""
+"""Base class of classifiers that teach each other."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,18 +19,27 @@ from fewlabels._sklearn import validate_data
 MAX_SEED = np.iinfo(np.int32).max
 
 
+class _UnitScaler(MaxAbsScaler):
+    """Divide columns by their largest value, even if it is tiny."""
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        super().partial_fit(X, y)
+        self.scale_ = np.where(self.max_abs_ > 0, self.max_abs_, 1.0)
+        return self
+
+
 def logistic() -> Pipeline:
-    """Logistic regression that converges whatever the units of the columns."""
-    # Standard deviations alone would leave constant columns in their unit.
+    """Logistic regression that converges for columns in any units."""
+    # Standard deviations alone would not rescale constant columns.
     return make_pipeline(
-        MaxAbsScaler(),
+        _UnitScaler(),
         StandardScaler(with_mean=False),
         LogisticRegression(max_iter=1000),
     )
 
 
 class Committee(PartialLabelClassifier):
-    """A classifier made of several, which label every training row in the end."""
+    """A classifier made of several, which finally labels every training row."""
 
     def _validate(self, X: Any, y: ArrayLike) -> tuple[Any, Labels]:
         X, labels = validate_partially_labeled(
@@ -64,7 +73,7 @@ class Committee(PartialLabelClassifier):
         return self.classes_[codes]
 
     def _keep_transduction(self, X: Any, labels: Labels) -> None:
-        """Keep the labels given, with predictions for the other rows."""
+        """Keep the given labels, with predictions for the other rows."""
         self.transduction_ = labels.completed(
             lambda free: labels.classes[self._codes(X[free])]
         )

@@ -20,15 +20,15 @@ from fewlabels.semi_supervised._committee import MAX_SEED, Committee, logistic
 
 
 class DemocraticCoLearningClassifier(Committee):
-    r"""Different classifiers on one view: the majority teaches those it outvotes.
+    r"""Train different classifiers on one view; the majority teaches those it outvotes.
 
     Every classifier i has its own training set :math:`L_i`, at first the labelled rows,
     and a weight :math:`w_i`, the middle of a 95 % interval
     :math:`[\mathrm{lo}_i, \mathrm{hi}_i]` for its accuracy. In every round, an
     unlabelled row for which the majority class has more weight than any other is
     proposed, with that class, to the classifiers that voted otherwise. Classifier i
-    takes its proposals :math:`L_i'` if they promise more than the wrong ones among them
-    cost, :math:`q_i' > q_i`, where
+    accepts its proposals :math:`L_i'` if their benefit outweighs the cost of the wrong
+    ones among them, :math:`q_i' > q_i`, where
 
     .. math::
         q_i = |L_i| \Big( 1 - \frac{2 e_i}{|L_i|} \Big)^2, \quad
@@ -36,22 +36,22 @@ class DemocraticCoLearningClassifier(Committee):
         \quad
         e_i' = (1 - \overline{\mathrm{lo}}) \, |L_i'|,
 
-    and :math:`e_i` is the number of wrong labels expected in :math:`L_i`. It ends when
-    no set grows. For a prediction, classifiers with a weight of at most 1/2 are left
-    out, and the group G of those that vote for a class scores
+    and :math:`e_i` is the expected number of wrong labels in :math:`L_i`. Training ends
+    when no set grows. Predictions ignore classifiers with a weight of at most 1/2; the
+    group G of those that vote for a class scores
     :math:`\frac{|G| + 1/2}{|G| + 1} \, \overline{w}_G`.
 
     Parameters
     ----------
     estimators : list of classifiers, default=None
-        Three or more, of different kinds. None takes
+        Three or more, of different kinds. None uses
         :class:`~sklearn.linear_model.LogisticRegression`,
         :class:`~sklearn.tree.DecisionTreeClassifier` and
         :class:`~sklearn.neighbors.KNeighborsClassifier` with one neighbour.
     cv : int or None, default=5
         Folds of the labelled rows on which accuracies are estimated, cut to their
-        number; None uses the labelled rows themselves, as in the paper's prose, which
-        is too optimistic for classifiers that fit them all.
+        number; None uses the labelled rows themselves, as in the text of the paper,
+        which is too optimistic for classifiers that fit them all.
     max_iter : int, default=100
         Largest number of rounds.
     random_state : int, RandomState instance or None, default=None
@@ -60,11 +60,11 @@ class DemocraticCoLearningClassifier(Committee):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the predicted one.
+        A label for every training row: given or predicted.
     estimators_ : list of classifiers
-        The fitted classifiers, which know classes by their index.
+        The fitted classifiers, which see classes as indices.
     weights_ : ndarray of shape (n_estimators,)
         Their weights.
     added_ : list of ndarrays
@@ -82,8 +82,8 @@ class DemocraticCoLearningClassifier(Committee):
 
     Notes
     -----
-    The intervals are Wilson's. A row that a classifier has taken keeps its label there.
-    Where more than half of the labels are expected to be wrong, q counts as zero.
+    The intervals are Wilson's. A row that a classifier has accepted keeps its label
+    there. If more than half of the labels are expected to be wrong, q counts as zero.
 
     References
     ----------
@@ -124,15 +124,15 @@ class DemocraticCoLearningClassifier(Committee):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Train the classifiers on the labels given and on what majorities say.
+        """Train the classifiers on the given labels and on those of majorities.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows.
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class DemocraticCoLearningClassifier(Committee):
             return [
                 logistic(),
                 DecisionTreeClassifier(random_state=rng.randint(MAX_SEED)),
-                # Few rows are searched, and trees would refuse sparse ones.
+                # Brute force: there are few rows, and trees do not accept sparse ones.
                 KNeighborsClassifier(1, algorithm="brute"),
             ]
         if len(self.estimators) < 3:
@@ -196,7 +196,7 @@ class DemocraticCoLearningClassifier(Committee):
         return list(self.estimators)
 
     def _folds(self, labels: Labels, rng: np.random.RandomState) -> list[Any] | None:
-        """Pairs of labelled rows to train on and to judge by."""
+        """Split the labelled rows for training and validation."""
         rows = labels.labeled
         if self.cv is None or rows.size < 2:
             return None
@@ -261,7 +261,7 @@ def _promise(size: int, wrong: float) -> float:
 def _weighted_majority(
     votes: NDArray[np.intp], weights: NDArray[Any], n_classes: int
 ) -> NDArray[np.intp]:
-    """Class with the most votes, where it also has the most weight; else -1."""
+    """Class with the most votes if it also has the most weight, else -1."""
     ballots = votes[:, :, None] == np.arange(n_classes)
     counts = ballots.sum(axis=0)
     weight = np.tensordot(weights, ballots, axes=1)

@@ -1,4 +1,4 @@
-"""Base classes of estimators on graphs: the graph, and new rows."""
+"""Base classes of graph estimators: building the graph, predicting new rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -41,7 +41,7 @@ class GraphEstimator(BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = GRAPH_CONSTRAINTS
 
     def _set_graph(self, X: Any) -> csr_array:
-        """Build or check the graph of the validated rows and keep it."""
+        """Build or check the graph of the validated rows, and keep it."""
         self.transformer_ = None
         self._known = KnownRows(X)
         if not self._is("knn"):
@@ -85,7 +85,7 @@ class GraphEstimator(BaseEstimator):
     def _of_copies(
         self, values: NDArray[Any], labeled: NDArray[np.intp]
     ) -> NDArray[Any]:
-        """Give copies of a row one value, the mean of those with a label if any."""
+        """Give copies of a row one value: the mean of the labelled ones, if any."""
         weights = np.full(values.shape[0], np.finfo(float).tiny)
         weights[labeled] = 1.0
         shared = self._known.means(values, weights)
@@ -94,7 +94,7 @@ class GraphEstimator(BaseEstimator):
         return shared
 
     def _average(self, X: Any, values: NDArray[Any], default: Any) -> NDArray[Any]:
-        """Values of rows as in fit; of others the weighted mean near them."""
+        """Values of rows as in fit; for others, the weighted mean near them."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         if self.transformer_ is None:
@@ -140,7 +140,7 @@ class GraphClassifier(GraphEstimator, PartialLabelClassifier):
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Average the label distributions of the training rows near each row.
 
-        Rows that were seen in `fit` have their own, copies the mean of theirs.
+        Rows seen in `fit` keep their own; copies of a row get the mean of theirs.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class GraphClassifier(GraphEstimator, PartialLabelClassifier):
         )
 
     def _spread(self) -> NDArray[Any]:
-        """Values that new rows average."""
+        """Values that are averaged for new rows."""
         return self.label_distributions_
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -195,7 +195,7 @@ def class_prior(labels: Labels) -> NDArray[np.float64]:
 
 
 def normalized_rows(F: NDArray[Any], default: NDArray[Any]) -> NDArray[np.float64]:
-    """Rows without negative entries that add up to 1; `default` for zero rows."""
+    """Clip rows at zero and normalise them to sum to 1; zero rows get `default`."""
     F = np.maximum(F, 0)
     F = F / np.maximum(F.max(axis=1, keepdims=True), np.finfo(float).tiny)
     total = F.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Regularisation on a graph: labels spread by the normalised Laplacian."""
+"""Regularisation on a graph: spread labels with the normalised Laplacian."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -42,7 +42,7 @@ def graph_regularization(
     tol: float = 1e-6,
     max_iter: int = 10_000,
 ) -> GraphSolution:
-    r"""Smooth functions on a graph by its normalised Laplacian.
+    r"""Smooth functions on a graph with its normalised Laplacian.
 
     .. math::
         \min_F \; \|F - Y\|_F^2 + \alpha \operatorname{tr}(F^\top L_{sym} F),
@@ -100,7 +100,7 @@ def graph_regularization(
     share = alpha / (1 + alpha)
     root = inverse_root_degrees(W)
     S = scaled(W, root)
-    # Where a vertex has no edge, L_sym is zero and the function stays as it is.
+    # At a vertex without edges, L_sym is zero and the function is unchanged.
     alone = root == 0
     diagonal = np.where(alone, 1 - share, 1.0)
     return solve_grounded(
@@ -114,23 +114,23 @@ def graph_regularization(
 
 
 def inverse_root_degrees(W: csr_array) -> NDArray[np.float64]:
-    """Degrees to the power of -1/2, and 0 for a vertex without edges."""
+    """Degrees to the power of -1/2, or 0 for a vertex without edges."""
     degrees = np.asarray(W.sum(axis=1)).ravel()
     return np.where(degrees > 0, 1 / np.sqrt(np.where(degrees > 0, degrees, 1)), 0)
 
 
 class GraphRegularizationClassifier(GraphClassifier):
-    r"""Learn with local and global consistency, or with cures for very few labels.
+    r"""Learn with local and global consistency, or with remedies for very few labels.
 
     .. math::
         \min_F \; \|F - Y\|_F^2 + \alpha \operatorname{tr}(F^\top L_{sym} F)
 
-    where Y is 1 at the class of a labelled row and 0 elsewhere; a row is in the class
-    with the largest value. Other methods take the unnormalised Laplacian: harmonic
-    functions, which degenerate with few labels on many rows, on a graph that is heavier
-    near the labels, or labels as sources of a Poisson equation. The solution
-    :math:`(1 - a) (I - a S)^{-1} Y` with :math:`a = \alpha / (1 + \alpha)` is what
-    :class:`sklearn.semi_supervised.LabelSpreading` iterates towards, for its alpha a.
+    where Y is 1 at the class of a labelled row and 0 elsewhere; a row gets the class
+    with the largest value. The other methods use the unnormalised Laplacian. Since
+    harmonic functions degenerate with few labels on many rows, they either increase
+    weights near the labels or treat labels as sources of a Poisson equation. The
+    solution :math:`(1 - a) (I - a S)^{-1} Y` with :math:`a = \alpha / (1 + \alpha)` is
+    the limit of :class:`sklearn.semi_supervised.LabelSpreading` with alpha = a.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class GraphRegularizationClassifier(GraphClassifier):
         Strength of the smoothing in the objective above; the other methods ignore it.
         The default is :math:`a = 0.99`, as in [1]_.
     n_neighbors : int, default=10
-        Neighbours per row in the graph, cut to n_samples - 1.
+        Neighbours per row in the graph, at most n_samples - 1.
     weight : str or callable, default="heat"
         Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
     affinity : {"knn", "precomputed"} or transformer, default="knn"
@@ -156,28 +156,28 @@ class GraphRegularizationClassifier(GraphClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the class found.
+        A label for every training row: given or predicted.
     values_ : ndarray of shape (n_samples, n_classes)
         The functions: the minimiser F, harmonic functions, or the solutions of the
         Poisson equation.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        F with rows that add up to 1; the shares of the labels at rows that no label
-        reaches. Solutions of the Poisson equation have any sign: they are divided by
-        their root mean square and go through a softmax.
+        F with rows normalised to sum to 1; at rows that no label reaches, the class
+        shares of the labels. Solutions of the Poisson equation can have any sign: they
+        are divided by their root mean square and passed through a softmax.
     class_prior_ : ndarray of shape (n_classes,)
         Share of each class among the labels.
     graph_ : csr_array of shape (n_samples, n_samples)
         The weights.
     transformer_ : object or None
-        What made the graph; None for a precomputed one.
+        Transformer that built the graph; None for a precomputed one.
     unreached_ : ndarray of bool of shape (n_samples,)
-        Rows to which no path leads from a label.
+        Rows not connected to any label.
     n_iter_ : int
         Steps of conjugate gradients, 0 for a direct solve.
     solver_ : {"direct", "cg"}
-        What was used.
+        The solver used.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -197,9 +197,10 @@ class GraphRegularizationClassifier(GraphClassifier):
 
     Notes
     -----
-    A new row x with weights w to the training rows minimises the same objective with
-    all other values fixed: a multiple of :math:`\sum_i w_i F_i / \sqrt{d_i}`. With the
-    other methods it takes the weighted mean of the label distributions.
+    The value of a new row x with weights w to the training rows minimises the same
+    objective with all other values fixed: it is a multiple of
+    :math:`\sum_i w_i F_i / \sqrt{d_i}`. With the other methods it is the weighted mean
+    of the label distributions.
 
     References
     ----------
@@ -255,8 +256,8 @@ class GraphRegularizationClassifier(GraphClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows; the weights of the graph for ``affinity="precomputed"``.
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
 
         Returns
         -------
@@ -279,7 +280,7 @@ class GraphRegularizationClassifier(GraphClassifier):
         return self
 
     def _solve(self, W: csr_array, labels: Labels) -> GraphSolution:
-        """Spread the labels by the method asked for."""
+        """Spread the labels by the chosen method."""
         params: dict[str, Any] = {
             "solver": self.solver,
             "tol": self.tol,
@@ -299,10 +300,10 @@ class GraphRegularizationClassifier(GraphClassifier):
         return solution._replace(values=np.nan_to_num(solution.values))
 
     def _softmax(self, W: csr_array, labels: Labels) -> NDArray[np.float64]:
-        """Distributions from functions of any sign and scale."""
+        """Turn functions of any sign and scale into distributions."""
         u = self.values_
         shares = softmax(u / (np.sqrt(np.mean(u**2)) or 1.0), axis=1)
-        # A component whose labels agree has nothing but zeros.
+        # A component whose labels agree has only zeros.
         flat = ~u.any(axis=1)
         if flat.any():
             Y = one_hot(labels.codes, labels.classes.size)

@@ -1,4 +1,4 @@
-"""Linear systems of graphs: Laplacians plus a diagonal, with links of any strength."""
+"""Linear systems on graphs: Laplacians plus a diagonal, for edges of any strength."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -19,31 +19,31 @@ from fewlabels._linalg import conjugate_gradients
 from fewlabels._threads import threads
 from fewlabels.graphs import check_weights
 
-# Entries of a graph times right-hand sides from which several threads are worth it.
+# Entries of a graph times right-hand sides above which several threads pay off.
 MANY_PRODUCTS = 2_000_000
-# Rows up to which a direct solve is always cheap enough.
+# Up to this many rows, a direct solve is always cheap enough.
 DIRECT_ROWS = 5000
 # Width of the elimination front up to which a direct solve beats iterations.
 DIRECT_FRONT = 5000
 # Share of stored entries beyond which a matrix is no longer treated as sparse.
 DENSE_SHARE = 0.1
-# A function that is 1 on all labels is 1 everywhere. Iterations go on while the
-# solutions, added up, miss that by more than this.
+# A function that is 1 on all labels is 1 everywhere. Iterate while the sum of the
+# solutions deviates from 1 by more than this.
 ONES_TOLERANCE = 1e-3
 
-# Relative change at which the refinement of direct solutions stops, far below what a
-# factor's rounding errors leave without it.
+# Relative change at which the refinement of direct solutions stops, far below the
+# rounding errors of an unrefined solution.
 DIRECT_TOL = 1e-10
-# An edge is weak if it is a smaller share than this of the degree at one of its ends.
-# Groups that only weak edges tie to others or to given values get a level of their own:
-# in the whole system it would be a difference of numbers that agree to that share.
+# An edge is weak if it is less than this share of the degree at one of its ends. Groups
+# connected to others or to given values only by weak edges get a separate level: in the
+# full system it would be a difference of numbers that agree up to this share.
 WEAK = 1e-6
-# What is added to the degrees in such groups, in units of them, so that a factor
-# exists; refinement takes it out again.
+# Relative increase of the degrees in such groups, so that a factor exists; refinement
+# corrects for it.
 GROUND = 1e-12
-# Share of a solution that its own rounding may change.
+# Relative change of a solution that its own rounding may cause.
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
-# Rounds of refinement, each of which gains digits; more than a few are never needed.
+# Rounds of refinement, each gaining digits; more than a few are never needed.
 MAX_ROUNDS = 30
 
 
@@ -56,11 +56,11 @@ def check_graph(W: Any) -> csr_array:
 
 
 def front_width(W: csr_array) -> int:
-    """Largest number of unknowns that an elimination of the graph holds at one time.
+    """Largest number of unknowns held at a time when eliminating the graph.
 
-    This is the bandwidth after a reverse Cuthill-McKee ordering. It is small for the
-    neighbour graph of rows on a curve or in a plane, where factors stay sparse, and a
-    large share of all rows in many dimensions, where they fill up.
+    This is the bandwidth after a reverse Cuthill-McKee ordering. For neighbour graphs
+    of rows on a curve or in a plane it is small, and factors stay sparse; in many
+    dimensions it is a large share of all rows, and factors fill up.
     """
     order = reverse_cuthill_mckee(W, symmetric_mode=True)
     position = np.empty(W.shape[0], dtype=np.intp)
@@ -76,7 +76,7 @@ def scaled(W: csr_array, scale: NDArray[Any]) -> csr_array:
 
 
 class GraphSolution(NamedTuple):
-    """Functions on a graph, as its solvers find them.
+    """Functions on a graph, with details of the solver.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class GraphSolution(NamedTuple):
     n_iter : int
         Steps of conjugate gradients, 0 for a direct solve.
     solver : {"direct", "cg"}
-        What was used.
+        The solver used.
     """
 
     values: NDArray[Any]
@@ -149,18 +149,18 @@ def solve_laplacian(
 ) -> GraphSolution:
     """Solve (L + diag(ground)) F = B with the Laplacian L of a graph.
 
-    Links of any strength count: groups of vertices that only weak ones tie to others
-    have a level each. Levels and what is left take turns, as on the two grids of a
-    multigrid method, until neither changes. The net inflow of a group, which fixes its
-    level, is a sum over its weak links, not a difference of strong ones.
+    Edges of any strength are respected: each group of vertices connected to others only
+    by weak edges gets a level. Levels and remainders are solved in turn, as on the two
+    grids of a multigrid method, until neither changes. The net inflow of a group, which
+    determines its level, is a sum over its weak edges, not a difference of strong ones.
 
     Parameters
     ----------
     W : csr_array of shape (n, n)
         Symmetric, non-negative weights with zero diagonal.
     ground : ndarray of shape (n,)
-        Not negative. Where a component has none at all, its right-hand sides add up
-        to zero, and its solutions are known up to a constant.
+        Non-negative values. If they are all zero in a component, its right-hand sides
+        must sum to zero, and its solutions are determined up to a constant.
     B : ndarray of shape (n, k)
         Right-hand sides.
     solver : {"auto", "direct", "cg"}
@@ -170,8 +170,8 @@ def solve_laplacian(
     max_iter : int
         Largest number of steps of "cg".
     ones : bool, default=False
-        Whether the exact columns add up to 1, which "cg" then watches. Where a group of
-        rows is attached by rather weak edges, a small residual says little about it.
+        Whether the exact columns sum to 1, which "cg" then checks. A small residual
+        says little about a group of rows attached by rather weak edges.
     device : {"cpu", "cuda"} or None, default=None
         Where "cg" runs; None is the CPU.
 
@@ -183,12 +183,12 @@ def solve_laplacian(
     Warns
     -----
     ConvergenceWarning
-        If the residual, or the levels of the groups, are not as small as they should.
+        If the residual, or the change of the levels, is not as small as required.
     """
     params: dict[str, Any] = {"solver": solver, "tol": tol, "max_iter": max_iter}
     network = _Network(W, ground)
     inner = _System(W, network.diagonal, solver, tol, max_iter, get_backend(device))
-    # "cg" measures a residual that it updates, not quite the true one.
+    # "cg" measures an updated residual, which differs slightly from the true one.
     goal = DIRECT_TOL if inner.solver == "direct" else 2 * tol
     levels = np.zeros((network.n_groups, B.shape[1]))
     values = np.zeros(B.shape)
@@ -205,13 +205,13 @@ def solve_laplacian(
             levels += change
         rest = B - network.outflow(values, levels)
         correction, solved = inner.solve(rest, ones and not (turn or network.is_tied))
-        # Rounding errors are largest along levels, which have been found already.
+        # Rounding errors are largest along levels, which are already known.
         correction -= network.spread(network.means(correction))
         values += correction
         if not (solved and np.isfinite(correction).all()):
             break
         if network.is_tied or inner.solver == "direct":
-            # No less than what the digits of the solution themselves leave.
+            # No less than the rounding errors of the solution itself.
             floor = ROUNDING * _largest(values + network.spread(levels))
             converged = all(
                 bool(np.all(_largest(new) <= np.maximum(goal * _largest(old), floor)))
@@ -235,7 +235,7 @@ def _largest(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _warn(system: "_System") -> None:
-    """Say that a system is not solved as well as asked for."""
+    """Warn that a system was not solved to the requested accuracy."""
     advice = "raise max_iter or use solver='direct'" if system.solver == "cg" else ""
     warnings.warn(
         f"solver={system.solver!r} did not converge in {system.n_iter} steps (max_iter="
@@ -248,14 +248,14 @@ def _warn(system: "_System") -> None:
 
 
 class _Network:
-    """A graph with ground, its groups behind weak links, and flows between them.
+    """A graph with ground, its groups behind weak edges, and flows between them.
 
     Parameters
     ----------
     W : csr_array of shape (n, n)
         The weights.
     ground : ndarray of shape (n,)
-        Ties of the vertices to zero.
+        Weights that tie the vertices to zero.
     """
 
     def __init__(self, W: csr_array, ground: NDArray[Any]) -> None:
@@ -271,7 +271,7 @@ class _Network:
         _, part = connected_components(coo_array(edges, shape=(n, n)), directed=False)
         held = np.zeros(part.max(initial=-1) + 1, dtype=bool)
         held[part[ground > WEAK * degrees]] = True
-        # Groups that something strong holds to zero need no level: theirs is number -1.
+        # Groups tied strongly to zero need no level: their number is -1.
         names = np.cumsum(~held) - 1
         self.group = np.where(held[part], -1, names[part])
         self.n_groups = int(np.count_nonzero(~held))
@@ -282,7 +282,7 @@ class _Network:
         self.diagonal = np.where(degrees > 0, (1 + loose) * degrees, 1.0)
 
     def _find_links(self) -> None:
-        """Make the graph of the groups, from the weak edges between them."""
+        """Build the graph of the groups from the weak edges between them."""
         m, group = self.n_groups, self.group
         across = np.flatnonzero(
             (group[self.tails] != group[self.heads]) & (group[self.tails] >= 0)
@@ -307,14 +307,14 @@ class _Network:
         return sums
 
     def balanced(self, B: NDArray[Any]) -> NDArray[np.float64]:
-        """Take out what rounding adds to sums that are zero, where nothing is tied."""
+        """Remove rounding errors from sums that must be zero in untied components."""
         degrees = np.asarray(self.W_groups.sum(axis=1)).ravel() + self.ground_groups
         excess = self.means(B / self.diagonal[:, None])
         excess[degrees > 0] = 0.0
         return B - self.diagonal[:, None] * self.spread(excess)
 
     def means(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Average the values of every group, by their degrees."""
+        """Average the values of every group, weighted by degree."""
         weights = self.diagonal[:, None]
         return self.sums(weights * values) / self.sums(weights)
 
@@ -336,7 +336,7 @@ class _Network:
         return flow
 
     def net_outflow(self, values: NDArray[Any], levels: NDArray[Any]) -> NDArray[Any]:
-        """Add up the outflow of every group, of which only links are left."""
+        """Add up the outflow of every group along the remaining edges."""
         spread = self.spread(levels)
         tails, heads, weights = self.links
         net = self.sums(self.ground[:, None] * (values + spread))
@@ -353,15 +353,15 @@ class _System:
     W : csr_array of shape (n, n)
         Symmetric weights with zero diagonal.
     diagonal : ndarray of shape (n,)
-        What they are subtracted from.
+        The diagonal, from which the weights are subtracted.
     solver : {"auto", "direct", "cg"}
         "auto" factorises where the factor stays small.
     tol : float
         Relative residual of "cg".
     max_iter : int
-        Largest number of its steps.
+        Largest number of steps of "cg".
     backend : Backend or None
-        Where it runs.
+        Where "cg" runs.
     """
 
     def __init__(
@@ -374,11 +374,11 @@ class _System:
         backend: Backend | None,
     ) -> None:
         self.backend = get_backend(None) if backend is None else backend
-        # A unit diagonal: the best simple preconditioner, and weights of any scale.
+        # Scale to a unit diagonal: the best simple preconditioner, for any weights.
         self.scale = 1 / np.sqrt(diagonal)
         self.S = scaled(W, self.scale)
         if solver == "auto":
-            # Products on a device are so quick that a factor seldom pays.
+            # Products on a device are so fast that a factor seldom pays off.
             direct = W.shape[0] <= DIRECT_ROWS or (
                 self.backend.is_numpy and front_width(W) <= DIRECT_FRONT
             )
@@ -387,11 +387,11 @@ class _System:
         self._factor: Callable[[NDArray[Any]], NDArray[Any]] | None = None
 
     def norms(self, B: NDArray[Any]) -> NDArray[Any]:
-        """Lengths of right-hand sides, as residuals count."""
+        """Norms of right-hand sides, in the norm of the residuals."""
         return np.linalg.norm(self.scale[:, None] * B, axis=0)
 
     def solve(self, B: NDArray[Any], ones: bool = False) -> tuple[NDArray[Any], bool]:
-        """Solve for some columns; say whether the residual is small."""
+        """Solve for some columns; return whether the residual is small."""
         if B.size == 0:
             return np.zeros(B.shape), True
         right = self.scale[:, None] * B
@@ -425,8 +425,8 @@ def _factor_of(S: csr_array) -> Callable[[NDArray[Any]], NDArray[Any]]:
     if S.nnz > DENSE_SHARE * n * n:
         factor = linalg.cho_factor(np.eye(n) - S.toarray())
         return lambda B: linalg.cho_solve(factor, B)
-    # Neighbours side by side in memory, which the factorisation runs through. The
-    # matrix is an M-matrix: no pivoting is needed, and fill is least without.
+    # Order neighbours next to each other, for fast memory access. The matrix is an
+    # M-matrix: it needs no pivoting, and fill is smallest without.
     order = reverse_cuthill_mckee(S, symmetric_mode=True)
     sparse_factor = splu(
         (eye_array(n) - S[order][:, order]).tocsc(),

@@ -1,4 +1,4 @@
-"""Harmonic functions on a graph: labels spread like voltages."""
+"""Harmonic functions on a graph: labels spread like voltages in a circuit."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -67,10 +67,10 @@ def harmonic_functions(
         \qquad
         f_U = (D_{UU} - W_{UU})^{-1} W_{UL} \, y_L ,
 
-    so that f is at every vertex outside L the weighted mean of its neighbours, and
-    stays between the least and the largest of the given values. With a finite
-    `label_weight` c the values are soft: a vertex of L is joined by an edge of weight
-    c to a terminal that has its value, and f minimises
+    so that f at every vertex outside L is the weighted mean of its neighbours, and
+    stays between the smallest and the largest given value. With a finite `label_weight`
+    c the values are soft: an edge of weight c connects a vertex of L to a terminal with
+    its value, and f minimises
 
     .. math::
         \tfrac12 \sum_{ij} w_{ij} (f_i - f_j)^2 + c \sum_{i \in L} (f_i - y_i)^2 .
@@ -87,21 +87,21 @@ def harmonic_functions(
         Weight c of the given values; infinite for clamped ones.
     solver : {"auto", "direct", "cg"}, default="auto"
         A factorisation, or conjugate gradients for all functions at once. "auto"
-        factorises up to 5,000 vertices, and larger graphs where the factor stays small
-        (those of rows in a plane, say).
+        factorises up to 5,000 vertices, and larger graphs if the factor stays small
+        (for example, graphs of rows in a plane).
     tol : float, default=1e-6
         Relative residual at which "cg" stops.
     max_iter : int, default=10_000
         Largest number of steps of "cg".
     device : {"cpu", "cuda"} or None, default=None
-        Where "cg" runs; None is the CPU. On a GPU "auto" takes it beyond 5,000
+        Where "cg" runs; None is the CPU. On a GPU, "auto" means "cg" beyond 5,000
         vertices.
 
     Returns
     -------
     solution : GraphSolution
-        The functions as `values`, NaN at vertices that no path joins to a label, and
-        how they were found.
+        The functions as `values`, NaN at vertices not connected to a label, and details
+        of the solver.
 
     Warns
     -----
@@ -117,7 +117,7 @@ def harmonic_functions(
     -----
     A component without a label makes the system singular; its vertices are left out,
     and their values are NaN. The functions are those of an electrical network with
-    conductances w, and the probabilities that a random walk meets a label before the
+    conductances w, and the probabilities that a random walk reaches a label before the
     others.
 
     References
@@ -164,7 +164,7 @@ def extend_harmonically(
     label_weight: float,
     **solver_params: Any,
 ) -> GraphSolution:
-    """Do what :func:`harmonic_functions` does, with arguments that need no checks."""
+    """Compute :func:`harmonic_functions` from validated arguments."""
     n = W.shape[0]
     inside = np.zeros(n, dtype=bool)
     inside[labeled] = True
@@ -172,7 +172,7 @@ def extend_harmonically(
     report = connectivity(W)
     reached = ~np.isin(report.labels, report.components_without(labeled))
     free = np.flatnonzero(reached & ~inside) if clamped else np.flatnonzero(reached)
-    # A further column makes all of them add up to 1, see `solve_laplacian`.
+    # An extra column makes them sum to 1, see `solve_laplacian`.
     if not (Y.shape[1] > 1 and np.allclose(Y.sum(axis=1), 1)):
         targets = np.column_stack([Y, 1 - Y.sum(axis=1)])
     else:
@@ -190,13 +190,13 @@ def extend_harmonically(
     F[free] = solution.values[:, : Y.shape[1]]
     if clamped:
         F[labeled] = Y
-    # The maximum principle, which rounding may miss by a hair.
+    # Enforce the maximum principle, which rounding may violate slightly.
     np.clip(F, Y.min(axis=0), Y.max(axis=0), out=F)
     return GraphSolution(F, solution.n_iter, solution.solver)
 
 
 class _HarmonicEstimator(TensorMixin, GraphEstimator):
-    """Base class of the estimators that extend given values to the whole graph."""
+    """Base class of estimators that extend given values to the whole graph."""
 
     label_weight: float
     solver: str
@@ -212,7 +212,7 @@ class _HarmonicEstimator(TensorMixin, GraphEstimator):
     def _extend(
         self, W: csr_array, labeled: NDArray[np.intp], Y: NDArray[Any], default: Any
     ) -> NDArray[np.float64]:
-        """Extend the values of the labelled rows, by a default where none reaches."""
+        """Extend the values of the labelled rows; unreached rows get a default."""
         solution = extend_harmonically(
             W,
             labeled,
@@ -235,34 +235,35 @@ class _HarmonicEstimator(TensorMixin, GraphEstimator):
 class HarmonicFunctionClassifier(_HarmonicEstimator, GraphClassifier):
     r"""Classify by the harmonic functions of a graph of all rows.
 
-    For each class the function that is 1 at its labelled rows and 0 at the others,
+    For each class, compute the function that is 1 at its labelled rows and 0 at the
+    other labelled rows,
 
     .. math::
         \min_F \; \tfrac12 \sum_{ij} w_{ij} \|F_i - F_j\|^2
         \quad \text{subject to} \quad F_i = e_{y_i} \;\; (i \in L),
 
-    and a row is in the class with the largest value. With `balance`, the columns are
-    scaled first so that their masses on the unlabelled rows are as the class shares
+    and assign each row to the class with the largest value. With `balance`, the columns
+    are first scaled so that their masses on the unlabelled rows match the class shares
     :math:`q_k` (class-mass normalisation):
     :math:`F_{ik} \, q_k / \sum_{j \in U} F_{jk}`.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours per row in the graph, cut to n_samples - 1.
+        Neighbours per row in the graph, at most n_samples - 1.
     weight : str or callable, default="heat"
         Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
     affinity : {"knn", "precomputed"} or transformer, default="knn"
-        What joins rows: their neighbours; "precomputed", with which `X` holds the
-        weights themselves; or any other graph, by a transformer such as
+        The graph: nearest neighbours; "precomputed", for which `X` holds the weights
+        themselves; or any other graph, built by a transformer such as
         :class:`fewlabels.graphs.SimilarityGraphTransformer`.
     label_weight : float, default=inf
         Trust in the labels: the weight of the edge that ties a labelled row to its
         label, in units of the graph's weights. Infinite clamps them.
     balance : float, array-like, dict, "labels" or None, default=None
         Class shares :math:`q` for class-mass normalisation: an array in the order of
-        `classes_`, a dict by class, for two classes the share of the second, "labels"
-        for those of the labels, None to leave it out.
+        `classes_`, a dict by class, the share of the second of two classes, "labels"
+        for those of the labels, or None for no normalisation.
     solver : {"auto", "direct", "cg"}, default="auto"
         See :func:`harmonic_functions`.
     tol : float, default=1e-6
@@ -270,33 +271,33 @@ class HarmonicFunctionClassifier(_HarmonicEstimator, GraphClassifier):
     max_iter : int, default=10_000
         Largest number of steps of "cg".
     device : {"cpu", "cuda"} or None, default=None
-        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and predictions come back in kind. The GPU serves the
-        search for neighbours and the solver "cg", which "auto" takes there beyond 5,000
-        rows; sparse matrices are factorised on the CPU.
+        Where to compute. None follows the rows: NumPy arrays stay on the CPU, tensors
+        on their device, and predictions are returned in the same type. The GPU runs the
+        neighbour search and the solver "cg", which "auto" uses there beyond 5,000 rows;
+        sparse matrices are factorised on the CPU.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the class found.
+        A label for every training row: given or predicted.
     harmonic_functions_ : ndarray of shape (n_samples, n_classes)
-        The functions F; the shares of the labels at rows that no label reaches.
+        The functions F; at rows that no label reaches, the class shares of the labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        F after class-mass normalisation, rows adding up to 1.
+        F after class-mass normalisation; rows sum to 1.
     class_prior_ : ndarray of shape (n_classes,)
         Share of each class among the labels.
     graph_ : csr_array of shape (n_samples, n_samples)
         The weights.
     transformer_ : object or None
-        What made the graph; None for a precomputed one.
+        Transformer that built the graph; None for a precomputed one.
     unreached_ : ndarray of bool of shape (n_samples,)
-        Rows to which no path leads from a label.
+        Rows not connected to any label.
     n_iter_ : int
         Steps of conjugate gradients, 0 for a direct solve.
     solver_ : {"direct", "cg"}
-        What was used.
+        The solver used.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -318,8 +319,8 @@ class HarmonicFunctionClassifier(_HarmonicEstimator, GraphClassifier):
     Notes
     -----
     A new row gets the weighted mean of its neighbours, which is the harmonic value of
-    a vertex added to the graph without changing the others. A row that was seen in
-    `fit` is no new vertex: ``predict`` gives what `transduction_` has.
+    a vertex added to the graph without changing the others. A row seen in `fit` is no
+    new vertex: ``predict`` returns its label in `transduction_`.
 
     References
     ----------
@@ -377,8 +378,8 @@ class HarmonicFunctionClassifier(_HarmonicEstimator, GraphClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows; the weights of the graph for ``affinity="precomputed"``.
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
 
         Returns
         -------
@@ -407,25 +408,25 @@ class HarmonicFunctionClassifier(_HarmonicEstimator, GraphClassifier):
 
 
 class HarmonicFunctionRegressor(PartialTargetMixin, _HarmonicEstimator):
-    r"""Regression by the harmonic function of a graph of all rows.
+    r"""Predict real targets by the harmonic function of a graph of all rows.
 
     .. math::
         \min_f \; \tfrac12 \sum_{ij} w_{ij} (f_i - f_j)^2
         \quad \text{subject to} \quad f_i = y_i \;\; (i \in L),
 
     or, with a finite `label_weight` c, with :math:`c \sum_{i \in L} (f_i - y_i)^2`
-    added instead. Predictions stay between the least and the largest target.
+    added instead. Predictions stay between the smallest and the largest target.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours per row in the graph, cut to n_samples - 1.
+        Neighbours per row in the graph, at most n_samples - 1.
     weight : str or callable, default="heat"
         Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
     affinity : {"knn", "precomputed"} or transformer, default="knn"
         See :class:`HarmonicFunctionClassifier`.
     label_weight : float, default=inf
-        Trust in the targets; infinite clamps them, a finite one smooths noise.
+        Trust in the targets; an infinite value clamps them, a finite one smooths noise.
     solver : {"auto", "direct", "cg"}, default="auto"
         See :func:`harmonic_functions`.
     tol : float, default=1e-6
@@ -433,27 +434,27 @@ class HarmonicFunctionRegressor(PartialTargetMixin, _HarmonicEstimator):
     max_iter : int, default=10_000
         Largest number of steps of "cg".
     device : {"cpu", "cuda"} or None, default=None
-        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and predictions come back in kind. The GPU serves the
-        search for neighbours and the solver "cg", which "auto" takes there beyond 5,000
-        rows; sparse matrices are factorised on the CPU.
+        Where to compute. None follows the rows: NumPy arrays stay on the CPU, tensors
+        on their device, and predictions are returned in the same type. The GPU runs the
+        neighbour search and the solver "cg", which "auto" uses there beyond 5,000 rows;
+        sparse matrices are factorised on the CPU.
 
     Attributes
     ----------
     transduction_ : ndarray of shape (n_samples,)
-        The function at the training rows; the mean target where no label reaches.
+        The function at the training rows; the mean target at rows that none reaches.
     mean_ : float
         Mean of the targets.
     graph_ : csr_array of shape (n_samples, n_samples)
         The weights.
     transformer_ : object or None
-        What made the graph; None for a precomputed one.
+        Transformer that built the graph; None for a precomputed one.
     unreached_ : ndarray of bool of shape (n_samples,)
-        Rows to which no path leads from a target.
+        Rows not connected to any target.
     n_iter_ : int
         Steps of conjugate gradients, 0 for a direct solve.
     solver_ : {"direct", "cg"}
-        What was used.
+        The solver used.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -537,7 +538,7 @@ class HarmonicFunctionRegressor(PartialTargetMixin, _HarmonicEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Average the values of the training rows near each row.
 
-        Rows that were seen in `fit` have their own, copies the mean of theirs.
+        Rows seen in `fit` keep their own; copies of a row get the mean of theirs.
 
         Parameters
         ----------

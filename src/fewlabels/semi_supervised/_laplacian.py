@@ -14,7 +14,7 @@ class LaplacianSVC(LaplacianClassifier):
     r"""Laplacian support vector machine, trained in the primal.
 
     Rows that are close on the graph of their neighbours should get similar outputs, so
-    that few labels spread along the shape of the data. For every class (just one for
+    that few labels spread along the shape of the data. For every class (only one of
     two classes) it solves, over :math:`f = \sum_i \alpha_i k(x_i, \cdot) + b` on all n
     rows, l of them labelled,
 
@@ -46,15 +46,14 @@ class LaplacianSVC(LaplacianClassifier):
         as above, so that good weights do not depend on the number of rows; or both
         are plain sums (l = 1 and n e = 1 in the formula), as in the paper.
     n_neighbors : int, default=10
-        Neighbours per row in the graph, cut to n_samples - 1.
+        Neighbours per row in the graph, at most n_samples - 1.
     graph_params : dict, default=None
         How the graph is built: `symmetrize`, `weight`, `bandwidth`, `threshold`,
         `metric`, `metric_params` and `neighbors` of
         :func:`fewlabels.graphs.similarity_graph`. And what is derived from it:
 
         - `laplacian`: "unnormalized" (default), or "symmetric" as in the paper, which
-          pulls f to zero where the graph is fine, since constants are not smooth for
-          it;
+          pulls f to zero even where the graph is fine, since it penalises constants;
         - `laplacian_power`: the exponent p, 1 unless given.
     solver : {"auto", "dense", "pcg", "dual", "low_rank"}, default="auto"
         - "dense": exact, one dense n x n system;
@@ -72,9 +71,9 @@ class LaplacianSVC(LaplacianClassifier):
           which it holds the kernel matrix, beyond which products recompute it tile by
           tile (scikit-learn's `working_memory` unless given);
         - "low_rank": `rank_tol`, the share of the trace of the kernel matrix that may
-          be left out (1e-6 unless given, and of up to 2,000 rows less if 500 pivots
-          can do better); `n_components`, the largest rank (no limit unless given, 500
-          for "auto").
+          be left out (1e-6 by default; less for up to 2,000 rows, if 500 pivots can do
+          better); `n_components`, the largest rank (by default no limit, or 500 for
+          "auto").
     max_iter : int, default=1000
         Largest number of iterations.
     fit_intercept : bool, default=True
@@ -84,23 +83,23 @@ class LaplacianSVC(LaplacianClassifier):
     n_jobs : int, default=None
         Threads of the neighbour search and of tiled products.
     device : {"cpu", "cuda"} or None, default=None
-        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and predictions come back in kind. The GPU serves the
-        search for neighbours and all that touches the kernel matrix: products ("pcg"),
+        Where to compute. None follows the rows: NumPy arrays stay on the CPU, tensors
+        on their device, and predictions are returned in the same type. The GPU runs the
+        neighbour search and everything involving the kernel matrix: products ("pcg"),
         columns ("low_rank") and predictions. Dense systems are solved on the CPU.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     labeled_indices_ : ndarray of shape (n_labeled,)
         The labelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the predicted one.
+        A label for every training row: given or predicted.
     solver_ : str
         The solver used.
     solver_reason_ : str
-        Why, in words; says what the pivots of the kernel showed to "auto".
+        Why it was chosen; with "auto", how far the pivots of the kernel decayed.
     objective_ : float
         The objective reached, summed over the one-vs-rest problems.
     n_iter_ : int
@@ -111,8 +110,8 @@ class LaplacianSVC(LaplacianClassifier):
         Per iteration (rows) and one-vs-rest problem (columns): "objective" and, for
         "pcg", the norms "gradient", "preconditioned_gradient", "mixed_product" and the
         "line_search_steps", for "dense" and "low_rank" the number of
-        rows short of the margin, "n_errors"; and "n_steps", the Newton steps of every
-        problem.
+        rows short of the margin, "n_errors"; and "n_steps", the number of Newton steps
+        of every problem.
     dual_coef_ : ndarray of shape (n_support, n_targets)
         Coefficients of the rows in `support_`.
     support_ : ndarray of shape (n_support,)
@@ -120,11 +119,11 @@ class LaplacianSVC(LaplacianClassifier):
     intercept_ : ndarray of shape (n_targets,)
         The bias.
     X_fit_ : {ndarray, sparse matrix} of shape (n_support, n_features) or None
-        Those rows; None for a precomputed kernel.
+        The rows in `support_`; None for a precomputed kernel.
     graph_ : csr_array of shape (n_samples, n_samples) or None
         The graph; None if `graph_alpha` is 0.
     energy_ : float
-        The graph energy e, without rows far from all others; 1 with
+        The graph energy e, computed without outlying rows; 1 with
         ``scaling="paper"``.
     kernel_ : Kernel
         The kernel with its parameters as numbers.
@@ -136,7 +135,7 @@ class LaplacianSVC(LaplacianClassifier):
     Warns
     -----
     DisconnectedGraphWarning
-        If some rows are connected to no labelled row.
+        If some rows are not connected to any labelled row.
     ConvergenceWarning
         If the solver did not reach its goal.
     IgnoredParameterWarning
@@ -182,7 +181,7 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     r"""Laplacian regularised least squares.
 
     Rows that are close on the graph of their neighbours should get similar outputs, so
-    that few labels spread along the shape of the data. For every class (just one for
+    that few labels spread along the shape of the data. For every class (only one of
     two classes) it solves, over :math:`f = \sum_i \alpha_i k(x_i, \cdot) + b` on all n
     rows, l of them labelled,
 
@@ -215,15 +214,14 @@ class LaplacianRLSClassifier(LaplacianClassifier):
         as above, so that good weights do not depend on the number of rows; or both
         are plain sums (l = 1 and n e = 1 in the formula), as in the paper.
     n_neighbors : int, default=10
-        Neighbours per row in the graph, cut to n_samples - 1.
+        Neighbours per row in the graph, at most n_samples - 1.
     graph_params : dict, default=None
         How the graph is built: `symmetrize`, `weight`, `bandwidth`, `threshold`,
         `metric`, `metric_params` and `neighbors` of
         :func:`fewlabels.graphs.similarity_graph`. And what is derived from it:
 
         - `laplacian`: "unnormalized" (default), or "symmetric" as in the paper, which
-          pulls f to zero where the graph is fine, since constants are not smooth for
-          it;
+          pulls f to zero even where the graph is fine, since it penalises constants;
         - `laplacian_power`: the exponent p, 1 unless given.
     solver : {"auto", "dense", "pcg", "low_rank"}, default="auto"
         - "dense": exact, one dense n x n system;
@@ -239,9 +237,9 @@ class LaplacianRLSClassifier(LaplacianClassifier):
           which it holds the kernel matrix, beyond which products recompute it tile by
           tile (scikit-learn's `working_memory` unless given);
         - "low_rank": `rank_tol`, the share of the trace of the kernel matrix that may
-          be left out (1e-6 unless given, and of up to 2,000 rows less if 500 pivots
-          can do better); `n_components`, the largest rank (no limit unless given, 500
-          for "auto").
+          be left out (1e-6 by default; less for up to 2,000 rows, if 500 pivots can do
+          better); `n_components`, the largest rank (by default no limit, or 500 for
+          "auto").
     max_iter : int, default=1000
         Largest number of iterations.
     fit_intercept : bool, default=True
@@ -251,29 +249,29 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     n_jobs : int, default=None
         Threads of the neighbour search and of tiled products.
     device : {"cpu", "cuda"} or None, default=None
-        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and predictions come back in kind. The GPU serves the
-        search for neighbours and all that touches the kernel matrix: products ("pcg"),
+        Where to compute. None follows the rows: NumPy arrays stay on the CPU, tensors
+        on their device, and predictions are returned in the same type. The GPU runs the
+        neighbour search and everything involving the kernel matrix: products ("pcg"),
         columns ("low_rank") and predictions. Dense systems are solved on the CPU.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     loo_outputs_ : ndarray of shape (n_labeled,) or (n_labeled, n_classes) or None
-        Output at every labelled row of the model fitted without its label, the
-        row itself staying in the graph: equal to fitting again. None for "pcg".
+        Output at every labelled row of the model fitted without its label, while the
+        row stays in the graph; equal to refitting. None for "pcg".
     log_evidence_ : float or None
         Log marginal likelihood of the labels under a Gaussian process with the
         deformed kernel, at the best overall scale. None for "pcg".
     labeled_indices_ : ndarray of shape (n_labeled,)
         The rows with a label.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the predicted one.
+        A label for every training row: given or predicted.
     solver_ : str
         The solver used.
     solver_reason_ : str
-        Why, in words; says what the pivots of the kernel showed to "auto".
+        Why it was chosen; with "auto", how far the pivots of the kernel decayed.
     objective_ : float
         The objective reached, summed over the one-vs-rest problems.
     n_iter_ : int
@@ -291,11 +289,11 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     intercept_ : ndarray of shape (n_targets,)
         The bias.
     X_fit_ : {ndarray, sparse matrix} of shape (n_support, n_features) or None
-        Those rows; None for a precomputed kernel.
+        The rows in `support_`; None for a precomputed kernel.
     graph_ : csr_array of shape (n_samples, n_samples) or None
         The graph; None if `graph_alpha` is 0.
     energy_ : float
-        The graph energy e, without rows far from all others; 1 with
+        The graph energy e, computed without outlying rows; 1 with
         ``scaling="paper"``.
     kernel_ : Kernel
         The kernel with its parameters as numbers.
@@ -307,7 +305,7 @@ class LaplacianRLSClassifier(LaplacianClassifier):
     Warns
     -----
     DisconnectedGraphWarning
-        If some rows are connected to no labelled row.
+        If some rows are not connected to any labelled row.
     ConvergenceWarning
         If the solver did not reach its goal.
     IgnoredParameterWarning

@@ -1,4 +1,4 @@
-"""Base classes of Laplacian estimators: graph, weights, choice of solver, outputs."""
+"""Base classes of Laplacian estimators: graph, weights, solver and outputs."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -69,11 +69,11 @@ from fewlabels.semi_supervised._laplacian_rows import (
     usual_gamma,
 )
 
-# Pivots after which solver="auto" no longer takes the kernel for one of low rank.
+# With more pivots than this, solver="auto" does not treat the kernel as low-rank.
 AUTO_RANK = 500
 
-# Error on validation rows as a function of coefficients and bias, and how much it must
-# fall between two checks.
+# Validation error as a function of coefficients and bias, and how much it must fall
+# between two checks.
 Validation = tuple[Callable[..., float], float]
 
 # Kinds of Laplacian that are symmetric, hence penalties.
@@ -81,7 +81,7 @@ _LAPLACIANS = {"unnormalized", "symmetric"}
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
 
-# What `graph_params` may hold: how the graph is built, and what is made of it.
+# Keys of `graph_params`: how the graph is built, and what is derived from it.
 BUILD_CONSTRAINTS: dict[str, list[Any]] = {
     name: constraint
     for name, constraint in GRAPH_CONSTRAINTS.items()
@@ -92,7 +92,7 @@ LAPLACIAN_KIND_CONSTRAINTS: dict[str, list[Any]] = {
     "laplacian_power": [_POSITIVE],
 }
 
-# What `solver_params` may hold, by solver.
+# Keys of `solver_params`, by solver.
 LOW_RANK_CONSTRAINTS: dict[str, list[Any]] = {
     "rank_tol": [Interval(Real, 0, 1, closed="left")],
     "n_components": [_POSITIVE, None],
@@ -131,7 +131,7 @@ LAPLACIAN_CONSTRAINTS: dict[str, list[Any]] = {
 def split_graph_params(
     graph_params: dict[str, Any] | None, *, precomputed: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Check `graph_params`; split how to build a graph from what to derive from it."""
+    """Check `graph_params`; separate those that build the graph from the others."""
     build = dict(BUILD_CONSTRAINTS)
     owner = "the graph of the rows"
     if precomputed:  # the kernel determines the distances
@@ -172,7 +172,7 @@ class LaplacianTask:
 
     @cached_property
     def precise_problem(self) -> LaplacianProblem:
-        """The problem with a kernel in float64, of which columns are computed."""
+        """The problem with a float64 kernel whose columns are computed on demand."""
         return self.problem(precise_gram(self.X, self.kernel, self.backend))
 
 
@@ -180,9 +180,9 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
     """Base class of the Laplacian classifiers and the regressor."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = LAPLACIAN_CONSTRAINTS
-    # When "pcg" stops, unless `solver_params` says so.
+    # Default stopping rule of "pcg".
     _default_stopping: ClassVar[str]
-    # Rules of "pcg" that make sense.
+    # Stopping rules of "pcg" that make sense here.
     _stopping: ClassVar[tuple[str, ...]] = STOPPING
 
     def __init__(
@@ -225,7 +225,7 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
         return "squared"
 
     def _options(self) -> dict[str, Any]:
-        """Check `solver_params`: what the solver asked for takes, and nothing else."""
+        """Check that `solver_params` holds only parameters of the chosen solver."""
         known = dict(SOLVER_CONSTRAINTS[self.solver])
         if "stopping" in known:
             known["stopping"] = [StrOptions(set(self._stopping))]
@@ -248,7 +248,7 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
     def _set_graph(
         self, X: Any, labeled: NDArray[np.intp], graph: Any
     ) -> LaplacianPower | None:
-        """Build or check the graph, keep it and its energy, and make the penalty."""
+        """Build or check the graph, store it and its energy, and make the penalty."""
         self.graph_, self.energy_ = None, 1.0
         if self.graph_alpha == 0:
             return None
@@ -284,7 +284,7 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
         return laplacian
 
     def _weights(self, n_samples: int, n_labeled: int) -> tuple[float, float]:
-        """Weights of the problem whose losses are summed."""
+        """Weights of the equivalent problem with summed losses."""
         if self.scaling == "paper":
             return self.alpha, self.graph_alpha
         return (
@@ -295,7 +295,7 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
     def _choose_solver(
         self, task: "LaplacianTask", options: dict[str, Any]
     ) -> tuple[str, str, LowRankFactor | None]:
-        """Tell kernels of low rank from others by the decay of the pivots."""
+        """Choose the solver by the decay of the pivots of the kernel."""
         if self.solver != "auto":
             return self.solver, "as asked for", None
         limit = options.get("n_components") or AUTO_RANK
@@ -317,7 +317,7 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
         graph: Any,
         validation: Validation | None,
     ) -> LaplacianSolution:
-        """Kernel, graph, one solver, and the attributes that all estimators have."""
+        """Build kernel and graph, call one solver, and set the common attributes."""
         if is_precomputed(self.kernel):
             check_square_kernel(X)
         options = self._options()
@@ -451,7 +451,7 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
         return coef, self.intercept_
 
     def _started_labels(self, task: "LaplacianTask") -> NDArray[Any] | None:
-        """Take the outputs of the last fit on the labelled rows."""
+        """Return the outputs of the last fit on the labelled rows."""
         started = self._started(task)
         return None if started is None else self._fit_outputs[task.labeled]
 
@@ -465,7 +465,7 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
         return np.asarray(outputs) + self.intercept_
 
     def _validation_rows(self, X: Any, X_val: Any, y_val: Any) -> Any:
-        """Check that validation rows come with labels, and read them."""
+        """Check that validation rows come with labels, and validate both."""
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val belong together: pass both or neither.")
         if X_val is None:
@@ -503,8 +503,8 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows; the square kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
         graph : {array-like, sparse matrix} or None, default=None
             Symmetric weights of shape (n_samples, n_samples); None builds a neighbour
             graph from `X`, or from the distances that a precomputed kernel implies.
@@ -540,7 +540,7 @@ class LaplacianClassifier(LaplacianEstimator, KernelClassifier):
     def _validation(
         self, X: Any, labels: Labels, X_val: Any, y_val: Any
     ) -> Validation | None:
-        """Error on validation rows, and the error that one row makes."""
+        """Error on validation rows, and the error of a single row."""
         X_val = self._validation_rows(X, X_val, y_val)
         if X_val is None:
             return None

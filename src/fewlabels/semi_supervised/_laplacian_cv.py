@@ -18,10 +18,8 @@ from fewlabels._backend import (
     backend_for,
     follow,
 )
-from fewlabels._classifier import as_decision
 from fewlabels._labels import (
     Labels,
-    decide,
     signed_targets,
     validate_partially_labeled,
 )
@@ -43,7 +41,7 @@ from fewlabels.kernels import (
     local_width,
     resolve_kernel,
 )
-from fewlabels.semi_supervised._base import KernelClassifier
+from fewlabels.semi_supervised._base import KernelClassifier, best_of, clearly_right
 from fewlabels.semi_supervised._laplacian import LaplacianRLSClassifier
 from fewlabels.semi_supervised._laplacian_base import (
     LAPLACIAN_CONSTRAINTS,
@@ -66,8 +64,8 @@ from fewlabels.semi_supervised._laplacian_rows import (
     precise_gram,
 )
 
-# Widths tried, as multiples of the local one, and weights in the scale-free form. A
-# coarse grid, for its cost: these are 48 combinations.
+# Widths to try, as multiples of the local one, and weights in the scale-free form. The
+# grid is coarse to limit its cost: these are 48 combinations.
 _WIDTHS = (0.5, 1.0, 2.0)
 _ALPHAS = (1e-8, 1e-6, 1e-4, 1e-2)
 _GRAPH_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0)
@@ -75,10 +73,7 @@ _GRAPH_ALPHAS = (1e-3, 1e-2, 1e-1, 1.0)
 # Largest rank of the kernel while searching.
 _MOST_COMPONENTS = 1000
 
-# Scores tie if their relative difference is at most this.
-_TIE = 1e-6
-
-# Columns of the table of results that judge a combination, and whether more is better.
+# Columns of the table of results that score a combination, and whether more is better.
 _SCORES = {"accuracy": 1.0, "squared_error": -1.0, "log_evidence": 1.0}
 
 
@@ -87,8 +82,8 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
 
     Leave-one-out outputs of :class:`LaplacianRLSClassifier` are exact and come without
     refitting: every label is hidden in turn, while its row stays in the graph. Nothing
-    is computed twice: one neighbour search serves all graphs, one factor of the kernel
-    all graphs and weights, one eigendecomposition all pairs of weights.
+    is computed twice: one neighbour search serves all graphs, one kernel factor serves
+    all graphs and weights, and one eigendecomposition serves all pairs of weights.
 
     Parameters
     ----------
@@ -107,23 +102,23 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
     scaling : {"scale-free", "paper"}, default="scale-free"
         What these weights mean, see :class:`LaplacianRLSClassifier`.
     n_neighbors : array-like of int, default=(10,)
-        Numbers of neighbours to try, cut to n_samples - 1.
+        Numbers of neighbours to try, at most n_samples - 1.
     laplacian_powers : array-like of int, default=(1,)
         Exponents of the Laplacian to try.
     graph_params : dict, default=None
-        As of :class:`LaplacianRLSClassifier`, without `laplacian_power`.
+        As in :class:`LaplacianRLSClassifier`, without `laplacian_power`.
     scoring : {"accuracy", "squared_error", "log_evidence"}, default="accuracy"
-        What decides: the accuracy of the leave-one-out outputs (ties are broken by the
-        least squared error), their squared error, or the evidence. A class with a
-        single label is always missed when that label is hidden: with so few labels
-        "log_evidence" says more.
+        Criterion: the accuracy of the leave-one-out outputs (ties are broken by the
+        smallest squared error), their squared error, or the evidence. A class with a
+        single label is always missed when that label is hidden: with so few labels,
+        "log_evidence" is more informative.
     fit_intercept : bool, default=True
         Whether to add a bias.
     solver_params : dict, default=None
         `rank_tol`, the share of the trace of the kernel matrix that its factor may
-        leave out (1e-6 unless given, and of up to 2,000 rows less if 500 pivots can do
+        leave out (1e-6 by default; less for up to 2,000 rows, if 500 pivots can do
         better), and `n_components`, the largest rank of that factor while searching
-        (1,000 unless given); the final model has no limit.
+        (1,000 by default); the final model has no limit.
     n_jobs : int, default=None
         Threads of the neighbour search.
     device : {"cpu", "cuda"} or None, default=None
@@ -135,7 +130,7 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
         The chosen `gamma`, `n_neighbors`, `alpha`, `graph_alpha` and `graph_params`,
         the last with the exponent of the Laplacian.
     best_score_ : float
-        Their score; optimistic, being a maximum.
+        Their score, which is optimistic, being a maximum.
     cv_results_ : dict of ndarray
         One entry per combination: "gamma", "n_neighbors", "laplacian_power", "alpha",
         "graph_alpha", and what they score: "accuracy", "squared_error" and
@@ -143,9 +138,9 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
     best_estimator_ : LaplacianRLSClassifier
         The final model.
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the predicted one.
+        A label for every training row: given or predicted.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -233,8 +228,8 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows; the square kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
         graph : {array-like, sparse matrix} or None, default=None
             Symmetric weights of shape (n_samples, n_samples), instead of the graphs of
             `n_neighbors`.
@@ -275,7 +270,8 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
             **{name: table[:, column] for column, name in enumerate(grid)},
             **{name: scores[:, column] for column, name in enumerate(_SCORES)},
         }
-        best = self._best()
+        scored = self.cv_results_[self.scoring] * _SCORES[self.scoring]
+        best = best_of(scored, self.cv_results_["squared_error"])
         chosen = dict(zip(grid, table[best], strict=True))
         power = {"laplacian_power": chosen.pop("laplacian_power")}
         self.best_params_ = {
@@ -335,7 +331,7 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
         grid: dict[str, list[Any]],
         graph: Any,
     ) -> Iterator[tuple[int, Any]]:
-        """Yield the graph of every number of neighbours, from one search."""
+        """Yield the graph for every number of neighbours, from one search."""
         n = X.shape[0]
         if graph is None and n > 1:
             weighting = dict(self._build)
@@ -420,21 +416,10 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
                     loo_ridge=1.0 if paper else 1.0 - 1.0 / labeled.size,
                 )
                 loo: Any = found.loo_outputs
-                decided = decide(as_decision(loo), np.arange(labels.classes.size))
-                right = np.mean(decided == labels.codes[labeled])
-                scores.append((right, np.mean((loo - Y) ** 2), found.log_evidence))
+                right = clearly_right(loo, labels.codes[labeled], labels.classes.size)
+                error = np.mean((loo - Y) ** 2)
+                scores.append((right.mean(), error, found.log_evidence))
         return np.array(scores, dtype=np.float64)
-
-    def _best(self) -> int:
-        """Position of the winner; ties are broken by the least squared error."""
-        first = self.cv_results_[self.scoring] * _SCORES[self.scoring]
-        squared = self.cv_results_["squared_error"]
-        # Where a single label leaves nothing to compare, any combination will do.
-        first = np.nan_to_num(first, nan=-np.inf, posinf=np.inf)
-        squared = np.nan_to_num(squared, nan=np.inf)
-        best = np.flatnonzero(np.isclose(first, first.max(), rtol=_TIE, atol=0))
-        least = np.isclose(squared[best], squared[best].min(), rtol=_TIE, atol=0)
-        return int(best[least.argmax()])
 
     def _decision(self, X: Any) -> NDArray[Any]:
         return follow(self.best_estimator_, self).decision_function(X)

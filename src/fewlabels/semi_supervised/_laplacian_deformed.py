@@ -1,10 +1,10 @@
-r"""Solvers of manifold regularisation that deform the kernel.
+r"""Solvers for manifold regularisation that deform the kernel.
 
 For given weights, the graph turns the kernel K into :math:`(K^{-1} + \frac{\gamma_I}
 {\gamma_A} L)^{-1}`, and learning with the graph is supervised learning with that kernel
-on the labelled rows [1]_. So a solver here has two parts: find the deformed kernel
-between the l labelled rows, then solve a problem with l unknowns. The first part is
-dense or of low rank, the second depends on the loss.
+on the labelled rows [1]_. A solver here therefore has two parts: compute the deformed
+kernel between the l labelled rows, then solve a problem with l unknowns. The first part
+is dense or low-rank, the second depends on the loss.
 
 .. [1] V. Sindhwani, P. Niyogi, M. Belkin, "Beyond the point cloud: from transductive to
    semi-supervised learning", ICML (2005). :doi:`10.1145/1102351.1102455`
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
+from fewlabels._linalg import semidefinite_eigh
 from fewlabels.kernels import (
     GramOperator,
     PivotedCholesky,
@@ -37,10 +38,10 @@ from fewlabels.semi_supervised._laplacian_problem import (
     check_alphas,
 )
 
-# Share of the trace of a kernel matrix that a factor of low rank may leave out.
+# Share of the trace of a kernel matrix that a low-rank factor may leave out.
 RANK_TOL = 1e-6
-# Up to SMALL rows, AFFORDABLE pivots are taken even if they add less: they cost little,
-# and a small alpha, or a row far from the others, would notice what is left out.
+# Up to SMALL rows, AFFORDABLE pivots are used even if they add less: they cost little,
+# and with a small alpha, or an outlying row, what is left out would matter.
 SMALL, AFFORDABLE = 2000, 500
 
 # Negative eigenvalues up to this share of the largest come from solving an
@@ -54,9 +55,9 @@ def deform_dense(
     r"""Deform the kernel through one dense symmetric system.
 
     With a factor of the whole kernel, :math:`K = Z Z^\top`, the system is
-    :math:`\gamma_A I + \gamma_I Z^\top L Z`, positive definite and, unlike
-    :math:`\gamma_A I + \gamma_I L K`, as accurate as its smallest eigenvalues need
-    where K nearly contains what L annihilates.
+    :math:`\gamma_A I + \gamma_I Z^\top L Z`. It is positive definite and, unlike
+    :math:`\gamma_A I + \gamma_I L K`, accurate in its smallest eigenvalues when the
+    range of K nearly contains vectors that L annihilates.
     """
     factor = LowRankFactor(problem, _whole_factor(problem.gram))
     spanned = factor.deform(problem.labeled, alpha, graph_alpha, once=True)
@@ -75,7 +76,7 @@ def deform_dense(
 
 
 def _whole_factor(gram: GramOperator) -> PivotedCholesky:
-    """Factor a kernel matrix as far as its digits go, by LAPACK."""
+    """Factor a kernel matrix up to its precision, by LAPACK."""
     K = check_semidefinite(gram.toarray()).astype(np.float64)
     n, trace = K.shape[0], float(np.trace(K))
     tol = n * float(np.finfo(gram.dtype).eps) * max(float(K.diagonal().max()), 0.0)
@@ -90,11 +91,11 @@ def _whole_factor(gram: GramOperator) -> PivotedCholesky:
 
 
 class LowRankFactor:
-    r"""What a low-rank kernel and a graph need, once for all weights and targets.
+    r"""A low-rank kernel with a graph, factored once for all weights and targets.
 
     With :math:`K \approx Z Z^\top` the functions are :math:`f = Z w + b 1`, the graph
-    term is a quadratic form in w (b eliminated), and its eigenvectors make every pair
-    of weights cheap.
+    term is a quadratic form in w (with b eliminated), and its eigenvectors make every
+    pair of weights cheap.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ class LowRankFactor:
         self.pivots = factor.pivots
         self.laplacian = problem.laplacian
         self.fit_intercept = problem.fit_intercept
-        # L^p 1 and 1' L^p 1 where the graph term resists a bias.
+        # L^p 1 and 1' L^p 1 if the graph term penalises a bias.
         rough = problem.rough_constants if problem.fit_intercept else None
         self.rough_constants = None if problem.loss == "hinge" else rough
         self.roughness = (
@@ -127,7 +128,7 @@ class LowRankFactor:
 
     @cached_property
     def _shift(self) -> NDArray[Any]:
-        """Z' L 1 / 1' L 1: what the best bias subtracts from every feature."""
+        """Z' L 1 / 1' L 1: the offset of every feature under the best bias."""
         if self.rough_constants is None:
             return np.zeros(self.Z.shape[1])
         return self.rough_constants @ self.Z / self.roughness
@@ -147,8 +148,7 @@ class LowRankFactor:
         rank = self.Z.shape[1]
         if self._graph_term is None:
             return np.zeros(rank), np.eye(rank)
-        e, Q = linalg.eigh(self._graph_term, check_finite=False)
-        return np.maximum(e, 0.0), Q
+        return semidefinite_eigh(self._graph_term)
 
     def _solver(
         self, alpha: float, graph_alpha: float, once: bool
@@ -163,7 +163,7 @@ class LowRankFactor:
             R, info = linalg.lapack.dpotrf(A, lower=1, overwrite_a=1)
             if info == 0:
                 return lambda B: linalg.cho_solve((R, True), B, check_finite=False)
-        # Eigenvalues that rounding has made negative are known to be zero.
+        # Eigenvalues made negative by rounding are exactly zero.
         e, Q = self._spectrum
         scale = 1.0 / (alpha + graph_alpha * e)
         return lambda B: Q @ (scale[:, None] * (Q.T @ B))
@@ -176,7 +176,7 @@ class LowRankFactor:
         *,
         once: bool = False,
     ) -> DeformedKernel:
-        """Deform the kernel for one pair of weights; `once` if no other will follow."""
+        """Deform the kernel for one pair of weights; `once` if it is the only one."""
         check_alphas(alpha, graph_alpha)
         solve = self._solver(alpha, graph_alpha, once)
         penalised = self.rough_constants is not None and graph_alpha > 0
@@ -272,8 +272,8 @@ def laplacian_dense(
     r"""Solve manifold regularisation exactly, with a dense n x n system.
 
     One factorisation serves all columns of targets and, for the squared hinge loss,
-    all Newton steps: these are the steps of Newton's method in :math:`(\alpha, b)`
-    [1]_, made with l instead of n unknowns.
+    all Newton steps. These equal the Newton steps in :math:`(\alpha, b)` of [1]_, but
+    have l instead of n unknowns.
 
     Parameters
     ----------
@@ -289,8 +289,8 @@ def laplacian_dense(
     max_iter : int, default=1000
         Largest number of Newton steps.
     loo_ridge : float, default=1.0
-        Squared loss: ridge of the problems with one target less, where 1 is that of
-        the whole problem. With weights in proportion to the number of targets it is
+        Squared loss: ridge of the problems with one target fewer, relative to that of
+        the whole problem. With weights proportional to the number of targets it is
         (l - 1) / l.
 
     Returns
@@ -351,10 +351,11 @@ def laplacian_low_rank(
     graph_alpha : float
         Weight of the graph term, not negative.
     factor : LowRankFactor, default=None
-        What an earlier call with the same rows and graph has computed.
+        Result of an earlier call with the same rows and graph.
     rank_tol : float, default=None
-        Share of the trace of K that the factor may leave out. None is 1e-6, and for up
-        to 2,000 rows no more than 500 pivots leave: a small `alpha` would notice.
+        Share of the trace of K that the factor may leave out. None is 1e-6 and, for up
+        to 2,000 rows, no more than 500 pivots leave out: with a small `alpha` this
+        would matter.
     n_components : int, default=None
         Largest rank; n_samples when None.
     start : ndarray of shape (n_labeled, n_targets), default=None
@@ -404,13 +405,13 @@ def laplacian_low_rank(
 def factored(
     gram: GramOperator, *, rank_tol: float | None, n_components: int | None
 ) -> PivotedCholesky:
-    """Pivoted Cholesky factor, to a tolerance that the kernel's precision allows."""
-    # Pivots that are rounding errors would be divided by their square roots.
+    """Pivoted Cholesky factor, to a tolerance within the kernel's precision."""
+    # Pivots that are only rounding errors would be divided by their square roots.
     least = 100 * float(np.finfo(gram.dtype).eps)
     tol = max(RANK_TOL if rank_tol is None else rank_tol, least)
     if rank_tol is None and gram.shape[0] <= SMALL:
         most = min(AFFORDABLE, n_components or AFFORDABLE)
-        # The noise of a matrix that comes from lower precision has no factor.
+        # The rounding noise of a lower-precision matrix cannot be factored.
         with suppress(ValueError):
             found = pivoted_cholesky(gram, n_components=most, tol=least)
             if found.residual <= tol or most == n_components:
@@ -424,7 +425,7 @@ def laplacian_factor(
     rank_tol: float | None = None,
     n_components: int | None = None,
 ) -> LowRankFactor:
-    """Factor the kernel of a problem, once for many weights.
+    """Factor the kernel of a problem once for many weights.
 
     Parameters
     ----------

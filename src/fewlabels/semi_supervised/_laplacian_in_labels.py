@@ -1,7 +1,7 @@
-"""Supervised problems on the labelled rows, with the kernel that a graph has deformed.
+"""Supervised problems on the labelled rows, with a kernel deformed by a graph.
 
-Every loss is a function of the deformed kernel, with as many unknowns as labels; enter
-a new one in `IN_LABELS`.
+Every loss has a function that solves for as many unknowns as labels, given the deformed
+kernel; add a new one to `IN_LABELS`.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -21,7 +21,7 @@ from fewlabels.semi_supervised._box_qp import box_qp
 from fewlabels.semi_supervised._laplacian_problem import LaplacianProblem
 from fewlabels.semi_supervised._rls import _eigh_in_complement, _left_out_residuals
 
-# Progress below this share of the objective is rounding.
+# Relative progress of the objective below this is rounding.
 _ROUNDING = 1e-13
 
 _LOST = (
@@ -32,7 +32,7 @@ _LOST = (
 
 @dataclass(frozen=True, eq=False)
 class DeformedKernel:
-    r"""The deformed kernel of the labelled rows, ready for a problem with l unknowns.
+    r"""The deformed kernel of the labelled rows, for a problem with l unknowns.
 
     With multipliers c of the labelled rows, the outputs there are :math:`H c` (plus b,
     if the bias is free) and the regularisation terms add up to :math:`c^\top H c`.
@@ -40,9 +40,9 @@ class DeformedKernel:
     Attributes
     ----------
     H : ndarray of shape (n_labeled, n_labeled)
-        The kernel, with the weights in it.
+        The kernel, including the weights.
     free_bias : bool
-        Whether there is also a bias that no term penalises.
+        Whether there is also an unpenalised bias.
     expand : callable
         Turns c of shape (n_labeled, n_targets) into coefficients of `support` and the
         bias that the graph term determines.
@@ -88,8 +88,8 @@ def newton_in_labels(
         \qquad f = H c + b
 
     A step solves the least-squares problem of the current error set (rows short of the
-    margin). Should it not decrease the objective, an exact line search shortens it. The
-    solution is exact once the error set repeats.
+    margin). If it does not decrease the objective, an exact line search shortens it.
+    The solution is exact once the error set repeats.
     """
     errors = np.ones(y.size, dtype=bool) if start is None else start.copy()
     c, b = np.zeros(y.size), 0.0
@@ -129,7 +129,7 @@ def newton_in_labels(
 def _least_squares_on(
     H: NDArray[Any], y: NDArray[Any], rows: NDArray[np.bool_], free_bias: bool, b: float
 ) -> tuple[NDArray[Any], float]:
-    """Multipliers and bias if exactly these rows count."""
+    """Multipliers and bias for a given error set."""
     c = np.zeros(y.size)
     if not rows.any():
         return c, b  # nothing to fit: any bias will do, the last one too
@@ -172,7 +172,7 @@ def _squared_hinge(
             )
         )
     steps = max(len(h) for _, _, h, _ in columns)
-    # Columns that are done keep their last line.
+    # Columns that have converged repeat their last entry.
     padded = [
         np.vstack([h, np.repeat(h[-1:], steps - len(h), axis=0)])
         for _, _, h, _ in columns
@@ -279,7 +279,7 @@ def hinge_in_labels(
     tol : float, default=1e-8
         Tolerance of the optimality conditions, in units of the margin.
     max_iter : int, default=1000
-        Most steps.
+        Largest number of steps.
 
     Returns
     -------

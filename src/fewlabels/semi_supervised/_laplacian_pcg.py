@@ -19,23 +19,23 @@ from fewlabels.semi_supervised._laplacian_problem import (
     kernel_product,
 )
 
-# Iterations after which the carried products are computed anew, against drift.
+# Iterations after which the updated products are recomputed, against drift.
 _REFRESH = 50
 
-# Squared mixed product, as a share of the first one, that is rounding.
+# Squared mixed product, relative to the first one, below which it is rounding.
 _STATIONARY = 1e-30
 
-# Share of the norm of K by which a quadratic form may be negative from rounding.
+# Share of the norm of K by which rounding may make a quadratic form negative.
 _INDEFINITE = 1e-4
 
 
 class State:
-    """What a stopping rule may look at.
+    """The state that stopping rules see.
 
     Attributes
     ----------
     iteration : int
-        How many iterations were made.
+        Number of iterations so far.
     norms : dict of ndarray
         The history of this iteration: "objective", "gradient",
         "preconditioned_gradient" and "mixed_product", each of shape (n_targets,).
@@ -76,7 +76,7 @@ class NormRule:
 
 
 class ObjectiveRule:
-    """Stop when an iteration lowers the objective by no more than a share of it.
+    """Stop when an iteration lowers the objective by at most a given share.
 
     Parameters
     ----------
@@ -98,16 +98,16 @@ class ObjectiveRule:
 
 
 class StabilityRule:
-    """Stop when the decisions on the unlabelled rows hardly change between two checks.
+    """Stop when predictions for the unlabelled rows hardly change between two checks.
 
     As printed in the paper, a changed sign counts twice: with 1.5 % it stops when fewer
-    than 0.75 % of the decisions have changed. A changed class of several counts twice
-    likewise. Without unlabelled rows it looks at all rows.
+    than 0.75 % of the predictions have changed. With several classes, a changed class
+    counts twice likewise. Without unlabelled rows, all rows are checked.
 
     Parameters
     ----------
     problem : LaplacianProblem
-        Which rows are unlabelled.
+        The problem, which knows the unlabelled rows.
     every : int
         Iterations between two checks.
     tol : float, default=0.015
@@ -125,8 +125,8 @@ class StabilityRule:
         return outputs[:, 0] > 0 if outputs.shape[1] == 1 else outputs.argmax(axis=1)
 
     def begin(self, state: State) -> None:
-        # Against the decisions of nothing all count as changed, so that the first
-        # check never stops.
+        # Without earlier predictions all count as changed, so the first check never
+        # stops.
         self.last: NDArray[Any] | None = None
 
     def __call__(self, state: State) -> bool:
@@ -145,8 +145,8 @@ class ValidationRule:
     error : callable
         Turns coefficients and bias into an error.
     step : float
-        How much it must fall from one check to the next: for errors in classification
-        one row, 1 / n_validation.
+        How much it must fall from one check to the next: for classification errors one
+        row, 1 / n_validation.
     every : int
         Iterations between two checks.
     """
@@ -166,14 +166,14 @@ class ValidationRule:
         if state.iteration % self.every:
             return False
         now = self.error(state.dual_coef, state.intercept)
-        # Shares of rows are not exact in binary: leave room for their rounding.
+        # Shares of rows are not exact in binary: allow for rounding.
         worse = now > self.last - self.step * (1 - 1e-9)
         self.last = now
         return bool(worse)
 
 
 class MixedRule:
-    """Stop when both rules say so at the same check.
+    """Stop when all rules are met at the same check.
 
     Parameters
     ----------
@@ -240,8 +240,8 @@ def laplacian_pcg(
 
     The preconditioner is diag(1, K), which costs nothing since K is a factor of the
     gradient: an iteration takes one product with K and one with :math:`L^p`. Directions
-    follow Polak and Ribiere with restarts, steps are exact. All columns of targets are
-    solved as one block, with a common stopping rule.
+    follow Polak and Ribiere with restarts; step lengths are exact. All columns of
+    targets are solved as one block, with a common stopping rule.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def laplacian_pcg(
     stopping : str, default="stability"
         When to stop:
 
-        - "stability": fewer than `tol` = 1.5 % of the decisions on unlabelled rows
+        - "stability": fewer than `tol` = 1.5 % of the predictions for unlabelled rows
           changed since the last check (changed signs count twice);
         - "validation": the error on validation rows has not fallen;
         - "mixed": both;
@@ -263,7 +263,7 @@ def laplacian_pcg(
           being the third;
         - "objective": an iteration lowered it by no more than `tol` = 1e-6 of it.
     tol : float, default=None
-        Threshold of the rule; None takes the one above.
+        Threshold of the rule; None uses the value above.
     check_every : int, default=None
         Iterations between two checks of the first three rules; sqrt(n) / 2, rounded
         up, when None.
@@ -272,8 +272,8 @@ def laplacian_pcg(
     start : tuple (dual_coef, intercept), default=None
         Where to start, such as the solution for other weights; zero when None.
     validation : tuple (callable, float), default=None
-        Turns coefficients and bias into the error on validation rows; and how much it
-        must fall between two checks.
+        Function from coefficients and bias to the error on validation rows, and how
+        much the error must fall between two checks.
     callback : callable, default=None
         Called with the state after every iteration.
 
@@ -394,7 +394,7 @@ class _Descent:
         self.Kd = -self.Kg
 
     def refresh(self) -> None:
-        """Recompute the products that the iterations carry along."""
+        """Recompute the products that iterations update."""
         state = self.state
         self.Ka = kernel_product(self.problem.gram, state.dual_coef)
         state.outputs = self.Ka + state.intercept
@@ -436,7 +436,7 @@ class _Descent:
         }
 
     def step(self) -> NDArray[np.intp]:
-        """Make one iteration and return the intervals that the line search visited."""
+        """Make one iteration; return how many intervals the line search visited."""
         problem, state = self.problem, self.state
         f_d = self.Kd + self.d_b
         Lf_d = problem.smoothed(f_d)
@@ -468,7 +468,7 @@ class _Descent:
         change += self.g_b * (self.g_b - last[1])
         rho = np.zeros_like(change)
         np.divide(change, last_product, out=rho, where=last_product > 0)
-        # A step of zero means that the direction is spent: begin anew.
+        # A step of zero means that the direction is exhausted: restart.
         rho = np.where(s > 0, np.maximum(rho, 0.0), 0.0)
         self.d = rho * self.d - self.g_hat
         self.d_b = rho * self.d_b - self.g_b

@@ -1,4 +1,4 @@
-"""Manifold regularisation: the problem that all its solvers share."""
+"""Manifold regularisation: the problem shared by all its solvers."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -17,7 +17,7 @@ from fewlabels.kernels import GramOperator
 
 LOSSES = ("squared_hinge", "squared", "hinge")
 
-# Columns of X that are densified at once.
+# Columns of X made dense at a time.
 _BLOCK = 256
 
 
@@ -216,7 +216,7 @@ class LaplacianProblem:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LaplacianSolution(SolverResult):
-    """What a solver of :class:`LaplacianProblem` returns.
+    """Solution of a :class:`LaplacianProblem`.
 
     Attributes
     ----------
@@ -231,19 +231,19 @@ class LaplacianSolution(SolverResult):
     objective : ndarray of shape (n_targets,)
         The objective of every column.
     n_iter : int
-        Iterations: of conjugate gradients, or Newton steps of the column that took
-        most.
+        Iterations of conjugate gradients, or the largest number of Newton steps of a
+        column.
     converged : bool
         Whether the stopping rule was met within the iterations allowed.
     stop_reason : str
         Why the solver stopped.
     history : dict of ndarray
-        What was recorded per iteration (rows) and target (columns).
+        Records per iteration (rows) and target (columns).
     loo_outputs : ndarray of shape (n_labeled, n_targets) or None
-        Output at every labelled row of the model fitted without its target; for
-        the squared loss, where the solver has them.
+        For the squared loss and solvers that provide it, the output at every labelled
+        row of the model fitted without its target.
     log_evidence : float or None
-        Log marginal likelihood of the targets; for the squared loss likewise.
+        Log marginal likelihood of the targets, likewise for the squared loss.
     """
 
     dual_coef: NDArray[Any]
@@ -261,7 +261,7 @@ class LaplacianSolution(SolverResult):
 
 def kernel_product(gram: GramOperator, V: NDArray[Any]) -> NDArray[Any]:
     """Product K V in float64, without turning a float32 K into float64."""
-    if V.shape[1] == 1:  # a vector takes the faster road where there is one
+    if V.shape[1] == 1:  # a vector uses the faster product if there is one
         product = (gram @ V[:, 0].astype(gram.dtype, copy=False))[:, None]
     else:
         product = gram @ V.astype(gram.dtype, copy=False)
@@ -288,7 +288,7 @@ def graph_energy(X: Any, laplacian: LaplacianPower) -> float:
     Returns
     -------
     energy : float
-        The ratio e; 1 where the rows do not vary or the graph has no edge, since then
+        The ratio e; 1 if the rows do not vary or the graph has no edges, since then
         there is nothing to compare with.
     """
     energy = variance = 0.0
@@ -306,7 +306,7 @@ def graph_energy(X: Any, laplacian: LaplacianPower) -> float:
 
 
 def kernel_energy(K: Any, laplacian: LaplacianPower) -> float:
-    r"""Energy of a graph as in :func:`graph_energy`, in the feature space of a kernel.
+    r"""Energy of a graph in the feature space of a kernel, see :func:`graph_energy`.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def kernel_energy(K: Any, laplacian: LaplacianPower) -> float:
     Returns
     -------
     energy : float
-        The ratio e; 1 where nothing varies.
+        The ratio e; 1 if nothing varies.
     """
     n = K.shape[0]
     means = np.asarray(K.mean(axis=0)).ravel()
@@ -338,7 +338,7 @@ def kernel_energy(K: Any, laplacian: LaplacianPower) -> float:
 def usual_energy(
     X: Any, laplacian: LaplacianPower, graph: Any, kind: str, *, precomputed: bool
 ) -> float:
-    """Energy of a graph without far rows, each of which would outweigh all others.
+    """Energy of a graph without outlying rows, each of which could outweigh all others.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ def usual_energy(
     laplacian : LaplacianPower
         The operator L^p.
     graph : sparse matrix of shape (n_samples, n_samples)
-        The weights behind it.
+        The weights it was built from.
     kind : {"unnormalized", "symmetric"}
         Kind of the Laplacian.
     precomputed : bool
@@ -368,7 +368,7 @@ def usual_energy(
 
 
 def _far_in_kernel(K: Any) -> NDArray[np.bool_]:
-    """Tell which rows are far in the feature space of a kernel."""
+    """Tell which rows are outliers in the feature space of a kernel."""
 
     def squares(rows: NDArray[np.intp]) -> NDArray[np.float64]:
         means = np.asarray(K[:, rows].mean(axis=1)).ravel()
@@ -378,7 +378,7 @@ def _far_in_kernel(K: Any) -> NDArray[np.bool_]:
 
 
 def check_alphas(alpha: float, graph_alpha: float) -> None:
-    """Refuse weights of the norm and of the graph term that have no minimum."""
+    """Refuse weights of the norm and the graph term without a minimum."""
     if not 0 < alpha < np.inf:
         raise ValueError(f"alpha must be positive, got {alpha}.")
     if not 0 <= graph_alpha < np.inf:

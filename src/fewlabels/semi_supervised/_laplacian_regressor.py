@@ -55,15 +55,14 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
         as above, so that good weights do not depend on the number of rows; or both
         are plain sums (l = 1 and n e = 1 in the formula), as in the paper.
     n_neighbors : int, default=10
-        Neighbours per row in the graph, cut to n_samples - 1.
+        Neighbours per row in the graph, at most n_samples - 1.
     graph_params : dict, default=None
         How the graph is built: `symmetrize`, `weight`, `bandwidth`, `threshold`,
         `metric`, `metric_params` and `neighbors` of
         :func:`fewlabels.graphs.similarity_graph`. And what is derived from it:
 
         - `laplacian`: "unnormalized" (default), or "symmetric" as in the paper, which
-          pulls f to zero where the graph is fine, since constants are not smooth for
-          it;
+          pulls f to zero even where the graph is fine, since it penalises constants;
         - `laplacian_power`: the exponent p, 1 unless given.
     solver : {"auto", "dense", "pcg", "low_rank"}, default="auto"
         - "dense": exact, one dense n x n system;
@@ -79,9 +78,9 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
           it holds the kernel matrix, beyond which products recompute it tile by tile
           (scikit-learn's `working_memory` unless given);
         - "low_rank": `rank_tol`, the share of the trace of the kernel matrix that may
-          be left out (1e-6 unless given, and of up to 2,000 rows less if 500 pivots
-          can do better); `n_components`, the largest rank (no limit unless given, 500
-          for "auto").
+          be left out (1e-6 by default; less for up to 2,000 rows, if 500 pivots can do
+          better); `n_components`, the largest rank (by default no limit, or 500 for
+          "auto").
     max_iter : int, default=1000
         Largest number of iterations.
     fit_intercept : bool, default=True
@@ -91,27 +90,27 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
     n_jobs : int, default=None
         Threads of the neighbour search and of tiled products.
     device : {"cpu", "cuda"} or None, default=None
-        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and predictions come back in kind. The GPU serves the
-        search for neighbours and all that touches the kernel matrix: products ("pcg"),
+        Where to compute. None follows the rows: NumPy arrays stay on the CPU, tensors
+        on their device, and predictions are returned in the same type. The GPU runs the
+        neighbour search and everything involving the kernel matrix: products ("pcg"),
         columns ("low_rank") and predictions. Dense systems are solved on the CPU.
 
     Attributes
     ----------
     loo_outputs_ : ndarray of shape (n_labeled,) or None
-        Output at every labelled row of the model fitted without its target, the
-        row itself staying in the graph: equal to fitting again. None for "pcg".
+        Output at every labelled row of the model fitted without its target, while the
+        row stays in the graph; equal to refitting. None for "pcg".
     log_evidence_ : float or None
         Log marginal likelihood of the targets under a Gaussian process with the
         deformed kernel, at the best overall scale. None for "pcg".
     labeled_indices_ : ndarray of shape (n_labeled,)
         The rows with a target.
     transduction_ : ndarray of shape (n_samples,)
-        A target for every training row: the given one, or else the predicted one.
+        A target for every training row: given or predicted.
     solver_ : str
         The solver used.
     solver_reason_ : str
-        Why, in words; says what the pivots of the kernel showed to "auto".
+        Why it was chosen; with "auto", how far the pivots of the kernel decayed.
     objective_ : float
         The objective reached, summed over the one-vs-rest problems.
     n_iter_ : int
@@ -129,11 +128,11 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
     intercept_ : ndarray of shape (n_targets,)
         The bias.
     X_fit_ : {ndarray, sparse matrix} of shape (n_support, n_features) or None
-        Those rows; None for a precomputed kernel.
+        The rows in `support_`; None for a precomputed kernel.
     graph_ : csr_array of shape (n_samples, n_samples) or None
         The graph; None if `graph_alpha` is 0.
     energy_ : float
-        The graph energy e, without rows far from all others; 1 with
+        The graph energy e, computed without outlying rows; 1 with
         ``scaling="paper"``.
     kernel_ : Kernel
         The kernel with its parameters as numbers.
@@ -145,7 +144,7 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
     Warns
     -----
     DisconnectedGraphWarning
-        If some rows are connected to no labelled row.
+        If some rows are not connected to any labelled row.
     ConvergenceWarning
         If the solver did not reach its goal.
     IgnoredParameterWarning
@@ -180,7 +179,7 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
     _default_stopping = "gradient"
     _stopping = ("validation", "objective", *NORMS)
 
-    # Inherited, but for the weight of the graph.
+    # Inherited, except for the weight of the graph.
     __init__ = partialmethod(LaplacianEstimator.__init__, graph_alpha=0.01)
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -200,7 +199,7 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows; the square kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
-            Targets; NaN or None marks rows without one, and no number does.
+            Targets; only NaN or None marks rows without one, no number does.
         graph : {array-like, sparse matrix} or None, default=None
             Symmetric weights of shape (n_samples, n_samples); None builds a neighbour
             graph from `X`, or from the distances that a precomputed kernel implies.

@@ -1,4 +1,4 @@
-"""From rows, or a kernel matrix, to a Gram operator and a graph."""
+"""Build a Gram operator and a graph from rows or a kernel matrix."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,12 +13,12 @@ from fewlabels.kernels import DenseGram, GramOperator, Kernel, TiledGram
 
 
 def dense_rows(X: Any) -> NDArray[Any]:
-    """Array of a matrix that may be sparse."""
+    """Convert a matrix that may be sparse to an array."""
     return X.toarray() if sparse.issparse(X) else X
 
 
 def usual_gamma(kernel: Any, gamma: Any) -> Any:
-    """Tell what `gamma` means for a kernel: the default fits "rbf" only."""
+    """Resolve `gamma` for a kernel: the default suits only "rbf"."""
     rbf = isinstance(kernel, str) and kernel == "rbf"
     local = isinstance(gamma, str) and gamma == "local"
     return "scale" if local and not rbf else gamma
@@ -58,7 +58,7 @@ def build_graph(
     device: Any = None,
     **params: Any,
 ) -> Any:
-    """Neighbour graph of validated rows, or of those behind a kernel matrix."""
+    """Neighbour graph of validated rows, or of the rows of a kernel matrix."""
     n = X.shape[0]
     if n == 1:
         return sparse.csr_array((1, 1))

@@ -1,4 +1,4 @@
-"""Minimum cuts between labelled rows."""
+"""Minimum cuts that separate labelled rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -23,21 +23,21 @@ from fewlabels.semi_supervised._graph_base import (
 )
 from fewlabels.semi_supervised._graph_system import check_graph
 
-# The largest weight becomes an integer of up to 121 bits; with those of the opposite
-# arc a residual capacity has one more, which two limbs of 60 and 62 bits hold.
+# The largest weight becomes an integer of up to 121 bits; adding the opposite arc, a
+# residual capacity has one bit more, which two limbs of 60 and 62 bits hold.
 CAPACITY_BITS = 121
 MANTISSA_BITS = 53
 
 
 class MinimumCut(NamedTuple):
-    """A minimum cut, as :func:`minimum_cut` finds it.
+    """A minimum cut, the result of :func:`minimum_cut`.
 
     Attributes
     ----------
     source_side : ndarray of bool of shape (n_vertices,)
         The vertices on the side of the sources.
     value : float
-        Sum of the weights that are cut, correctly rounded.
+        Total weight of the cut edges, correctly rounded.
     """
 
     source_side: NDArray[np.bool_]
@@ -47,7 +47,7 @@ class MinimumCut(NamedTuple):
 def integer_capacities(
     weights: NDArray[Any],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
-    """Write weights as integers with two limbs, in a common unit.
+    """Convert weights to two-limb integers in a common unit.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def minimum_cut(W: Any, sources: ArrayLike, sinks: ArrayLike) -> MinimumCut:
         \quad \text{subject to} \quad \text{sources} \subseteq S, \;
         \text{sinks} \cap S = \emptyset
 
-    If there are several minimum cuts, the one with the smallest S is taken: the
-    vertices that a maximum flow leaves reachable from the sources.
+    Among several minimum cuts, the one with the smallest S is returned: the vertices
+    reachable from the sources after a maximum flow.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def minimum_cut(W: Any, sources: ArrayLike, sinks: ArrayLike) -> MinimumCut:
             UserWarning,
             stacklevel=2,
         )
-    # Where the opposite arc stands: W is symmetric, with sorted indices.
+    # Position of the opposite arc: W is symmetric, with sorted indices.
     places = csr_array((np.arange(W.nnz), W.indices, W.indptr), shape=W.shape)
     reverse = places.T.tocsr().data.astype(np.int64)
     side = source_side(
@@ -178,21 +178,21 @@ def multiway_cut(W: Any, codes: ArrayLike) -> NDArray[np.intp]:
     """Label the vertices of a graph so that the edges between classes weigh little.
 
     For two classes this is the minimum cut, with the smallest possible class 1. For
-    more the problem is NP-hard: each class but one is first cut off from all others,
-    which is at most 2 - 2/k times the optimum, and then pairs of classes are divided
-    again by exact cuts until no pair can be improved.
+    more classes the problem is NP-hard: each class but one is first cut off from all
+    others, which is at most 2 - 2/k times the optimum, and then pairs of classes are
+    divided again by exact cuts until no pair can be improved.
 
     Parameters
     ----------
     W : {array-like, sparse matrix} of shape (n_vertices, n_vertices)
         Symmetric, non-negative weights; the diagonal is ignored.
     codes : array-like of int of shape (n_vertices,)
-        Classes 0, ..., k - 1, each at one vertex at least, and -1 for no label.
+        Classes 0, ..., k - 1, each at least once, and -1 for unlabelled vertices.
 
     Returns
     -------
     codes : ndarray of int of shape (n_vertices,)
-        A class for every vertex; those given stay.
+        A class for every vertex; given classes are kept.
 
     References
     ----------
@@ -242,8 +242,8 @@ def _improved_by_pairs(
 ) -> NDArray[np.intp]:
     """Divide pairs of classes again while that lowers the cut.
 
-    An edge to a third class is cut whichever of the two its other end is in, so that
-    the best division is a minimum cut of the vertices in the two classes.
+    An edge to a third class is cut whichever of the two classes its other end is in, so
+    the best division is a minimum cut of the vertices of the two classes.
     """
     stale = set(combinations(range(k), 2))
     while stale:
@@ -270,15 +270,16 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
     .. math::
         \min_{y_U} \; \tfrac12 \sum_{ij} w_{ij} [y_i \ne y_j]
 
-    with the labels given. For two classes the cut is exact, with floating-point weights
-    and ties broken as in [1]_: among several minimum cuts, the one with the fewest rows
-    in the second class, `classes_[1]`. More classes are NP-hard, and
-    :func:`multiway_cut` comes within a factor 2 - 2/k of the optimum.
+    with the given labels fixed. For two classes the cut is exact, even with
+    floating-point weights, and ties are broken as in [1]_: among several minimum cuts,
+    the one with the fewest rows in the second class, `classes_[1]`, is used. With more
+    classes the problem is NP-hard, and :func:`multiway_cut` comes within a factor
+    2 - 2/k of the optimum.
 
     Parameters
     ----------
     n_neighbors : int, default=10
-        Neighbours per row in the graph, cut to n_samples - 1.
+        Neighbours per row in the graph, at most n_samples - 1.
     weight : str or callable, default="heat"
         Weight of an edge, see :func:`fewlabels.graphs.similarity_graph`.
     affinity : {"knn", "precomputed"} or transformer, default="knn"
@@ -287,7 +288,7 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
         The labels of all training rows.
     cut_value_ : float
@@ -295,9 +296,9 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
     graph_ : csr_array of shape (n_samples, n_samples)
         The weights.
     transformer_ : object or None
-        What made the graph; None for a precomputed one.
+        Transformer that built the graph; None for a precomputed one.
     unreached_ : ndarray of bool of shape (n_samples,)
-        Rows that no path joins to a label. They cost nothing in any class; with two
+        Rows not connected to any label. They cost nothing in any class; with two
         classes they are in the first.
     n_features_in_ : int
         Number of features seen during fit.
@@ -317,16 +318,16 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
 
     Notes
     -----
-    With few labels the cheapest cut is often around the labelled rows of one class:
-    then all others are in the other class. A good graph has more weight at a label than
-    between the classes.
+    With few labels the cheapest cut often isolates the labelled rows of one class, and
+    all other rows fall into the other class. To avoid this, a graph needs more weight
+    at each label than between the classes.
 
-    With weights that count how often a row is the nearest neighbour of another, the
-    cut of a labelling is the number of mistakes that its nearest-neighbour classifier
-    makes when every row is left out in turn [1]_.
+    If weights count how often a row is the nearest neighbour of another, the cut of a
+    labelling is the number of leave-one-out errors of its nearest-neighbour classifier
+    [1]_.
 
-    A new row gets the class with the most weight among its neighbours, the first one in
-    a tie.
+    A new row gets the class with the most weight among its neighbours, or the first one
+    if classes tie.
 
     References
     ----------
@@ -367,8 +368,8 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows; the weights of the graph for ``affinity="precomputed"``.
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
 
         Returns
         -------

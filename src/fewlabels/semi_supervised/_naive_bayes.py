@@ -1,4 +1,4 @@
-"""Naive Bayes with kernel densities: a supervised rule without assumed shapes."""
+"""Naive Bayes with kernel densities, a supervised classifier."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -25,9 +25,8 @@ class KernelNaiveBayes(SupervisedClassifier):
         \hat p_{kj}(z) = \frac{1}{n_k h_{kj}} \sum_{i \in k}
         \varphi \Big( \frac{z - x_{ij}}{h_{kj}} \Big)
 
-    with the normal density :math:`\varphi`. Features count as independent within a
-    class; their distributions may have any shape. It learns from the labelled rows
-    alone.
+    with the normal density :math:`\varphi`. Features are assumed independent within a
+    class; their distributions may have any shape. Only labelled rows are used.
 
     Parameters
     ----------
@@ -38,9 +37,9 @@ class KernelNaiveBayes(SupervisedClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the predicted one.
+        A label for every training row: given or predicted.
     class_prior_ : ndarray of shape (n_classes,)
         Shares :math:`\pi` of the classes among labelled rows.
     bandwidths_ : ndarray of shape (n_classes, n_features)
@@ -58,8 +57,8 @@ class KernelNaiveBayes(SupervisedClassifier):
 
     Notes
     -----
-    Where a feature has no spread in a class, as with a single label, its spread among
-    all labelled rows is taken; 1 if it is constant.
+    If a feature has no spread in a class, as with a single label, its spread among all
+    labelled rows is used instead, or 1 if it is constant.
 
     References
     ----------
@@ -96,8 +95,8 @@ class KernelNaiveBayes(SupervisedClassifier):
         X : array-like of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
 
         Returns
         -------
@@ -136,7 +135,7 @@ class KernelNaiveBayes(SupervisedClassifier):
         return spread * np.reshape(share, (-1, 1))
 
     def _joint(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        """Logarithm of the density of every row together with every class."""
+        """Logarithm of the joint density of every row and class."""
         joint = np.tile(np.log(self.class_prior_), (X.shape[0], 1))
         for k, densities in enumerate(self.densities_):
             for j, density in enumerate(densities):
@@ -148,7 +147,7 @@ class KernelNaiveBayes(SupervisedClassifier):
         return self._joint(X).argmax(axis=1)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithms of the probabilities of the classes.
+        """Predict logarithms of class probabilities.
 
         Parameters
         ----------
@@ -165,7 +164,7 @@ class KernelNaiveBayes(SupervisedClassifier):
         return log_softmax(self._joint(X), axis=1)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes.
+        """Predict class probabilities.
 
         Parameters
         ----------

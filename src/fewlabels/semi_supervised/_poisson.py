@@ -1,4 +1,4 @@
-"""Cures for harmonic functions with few labels: Poisson learning, weights at labels."""
+"""Remedies for harmonic functions with few labels: Poisson learning, reweighting."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -16,8 +16,8 @@ from fewlabels.semi_supervised._graph_system import (
     solve_laplacian,
 )
 
-# Least weight of a vertex relative to the largest, in properly weighted Laplacians. The
-# authors' code adds as much, but to weights of any scale.
+# Smallest weight of a vertex relative to the largest, in properly weighted Laplacians.
+# The authors' code adds the same number, but to weights of any scale.
 LEAST_WEIGHT = 1e-5
 
 
@@ -30,14 +30,14 @@ def poisson_functions(
     tol: float = 1e-6,
     max_iter: int = 10_000,
 ) -> GraphSolution:
-    r"""Let given values be sources and sinks on a graph, instead of clamping them.
+    r"""Treat given values as sources and sinks on a graph, instead of clamping them.
 
     .. math::
         L u = \sum_{j \in L} (y_j - \bar y) \, \delta_j, \qquad \sum_i d_i u_i = 0,
 
-    with the unnormalised Laplacian and the degrees d. Harmonic functions with few
-    labels on many vertices are nearly constant with a spike at every label, whose
-    height is all that is left of it; sources keep their strength.
+    with the unnormalised Laplacian and the degrees d. With few labels on many vertices,
+    harmonic functions are nearly constant with a spike at every label; sources keep
+    their strength.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def poisson_functions(
     Returns
     -------
     solution : GraphSolution
-        The functions as `values`, NaN at vertices that no path joins to a label, and
-        how they were found. In every component the mean of its own labels is taken.
+        The functions as `values`, NaN at vertices not connected to a label, and details
+        of the solver. Every component uses the mean of its own labels.
 
     Warns
     -----
@@ -68,7 +68,7 @@ def poisson_functions(
     See Also
     --------
     harmonic_functions : Values clamped.
-    reweighted_graph : Weights with which clamped values work, too.
+    reweighted_graph : Weights with which clamped values work too.
 
     References
     ----------
@@ -94,15 +94,15 @@ def poisson_functions(
     _, part = connected_components(W, directed=False)
     n_parts = part.max() + 1
     counts = np.bincount(part[rows], minlength=n_parts)
-    # Multiplied by the number of labels, sources are integers where values are, and
-    # those of a group that balance each other add up to zero without any rounding.
+    # Multiplied by the number of labels, sources are integers if values are, and those
+    # of a group that balance each other sum to zero without rounding.
     sums = _sums(part[rows], Y, n_parts)[part[rows]]
     B = _sums(rows, counts[part[rows], None] * Y - sums, W.shape[0])
     solution = solve_laplacian(
         W, np.zeros(W.shape[0]), B, solver=solver, tol=tol, max_iter=max_iter
     )
     u = solution.values / np.maximum(counts, 1)[part, None]
-    # A constant is free in every component, and fixed by the condition.
+    # In every component, the condition fixes the free constant.
     degrees = np.asarray(W.sum(axis=1)).ravel()
     volumes = np.bincount(part, weights=degrees, minlength=n_parts)
     shifts = _sums(part, degrees[:, None] * u, n_parts)
@@ -122,7 +122,7 @@ def _sums(
 
 
 def reweighted_graph(W: Any, labeled: ArrayLike, method: str = "proper") -> csr_array:
-    r"""Make edges near labels heavier, so that harmonic functions feel few labels.
+    r"""Increase edge weights near labels, so that few labels shape harmonic functions.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def reweighted_graph(W: Any, labeled: ArrayLike, method: str = "proper") -> csr_
     method : {"proper", "non_local"}, default="proper"
         "proper" gives :math:`\gamma_i \gamma_j w_{ij}`. Here :math:`\gamma`, shifted to
         be positive, solves the Poisson equation with sources at the labels and sinks at
-        all vertices, in proportion to their degrees (evenly in [2]_): it grows towards
-        the labels as fast as a label among many vertices needs [1]_ [2]_. "non_local"
+        all vertices, in proportion to their degrees (evenly in [2]_): it grows fast
+        enough towards a label to matter among many vertices [1]_ [2]_. "non_local"
         gives :math:`\frac12 (a_i + a_j) w_{ij}` with a = n / l at labels and a = 1 at
         other vertices [3]_.
 
@@ -180,8 +180,8 @@ def reweighted_graph(W: Any, labeled: ArrayLike, method: str = "proper") -> csr_
         return csr_array((data, W.indices, W.indptr), shape=W.shape)
     if method != "proper":
         raise ValueError(f"method={method!r} is unknown; use 'proper' or 'non_local'.")
-    # Sources at the labels, and sinks everywhere: by degree, since evenly spread ones
-    # pull vertices on weak edges far below all others, which then look alike.
+    # Sources at the labels, and sinks everywhere, by degree: evenly spread sinks would
+    # pull vertices on weak edges far below all others, which would then look alike.
     _, part = connected_components(W, directed=False)
     degrees = np.asarray(W.sum(axis=1)).ravel()
     volumes = np.bincount(part, weights=degrees)

@@ -1,4 +1,4 @@
-"""Nearest neighbours that pass labels on, by the minimum spanning forest."""
+"""Propagate labels between nearest neighbours, by the minimum spanning forest."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -23,13 +23,13 @@ from fewlabels._rows import check_rows, is_euclidean
 from fewlabels._sklearn import StrOptions, fit_context, validate_data
 from fewlabels.graphs import make_search
 
-# Features up to which a tree of boxes leaves most of the rows aside.
+# Up to this many features, a k-d tree can skip most of the rows.
 TREE_FEATURES = 10
 LEAF_SIZE = 16
 
 
 class SpanningForest(NamedTuple):
-    """A minimum spanning forest, as :func:`minimum_spanning_forest` finds it.
+    """A minimum spanning forest, the result of :func:`minimum_spanning_forest`.
 
     Attributes
     ----------
@@ -51,11 +51,11 @@ def minimum_spanning_forest(
     metric_params: dict[str, Any] | None = None,
     algorithm: str = "auto",
 ) -> SpanningForest:
-    """Join every row to one of the roots by edges of the least total length.
+    """Connect every row to one of the roots by edges of minimal total length.
 
-    The forest grows from the roots by always adding the row that is nearest to those
-    already in it. Among edges of the same length, the one with the smaller row numbers
-    is taken (smaller end first, then larger end), which makes the forest unique.
+    The forest grows from the roots by always adding the row nearest to those already in
+    it. Among edges of the same length, the one with the smaller row numbers comes first
+    (by smaller end, then larger end), which makes the forest unique.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def minimum_spanning_forest(
         Further arguments of the metric.
     algorithm : {"auto", "tree", "prim"}, default="auto"
         "tree" is Borůvka's algorithm on a k-d tree, about n log(n) in few dimensions,
-        for Euclidean distances between dense rows; "prim" goes through all pairs, one
-        row of distances at a time. "auto" takes the tree for up to 10 features.
+        for Euclidean distances between dense rows; "prim" visits all pairs, one row of
+        distances at a time. "auto" uses the tree for up to 10 features.
 
     Returns
     -------
@@ -142,11 +142,11 @@ def _forest_by_tree(X: NDArray[Any], roots: NDArray[np.intp]) -> NDArray[np.intp
 def _distances_from(
     X: Any, metric: Any, metric_params: dict[str, Any] | None
 ) -> Callable[[int, NDArray[np.intp]], NDArray[Any]]:
-    """Make the function that measures from one row to some others."""
+    """Make the function that computes distances from one row to others."""
     if metric == "precomputed":
         return lambda i, others: X[i, others]
     if is_euclidean(metric, metric_params) and not issparse(X):
-        # By differences: scikit-learn's expansion of the square rounds small ones away.
+        # By differences, since scikit-learn's expanded square loses small distances.
         X = np.asarray(X, dtype=np.float64)
         return lambda i, others: cdist(X[[i]], X[others], "sqeuclidean")[0]
     if is_euclidean(metric, metric_params):
@@ -163,7 +163,7 @@ def _forest_by_prim(
     n: int,
     roots: NDArray[np.intp],
 ) -> NDArray[np.intp]:
-    """Grow the forest by its nearest row; ties go to the smaller ends."""
+    """Grow the forest by the nearest row; ties go to the smaller ends."""
     outside = np.ones(n, dtype=bool)
     outside[roots] = False
     rest = np.flatnonzero(outside)
@@ -189,13 +189,12 @@ def _forest_by_prim(
 
 
 class PropagatingNearestNeighborClassifier(PartialLabelClassifier):
-    """Pass labels on from nearest neighbour to nearest neighbour.
+    """Propagate labels from nearest neighbour to nearest neighbour.
 
-    Again and again, the unlabelled row that is closest to a labelled one takes its
-    label and counts as labelled from then on, until none is left. This is the minimum
-    spanning forest that grows from the labelled rows, and it is computed as such: every
-    row gets the label of its root. The result depends only on the order of the
-    distances, not on their size.
+    Repeatedly, the unlabelled row closest to a labelled one takes its label and counts
+    as labelled from then on, until all rows are labelled. This grows a minimum spanning
+    forest from the labelled rows, and is computed as such: every row gets the label of
+    its root. The result depends only on the order of the distances, not on their size.
 
     Parameters
     ----------
@@ -210,13 +209,13 @@ class PropagatingNearestNeighborClassifier(PartialLabelClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
         A label for every training row.
     edges_ : ndarray of shape (n_unlabeled, 2)
-        The forest: along which pairs of rows labels were passed on.
+        The forest: pairs of rows along which labels were propagated.
     root_ : ndarray of shape (n_samples,)
-        The labelled row from which each row has its label.
+        The labelled row from which each row got its label.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
         The training rows; None for precomputed distances.
     n_features_in_ : int
@@ -231,7 +230,7 @@ class PropagatingNearestNeighborClassifier(PartialLabelClassifier):
     Notes
     -----
     A new row gets the label of the nearest training row. One short bridge between two
-    classes is enough to lead a label astray; the harmonic functions of
+    classes is enough to mislead labels; the harmonic functions of
     :class:`HarmonicFunctionClassifier` weigh all paths instead.
 
     References
@@ -270,15 +269,15 @@ class PropagatingNearestNeighborClassifier(PartialLabelClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Pass the labels on to all rows.
+        """Propagate the labels to all rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows; their distances for ``metric="precomputed"``.
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
 
         Returns
         -------
@@ -302,7 +301,7 @@ class PropagatingNearestNeighborClassifier(PartialLabelClassifier):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give every row the label of the nearest training row.
+        """Predict the label of the nearest training row for every row.
 
         Parameters
         ----------
@@ -326,9 +325,9 @@ class PropagatingNearestNeighborClassifier(PartialLabelClassifier):
         return self.transduction_[nearest]
 
     def _input(self) -> dict[str, Any]:
-        """Give the checks that rows must pass."""
+        """Return the checks that rows must pass."""
         sparse: Any = False if self.metric == "precomputed" else "csr"
-        # scikit-learn's sparse distances need indices of 32 bits.
+        # scikit-learn's sparse distances need 32-bit indices.
         return {"accept_sparse": sparse, "dtype": FLOATS, "accept_large_sparse": False}
 
     def __sklearn_tags__(self) -> Tags:

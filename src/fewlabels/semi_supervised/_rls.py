@@ -18,7 +18,7 @@ from fewlabels._labels import (
     signed_targets,
     validate_partially_labeled,
 )
-from fewlabels._linalg import FLOATS
+from fewlabels._linalg import FLOATS, semidefinite_eigh
 from fewlabels._rows import dense_if_small
 from fewlabels._sklearn import (
     Interval,
@@ -37,8 +37,8 @@ from fewlabels.semi_supervised._base import KernelClassifier
 # The grid of the papers.
 ALPHA_GRID = 2.0 ** np.arange(-10, 11)
 
-# Beside a row r times as far away as the others, their features have an error of r
-# roundings, which its own left-out output multiplies by r: here 8 digits are left.
+# If one row is r times as far away as the others, their features have an error of r
+# roundings, which its own left-out output multiplies by r: this leaves 8 digits.
 FAR = 1e4
 
 
@@ -59,9 +59,9 @@ class RLSSolution:
         would be left.
     log_evidence : ndarray of shape (n_targets,)
         Logarithm of the evidence of every column of targets, see :func:`rls_path`;
-        NaN if the targets leave nothing to explain besides the bias.
+        NaN if the bias explains the targets.
     coef : ndarray of shape (n_features, n_targets) or None
-        Coefficients W of f(x) = x W + b, where features were given.
+        Coefficients W of f(x) = x W + b, if features were given.
     """
 
     alpha: float
@@ -88,12 +88,12 @@ def rls_path(
         + \lambda \|f\|_K^2
 
     One eigendecomposition of the (weighted) kernel matrix serves all values of
-    :math:`\lambda` and all leave-one-out outputs. These equal a new fit without the
-    row, at the same :math:`\lambda`, to rounding errors: with :math:`c = P y` for the
-    coefficients, the residual of a left-out row is :math:`c_i / P_{ii}`, taken at the
-    ridge :math:`\lambda \sum_{j \ne i} w_j` of the smaller problem. With
-    `is_factor`, rows far from all others are left out by a new fit: for them, that
-    quotient has no digits.
+    :math:`\lambda` and all leave-one-out outputs. Up to rounding errors, these equal a
+    new fit without the row at the same :math:`\lambda`: with coefficients
+    :math:`c = P y`, the residual of a left-out row is :math:`c_i / P_{ii}`, taken at
+    the ridge :math:`\lambda \sum_{j \ne i} w_j` of the smaller problem. With
+    `is_factor`, rows far from all others are left out by a new fit, since for them this
+    quotient has no correct digits.
 
     The same eigendecomposition gives the evidence. Least squares is the posterior mean
     of a Gaussian process, :math:`y \sim N(b 1, \sigma^2 A)` with
@@ -121,9 +121,9 @@ def rls_path(
     sample_weight : array-like of shape (n_samples,), default=None
         Positive weights; all one when None.
     is_factor : bool, default=False
-        Whether K holds features, of which the kernel is the linear one. Their singular
-        values have twice the digits of the eigenvalues of the kernel matrix, which
-        large rows that differ little, or by one far row only, need.
+        Whether K holds features, to be used with a linear kernel. Their singular
+        values have twice the digits of the eigenvalues of the kernel matrix, which is
+        needed for large rows that differ little, or only by one outlier.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def rls_path(
 
 
 def _far_rows(F: NDArray[Any], fit_intercept: bool, ridge: float) -> NDArray[np.intp]:
-    """Find rows beside which the others lose digits; at most half of them are.
+    """Find rows so far away that the others lose digits, at most half of all.
 
     The ridge is the square of a length, below which no feature counts.
     """
@@ -248,7 +248,7 @@ def _log_evidence(
     """Log density of independent normal rows of T, at the most likely common scale."""
     m = variances.size
     misfit = (T**2 / variances[:, None]).sum(axis=0)
-    # Targets that the bias alone explains, such as a single class, tell nothing.
+    # Targets explained by the bias, such as a single class, carry no evidence.
     nothing = (T**2).sum(axis=0) <= 1e-20 * squares
     scale = np.where(nothing, np.nan, misfit) / max(m, 1)
     return -0.5 * (m * (1 + np.log(2 * np.pi * scale)) + np.log(variances).sum())
@@ -272,14 +272,13 @@ def _eigh_in_complement(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Eigenpairs of a psd matrix among the vectors orthogonal to a direction."""
     if direction is None:
-        e, U = linalg.eigh(A, check_finite=False)
-        return np.maximum(e, 0), U  # below are rounding errors
+        return semidefinite_eigh(A)
     v = _reflector(direction)
     Av = A @ v
     shift = 2.0 * (Av - (v @ Av) * v)
     reflected = A - np.outer(v, shift) - np.outer(shift, v)  # from both sides
-    e, V = linalg.eigh(reflected[1:, 1:], check_finite=False)
-    return np.maximum(e, 0), _reflected_back(v, V)
+    e, V = semidefinite_eigh(reflected[1:, 1:])
+    return e, _reflected_back(v, V)
 
 
 def _svd_in_complement(
@@ -317,9 +316,9 @@ def _left_out_residuals(
 class RLSClassifier(KernelClassifier):
     r"""Kernel regularised least-squares classifier, the supervised baseline.
 
-    It learns from the labelled rows alone, so that a comparison with a
-    semi-supervised method can hand the same `X` and `y` to both. For every class
-    (just one for two classes) it solves, over the l labelled rows,
+    It learns only from the labelled rows, so that a comparison with a semi-supervised
+    method can pass the same `X` and `y` to both. For every class (only one of two
+    classes) it solves, over the l labelled rows,
 
     .. math::
         \min_{f, b} \; \frac{1}{l} \sum_{i=1}^{l} (y_i - f(x_i) - b)^2
@@ -328,9 +327,9 @@ class RLSClassifier(KernelClassifier):
     Parameters
     ----------
     alpha : float, array-like of float or "auto", default="auto"
-        The regularisation :math:`\lambda`. Among several values, the one with the least
-        squared leave-one-out error is taken, from one eigendecomposition; "auto" means
-        2^-10, ..., 2^10.
+        The regularisation :math:`\lambda`. Among several values, the one with the
+        smallest squared leave-one-out error is chosen, from one eigendecomposition;
+        "auto" means 2^-10, ..., 2^10.
     kernel : str, callable or GP kernel, default="rbf"
         See :func:`fewlabels.kernels.resolve_kernel`; with "precomputed", `X` is the
         kernel matrix between rows and all training rows, unlabelled ones included.
@@ -345,16 +344,16 @@ class RLSClassifier(KernelClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the predicted one.
+        A label for every training row: given or predicted.
     alpha_ : float
         The regularisation used.
     dual_coef_ : ndarray of shape (n_labeled, n_targets)
         Coefficients of the labelled rows, n_targets = 1 for up to two classes.
     coef_ : ndarray of shape (n_targets, n_features)
-        Coefficients of the features, for a linear kernel; None for others, and for
-        sparse rows that are too many to be made dense.
+        Coefficients of the features, for a linear kernel; None for other kernels, and
+        for sparse rows too large to be made dense.
     intercept_ : ndarray of shape (n_targets,)
         The bias.
     loo_outputs_ : ndarray of shape (n_labeled,) or (n_labeled, n_classes)
@@ -433,8 +432,8 @@ class RLSClassifier(KernelClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows; the square kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; those of unlabelled rows do not matter.
 
@@ -449,7 +448,7 @@ class RLSClassifier(KernelClassifier):
         rows, weights = _weighted_rows(labels.labeled, sample_weight, X)
         self.classes_ = labels.classes
         self.labeled_indices_ = rows
-        # Products of far rows in single precision have no digits left.
+        # Products of outlying rows have no correct digits in single precision.
         self.X_fit_ = (
             None
             if is_precomputed(self.kernel)
@@ -512,7 +511,7 @@ class RLSClassifier(KernelClassifier):
         Y: NDArray[Any],
         weights: NDArray[Any] | None,
     ) -> None:
-        """Store the solution with the least squared leave-one-out error."""
+        """Store the solution with the smallest squared leave-one-out error."""
         alphas = np.array([solution.alpha for solution in path])
         errors = np.array(
             [
@@ -520,7 +519,7 @@ class RLSClassifier(KernelClassifier):
                 for s in path
             ]
         )
-        # Of equals, and where a single row leaves nothing to compare, the smoothest.
+        # Take the smoothest among equals, or if a single row leaves nothing to compare.
         ranking = np.lexsort((-alphas, np.nan_to_num(errors, nan=np.inf)))
         best = path[ranking[0]]
         self.loo_path_ = np.column_stack([alphas, errors])
@@ -548,7 +547,7 @@ def _weighted_rows(
         return rows, None
     weights = np.asarray(sample_weight)
     if weights.shape == (X.shape[0],):
-        weights = weights[rows]  # what unlabelled rows weigh does not matter
+        weights = weights[rows]  # weights of unlabelled rows do not matter
         X = X[rows]
         if not weights.any():
             raise ValueError(

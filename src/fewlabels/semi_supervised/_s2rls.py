@@ -58,7 +58,7 @@ SOLVER_CONSTRAINTS: dict[str, list[Any]] = {
 # alpha="scale", as a share of the spread of the rows in feature space: between what
 # suited Gaussian kernels (0.001) and linear ones (0.01) on fifteen benchmark settings.
 ALPHA_SHARE = 0.005
-# A model may contradict this share of its own labelling before there is a warning.
+# Warn if a model contradicts more than this share of its own labelling.
 CONTRADICTION = 0.2
 
 
@@ -105,7 +105,7 @@ class S2RLSBase(TensorMixin, KernelClassifier):
         )
         tol = None if shares is None else self.balance_tol
         n_classes = labels.classes.size
-        if n_classes == 1:  # its own partition: the other of two classes stays empty
+        if n_classes == 1:  # a partition whose second class stays empty
             n_classes, shares, tol = 2, np.array([1.0, 0.0]), 0.0
         return make(
             matrix,
@@ -140,17 +140,17 @@ class S2RLSClassifier(S2RLSBase, RepresentedKernelClassifier):
         + \frac{\lambda_u}{u} \sum_{i=l+1}^{l+u} (y_i - f(x_i))^2
         + \lambda \|f\|_K^2
 
-    which favours boundaries through regions with few rows. For more than two classes
-    the objectives of all one-vs-rest problems are added, and a row is in exactly one
-    class. Labels that are given never change, and the model is always the one that
-    belongs to the final labelling.
+    which favours boundaries through regions with few rows. With more than two classes,
+    the objectives of all one-vs-rest problems are added, and every row is in exactly
+    one class. Given labels never change, and the model is always that of the final
+    labelling.
 
     Parameters
     ----------
     kernel : str, callable or GP kernel, default="rbf"
         See :func:`fewlabels.kernels.resolve_kernel`; with "precomputed", `X` is the
         kernel matrix between rows and all training rows. With "linear" (and no more
-        features than rows), and with `n_components`, nothing of size n x n is needed.
+        features than rows), and with `n_components`, no n x n matrix is needed.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`.
     kernel_params : dict, default=None
@@ -177,7 +177,7 @@ class S2RLSClassifier(S2RLSBase, RepresentedKernelClassifier):
         optimum in few dimensions, or a class for every row), `time_limit` and
         `certify`.
     n_init : int, default=10
-        Number of runs, all but the first from random labellings; the best one counts.
+        Number of runs, all but the first from random labellings; the best one is kept.
     n_components : int, default=None
         Landmarks of a Nyström approximation of the kernel; None for none.
     random_state : int, RandomState instance or None, default=None
@@ -185,18 +185,18 @@ class S2RLSClassifier(S2RLSBase, RepresentedKernelClassifier):
     n_jobs : int, default=None
         Threads for the runs; results do not depend on it.
     device : {"cpu", "cuda"} or None, default=None
-        Where to compute. None follows the rows: NumPy's arrays stay on the CPU, tensors
-        on their device, and predictions come back in kind. The kernel matrix,
-        all runs of "local_search" side by side, and predictions use the GPU; the rest,
-        above all the n x n system behind the search, uses the CPU.
+        Where to compute. None follows the rows: NumPy arrays stay on the CPU, tensors
+        on their device, and predictions are returned in the same type. The kernel
+        matrix, all runs of "local_search" at once, and predictions use the GPU; the
+        rest, above all the n x n system behind the search, uses the CPU.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        The final labelling of all training rows. For rows that were seen in `fit`
-        without a label, ``predict`` gives the same, of copies that of the first.
+        The final labelling of all training rows. ``predict`` returns it for unlabelled
+        rows of `fit`; copies of a row get the label of the first.
     objective_ : float
         Its objective.
     result_ : PartitionResult
@@ -204,7 +204,7 @@ class S2RLSClassifier(S2RLSBase, RepresentedKernelClassifier):
     alpha_ : float
         The regularisation as a number.
     balance_ : ndarray of shape (n_classes,) or None
-        The class shares asked for.
+        The requested class shares.
     class_sizes_ : ndarray of shape (n_classes, 2)
         Least and largest number of unlabelled rows in every class.
     dual_coef_ : ndarray of shape (n_samples, n_targets) or None
@@ -299,8 +299,8 @@ class S2RLSClassifier(S2RLSBase, RepresentedKernelClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows; the square kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
 
         Returns
         -------
@@ -343,7 +343,7 @@ class S2RLSClassifier(S2RLSBase, RepresentedKernelClassifier):
         return self
 
     def _warn_contradiction(self, outputs: NDArray[Any], labels: Labels) -> None:
-        """Warn where the model predicts other classes for many of its own rows."""
+        """Warn if the model contradicts the labels of many of its own rows."""
         predicted = decide(as_decision(outputs), labels.classes)
         wrong = (predicted != self.transduction_)[labels.codes == UNLABELED]
         share = wrong.mean() if wrong.size else 0.0
@@ -376,7 +376,7 @@ class S2RLSClassifier(S2RLSBase, RepresentedKernelClassifier):
         return as_decision(self._as_found(X, self._outputs(X)))
 
     def _as_found(self, X: Any, outputs: NDArray[Any]) -> NDArray[Any]:
-        """Bring rows of `fit` that the class sizes decided to their side, by a hair."""
+        """Move rows of `fit` whose class the class sizes decided just to their side."""
         found = self._known.find(X)
         seen = np.flatnonzero(found >= 0)
         codes = self._seen_codes[found[seen]]
@@ -402,8 +402,8 @@ def scaled_alpha(rows: KernelRows) -> float:
     Returns
     -------
     alpha : float
-        A share of their spread in feature space, or, where rounding errors are as
-        large, of their mean squared length.
+        A share of their spread in feature space or, if rounding errors are as large, of
+        their mean squared length.
     """
     spread, size = rows.spread, rows.mean_square
     if spread <= 1e3 * np.finfo(rows.matrix.dtype).eps * abs(size):  # all equal

@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics.pairwise import KERNEL_PARAMS
 from sklearn.utils import check_random_state
 
-from fewlabels._classifier import as_decision
 from fewlabels._distances import without_far_rows
-from fewlabels._labels import Labels, decide, signed_targets
+from fewlabels._labels import Labels, signed_targets
 from fewlabels._sklearn import Interval, fit_context
 from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels import KernelRows, gamma_from_width, range_width
 from fewlabels.partition import solve
-from fewlabels.semi_supervised._base import class_shares
+from fewlabels.semi_supervised._base import best_of, class_shares, clearly_right
 from fewlabels.semi_supervised._rls import ALPHA_GRID
 from fewlabels.semi_supervised._s2rls import (
     S2RLS_CONSTRAINTS,
@@ -34,10 +33,10 @@ _N_INIT_SEARCH = 10
 class S2RLSClassifierCV(S2RLSBase):
     r"""S2RLSC with parameters chosen by cross-validation on the labelled rows.
 
-    The unlabelled rows are in every training set; labelled rows are left out fold by
+    The unlabelled rows are in every training set; labelled rows are held out fold by
     fold. One eigendecomposition per fold, `unlabeled_weight` and `gamma` serves all
-    values of `alpha`. As in [1]_, the best of several runs counts while searching, and
-    of more runs at the end.
+    values of `alpha`. As in [1]_, the best of several runs is used while searching, and
+    the best of more runs at the end.
 
     Parameters
     ----------
@@ -79,17 +78,17 @@ class S2RLSClassifierCV(S2RLSBase):
     best_params_ : dict
         The chosen `gamma`, `alpha` and `unlabeled_weight`.
     best_score_ : float
-        Their accuracy on left-out labelled rows; optimistic, being a maximum.
+        Their cross-validated accuracy, which is optimistic, being a maximum.
     cv_results_ : dict of ndarray
         Columns "gamma", "unlabeled_weight", "alpha", "accuracy" and "squared_error",
         one entry per combination.
     best_estimator_ : S2RLSClassifier
         The final model.
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        The final labelling of all training rows. For rows that were seen in `fit`
-        without a label, ``predict`` gives the same, of copies that of the first.
+        The final labelling of all training rows. ``predict`` returns it for unlabelled
+        rows of `fit`; copies of a row get the label of the first.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -171,8 +170,8 @@ class S2RLSClassifierCV(S2RLSBase):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows; the square kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
 
         Returns
         -------
@@ -210,8 +209,8 @@ class S2RLSClassifierCV(S2RLSBase):
         n_labeled = labels.labeled.size
         accuracy, squared = accuracy.ravel() / n_labeled, squared.ravel() / n_labeled
         table = np.array(list(product(*grid.values())), dtype=object)
-        # With few labels many combinations tie: the outputs decide between them.
-        best = int(np.lexsort((squared, -accuracy))[0])
+        # With few labels many combinations tie: the outputs break ties.
+        best = best_of(accuracy, squared)
         self.best_params_ = dict(zip(grid, table[best], strict=True))
         self.best_score_ = float(accuracy[best])
         self.cv_results_ = {
@@ -266,7 +265,7 @@ class S2RLSClassifierCV(S2RLSBase):
     def _folds(
         self, labels: Labels, rng: np.random.RandomState
     ) -> list[NDArray[np.intp]]:
-        """Labelled rows to leave out together, every class spread over the folds."""
+        """Stratified folds of the labelled rows."""
         labeled = labels.labeled
         if labeled.size < 2:
             raise ValueError(
@@ -274,7 +273,7 @@ class S2RLSClassifierCV(S2RLSBase):
                 "a label: use S2RLSClassifier with given parameters."
             )
         n_folds = min(self.cv, labeled.size)
-        # Dealt out class after class, starting at random: even folds for any counts.
+        # Dealt out class by class from a random start: even folds for any counts.
         order = np.argsort(labels.codes[labeled] + rng.random_sample(labeled.size))
         fold_of = np.empty(labeled.size, dtype=np.intp)
         fold_of[order] = np.arange(labeled.size) % n_folds
@@ -290,7 +289,7 @@ class S2RLSClassifierCV(S2RLSBase):
         shares: NDArray[Any] | None,
         seed: int,
     ) -> NDArray[Any]:
-        """Correct predictions and squared errors on left-out rows, for every alpha."""
+        """Correct predictions and squared errors on held-out rows, for every alpha."""
         training = np.setdiff1d(np.arange(labels.codes.size), held_out)
         problem = self._problem(
             rows, labels, shares, subset=training, unlabeled_weight=unlabeled_weight
@@ -312,8 +311,8 @@ class S2RLSClassifierCV(S2RLSBase):
             )
             columns = slice(None) if rows.is_factor else training
             outputs = rows.matrix[held_out][:, columns] @ along.model(result.y)
-            codes = decide(as_decision(outputs), np.arange(labels.classes.size))
-            scores[0, number] = np.sum(codes == labels.codes[held_out])
+            right = clearly_right(outputs, labels.codes[held_out], labels.classes.size)
+            scores[0, number] = right.sum()
             scores[1, number] = np.sum(np.mean((outputs - truth) ** 2, axis=1))
         return scores
 

@@ -35,7 +35,7 @@ from fewlabels.semi_supervised._transductive_solver import transductive_svm
 class TransductiveSVC(RepresentedKernelClassifier):
     r"""Transductive support vector machine (TSVM), by the concave-convex procedure.
 
-    It looks for the wide margin that also has few unlabelled rows inside:
+    It looks for a wide margin with few unlabelled rows inside:
 
     .. math::
         \min_{f} \; \frac12 \|f\|_K^2 + C \sum_{i \le l} \max(0, 1 - y_i f_i)
@@ -43,8 +43,8 @@ class TransductiveSVC(RepresentedKernelClassifier):
         \qquad R_s(z) = \min(1 - s, \max(0, 1 - z))
 
     with :math:`C^* = C \lambda_u l / u`. The mean output of the u unlabelled rows is
-    fixed by the shares of the classes; otherwise all rows in one class is often the
-    widest margin. More than two classes are one problem per class against the rest.
+    fixed by the class shares; otherwise putting all rows in one class often has the
+    widest margin. More than two classes are handled one-vs-rest.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class TransductiveSVC(RepresentedKernelClassifier):
     kernel : str, callable or GP kernel, default="rbf"
         See :func:`fewlabels.kernels.resolve_kernel`; with "precomputed", `X` is the
         kernel matrix between rows and all training rows. With "linear" or
-        `n_components`, nothing of size n x n is needed, and sparse rows stay sparse.
+        `n_components`, no n x n matrix is needed, and sparse rows stay sparse.
     gamma : float, {"scale", "median", "range", "local"} or None, default="scale"
         See :func:`fewlabels.kernels.resolve_kernel`.
     kernel_params : dict, default=None
@@ -67,9 +67,8 @@ class TransductiveSVC(RepresentedKernelClassifier):
         the second one. "labels" takes the shares among the labels. None sets no
         constraint; the bias is then slightly regularised.
     ramp : float, default=-0.3
-        The output s, above -1 and at most 0, from which on a loss no longer grows.
-        Rows with smaller outputs than -s are undecided, and push the boundary neither
-        way.
+        The output s, above -1 and at most 0, below which the loss stops growing. Rows
+        with outputs smaller than -s are undecided, and do not push the boundary.
     n_components : int, default=None
         Landmarks of a Nyström approximation of the kernel; None for none.
     max_iter : int, default=100
@@ -78,23 +77,23 @@ class TransductiveSVC(RepresentedKernelClassifier):
         Largest violation of the optimality conditions of a convex step, in units of
         the margin.
     random_state : int, RandomState instance or None, default=None
-        Seed of landmarks, and of the order in which coefficients take turns.
+        Seed of landmarks, and of the order of coordinate updates.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the predicted one.
+        A label for every training row: given or predicted.
     solutions_ : list of TransductiveSolution
-        How the model was found: one solution for up to two classes, else one per
+        Details of the optimisation: one solution for up to two classes, else one per
         class.
     objective_ : float
         The objective, summed over these.
     n_iter_ : int
         Largest number of convex steps.
     balance_ : ndarray of shape (n_classes,) or None
-        The class shares asked for.
+        The requested class shares.
     dual_coef_ : ndarray of shape (n_samples, n_targets) or None
         Coefficients of the training rows; None where `coef_` is used.
     coef_ : ndarray of shape (rank, n_targets) or None
@@ -192,8 +191,8 @@ class TransductiveSVC(RepresentedKernelClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows; the square kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
 
         Returns
         -------
@@ -244,7 +243,7 @@ class TransductiveSVC(RepresentedKernelClassifier):
         return self
 
     def _represent(self, X: Any, rng: np.random.RandomState) -> KernelRows:
-        """Rows as they are for the linear kernel, which the solver takes sparse too."""
+        """Original rows for the linear kernel, since the solver accepts sparse ones."""
         params: dict[str, Any] = {
             "gamma": self.gamma,
             "kernel_params": self.kernel_params,

@@ -18,18 +18,18 @@ from sklearn.utils.extmath import row_norms
 from fewlabels._result import SolverResult
 from fewlabels._svm import svm_dual
 
-# Without a balance the bias is a feature of this squared length, in units of the mean
-# squared length of the rows: long enough that its penalty hardly matters.
+# Without a balance, the bias is a feature of this squared length, in units of the mean
+# squared length of the rows: large enough that its penalty hardly matters.
 BIAS_SQUARE = 10.0
-# Sweeps over the coefficients that still move, between two over all of them.
+# Sweeps over the coefficients that still move, between two sweeps over all of them.
 INNER_SWEEPS = 50
-# Sweeps of one convex step.
+# Largest number of sweeps in one convex step.
 MAX_SWEEPS = 5000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TransductiveSolution(SolverResult):
-    """A transductive support vector machine, as :func:`transductive_svm` finds it.
+    """A transductive support vector machine, the result of :func:`transductive_svm`.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class TransductiveSolution(SolverResult):
     dual_coef : ndarray of shape (n_samples,)
         Multipliers of the losses in the last convex step.
     sides : ndarray of shape (n_samples,)
-        The convex step that they belong to: 1 where an unlabelled row was taken as
-        positive, -1 as negative, 0 as undecided, and 0 at labelled rows.
+        How that step treated unlabelled rows: 1 as positive, -1 as negative, 0 as
+        undecided; 0 for labelled rows.
     objective : float
         The objective.
     history : ndarray of shape (n_iter,)
@@ -76,7 +76,7 @@ def transductive_svm(
     tol: float = 1e-4,
     random_state: Any = 0,
 ) -> TransductiveSolution:
-    r"""Train a transductive support vector machine of two classes.
+    r"""Train a transductive support vector machine for two classes.
 
     .. math::
         \min_{w, b} \; \frac12 \|w\|^2 + C \sum_{i \le l} \max(0, 1 - y_i f_i)
@@ -86,13 +86,13 @@ def transductive_svm(
     with :math:`C^* = C \lambda_u l / u`, subject to
     :math:`\frac1u \sum_{i > l} f_i = 2 p - 1` for a share p of the positive class. The
     ramp loss is a difference of two hinge losses; every step of the concave-convex
-    procedure replaces the second one by a tangent, solves the convex problem that is
-    left, and so never raises the objective. It ends at a local optimum after finitely
-    many steps.
+    procedure replaces the second one by a tangent, solves the remaining convex problem,
+    and so never increases the objective. It ends at a local optimum after finitely many
+    steps.
 
-    The constraint makes the bias a function of w: rows are taken relative to the mean
-    of the unlabelled ones, and the dual has nothing but bounds. It is solved by
-    coordinate descent.
+    The constraint makes the bias a function of w: rows are centred on the mean of the
+    unlabelled ones, and the dual has only bound constraints. It is solved by coordinate
+    descent.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def transductive_svm(
     signs : array-like of shape (n_samples,)
         -1 and +1 for labelled rows, 0 for the others.
     is_factor : bool, default=True
-        Whether `matrix` holds rows; nothing of size n x n is needed for these.
+        Whether `matrix` holds rows, for which no n x n matrix is needed.
     C : float, default=1.0
         Cost of errors on labelled rows.
     unlabeled_weight : float, default=1.0
@@ -111,22 +111,22 @@ def transductive_svm(
         "labels" takes its share among the labels. None sets no constraint; the bias is
         then slightly regularised.
     ramp : float, default=-0.3
-        The output s, above -1 and at most 0, from which on a loss no longer grows.
+        The output s, above -1 and at most 0, below which the loss stops growing.
     start : array-like of shape (n_samples,), default=None
-        Outputs to start from; those of the support vector machine of the labelled rows
-        when None.
+        Outputs to start from; None starts from those of the support vector machine of
+        the labelled rows.
     max_iter : int, default=100
         Largest number of convex steps.
     tol : float, default=1e-4
         Largest violation of the optimality conditions of a convex step, in units of
         the margin.
     random_state : int, RandomState instance or None, default=0
-        Seed of the order in which coefficients take turns.
+        Seed of the order of coordinate updates.
 
     Returns
     -------
     solution : TransductiveSolution
-        The model and how it was found.
+        The model and details of the optimisation.
 
     Warns
     -----
@@ -172,7 +172,7 @@ def transductive_svm(
     else:
         model, a = problem.supervised(labeled, y, C, tol)
         f = problem.outputs_of(*model)
-        if free.size == 0:  # the support vector machine is all there is to find
+        if free.size == 0:  # a plain support vector machine
             value = _objective(a, f, model[1], y, C, 0.0, 0.0)
             none = np.zeros(y.size)
             return _solution(model, a, f, none, [value], "no unlabelled rows")
@@ -189,7 +189,7 @@ def transductive_svm(
             stop_reason = "local optimum"
             break
         sides = new
-        # A labelled row is the case that its kink is at one end of its bounds.
+        # A labelled row is the special case with its kink at one of its bounds.
         kinks = cost * np.where(y == 0, sides, y)
         lower = np.where(y == 0, kinks - cost, np.minimum(kinks, 0.0))
         upper = np.where(y == 0, kinks + cost, np.maximum(kinks, 0.0))
@@ -250,7 +250,7 @@ def _solution(
 class _Dual:
     """Coordinate descent on the dual of a convex step, for rows or a kernel matrix."""
 
-    # Of a subclass: outputs afresh, one sweep that updates them, and their values.
+    # Defined by a subclass: recompute outputs, update them in a sweep, return them.
     begin: Callable[[NDArray[Any], float], None]
     sweep: Callable[..., float]
     outputs: Callable[[], NDArray[Any]]
@@ -258,7 +258,7 @@ class _Dual:
     def lengths(self, squares: NDArray[Any], with_bias: bool) -> NDArray[Any]:
         """Squared lengths of the rows, without rounding errors; choose the bias."""
         self.bias = BIAS_SQUARE * (squares.mean() or 1.0) if with_bias else 0.0
-        # Rounding must not make a step of a row that is the centre itself.
+        # Rounding must not create a step for a row that equals the centre.
         return np.where(squares > 1e-12 * squares.max(), squares, 0)
 
     def descend(
@@ -279,7 +279,7 @@ class _Dual:
             sweeps += 1
             if worst <= tol:
                 break
-            # Most coefficients stay at a bound or a kink: go on with the others.
+            # Most coefficients stay at a bound or a kink: continue with the others.
             moving = np.flatnonzero((lower < a) & (a < upper) & (a != kinks))
             for _ in range(INNER_SWEEPS if moving.size else 0):
                 sweeps += 1
@@ -294,7 +294,7 @@ class _Rows(_Dual):
 
     def __init__(self, X: Any, free: NDArray[np.intp], with_bias: bool) -> None:
         if sparse.issparse(X) and 3 * X.nnz >= 2 * X.shape[0] * X.shape[1]:
-            X = X.toarray()  # takes no more memory, and can be centred
+            X = X.toarray()  # needs no more memory, and can be centred
         dense = not sparse.issparse(X)
         self.X: Any = (
             np.asarray(X, float) if dense else sparse.csr_array(X, dtype=float)
@@ -304,7 +304,7 @@ class _Rows(_Dual):
             self.center = np.asarray(self.X[free].mean(axis=0)).ravel()
         rows: Any = self.X
         inside, none = self.center, np.empty(0, np.int32)
-        if dense:  # else the centre would fill the rows: it is subtracted in products
+        if dense:  # sparse rows would fill up: the centre is subtracted in products
             rows, inside = np.ascontiguousarray(rows - inside), np.zeros(inside.size)
         self.matrix = (
             (rows.ravel(), none, none)
@@ -344,7 +344,7 @@ class _Rows(_Dual):
         return f - along + total * self.constant + self.offset
 
     def model(self, a: NDArray[Any], offset: float) -> tuple[NDArray[Any], float]:
-        """Weights of the features, and the bias, for rows as they were given."""
+        """Weights of the features, and the bias, for the original rows."""
         inside = 0.0 if self.dense else self.center
         coef = np.asarray(self.rows.T @ a) - a.sum() * inside
         bias = offset + a.sum() * self.bias
@@ -355,7 +355,7 @@ class _Rows(_Dual):
     ) -> tuple[tuple[NDArray[Any], float], NDArray[Any]]:
         """Train on the labelled rows: weights and bias, and the multipliers."""
         rows, mean = self.X[labeled], np.zeros(self.center.size)
-        if self.dense:  # centred before the products lose digits, sparse ones after
+        if self.dense:  # centre before products lose digits; sparse rows after
             mean = rows.mean(axis=0)
             rows = rows - mean
         K = rows @ rows.T
@@ -369,7 +369,7 @@ class _Rows(_Dual):
 
 
 class _Gram(_Dual):
-    """A kernel matrix, relative to the mean of the unlabelled rows in feature space."""
+    """A kernel matrix, centred on the mean of the unlabelled rows in feature space."""
 
     def __init__(self, K: Any, free: NDArray[np.intp], with_bias: bool) -> None:
         self.K = np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=float)

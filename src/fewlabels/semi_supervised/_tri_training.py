@@ -17,20 +17,20 @@ from fewlabels.semi_supervised._committee import MAX_SEED, Committee
 
 
 class TriTrainingClassifier(Committee):
-    r"""Three classifiers on one view: where two agree, they teach the third.
+    r"""Train three classifiers on one view; where two agree, they teach the third.
 
-    The classifiers start from bootstrap samples of the labelled rows. In every round,
-    with :math:`e_i` the share of mistakes of the other two on labelled rows where they
-    agree, classifier i is taught the unlabelled rows on which they agree if that makes
-    :math:`e_i |L_i|` smaller than in its previous round (from the set :math:`L_i` a
-    random part is taken where needed and possible). It ends when no classifier learns
-    any more; a prediction is the majority of the three.
+    The classifiers start from bootstrap samples of the labelled rows. Let :math:`e_i`
+    be the error of the other two on labelled rows where they agree. In every round,
+    classifier i is taught the unlabelled rows :math:`L_i` on which they agree if that
+    makes :math:`e_i |L_i|` smaller than in its previous round (a random part of
+    :math:`L_i` is used if needed and possible). Training ends when no classifier is
+    taught any more; predictions are majority votes.
 
     Parameters
     ----------
     estimator : classifier or list of three, default=None
         The classifier to train three copies of, or three classifiers of different
-        kinds. None takes :class:`sklearn.tree.DecisionTreeClassifier`.
+        kinds. None uses :class:`sklearn.tree.DecisionTreeClassifier`.
     max_iter : int, default=100
         Largest number of rounds.
     random_state : int, RandomState instance or None, default=None
@@ -39,14 +39,14 @@ class TriTrainingClassifier(Committee):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the predicted one.
+        A label for every training row: given or predicted.
     estimators_ : list of three classifiers
-        The fitted classifiers, which know classes by their index.
+        The fitted classifiers, which see classes as indices.
     errors_ : list of three lists of float
-        The error :math:`e_i` of each round in which classifier i was taught; it
-        falls.
+        The error :math:`e_i` of each round in which classifier i was taught, in
+        decreasing order.
     added_ : list of ndarrays
         The unlabelled rows that each classifier was taught last.
     n_iter_ : int
@@ -103,15 +103,15 @@ class TriTrainingClassifier(Committee):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Train the three classifiers on the labels given and on each other's.
+        """Train the three classifiers on the given labels and on each other's.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows.
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
 
         Returns
         -------
@@ -178,7 +178,7 @@ class TriTrainingClassifier(Committee):
 
     def _codes(self, X: Any) -> NDArray[np.intp]:
         votes = np.array([vote_of(model, X) for model in self.estimators_])
-        # Of three different votes, the first.
+        # If all three differ, the first vote counts.
         return np.where(votes[1] == votes[2], votes[1], votes[0])
 
     def __sklearn_tags__(self) -> Tags:
@@ -193,7 +193,7 @@ class TriTrainingClassifier(Committee):
 def _error_of_agreement(
     first: NDArray[np.intp], second: NDArray[np.intp], truth: NDArray[np.intp]
 ) -> float:
-    """Share of mistakes where two classifiers agree; 1/2 where they never do."""
+    """Error where two classifiers agree; 1/2 if they never do."""
     agreed = first == second
     return float(np.mean(first[agreed] != truth[agreed])) if agreed.any() else 0.5
 
@@ -201,18 +201,18 @@ def _error_of_agreement(
 def lesson_size(
     error: float, n_agreed: int, last_error: float, last_size: float
 ) -> int:
-    """How many of the rows on which two classifiers agree the third is taught.
+    """Choose how many of the rows on which two classifiers agree to teach the third.
 
     Parameters
     ----------
     error : float
-        Estimated share of mistakes among them.
+        Estimated error on these rows.
     n_agreed : int
-        How many there are.
+        Number of these rows.
     last_error : float
-        The share when the third was last taught, at first 1/2.
+        The error when the third was last taught, at first 1/2.
     last_size : float
-        How many rows that were, 0 for none yet.
+        Number of rows it was taught then, at first 0.
 
     Returns
     -------

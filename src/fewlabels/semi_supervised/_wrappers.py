@@ -37,26 +37,27 @@ def _predicts(method: str) -> Any:
 class SelfTrainingClassifier(
     PartialLabelClassifier, semi_supervised.SelfTrainingClassifier
 ):
-    """Let a classifier label the rows that it is sure of, and learn from them.
+    """Let a classifier label the rows it is confident about, and learn from them.
 
-    Over and over, a copy of `estimator` is fitted to the labelled rows, and the
-    unlabelled rows it is most sure of join them with the predicted label, until no row
-    is left, none is sure enough, or `max_iter` is reached.
+    In every round, a copy of `estimator` is fitted to the labelled rows, and the
+    unlabelled rows it is most confident about join them with their predicted labels.
+    Training stops when no row is left, none is confident enough, or `max_iter` is
+    reached.
 
     This is :class:`sklearn.semi_supervised.SelfTrainingClassifier` with the labels of
-    this library: strings, floats with NaN and objects with None work as well, -1 is no
-    class, and every row has a label in the end.
+    this library: strings, floats with NaN and objects with None work as well, -1 is not
+    a class, and every row finally has a label.
 
     Parameters
     ----------
     estimator : classifier
-        Any with `fit` and `predict_proba`.
+        Any classifier with `fit` and `predict_proba`.
     threshold : float, default=0.75
-        Probability from which a row is labelled, for ``criterion="threshold"``.
+        Probability above which a row is labelled, for ``criterion="threshold"``.
     criterion : {"threshold", "k_best"}, default="threshold"
         Which rows are labelled in a round.
     k_best : int, default=10
-        How many rows are labelled in a round, for ``criterion="k_best"``.
+        Number of rows labelled in a round, for ``criterion="k_best"``.
     max_iter : int or None, default=10
         Largest number of rounds; None for no limit.
     verbose : bool, default=False
@@ -65,15 +66,15 @@ class SelfTrainingClassifier(
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the one that the final
-        model predicts, which need not be what an earlier one taught it.
+        A label for every training row: given, or predicted by the final model, which
+        may differ from the label the row was given in an earlier round.
     labeled_iter_ : ndarray of shape (n_samples,)
-        Round in which each row was labelled: 0 for given labels, -1 for rows that the
-        model was never sure of.
+        Round in which each row was labelled: 0 for given labels, -1 for rows about
+        which the model was never confident enough.
     estimator_ : classifier
-        The final model, which knows classes by their index.
+        The final model, which sees classes as indices.
     n_iter_ : int
         Number of rounds.
     termination_condition_ : {"max_iter", "no_change", "all_labeled"}
@@ -106,15 +107,15 @@ class SelfTrainingClassifier(
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, **params: Any) -> Self:
-        """Train on the labels given and on those that follow.
+        """Train on the given labels and on those added in each round.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows.
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
         **params : dict
             Routed to the estimator, where metadata routing is enabled.
 
@@ -126,7 +127,7 @@ class SelfTrainingClassifier(
         rows, labels = validate_partially_labeled(
             self, X, y, accept_sparse=True, dtype=None, ensure_all_finite=False
         )
-        # With the rows as given: scikit-learn reads the names of features from them.
+        # Pass the original rows: scikit-learn reads the feature names from them.
         super().fit(X, labels.codes, **params)
         self.classes_ = labels.classes
         self.transduction_ = labels.completed(
@@ -154,18 +155,18 @@ class SelfTrainingClassifier(
         return self.classes_[codes]
 
     def __sklearn_tags__(self) -> Tags:
-        # Not scikit-learn's own, which fail without an estimator.
+        # Not scikit-learn's tags, which fail without an estimator.
         tags = super(semi_supervised.SelfTrainingClassifier, self).__sklearn_tags__()
         tags.input_tags.sparse = accepts_sparse(self.estimator)
         return tags
 
 
 class _KMeans(KMeans):
-    """k-means whose clusters are the same wherever the rows lie.
+    """k-means whose clusters do not change when all rows are shifted.
 
-    Dense rows are measured from the middle value of every column, one of its own: the
-    differences are then the same to the last digit, and ties fall the same way. From
-    means they would not be, as these are rounded.
+    Dense rows are centred on the median value of every column, which is one of its
+    entries: the differences are then the same to the last digit, and ties are broken in
+    the same way. Centring on means would not do, since these are rounded.
     """
 
     cluster_centers_: NDArray[Any]
@@ -182,7 +183,7 @@ class _KMeans(KMeans):
         return self
 
     def predict(self, X: Any) -> NDArray[np.intp]:
-        """Find the nearest centre of every row, with the digits that `fit` has."""
+        """Find the nearest centre of every row, in the precision of `fit`."""
         X = X if self._origin is None else dense_if_small(X)
         if self._origin is None or issparse(X):
             return squared_distances(X, self.cluster_centers_).argmin(axis=1)
@@ -192,26 +193,26 @@ class _KMeans(KMeans):
 class ClusterThenLabelClassifier(PartialLabelClassifier):
     """Cluster all rows, then learn in each cluster from its labelled rows.
 
-    The rule of a cluster is `classifier`, fitted to the labelled rows in it; by default
-    the majority of their labels. A cluster without a label, and rows that the clusterer
-    leaves out as noise, follow the rule fitted to all labelled rows.
+    The rule of a cluster is `classifier` fitted to its labelled rows, by default the
+    majority of their labels. Clusters without a label, and rows that the clusterer
+    treats as noise, follow the rule fitted to all labelled rows.
 
     Parameters
     ----------
     clusterer : clusterer, default=None
-        Any with `fit_predict`. None takes :class:`sklearn.cluster.KMeans` with as many
-        clusters as classes.
+        Any clusterer with `fit_predict`. None uses :class:`sklearn.cluster.KMeans` with
+        as many clusters as classes.
     classifier : classifier, default=None
-        The rule; None takes the majority vote.
+        The rule; None uses the majority vote.
     random_state : int, RandomState instance or None, default=None
         Seed of the default clusterer.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: as given, else by the rule of its cluster.
+        A label for every training row: given, or predicted by the rule of its cluster.
     clusterer_ : clusterer
         The fitted clusterer.
     clusters_ : ndarray of shape (n_samples,)
@@ -221,8 +222,8 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
     default_rule_ : classifier
         The one fitted to all labelled rows.
     X_fit_ : {ndarray, sparse matrix} or None
-        The training rows, where the clusterer has no `predict` of its own: a new row is
-        then in the cluster of the nearest one.
+        The training rows, kept if the clusterer has no `predict`: a new row is then
+        assigned to the cluster of the nearest one.
     n_features_in_ : int
         Number of features seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -276,8 +277,8 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             All rows.
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
 
         Returns
         -------
@@ -357,7 +358,7 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
         return self._classes_of(X)
 
     def _clusters_of(self, X: Any) -> NDArray[Any]:
-        """Cluster of every row, of those seen in `fit` the one found there."""
+        """Cluster of every row; rows seen in `fit` keep theirs."""
         found = self._known.find(X)
         clusters, new = self._seen_clusters[found], np.flatnonzero(found < 0)
         if not new.size:
@@ -365,7 +366,7 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
         if self.X_fit_ is None:
             clusters[new] = self.clusterer_.predict(X[new])
         else:
-            # Trees refuse sparse rows.
+            # Trees do not accept sparse rows.
             algorithm = "brute" if issparse(X) else "auto"
             search = NearestNeighbors(n_neighbors=1, algorithm=algorithm)
             search.fit(self.X_fit_)

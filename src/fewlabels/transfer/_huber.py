@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, sparse
 from scipy.optimize import minimize
 
-from fewlabels._linalg import thin_svd
+from fewlabels._linalg import ROUNDING, thin_svd
 from fewlabels.exceptions import warn_not_converged
 
 # Up to this many operations, decompositions find the rules to all digits.
@@ -106,10 +106,14 @@ def fit_huber(
     U, b = (np.zeros((p, k)), np.zeros(k)) if start is None else start
     if (n + p) * (p + 1) ** 2 <= NEWTON_COST:
         dense = X.toarray() if sparse.issparse(X) else X
-        own, start_at = unshared(np.eye(p), theta), np.vstack([U, b])
-        return _newton_rules(
-            dense, Y, alpha, own, start_at, fit_intercept, max_iter, warn
+        # Rules lie in the span of rows and theta: in coordinates of the span, rounding
+        # errors of far rows lead nowhere else.
+        span = _span(dense if theta is None else np.vstack([dense, theta]))
+        own, start_at = unshared(span, theta), np.vstack([span.T @ U, b])
+        coef, b = _newton_rules(
+            dense @ span, Y, alpha, own, start_at, fit_intercept, max_iter, warn
         )
+        return span @ coef, b
 
     def value_and_gradient(z: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         U, b = z[: p * k].reshape(p, k), z[p * k :]
@@ -141,6 +145,15 @@ def fit_huber(
     return result.x[: p * k].reshape(p, k), b
 
 
+def _span(A: NDArray[Any]) -> NDArray[np.float64]:
+    """Orthonormal columns that span the rows, near and far; all axes if they do."""
+    p = A.shape[1]
+    A = A.astype(np.float64)
+    A /= np.abs(A).max(axis=1, initial=np.finfo(float).tiny)[:, None]
+    basis: NDArray[np.float64] = thin_svd(A, eps=ROUNDING)[2].T
+    return basis if basis.shape[1] < p else np.eye(p)
+
+
 def _newton_rules(
     X: NDArray[Any],
     Y: NDArray[Any],
@@ -154,7 +167,7 @@ def _newton_rules(
     """Learn the rules one by one; `own` projects on what costs something."""
     n, p = X.shape
     rows = np.column_stack([X, np.ones(n)]) if fit_intercept else X
-    penalty = np.zeros((p, rows.shape[1]))
+    penalty = np.zeros((own.shape[0], rows.shape[1]))
     penalty[:, :p] = np.sqrt(alpha) * own
     rules = start[: rows.shape[1]].copy()
     finished = True

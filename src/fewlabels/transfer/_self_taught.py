@@ -81,7 +81,7 @@ class SelfTaughtClassifier(DomainClassifier):
         c(x) = \arg\min_c \; \tfrac12 \|x - D^\top c\|^2 + \alpha \|c\|_1
 
     and `estimator` learns on the codes of the labelled rows of the target. Without a
-    source, the dictionary is learned from all rows.
+    source, or with equal rows only, the dictionary is learned from all rows.
 
     Parameters
     ----------
@@ -174,8 +174,11 @@ class SelfTaughtClassifier(DomainClassifier):
 
     def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
         rows = self._labeled_target(labels, domains)
-        teacher = X[domains > 0] if np.any(domains > 0) else X
-        self.mean_ = teacher.mean(axis=0)
+        teacher = X[domains > 0]
+        if not (teacher != teacher[:1]).any():  # nothing to learn from
+            teacher = X
+        # Relative to a row, so that of equal rows nothing is left.
+        self.mean_ = teacher[0] + (teacher - teacher[0]).mean(axis=0)
         spread = float(np.sqrt(row_norms(teacher - self.mean_, squared=True).mean()))
         self.scale_ = spread if spread > 0 else 1.0
         scaled = self._scaled(teacher)

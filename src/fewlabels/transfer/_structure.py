@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import UNLABELED, Labels, decide, signed_targets
+from fewlabels._linalg import ROUNDING, thin_svd
 from fewlabels._params import usual
 from fewlabels._sklearn import Interval
 from fewlabels.transfer._domains import DomainClassifier
@@ -19,6 +19,9 @@ from fewlabels.transfer._huber import fit_huber, modified_huber_loss, unshared
 
 # Steps for the rules in a round, before the subspace is changed.
 INNER_STEPS = 50
+# A rule with smaller outputs for all rows, where labels are -1 and +1, has learned
+# nothing: it is what the solver left.
+NEGLIGIBLE = 1e-8
 
 
 class ASOSolution(NamedTuple):
@@ -27,7 +30,7 @@ class ASOSolution(NamedTuple):
     Attributes
     ----------
     theta : ndarray of shape (n_components, n_features)
-        Orthonormal rows that span what the tasks share.
+        Orthonormal rows that span what the tasks share, fewer if the rules span less.
     coefs : list of ndarray of shape (n_features, n_tasks)
         The rules u of every group of tasks, as columns.
     intercepts : list of ndarray of shape (n_tasks,)
@@ -134,8 +137,13 @@ def alternating_structure(
                 warn=n_components == 0,
             )
         course.append(objective())
-        left = linalg.svd(np.hstack(coefs), full_matrices=False)[0]
-        theta = left[:, :n_components].T
+        # Where rules span less, any further direction would be a rounding error, and
+        # free of cost for the next rules.
+        rules = [
+            U * (abs(X @ U).max(axis=0) > NEGLIGIBLE)
+            for (X, _), U in zip(tasks, coefs, strict=True)
+        ]
+        theta = thin_svd(np.hstack(rules), eps=ROUNDING)[0][:, :n_components].T
         course.append(objective())
         settled = len(course) > 2 and course[-3] - course[-1] <= tol * course[-3]
         if n_components == 0 or settled:
@@ -179,7 +187,7 @@ class ASOClassifier(DomainClassifier):
     theta_ : ndarray of shape (n_components, n_features)
         Orthonormal rows that span the shared subspace.
     n_components_ : int
-        Its dimension.
+        Its dimension, which is less than asked for where the rules span less.
     coef_ : dict of ndarray of shape (n_features, n_targets)
         The rules of every domain; n_targets = 1 for up to two classes.
     intercept_ : dict of ndarray of shape (n_targets,)
@@ -263,10 +271,11 @@ class ASOClassifier(DomainClassifier):
         wanted = self.n_components
         if wanted is None:
             wanted = max(labels.classes.size - 1, 1)
-        self.n_components_ = min(wanted, n_tasks - 1, X.shape[1])
-        params = self.get_params() | {"n_components": self.n_components_}
+        wanted = min(wanted, n_tasks - 1, X.shape[1])
+        params = self.get_params() | {"n_components": wanted}
         solution = alternating_structure(tasks, **params)
         self.theta_ = solution.theta
+        self.n_components_ = solution.theta.shape[0]
         self.coef_ = dict(zip(names, solution.coefs, strict=True))
         self.intercept_ = dict(zip(names, solution.intercepts, strict=True))
         self.objective_ = solution.objective
