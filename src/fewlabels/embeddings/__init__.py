@@ -1,0 +1,38 @@
+"""Core: from files to vectors by networks that were trained elsewhere."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from typing import TYPE_CHECKING, Any
+
+from fewlabels.embeddings._cache import EmbeddingCache
+from fewlabels.embeddings._pictures import PICTURE_SUFFIXES, read_picture
+from fewlabels.embeddings._protocol import (
+    Embedder,
+    UnreadableError,
+    embedder_names,
+    load_embedder,
+)
+
+if TYPE_CHECKING:
+    from fewlabels.embeddings._files import EmbeddedFiles, embed_files
+
+__all__ = [
+    "PICTURE_SUFFIXES",
+    "EmbeddedFiles",
+    "Embedder",
+    "EmbeddingCache",
+    "UnreadableError",
+    "embed_files",
+    "embedder_names",
+    "load_embedder",
+    "read_picture",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Threads come with scikit-learn; whoever looks for pictures need not wait for it.
+    if name in ("EmbeddedFiles", "embed_files"):
+        from fewlabels.embeddings import _files
+
+        return getattr(_files, name)
+    raise AttributeError(f"module 'fewlabels.embeddings' has no attribute {name!r}")

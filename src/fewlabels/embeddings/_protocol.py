@@ -1,0 +1,179 @@
+"""What an embedder is, and where embedders are found by their names."""
+
+# SPDX-License-Identifier: BSD-3-Clause
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fewlabels._words import listed, nearest_name
+
+# Packages add embedders as entry points of this group: a name, and a callable without
+# parameters that returns an embedder.
+GROUP = "fewlabels.embedders"
+# The ones that come with fewlabels, and what they take.
+_OWN = {
+    "efficientnet-lite0": "picture",
+    "efficientnet-lite1": "picture",
+    "efficientnet-lite2": "picture",
+}
+# Chosen where no name is given.
+DEFAULT = {"picture": "efficientnet-lite2"}
+
+
+class UnreadableError(ValueError):
+    """A file that an embedder cannot read; the message is the reason.
+
+    Examples
+    --------
+    >>> from fewlabels.embeddings import UnreadableError
+    >>> str(UnreadableError("no picture"))
+    'no picture'
+    """
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns files into vectors, near each other where files are alike.
+
+    Attributes
+    ----------
+    name : str
+        What to call it.
+    version : str
+        Another one wherever the same file would get another vector: vectors are kept
+        by name and version.
+    takes : str
+        What the files hold: "picture", "text", ...
+    n_dimensions : int
+        Length of a vector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.embeddings import Embedder
+    >>> class Lengths:
+    ...     name, version, takes, n_dimensions = "lengths", "1", "text", 1
+    ...     def read(self, data):
+    ...         return data.decode()
+    ...     def embed(self, items):
+    ...         return np.array([[len(text)] for text in items], dtype=np.float32)
+    >>> isinstance(Lengths(), Embedder)
+    True
+    """
+
+    name: str
+    version: str
+    takes: str
+    n_dimensions: int
+
+    def read(self, data: bytes) -> Any:
+        """Read a file; called in several threads.
+
+        Parameters
+        ----------
+        data : bytes
+            The file.
+
+        Returns
+        -------
+        item : object
+            What :meth:`embed` takes, small enough to hold a batch of them.
+
+        Raises
+        ------
+        UnreadableError
+            If it cannot be read.
+        """
+        ...
+
+    def embed(self, items: Sequence[Any]) -> NDArray[np.float32]:
+        """Compute the vectors of a batch.
+
+        Parameters
+        ----------
+        items : sequence
+            What :meth:`read` returned.
+
+        Returns
+        -------
+        vectors : ndarray of shape (n_items, n_dimensions)
+            One row per item, which does not depend on the others.
+        """
+        ...
+
+
+def embedder_names(takes: str | None = None) -> list[str]:
+    """Name the embedders that can be loaded, if their packages are installed.
+
+    Parameters
+    ----------
+    takes : str, default=None
+        "picture" leaves out own embedders of anything else. What those of other
+        packages take is known once they are loaded, so all of them are named.
+
+    Returns
+    -------
+    names : list of str
+        Names for :func:`load_embedder`.
+
+    Examples
+    --------
+    >>> from fewlabels.embeddings import embedder_names
+    >>> "efficientnet-lite0" in embedder_names("picture")
+    True
+    """
+    own = {name for name, what in _OWN.items() if takes in (None, what)}
+    return sorted(own | {point.name for point in entry_points(group=GROUP)})
+
+
+@cache
+def load_embedder(name: str) -> Embedder:
+    """Load an embedder by its name, and whatever it needs.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`embedder_names`, or what files hold ("picture") for the default.
+
+    Returns
+    -------
+    embedder : Embedder
+        The embedder, the same at each call.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name.
+    ImportError
+        If its package is not installed.
+
+    Examples
+    --------
+    >>> from fewlabels.embeddings import load_embedder
+    >>> load_embedder("eficientnet-lite0")
+    Traceback (most recent call last):
+    ValueError: No embedder is called 'eficientnet-lite0'; did you mean ...
+    """
+    name = DEFAULT.get(name, name)
+    if name in _OWN:
+        from fewlabels.embeddings._efficientnet import lite_embedder
+
+        return lite_embedder(name)
+    for point in entry_points(group=GROUP, name=name):
+        make: Callable[[], Embedder] = point.load()
+        made = make()
+        if not isinstance(made, Embedder):
+            raise TypeError(
+                f"{point.value}, which is to be the embedder {name!r}, is none: see "
+                "fewlabels.embeddings.Embedder."
+            )
+        return made
+    known = embedder_names()
+    near = nearest_name(name, known)
+    hint = f"did you mean {near!r}? There" if near else "there"
+    raise ValueError(f"No embedder is called {name!r}; {hint} are {listed(known)}.")

@@ -1,0 +1,3 @@
+"""Tests of fewlabels.kernels."""
+
+# SPDX-License-Identifier: BSD-3-Clause
