@@ -77,7 +77,7 @@ def test_a_saved_model_embeds_new_texts(tmp_path):
         return result
 
     table, model = tmp_path / "t.csv", tmp_path / "m.fewlabels"
-    rows = zip(NAMES, LABELS, strict=True)
+    rows = zip(NAMES, KINDS, strict=True)
     lines = ["name,kind", *(f"{name},{label}" for name, label in rows)]
     table.write_text("\n".join(lines) + "\n")
     new = tmp_path / "new.csv"

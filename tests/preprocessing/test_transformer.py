@@ -183,9 +183,21 @@ def test_dates_have_cycles():
     assert_allclose(transformer.transform(week_later)[0, 1:], Z[0, 1:], atol=1e-9)
 
 
+def test_periods_are_dates():
+    months = pd.period_range("2020-01", periods=30, freq="M")
+    transformer = TableTransformer().fit(pd.DataFrame({"t": months}))
+    assert transformer.columns_[0].kind == "date"
+    later = pd.DataFrame({"t": pd.PeriodIndex(["2021-05", None], freq="M")})
+    assert np.isfinite(transformer.transform(later)).all()
+
+
 def test_nothing_to_use():
     with pytest.raises(TableError, match=r"No column can be used .* \(constant"):
         TableTransformer().fit({"x": [1, 1, 1], "id": ["a", "b", "c"]})
+    with pytest.raises(TableError, match=r"1 sample \(row\).*; pass more rows"):
+        TableTransformer().fit({"x": [1]})
+    with pytest.raises(TableError, match="no column to learn from"):
+        TableTransformer().fit({})
     with pytest.raises(TypeError, match="Sparse data"):
         TableTransformer().fit(__import__("scipy.sparse").sparse.eye_array(3).tocsr())
 

@@ -1,14 +1,11 @@
-"""Core: from tables with columns of several kinds to numbers on one scale."""
+"""Core: turn tables with columns of several kinds into numbers on one scale."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.preprocessing._columns import (
-    ColumnDescription,
-    describe_columns,
-    named_kinds,
-)
+from fewlabels.preprocessing._columns import describe_columns, named_kinds
+from fewlabels.preprocessing._description import ColumnDescription
 from fewlabels.preprocessing._errors import (
     FileError,
     TableError,
@@ -46,7 +43,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Whoever only reads a table need not wait for scikit-learn.
+    # Imported lazily, so that just reading a table does not load scikit-learn.
     if name == "TableTransformer":
         from fewlabels.preprocessing._transformer import TableTransformer
 

@@ -1,4 +1,4 @@
-"""Word vectors of a small network whose weights come with its package."""
+"""Word vectors of a small network whose weights are part of its package."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Numbers that stand for a text.
+# Dimensions of the vector of a text.
 N_DIMENSIONS = 256
 
 
@@ -21,7 +21,7 @@ def _network() -> Any:
         raise ImportError(
             'Embeddings of text need WordLlama: pip install "fewlabels[embeddings]".'
         ) from None
-    # The weights lie in the package: nothing is downloaded.
+    # The weights are in the package: nothing is downloaded.
     return wordllama.WordLlama.load(
         cache_dir=Path(wordllama.__file__).parent,
         dim=N_DIMENSIONS,
@@ -30,11 +30,11 @@ def _network() -> Any:
 
 
 def embed_texts(texts: Any) -> NDArray[np.float64]:
-    """Turn texts into vectors: those of their words, averaged, of length one.
+    """Turn texts into vectors: the normalised averages of their word vectors.
 
-    The vectors of words were learned by WordLlama from large language models. They know
-    that a sofa and a couch are much the same, in English above all, and not in which
-    order words stand.
+    The word vectors were learned by WordLlama from large language models. They reflect
+    that a sofa and a couch are much the same, best in English, but not the order of
+    words.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def embed_texts(texts: Any) -> NDArray[np.float64]:
     Returns
     -------
     vectors : ndarray of shape (n_texts, 256)
-        One row per text; zero where a text is empty.
+        One row per text; zero for an empty text.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def embed_texts(texts: Any) -> NDArray[np.float64]:
 
     See Also
     --------
-    TableTransformer : Takes them with ``embed=True``.
+    TableTransformer : Uses them with ``embed=True``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From the values of one column to features on a common scale.
+"""Turn the values of one column into features on a common scale.
 
 Every column but text gets features of total variance one, so that distances count each
 column once, whatever its unit and however many categories it has.
@@ -8,36 +8,38 @@ column once, whatever its unit and however many categories it has.
 
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._words import listed
-from fewlabels.preprocessing._columns import ColumnDescription
+from fewlabels.preprocessing._description import ColumnDescription
 from fewlabels.preprocessing._errors import TableError
+from fewlabels.preprocessing._parts import read_tags
 from fewlabels.preprocessing._summary import ColumnSummary
+from fewlabels.preprocessing._values import folded
 from fewlabels.preprocessing.cells import (
     LARGEST,
     counts,
     is_placeholder,
     missing_mask,
-    to_numbers,
-    to_seconds,
     to_texts,
     to_vectors,
 )
 
-# Numbers whose tails reach this many quartile distances from the median are compressed.
+# Numbers with tails beyond this many interquartile ranges from the median are
+# compressed.
 HEAVY_TAIL = 10.0
-# Share of values of a new table that may be unreadable and count as missing.
+# Share of values in a new table that may be unreadable; they count as missing.
 TOLERATED = 0.1
 _DAY = 86_400.0
 _YEAR = 365.2425 * _DAY
 
 
 class ColumnEncoder(ABC):
-    """What turns the values of one column into features.
+    """Base of encoders, which turn the values of one column into features.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ class ColumnEncoder(ABC):
         values : ndarray of shape (n_rows,)
             The column.
         whole : ColumnSummary, default=None
-            What is known of the larger table that the rows were drawn from.
+            Summary of the column in the larger table that the rows were drawn from.
 
         Returns
         -------
@@ -94,7 +96,7 @@ class ColumnEncoder(ABC):
 class NumberEncoder(ColumnEncoder):
     """Numbers: standardised, long tails compressed, the median for missing ones.
 
-    A second feature tells where a value was missing, if any was in the training rows.
+    A second feature marks missing values, if there were any in the training rows.
 
     Parameters
     ----------
@@ -112,19 +114,20 @@ class NumberEncoder(ColumnEncoder):
         self, values: NDArray[Any], whole: ColumnSummary | None = None
     ) -> NDArray[np.float64]:
         """Find the middle, the spread and the mean, and encode the column."""
-        numbers = to_numbers(values, self.column.notation)
+        numbers = self.column.read(values)
         present = numbers[~np.isnan(numbers)]
         low, self.median, high = _quartiles(present)
         self.spread = high - low
         reach = np.max(np.abs(present - self.median), initial=0.0)
         known = whole is not None and np.isfinite(whole.mean)
+        known = known and not self.column.missing  # its mean includes them
         if whole is not None and known:
             reach = max(whole.high - self.median, self.median - whole.low)
         self.compressed = self.compress and bool(0 < HEAVY_TAIL * self.spread < reach)
         self.marks_missing = present.size < numbers.size or _has_missing(whole)
         bent = self._bend(present)
         self.mean = float(bent.mean()) if bent.size else 0.0
-        # Differences within rounding are none.
+        # Differences within rounding do not count.
         noise = 10 * np.finfo(float).eps * np.max(np.abs(bent), initial=0.0)
         deviation = float(bent.std()) if bent.size else 0.0
         if whole is not None and known and not self.compressed:
@@ -148,7 +151,7 @@ class NumberEncoder(ColumnEncoder):
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Encode new values."""
-        numbers = to_numbers(values, self.column.notation)
+        numbers = self.column.read(values)
         _check_readable(self.column, values, np.isnan(numbers), "numbers")
         return self._encode(numbers)
 
@@ -166,7 +169,7 @@ def _quartiles(numbers: NDArray[Any]) -> tuple[float, float, float]:
 
 
 class CategoryEncoder(ColumnEncoder):
-    """Categories: one feature for each, rare ones together, missing ones apart.
+    """Categories: one feature each, one for all rare ones, one for missing values.
 
     Parameters
     ----------
@@ -193,12 +196,14 @@ class CategoryEncoder(ColumnEncoder):
         if whole is not None and whole.counts is not None:
             n_rows, n_missing = whole.n_rows, whole.n_rows - sum(whole.counts.values())
             found = whole.counts
+        found, spelling = _merged(found)
         counted = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
-        # One that occurs once tells its row from all others, and no more.
+        # A category that occurs once only identifies its row.
         kept = [text for text, count in counted[: self.max_categories] if count > 1]
         if len(kept) < 2:
             kept = [text for text, _ in counted[: self.max_categories]]
-        self.levels = sorted(kept)
+        self.keys = sorted(kept)
+        self.levels = [spelling[key] for key in self.keys]
         self.has_other = len(counted) > len(kept)
         self.has_missing = n_missing > 0
         own = [found[text] for text in kept]
@@ -208,7 +213,7 @@ class CategoryEncoder(ColumnEncoder):
         return self._encode(texts)
 
     def _encode(self, texts: NDArray[Any]) -> NDArray[np.float64]:
-        place = {text: k for k, text in enumerate(self.levels)}
+        place = {key: k for k, key in enumerate(self.keys)}
         other = missing = -1
         width = len(self.levels)
         if self.has_other:
@@ -216,14 +221,14 @@ class CategoryEncoder(ColumnEncoder):
         if self.has_missing:
             missing, width = width, width + 1
         place[""] = missing
-        at = np.array([place.get(text, other) for text in texts], dtype=np.intp)
+        at = np.array([place.get(folded(t), other) for t in texts], dtype=np.intp)
         features = np.zeros((at.size, width))
         known = np.flatnonzero(at >= 0)
         features[known, at[known]] = 1 / self.unit
         return features
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Encode new values; categories never seen count as rare ones."""
+        """Encode new values; unseen categories count as rare."""
         return self._encode(to_texts(values))
 
     def names(self) -> list[str]:
@@ -233,8 +238,75 @@ class CategoryEncoder(ColumnEncoder):
         return [f"{self.column.name}={level}" for level in levels]
 
 
+def _merged(found: dict[str, int]) -> tuple[dict[str, int], dict[str, str]]:
+    """Merge spellings that differ only in case, named by the most frequent."""
+    sums: dict[str, int] = {}
+    spelling: dict[str, str] = {}
+    for text, count in sorted(found.items(), key=lambda pair: (-pair[1], pair[0])):
+        key = folded(text)
+        spelling.setdefault(key, text)
+        sums[key] = sums.get(key, 0) + count
+    return sums, spelling
+
+
+class TagsEncoder(ColumnEncoder):
+    """Tags: one feature for each of the most frequent, 0 or 1.
+
+    Parameters
+    ----------
+    column : ColumnDescription
+        The column.
+    max_categories : int
+        How many tags get a feature.
+    """
+
+    def __init__(self, column: ColumnDescription, max_categories: int) -> None:
+        super().__init__(column)
+        self.max_categories = max_categories
+
+    def _tags(self, values: NDArray[Any]) -> list[list[str]]:
+        gone = missing_mask(values)
+        cells = zip(values, gone, strict=True)
+        return [
+            [] if none else read_tags(value, self.column.notation) or []
+            for value, none in cells
+        ]
+
+    def fit(
+        self, values: NDArray[Any], whole: ColumnSummary | None = None
+    ) -> NDArray[np.float64]:
+        """Find the tags that get a feature, and encode the column."""
+        cells = self._tags(values)
+        found = dict(counts(tag for tags in cells for tag in tags))
+        merged, spelling = _merged(found)
+        self.keys = list(merged)[: self.max_categories]
+        self.levels = [spelling[key] for key in self.keys]
+        self.unit = 1.0
+        features = self._encode(cells)
+        self.unit = float(np.sqrt(features.var(axis=0).sum())) or 1.0
+        return features / self.unit
+
+    def _encode(self, cells: list[list[str]]) -> NDArray[np.float64]:
+        place = {key: k for k, key in enumerate(self.keys)}
+        features = np.zeros((len(cells), len(place)))
+        for row, tags in enumerate(cells):
+            at = [place[key] for tag in tags if (key := folded(tag)) in place]
+            features[row, at] = 1 / self.unit
+        return features
+
+    def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Encode new values; unseen tags do not count."""
+        return self._encode(self._tags(values))
+
+    def names(self) -> list[str]:
+        """Name the features."""
+        return [f"{self.column.name}={level}" for level in self.levels]
+
+
 class DateEncoder(ColumnEncoder):
-    """Dates: the time itself, and where it lies in the year, the week and the day.
+    """Dates: the time itself, and its phase within the year, the week and the day.
+
+    Times of day have only the phase within the day.
 
     Parameters
     ----------
@@ -247,20 +319,24 @@ class DateEncoder(ColumnEncoder):
     def fit(
         self, values: NDArray[Any], whole: ColumnSummary | None = None
     ) -> NDArray[np.float64]:
-        """Find the periods that say something, and encode the column."""
-        seconds = to_seconds(values, self.column.notation)
+        """Find the informative periods, and encode the column."""
+        seconds = self.column.read(values)
         present = seconds[~np.isnan(seconds)]
+        if not present.size:
+            present = np.zeros(1)
         self.median = float(np.median(present))
         self.mean = float(present.mean())
         self.unit = float(present.std()) or 1.0
         self.marks_missing = present.size < seconds.size or _has_missing(whole)
-        # A period says something where several of it are covered, and where rows
-        # differ within it: dates without a time all lie at the same hour.
+        # A period is informative if the dates span several of it and differ within
+        # it: dates without a time are all at the same hour.
         self.periods = [
             name
             for name, length in self.PERIODS
             if np.ptp(present) > 2 * length and np.ptp(present % length) > 0
         ]
+        if self.column.kind == "time":
+            self.periods = ["day"]
         features = self._encode(seconds)
         self.scale = float(np.sqrt(features.var(axis=0).sum())) or 1.0
         return features / self.scale
@@ -279,7 +355,7 @@ class DateEncoder(ColumnEncoder):
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Encode new values."""
-        seconds = to_seconds(values, self.column.notation)
+        seconds = self.column.read(values)
         _check_readable(self.column, values, np.isnan(seconds), "dates")
         return self._encode(seconds) / self.scale
 
@@ -312,7 +388,7 @@ class VectorEncoder(ColumnEncoder):
         self, values: NDArray[Any], whole: ColumnSummary | None = None
     ) -> NDArray[np.float64]:
         """Find the mean and the factor, and encode the column."""
-        vectors = to_vectors(values, int(self.column.notation))
+        vectors = to_vectors(values, self.column.notation)
         missing = np.isnan(vectors[:, 0])
         present = vectors[~missing]
         self.marks_missing = bool(missing.any()) or _has_missing(whole)
@@ -332,16 +408,16 @@ class VectorEncoder(ColumnEncoder):
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Encode new values."""
-        vectors = to_vectors(values, int(self.column.notation))
+        vectors = to_vectors(values, self.column.notation)
         missing = np.isnan(vectors[:, 0])
-        what = f"lists of {self.column.notation} numbers"
+        what = f"lists of {vectors.shape[1]} numbers"
         _check_readable(self.column, values, missing, what)
         return self._encode(vectors, missing)
 
     def names(self) -> list[str]:
         """Name the features."""
         name = self.column.name
-        places = [f"{name}[{k}]" for k in range(int(self.column.notation))]
+        places = [f"{name}[{k}]" for k in range(self.mean.size)]
         return [*places, *([f"{name} missing"] if self.marks_missing else [])]
 
 
@@ -364,12 +440,14 @@ def _check_readable(
 ) -> None:
     """Refuse a column that has changed its kind; a few odd values count as missing."""
     present = ~missing_mask(values)
+    if column.missing:  # -999 can be read, but means missing
+        unread = np.isnan(replace(column, missing=()).read(values))
     odd = np.flatnonzero(unread & present)
     odd = odd[[not is_placeholder(values[row]) for row in odd]]
     odd = odd[[not _is_too_large(values[row]) for row in odd]]
     if not odd.size:
         return
-    examples = listed(values[odd[:3]])
+    examples = listed(list(dict.fromkeys(values[odd].tolist()))[:3])
     if odd.size > TOLERATED * present.sum():
         raise TableError(
             f"Column {column.name!r} held {what} when the model was fitted, but "

@@ -1,4 +1,4 @@
-"""What can be wrong with a table, in words that help its owner fix it."""
+"""Errors about tables, worded so that their owner can fix them."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,17 +12,17 @@ class TableError(ValueError):
 
 
 class UnknownColumnError(TableError):
-    """A column was named that the table does not have."""
+    """The table has no column of the given name."""
 
 
 class FileError(TableError):
-    """A file cannot be read or written where it was asked for."""
+    """A file cannot be read or written."""
 
 
 def unknown_column(
     name: str, names: Sequence[str], role: str, notes: Sequence[str] = ()
 ) -> UnknownColumnError:
-    """Say that there is no such column, which one may be meant, and how it was read."""
+    """Return the error for a missing column, with a suggestion and the known names."""
     near = nearest_name(name, names)
     hint = f" Did you mean {near!r}?" if near else ""
     return UnknownColumnError(

@@ -9,17 +9,23 @@ from scipy.sparse import issparse
 
 from fewlabels._lazy import refuse_lazy
 from fewlabels.preprocessing._summary import TableSample
-from fewlabels.preprocessing._table import Table
+from fewlabels.preprocessing._table import (
+    Table,
+    TableError,
+    check_names,
+    holds_texts,
+    refuse_records,
+)
 from fewlabels.preprocessing._transformer import TableTransformer
 
 
 class FrameEncoding:
     """A mixin for estimators that take numbers, and frames through a transformer.
 
-    Frames of pandas and polars and tables of pyarrow whose columns are all numbers
-    without missing values are left to the estimator, as are arrays. All others go
-    through a :class:`TableTransformer`, kept as `transformer_` (None where there is
-    none).
+    Arrays of numbers, and frames of pandas, polars or pyarrow with only numbers and no
+    missing values, go to the estimator directly. All others, including lists of texts
+    and arrays of objects, go through a :class:`TableTransformer`, kept as
+    `transformer_` (None if there is none).
 
     Examples
     --------
@@ -32,6 +38,7 @@ class FrameEncoding:
     """
 
     transformer_: TableTransformer | None
+    n_features_in_: int
 
     def encode_frame(self, X: Any) -> Any:
         """Encode the rows of `fit` if they need it.
@@ -39,12 +46,12 @@ class FrameEncoding:
         Parameters
         ----------
         X : DataFrame of pandas or polars, array-like, sparse matrix or TableSample
-            Training rows.
+            Training rows; a list or one-dimensional array holds one text per row.
 
         Returns
         -------
         X : DataFrame, array-like or sparse matrix
-            Numbers on one scale for a frame with other columns, else what was passed.
+            Numbers on one scale if `X` had to be encoded, else `X` itself.
         """
         self.transformer_ = None
         sample = X if isinstance(X, TableSample) else TableSample(X, None)
@@ -52,10 +59,25 @@ class FrameEncoding:
         if not needs_encoding(sample.rows, bool(has_missing)):
             return sample.rows
         self.transformer_ = TableTransformer()
-        return self.transformer_.fit_transform(sample)
+        try:
+            return self.transformer_.fit_transform(sample)
+        except TableError as error:
+            error.add_note(
+                "Where this names parameters, they are those of TableTransformer of "
+                "fewlabels.preprocessing: put one before the estimator in a pipeline."
+            )
+            raise
+
+    def name_columns(self) -> None:
+        """Set `n_features_in_` and `feature_names_in_` to those of an encoded frame."""
+        if self.transformer_ is None:
+            return
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.transformer_, name):
+                setattr(self, name, getattr(self.transformer_, name))
 
     def encoded_scale(self, X: Any, scale: str) -> str:
-        """Choose the scaling of encoded rows, which are on one scale already.
+        """Choose the scaling, as encoded rows are already on one scale.
 
         Parameters
         ----------
@@ -75,15 +97,43 @@ class FrameEncoding:
 
 
 def needs_encoding(X: Any, has_missing: bool = False) -> bool:
-    """Whether rows are a frame with anything but numbers, or with missing values."""
+    """Whether rows are not all numbers, or are a frame with missing values."""
     refuse_lazy(X)
+    if issparse(X):
+        return False
+    if isinstance(X, Table | dict):
+        return True
     is_frame = hasattr(X, "columns") and any(
         hasattr(X, name) for name in ("iloc", "get_columns", "column_names")
     )
     if not is_frame:
-        return False
+        return _holds_words(X)
+    check_names(X)
     return has_missing or any(
         column.dtype.kind not in "biuf"
         or (column.dtype.kind == "f" and not np.isfinite(column).all())
         for column in Table.from_frame(X).columns
     )
+
+
+def _holds_words(X: Any) -> bool:
+    """Whether an array or list has words, dates or missing objects among its cells."""
+    if getattr(getattr(X, "dtype", None), "kind", "O") in "biufc":
+        return False
+    try:
+        cells = np.asarray(X)
+    except (TypeError, ValueError):  # left to the checks of arrays
+        return False
+    if cells.dtype.kind not in "OUSM" or cells.ndim not in (1, 2):
+        return False
+    if cells.dtype.kind == "M" or (cells.ndim == 1 and holds_texts(X)):
+        return True
+    if cells.ndim == 1:
+        refuse_records(cells)
+        return False
+    try:
+        return not np.isfinite(cells.astype(np.float64)).all()
+    except ValueError:
+        return True
+    except TypeError:  # None, a date, or what no column can hold
+        return not any(isinstance(cell, dict | set) for cell in cells.flat)

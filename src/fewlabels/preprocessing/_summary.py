@@ -1,4 +1,4 @@
-"""What all rows of a large table say about its columns, part by part."""
+"""Summarise the columns of a large table over all rows, part by part."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from fewlabels.preprocessing._table import Table
 from fewlabels.preprocessing.cells import LARGEST, missing_mask, to_texts
 
-# Columns with more different values than this are not counted value by value.
+# Columns with more distinct values than this are not counted by value.
 MAX_COUNTED = 10_000
 
 
 class Moments(NamedTuple):
-    """Sizes, means, spreads and ends of columns of numbers, missing values left out.
+    """Counts, means, spreads and extremes of numeric columns, without missing values.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Moments(NamedTuple):
     squares : ndarray of shape (n_columns,)
         Sums of the squared deviations from the mean.
     low, high : ndarray of shape (n_columns,)
-        The least and the largest, infinite where there are none.
+        The minimum and maximum, infinite if there are no numbers.
 
     Examples
     --------
@@ -47,17 +47,17 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, values: NDArray[Any]) -> Self:
-        """Look at columns of numbers.
+        """Compute the moments of columns of numbers.
 
         Parameters
         ----------
         values : ndarray of shape (n_rows, n_columns)
-            Numbers; what is not finite counts as missing.
+            Numbers; infinities and NaN count as missing.
 
         Returns
         -------
         moments : Moments
-            Count, mean, spread and ends of every column.
+            Count, mean, spread and extremes of every column.
         """
         known = np.abs(values) <= LARGEST
         n = known.sum(axis=0).astype(np.float64)
@@ -89,7 +89,7 @@ class Moments(NamedTuple):
         return Moments(n, self.mean + step * share, squares, low, high)
 
     def settled(self) -> "Moments":
-        """Round to 26 bits, so that the order of sums does not show.
+        """Round to 26 bits, so that the order of summation does not matter.
 
         Returns
         -------
@@ -110,12 +110,12 @@ class Moments(NamedTuple):
 
     @property
     def largest(self) -> NDArray[np.float64]:
-        """Largest absolute values, 0 where there are none."""
+        """Return the largest absolute values, 0 for columns without numbers."""
         return np.where(self.n > 0, np.maximum(np.abs(self.low), np.abs(self.high)), 0)
 
 
 class ColumnSummary(NamedTuple):
-    """What all rows say about one column.
+    """Summary of one column over all rows.
 
     Attributes
     ----------
@@ -139,10 +139,10 @@ class ColumnSummary(NamedTuple):
 
 @dataclass(frozen=True)
 class TableSummary:
-    """What all rows of a large table say about its columns.
+    """Summary of the columns of a large table over all rows.
 
-    Summaries of the parts of a table are merged into one of the whole, in any number of
-    steps; parts may lie on different machines.
+    Summaries of parts are merged into one of the whole table, in any number of steps;
+    parts may be on different machines.
 
     Attributes
     ----------
@@ -180,12 +180,12 @@ class TableSummary:
         Parameters
         ----------
         rows : Table, DataFrame of pandas or polars, dict or array-like
-            The rows; none is fine.
+            The rows; there may be none.
 
         Returns
         -------
         summary : TableSummary
-            What they say.
+            Their summary.
         """
         if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf":
             moments = Moments.of(rows)
@@ -207,7 +207,7 @@ class TableSummary:
         return cls(table.n_rows, missing, counts, Moments.of(numbers))
 
     def merge(self, other: "TableSummary") -> "TableSummary":
-        """Join with the summary of other rows.
+        """Merge with the summary of other rows.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class TableSummary:
         )
 
     def settled(self) -> "TableSummary":
-        """Round means and deviations, so that it does not show how parts were merged.
+        """Round means and deviations, so that the order of merging does not matter.
 
         Returns
         -------
@@ -246,12 +246,12 @@ class TableSummary:
         return replace(self, moments=self.moments.settled())
 
     def column(self, place: int) -> ColumnSummary:
-        """Take what is known of one column.
+        """Return the summary of one column.
 
         Parameters
         ----------
         place : int
-            Its place.
+            Its index.
 
         Returns
         -------
@@ -272,15 +272,15 @@ class TableSummary:
 class TableSample(NamedTuple):
     """Rows that were drawn from a larger table, with a summary of all of its rows.
 
-    Estimators that take frames take it in their place: they learn from the rows, and
-    scale and encode them by the whole table.
+    Estimators that take frames also take this: they learn from the rows, and scale and
+    encode them by the summary of the whole table.
 
     Attributes
     ----------
     rows : {ndarray, sparse matrix, DataFrame} of shape (n_samples, n_columns)
         The rows.
     summary : TableSummary or None
-        What all rows say.
+        Summary of all rows.
 
     Examples
     --------
@@ -300,7 +300,7 @@ class TableSample(NamedTuple):
 
 
 def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """Read numbers that are floats only for missing values; all else stays."""
+    """Restore integers that are floats only because of missing values."""
     if values.dtype.kind == "O" and values.size:
         kinds = set(map(type, values)) - {type(None)}
         if kinds and all(issubclass(k, float | int) and k is not bool for k in kinds):
@@ -323,7 +323,7 @@ def _joined(
     some: bool,
     others: bool,
 ) -> dict[str, int] | None:
-    """Add counts; those of a part without any value say nothing."""
+    """Add counts; those of a part without any values are ignored."""
     if not some:
         return theirs
     if not others:

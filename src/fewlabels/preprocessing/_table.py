@@ -1,8 +1,8 @@
-"""Tables: columns by name, from files or from frames, and the way back."""
+"""Tables: columns by name, from files or frames, and back to them."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,79 @@ from fewlabels.preprocessing._errors import (
     UnknownColumnError,
     unknown_column,
 )
-from fewlabels.preprocessing.cells import arrow_values, column_values, unique_names
+from fewlabels.preprocessing._numbers import decimal_sign
+from fewlabels.preprocessing._values import (
+    arrow_values,
+    column_values,
+    is_missing,
+    unique_names,
+)
+
+
+def holds_texts(rows: Any) -> bool:
+    """Whether rows are a list, array or series of texts instead of columns.
+
+    Parameters
+    ----------
+    rows : object
+        What was passed as a table.
+
+    Returns
+    -------
+    texts : bool
+        True where each row is a text, or missing, and at least one is a text.
+    """
+    if not isinstance(rows, list | tuple) and len(getattr(rows, "shape", ())) != 1:
+        return False
+    return any(isinstance(cell, str) for cell in rows) and all(
+        isinstance(cell, str) or is_missing(cell) for cell in rows
+    )
+
+
+def refuse_records(rows: NDArray[Any]) -> None:
+    """Refuse rows that are dictionaries.
+
+    Parameters
+    ----------
+    rows : ndarray
+        What was passed as a table.
+
+    Raises
+    ------
+    TableError
+        If so: they may have different keys.
+    """
+    if rows.ndim == 1 and rows.size and isinstance(rows[0], Mapping):
+        raise TableError(
+            "The rows are dictionaries, which may have different keys: pass "
+            "pandas.DataFrame(rows)."
+        )
+
+
+def check_names(frame: Any) -> None:
+    """Refuse frames with several columns of one name, or with none.
+
+    Parameters
+    ----------
+    frame : DataFrame of pandas or polars, or pyarrow table
+        The frame.
+
+    Raises
+    ------
+    TableError
+        If names of columns are not unique.
+    """
+    names = list(getattr(frame, "column_names", frame.columns))
+    if not names:
+        raise TableError("X has no columns: pass at least one.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        better = unique_names([str(name) for name in names])
+        raise TableError(
+            f"X has several columns called {twice!r}: give every column a unique "
+            f"name, such as X.columns = {better[:8]}"
+            + (" and so on." if len(better) > 8 else ".")
+        )
 
 
 @dataclass
@@ -23,25 +95,33 @@ class Table:
     """A table as columns of values.
 
     It is made by :func:`fewlabels.tabular.read_table` from a file or by
-    :meth:`from_frame` from a frame, and remembers what it was made from, so that
-    columns can be added to that.
+    :meth:`from_frame` from a frame, and remembers its source, so that columns can be
+    added to it.
 
     Attributes
     ----------
     names : list of str
-        Names of the columns. Where a name occurs twice, the second is ``"name (2)"``.
+        Names of the columns. If a name occurs twice, the second is ``"name (2)"``.
     columns : list of ndarray of shape (n_rows,)
-        The values. Text that stands for a missing value is still text.
+        The values. Text that means missing is still text.
     source : str
         Where it comes from.
     origin : object
-        The file as its reader kept it, in order to write it again, or the frame.
+        The frame, or the file as kept by its reader, to be written again.
     notes : list of str
         What the owner of the table should know.
     categorical : frozenset of str
         Columns whose type in a frame says that they are categories.
+    identifiers : frozenset of str
+        Columns that are known to name the rows.
+    derived : frozenset of str
+        Columns that were computed to learn from, and are not written.
     places : ndarray of int, or None
-        Where the rows stand in the file that they are a sample of, from 0.
+        Positions of the rows in the file that they were sampled from, from 0.
+    files : ndarray of str objects, or None
+        The files of a folder that rows come from, by the number of the row.
+    whole : Table or None
+        The table with all rows of the file, where some, such as totals, are left out.
     """
 
     names: list[str]
@@ -50,7 +130,12 @@ class Table:
     origin: Any = None
     notes: list[str] = field(default_factory=list)
     categorical: frozenset[str] = frozenset()
+    identifiers: frozenset[str] = frozenset()
+    derived: frozenset[str] = frozenset()
     places: NDArray[np.intp] | None = None
+    files: NDArray[Any] | None = None
+    whole: "Table | None" = None
+    _decimal: tuple[str, bool] | None = None
 
     @classmethod
     def from_frame(cls, frame: Any, source: str = "table") -> "Table":
@@ -59,7 +144,8 @@ class Table:
         Parameters
         ----------
         frame : Table, DataFrame of pandas or polars, pyarrow table, dict or array-like
-            The table. Columns of an array are named x0, x1, and so on.
+            The table. Columns of an array are named x0, x1, and so on; texts in a list
+            are a column.
         source : str, default="table"
             What to call it in messages.
 
@@ -86,6 +172,9 @@ class Table:
             values = np.asarray(frame)
             if values.dtype.kind in "US":  # a NaN among strings is text by now
                 values = np.asarray(frame, dtype=object)
+            if holds_texts(frame):
+                values = values.reshape(-1, 1)
+            refuse_records(values)
             if values.ndim != 2:
                 raise TableError(
                     f"Expected 2D array, got {values.ndim}D array instead: pass rows "
@@ -114,8 +203,15 @@ class Table:
 
     @property
     def row_numbers(self) -> NDArray[np.intp]:
-        """What to call the rows: their numbers in the file, from 1."""
+        """Numbers of the rows in the file, from 1."""
         return 1 + (np.arange(self.n_rows) if self.places is None else self.places)
+
+    @property
+    def rows_in_whole(self) -> NDArray[np.intp]:
+        """Return the positions of the rows among all rows of the file or part."""
+        if self.whole is None or self.places is None:
+            return np.arange(self.n_rows)
+        return np.searchsorted(self.whole.row_numbers, self.row_numbers)
 
     def __len__(self) -> int:
         return self.n_rows
@@ -125,15 +221,32 @@ class Table:
             raise unknown_column(name, self.names, "column")
         return self.columns[self.names.index(name)]
 
+    def decimal_sign(self) -> tuple[str, bool]:
+        """Find the decimal sign that the whole table suggests.
+
+        Returns
+        -------
+        sign : {"", ".", ","}
+            The sign of most columns of numbers in text; if none shows one, the sign
+            that goes with the delimiter of the file, currencies, and names of months.
+        sure : bool
+            Whether a column proves it.
+        """
+        if self._decimal is None:
+            text = getattr(self.origin, "text", None)
+            delimiter = str(getattr(text, "delimiter", ""))
+            self._decimal = decimal_sign(self.columns, delimiter)
+        return self._decimal
+
     def index(self, name: str, role: str) -> int:
-        """Find a column that somebody named.
+        """Find a column by name.
 
         Parameters
         ----------
         name : str
             Its name.
         role : str
-            What it is to be, for the message.
+            The parameter that names it, for the message.
 
         Returns
         -------
@@ -143,7 +256,7 @@ class Table:
         Raises
         ------
         UnknownColumnError
-            If there is none, or several that share the name.
+            If no column, or more than one, has this name.
         """
         if name not in self.names:
             raise unknown_column(name, self.names, role, self.notes)
@@ -174,7 +287,10 @@ class Table:
             self.source,
             notes=self.notes,
             categorical=self.categorical - set(names),
+            identifiers=self.identifiers - set(names),
+            derived=self.derived - set(names),
             places=self.places,
+            _decimal=self.decimal_sign(),
         )
 
     def take(self, rows: NDArray[np.intp]) -> "Table":
@@ -192,9 +308,13 @@ class Table:
         """
         columns = [column[rows] for column in self.columns]
         part = Table(self.names, columns, self.source, categorical=self.categorical)
+        part._decimal = self.decimal_sign()
+        part.identifiers, part.derived = self.identifiers, self.derived
         part.places = self.row_numbers[rows] - 1
+        part.files = self.files
         if hasattr(self.origin, "with_columns"):  # a file, not a frame
-            part.origin = self.origin.take(rows)
+            inside = rows if self.whole is None else self.rows_in_whole[rows]
+            part.origin = self.origin.take(inside)
         return part
 
     def free_names(self, names: Sequence[str]) -> list[str]:
@@ -217,8 +337,13 @@ class Table:
             ending = f"_{number}"
         return [name + ending for name in names]
 
+    @property
+    def row_files(self) -> list[str] | None:
+        """Return the file of every row, if there are several."""
+        return None if self.files is None else self.files[self.row_numbers - 1].tolist()
+
     def to_pandas(self) -> Any:
-        """Make a frame of pandas; columns of text that are numbers become numbers.
+        """Make a pandas frame; columns of numbers in text become numbers.
 
         Returns
         -------

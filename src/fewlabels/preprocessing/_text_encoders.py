@@ -1,4 +1,4 @@
-"""From the texts of one column to features: words, spellings, meaning."""
+"""Turn the texts of one column into features: words, spelling, meaning."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,7 +13,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from fewlabels._threads import threads
-from fewlabels.preprocessing._columns import ColumnDescription
+from fewlabels.preprocessing._description import ColumnDescription
 from fewlabels.preprocessing._embeddings import N_DIMENSIONS, embed_texts
 from fewlabels.preprocessing._encoders import CategoryEncoder, ColumnEncoder
 from fewlabels.preprocessing._summary import ColumnSummary
@@ -24,10 +24,10 @@ from fewlabels.preprocessing.cells import (
 
 
 class TextEncoder(ColumnEncoder):
-    """Free text: tf-idf of words and of pieces of words, or its leading directions.
+    """Free text: tf-idf of words and character n-grams, or its leading directions.
 
-    Pieces of two to four signs carry languages, endings, misspellings, paths, and
-    scripts that put no spaces between words. They count as much as there are words that
+    N-grams of two to four characters capture languages, endings, misspellings, paths,
+    and scripts without spaces between words. Their weight is the share of words that
     occur in no other text.
 
     Parameters
@@ -35,11 +35,11 @@ class TextEncoder(ColumnEncoder):
     column : ColumnDescription
         The column.
     max_words : int
-        Size of the vocabulary of words, and of that of pieces.
+        Size of the vocabularies of words and of n-grams.
     n_components : int or None
         How many directions to keep; None to keep all words, as a sparse array.
     weight : float
-        Variance of all features together, where there are directions.
+        Total variance of the features, if there are directions.
     random_state : int
         Seed of the directions.
     """
@@ -65,7 +65,7 @@ class TextEncoder(ColumnEncoder):
         self.vectorizers: list[TfidfVectorizer] = []
         many = len(texts) >= 50
         limits = [(2, 0.6), (1, 1.0)] if many else [(1, 1.0)]
-        # Where pieces are all rare or all common, they say nothing that words do not.
+        # If n-grams are all rare or all common, they add nothing to words.
         for kind, tried in (({}, limits), (_PIECES, limits[:1])):
             vectorizer = self._vectorizer(texts, kind, tried)
             if vectorizer is not None:
@@ -99,7 +99,7 @@ class TextEncoder(ColumnEncoder):
         kind: dict[str, Any],
         limits: list[tuple[int, float]],
     ) -> TfidfVectorizer | None:
-        """Learn a vocabulary, of rare and of common words where there are no others."""
+        """Learn a vocabulary; if there are no others, of rare and common words."""
         for least, most in limits:
             vectorizer = TfidfVectorizer(
                 strip_accents="unicode",
@@ -117,7 +117,7 @@ class TextEncoder(ColumnEncoder):
         return None
 
     def _words(self, texts: NDArray[Any]) -> csr_array:
-        """Put words and pieces side by side, in rows of length one."""
+        """Concatenate words and n-grams, in rows of length one."""
         parts = [
             vectorizer.transform(_beginnings(texts, vectorizer)) * np.sqrt(share)
             for vectorizer, share in zip(self.vectorizers, self.shares, strict=True)
@@ -125,7 +125,7 @@ class TextEncoder(ColumnEncoder):
         return csr_array(hstack(parts))
 
     def _shares(self, texts: NDArray[Any]) -> list[float]:
-        """Give pieces the share of words that occur in no other text."""
+        """Return the weight of n-grams: the share of words in no other text."""
         if len(self.vectorizers) < 2:
             return [1.0] * len(self.vectorizers)
         split = self.vectorizers[0].build_analyzer()
@@ -141,7 +141,7 @@ class TextEncoder(ColumnEncoder):
         return np.zeros((n_rows, 1))
 
     def transform(self, values: NDArray[Any]) -> Any:
-        """Encode new text; words never seen are left out."""
+        """Encode new text; unseen words are left out."""
         if not self.vectorizers:
             return self._nothing(values.size)
         words = self._words(to_texts(values))
@@ -208,22 +208,22 @@ class EmbeddedTextEncoder(ColumnEncoder):
 
 
 _PIECES = {"analyzer": "char_wb", "ngram_range": (2, 4)}
-# Signs of a text whose pieces are taken: a language or a path shows soon.
+# Characters of a text used for n-grams: enough to recognise a language or a path.
 _BEGINNING = 100
 
 
 def _beginnings(texts: NDArray[Any], vectorizer: TfidfVectorizer) -> NDArray[Any]:
-    """Cut texts to where their pieces are taken from; words are taken from all."""
+    """Cut texts to the part used for n-grams; words are taken from the whole text."""
     if vectorizer.analyzer == "word":
         return texts
     return object_array([text[:_BEGINNING] for text in texts])
 
 
 class NamesEncoder(ColumnEncoder):
-    """Categories of which there are very many: the frequent ones, and their spelling.
+    """Very many categories: one feature for each frequent one, and their spelling.
 
-    A model of a car or an occupation says something by its words, even where every
-    single one is rare. Both halves have the same variance.
+    The words of a car model or an occupation are informative even if every single
+    category is rare. Both halves have the same variance.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ class NamesEncoder(ColumnEncoder):
     max_words : int
         Size of the vocabulary.
     n_components : int
-        How many directions stand for the spelling.
+        How many directions represent the spelling.
     random_state : int
         Seed of the directions.
     """
@@ -260,7 +260,7 @@ class NamesEncoder(ColumnEncoder):
         return np.hstack([levels, spelling]) / np.sqrt(2)
 
     def transform(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Encode new values; those never seen count as rare, with their spelling."""
+        """Encode new values; unseen ones count as rare, with their spelling."""
         halves = [self.levels.transform(values), self.spelling.transform(values)]
         return np.hstack(halves) / np.sqrt(2)
 

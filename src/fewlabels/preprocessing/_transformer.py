@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._lazy import refuse_lazy
 from fewlabels._rows import has_own_units
 from fewlabels._sklearn import (
     Interval,
@@ -23,29 +24,39 @@ from fewlabels._sklearn import (
     validate_data,
 )
 from fewlabels._words import listed, plural
-from fewlabels.preprocessing._columns import ColumnDescription, describe_columns
+from fewlabels.preprocessing._columns import describe_columns
+from fewlabels.preprocessing._description import ColumnDescription
 from fewlabels.preprocessing._encoders import (
     CategoryEncoder,
     ColumnEncoder,
     DateEncoder,
     NumberEncoder,
+    TagsEncoder,
     VectorEncoder,
 )
 from fewlabels.preprocessing._errors import TableError
+from fewlabels.preprocessing._fields import FieldsEncoder
+from fewlabels.preprocessing._missing import by_column, without_values
 from fewlabels.preprocessing._summary import ColumnSummary, TableSample
-from fewlabels.preprocessing._table import Table
+from fewlabels.preprocessing._table import (
+    Table,
+    check_names,
+    holds_texts,
+    refuse_records,
+)
 from fewlabels.preprocessing._text_encoders import (
     EmbeddedTextEncoder,
     NamesEncoder,
     TextEncoder,
 )
+from fewlabels.preprocessing.cells import object_array
 
-# Names say less than texts: they get fewer directions by this factor.
+# Names are less informative than texts: they get fewer directions by this factor.
 NAMES_SHARE = 10
-# Rounding of files leaves correlations of this size between principal components.
+# Rounding in files causes correlations of this size between principal components.
 CORRELATION = 1e-3
 
-# Saved models may hold these and no others.
+# The only classes that saved models may contain.
 ENCODERS = (
     NumberEncoder,
     CategoryEncoder,
@@ -54,13 +65,15 @@ ENCODERS = (
     TextEncoder,
     EmbeddedTextEncoder,
     VectorEncoder,
+    TagsEncoder,
+    FieldsEncoder,
 )
 
 
 class TableTransformer(TransformerMixin, BaseEstimator):
     r"""Turn a table with mixed columns into numbers on one scale.
 
-    The kind of every column is found out, see :func:`describe_columns`, and each gets
+    The kind of every column is detected, see :func:`describe_columns`, and each gets
     features of total variance one:
 
     ==========  =======================================================================
@@ -70,6 +83,9 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     category    one feature per category, rare ones together, missing ones apart; of
                 more than `max_categories` also the leading directions of their spelling
     date        the time, and sine and cosine of year, week and day where they vary
+    time        of the day, and its sine and cosine
+    tags        one feature for each of the `max_categories` most frequent
+    fields      of JSON, each like a column of its own
     text        tf-idf of words and of pieces of words; with other columns its leading
                 directions, of variance `text_weight`; with `embed`, these and the
                 embedding of its meaning
@@ -77,10 +93,10 @@ class TableTransformer(TransformerMixin, BaseEstimator):
                 their variance is `text_weight`
     ==========  =======================================================================
 
-    Identifiers, constant and empty columns are left out. Numbers share one factor
-    where all columns are numbers of one unit: more than 20 of them, none with a
-    standard deviation above four times the median of all; or principal components,
-    which are known by correlations of zero.
+    Identifiers, constant and empty columns are left out. Numbers share one factor if
+    all columns are numbers of one unit: more than 20 of them, none with a standard
+    deviation above four times the median of all; or principal components, recognised
+    by correlations of zero.
 
     Parameters
     ----------
@@ -90,12 +106,16 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         Columns whose kind is known. Columns of an array are called x0, x1, ...
     date : sequence of str, default=()
         Columns of dates, perhaps with their format: ``"born=%d.%m.%y"``.
+    decimal : str or sequence of str, default=()
+        The decimal sign, "," or "."; for a single column ``"rent=,"``.
+    missing : sequence of str or number, default=()
+        Values that mean missing, in all columns or in one: ``"age=-1"``.
     scale : {"auto", "standard", "none"}, default="auto"
         Numbers: "standard" gives each column variance one, "none" leaves their
         proportions as they are (one factor for all), "auto" decides as said above.
     text_weight : float or "auto", default="auto"
-        Variance of a column of text, where any other column has 1. "auto" is the root
-        of the number of other columns.
+        Variance of a column of text; any other column has variance 1. "auto" is the
+        square root of the number of other columns.
     embed : bool, default=False
         Whether text is also encoded by its meaning, see :func:`embed_texts`; needs the
         extra ``embeddings``.
@@ -104,34 +124,34 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     max_words : int, default=20000
         Size of the vocabulary of a column of text.
     n_topics : int, default=50
-        Directions that stand for a column of text among others.
+        Directions that represent a column of text among others.
     random_state : int, RandomState instance or None, default=0
         Seed of these directions.
 
     Attributes
     ----------
     columns_ : list of ColumnDescription
-        What every column holds, and why it was taken so.
+        What every column holds, and why it was read that way.
     encoders_ : list of encoders
         One per column that is used.
     feature_columns_ : ndarray of int of shape (n_features,)
-        For every feature the place of its column in `columns_`.
+        For every feature, the index of its column in `columns_`.
     feature_groups_ : ndarray of int of shape (n_features,) or None
         The same for :class:`~fewlabels.automatic.FewLabelsClassifier`; None where
         columns have no meaning of their own: pixels, components, words of a text.
     n_features_in_ : int
         Number of columns seen during fit.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Names of the columns, where `X` had any.
+        Names of the columns, if `X` had any.
 
     See Also
     --------
-    sklearn.compose.ColumnTransformer : You say how each column is encoded.
-    fewlabels.automatic.FewLabelsClassifier : Behind this, with ``scale="none"``.
+    sklearn.compose.ColumnTransformer : You choose how each column is encoded.
+    fewlabels.automatic.FewLabelsClassifier : Follows this, with ``scale="none"``.
 
     Notes
     -----
-    The result is sparse where all columns are text, and dense otherwise.
+    The result is sparse if all columns are text, and dense otherwise.
 
     Examples
     --------
@@ -150,6 +170,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         "categorical": ["array-like"],
         "numeric": ["array-like"],
         "date": ["array-like"],
+        "decimal": ["array-like", str],
+        "missing": ["array-like", str, Real],
         "scale": [StrOptions({"auto", "standard", "none"})],
         "text_weight": [
             StrOptions({"auto"}),
@@ -170,6 +192,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         categorical: Any = (),
         numeric: Any = (),
         date: Any = (),
+        decimal: Any = (),
+        missing: Any = (),
         scale: str = "auto",
         text_weight: float | str = "auto",
         embed: bool = False,
@@ -183,6 +207,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         self.categorical = categorical
         self.numeric = numeric
         self.date = date
+        self.decimal = decimal
+        self.missing = missing
         self.scale = scale
         self.text_weight = text_weight
         self.embed = embed
@@ -192,15 +218,15 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find out what the columns hold.
+        """Detect what the columns hold, and learn their encoding.
 
         Parameters
         ----------
         X : Table, DataFrame of pandas or polars, dict, array-like or TableSample
-            The table. Of rows that were drawn from a larger one, see
-            :class:`TableSample`, the kinds of columns, medians, words and dates are
-            learned; missing values, counts of categories, and means, deviations and
-            ends of numbers are those of the larger one.
+            The table. For a :class:`TableSample` of a larger table, the kinds of
+            columns, medians, words and dates are those of the sample; missing values,
+            counts of categories, and means, deviations and extremes of numbers are
+            those of the larger table.
         y : None
             Not used.
 
@@ -213,7 +239,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Find out what the columns hold, and encode them.
+        """Detect what the columns hold, and encode them.
 
         Parameters
         ----------
@@ -233,6 +259,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     def _fit(self, X: Any) -> Any:
         X, summary = X if isinstance(X, TableSample) else (X, None)
         table = self._table(X, reset=True)
+        if by_column(self.missing, table.names, "missing"):
+            summary = None  # its counts and means include values that mean missing
         self.columns_ = describe_columns(
             table,
             ignore=self.ignore,
@@ -240,6 +268,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             categorical=self.categorical,
             numeric=self.numeric,
             date=self.date,
+            decimal=self.decimal,
         )
         if summary is not None:
             self.columns_ = [
@@ -257,7 +286,9 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             n_rows = plural(table.n_rows, "row")
             rows = n_rows if table.n_rows > 1 else "1 sample (row)"
             remedy = "leave fewer out (given as ignore)"
-            if any(column.kind != "ignored" for column in self.columns_):
+            if table.n_rows == 1:
+                remedy = "pass more rows"
+            elif any(column.kind != "ignored" for column in self.columns_):
                 remedy = (
                     "to use one, pass numeric=[NAME], categorical=[NAME], text=[NAME] "
                     "or date=[NAME]"
@@ -293,10 +324,16 @@ class TableTransformer(TransformerMixin, BaseEstimator):
                 return NamesEncoder(column, *sizes, seed)
             case "category":
                 return CategoryEncoder(column, self.max_categories)
-            case "date":
+            case "date" | "time":
                 return DateEncoder(column)
             case "vector":
-                return VectorEncoder(column, weight)
+                # In a pair such as 120/80, each number counts as a column.
+                pair = column.notation.partition(" ")
+                return VectorEncoder(column, float(pair[0]) if pair[2] else weight)
+            case "tags":
+                return TagsEncoder(column, self.max_categories)
+            case "fields":
+                return FieldsEncoder(column, self.max_categories, seed)
             case _:
                 alone = n_used == 1 and not self.embed
                 size = None if alone else self.n_topics
@@ -304,7 +341,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
                 return EmbeddedTextEncoder(words) if self.embed else words
 
     def _share_unit(self, blocks: list[Any]) -> bool:
-        """Give numbers of one unit one factor; tell whether there are no others."""
+        """Give numbers of one unit one factor; return whether there are no others."""
         pairs = [
             (encoder, block)
             for encoder, block in zip(self.encoders_, blocks, strict=True)
@@ -322,7 +359,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             and (not has_own_units(deviations) or _uncorrelated(blocks))
         ):
             return False
-        # Alone, the largest has variance one; among others, they have it on average.
+        # Alone, the largest has variance one; among others, they do on average.
         alone = len(pairs) == len(blocks)
         unit = float(deviations.max() if alone else np.sqrt(np.mean(deviations**2)))
         for encoder, block in pairs:
@@ -357,18 +394,23 @@ class TableTransformer(TransformerMixin, BaseEstimator):
 
     def _table(self, X: Any, *, reset: bool) -> Table:
         """Read a table, and check its columns against those of `fit`."""
+        refuse_lazy(X)
         if issparse(X):
             raise TypeError(
                 "Sparse data was passed, but a dense table is required: sparse rows "
                 "need no TableTransformer."
             )
         if not isinstance(X, Table | dict) and not hasattr(X, "columns"):
-            X = check_array(X, dtype=None, ensure_all_finite=False)
+            X = check_array(_two_axes(X), dtype=None, ensure_all_finite=False)
             validate_data(self, X, reset=reset, skip_check_array=True)
-            return Table.from_frame(X)
-        table = Table.from_frame(X)
+            return without_values(Table.from_frame(X), self.missing)
+        if hasattr(X, "columns") and not isinstance(X, Table):
+            check_names(X)
+        table = without_values(Table.from_frame(X), self.missing)
+        if not table.names:
+            raise TableError("The table has no column to learn from: add one.")
         if table.n_rows == 0:
-            raise TableError("The table has no row: pass at least one.")
+            raise TableError("The table has no rows: pass at least one.")
         if hasattr(X, "iloc"):
             validate_data(self, X, reset=reset, skip_check_array=True)
         elif reset:
@@ -402,12 +444,12 @@ class TableTransformer(TransformerMixin, BaseEstimator):
 
     @staticmethod
     def saved_types() -> tuple[str, ...]:
-        """Name the classes of this package that a fitted transformer is made of.
+        """Return the classes of this package that a fitted transformer contains.
 
         Returns
         -------
         names : tuple of str
-            With their modules; they hold data and run nothing when they are loaded.
+            With their modules; they hold data and run no code when loaded.
         """
         kinds = (ColumnDescription, TableTransformer, *ENCODERS)
         return tuple(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
@@ -420,8 +462,22 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         return tags
 
 
+def _two_axes(X: Any) -> Any:
+    """Turn texts into a column, and keep missing values in lists missing."""
+    if holds_texts(X):
+        return object_array(list(X)).reshape(-1, 1)
+    if not isinstance(X, list | tuple):
+        return X
+    try:
+        cells = np.asarray(X)
+    except ValueError:  # rows of different lengths
+        return X
+    refuse_records(cells)
+    return np.asarray(X, dtype=object) if cells.dtype.kind in "US" else cells
+
+
 def _of_whole(column: ColumnDescription, whole: ColumnSummary) -> ColumnDescription:
-    """Describe a column of a sample by what is known of all rows."""
+    """Update the description of a sampled column from all rows."""
     n_distinct = column.n_distinct if whole.counts is None else len(whole.counts)
     return replace(column, n_missing=whole.n_missing, n_distinct=n_distinct)
 
@@ -438,7 +494,7 @@ def _uncorrelated(blocks: list[Any]) -> bool:
 
 
 def _joined(blocks: list[Any]) -> Any:
-    """Features side by side; sparse where all of them are."""
+    """Concatenate features; sparse if all of them are."""
     if all(issparse(block) for block in blocks):
         return csr_array(hstack(blocks))
     return np.hstack(blocks)
