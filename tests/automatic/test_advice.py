@@ -74,7 +74,17 @@ class TestLearningCurve:
             LearningCurve(10, 0.1, 0.3, 0.1, 0.6).labels_for(0)
 
     def test_unknown_errors_say_nothing(self):
-        assert halving_words(learning_curve(10, np.nan)) == ""
+        assert halving_words(learning_curve(10, np.nan), 100) == ""
+
+    def test_no_more_labels_than_rows_are_asked_for(self):
+        curve = learning_curve(20, 0.2)
+        assert "about 200 labels in all (roughly: 60 to 200)" in halving_words(
+            curve, 200
+        )
+        said = halving_words(curve, 199)
+        assert said.startswith("To halve the error would take more labels than there")
+        assert said.endswith("(199); twice as many would bring it to about 16 %.")
+        assert halving_words(curve, 39).endswith("than there are rows (39).")
 
 
 class TestSureRows:
@@ -152,14 +162,21 @@ class TestClasses:
 
 class TestSuspiciousLabels:
     def test_by_hand(self):
-        p = [[0.9, 0.1], [0.3, 0.7], [0.45, 0.55], [0.2, 0.8]]
-        held = held_out([1, 0, 0, 1], p)
-        found = suspicious_labels(held, np.array(["a", "b"]))
+        p = [[0.9, 0.1], [0.3, 0.7], [0.55, 0.45], *[[0.2, 0.8]] * 4]
+        held = held_out([1, 0, 0, 1, 1, 1, 1], p)
+        found = suspicious_labels(held, np.array(["a", "b"]), odds=2)
         assert [(s.row, s.label, s.likely) for s in found] == [
             (100, "b", "a"),
             (101, "a", "b"),
         ]
         assert_allclose([s.odds for s in found], [9, 7 / 3])
+        (only,) = suspicious_labels(held, np.array(["a", "b"]))
+        assert only.row == 100
+
+    def test_a_model_that_contradicts_many_labels_names_none(self):
+        p = [[0.9, 0.1]] * 5 + [[0.1, 0.9]] * 5
+        held = held_out([1] * 10, p)
+        assert suspicious_labels(held, np.array(["a", "b"])) == []
 
     @pytest.mark.parametrize("load", [load_iris, load_wine])
     def test_wrong_labels_among_fifteen_are_named(self, load):
@@ -170,7 +187,7 @@ class TestSuspiciousLabels:
             rows = np.flatnonzero(y >= 0)[[1, 7, 13]]  # one of each class
             y[rows] = (y[rows] + 1) % 3
             model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
-            found = {s.row for s in model.suspicious_labels()}
+            found = {s.row for s in model.suspicious_labels(odds=2)}
             planted += 3
             named += len(found & set(rows))
             alarms += len(found - set(rows))
@@ -241,7 +258,7 @@ class TestWords:
     def test_no_better_than_guessing(self):
         error = ErrorEstimate(0.4, 0.2, 0.6)
         assert "50 %" in guess_words(error, 0.5)
-        assert guess_words(error, 0.7) == ""
+        assert guess_words(error, 0.55) == ""  # at the far end of the interval
         assert "no better than giving every row" in verdict(error, 0.5, [])
 
     def test_the_sure_part_is_named(self):
@@ -271,10 +288,33 @@ class TestWords:
         assert " 0 %" not in carried
         assert text == model.explain(X)
 
+    def test_classes_with_a_single_label_are_named(self):
+        X, y_true, y = wine(seed=1)
+        y[np.flatnonzero(y == 2)[1:]] = -1
+        model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+        assert model.expected_error_.is_known
+        error = np.mean(model.transduction_[y < 0] != y_true[y < 0])
+        assert model.expected_error_.low <= error <= model.expected_error_.high
+        said = next(line for line in model.advice() if "second row" in line)
+        assert said.startswith("Label a second row of '2': ")
+
+    def test_a_label_of_each_class_makes_a_guess(self):
+        X, _, y = wine(per_class=1)
+        model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+        guess = model.expected_error_
+        assert guess.is_guess
+        assert not guess.is_known
+        assert 0 <= guess.low < guess.high <= 1
+        differ = np.mean(model.baseline_.predict(X) != model.predict(X))
+        assert guess.low == pytest.approx(differ / 2, abs=0.02)
+        assert "a guess from how far methods agree" in model.explain()
+        assert model.verdict().startswith("Perhaps ")
+        assert not any("second row" in line for line in model.advice())
+
     def test_without_a_judgement(self, fitted):
         X, _, y, _ = fitted
         model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
-        model.refit_labels(y, judge=False)
+        model.refit_labels(y, estimate_error=False)
         assert np.isnan(model.expected_confusions()).all()
         assert np.isnan(model.class_errors()[0].wrong)
         assert model.suspicious_labels() == []
@@ -288,7 +328,6 @@ def test_many_classes_may_be_better_than_held_out_rows_show():
     model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
     error = np.mean(model.transduction_[y < 0] != y_true[y < 0])
     assert model.expected_error_.low <= error <= model.expected_error_.high
-    assert "upper estimate" in model.expected_error_.note
 
 
 def test_regression_explains_itself():
@@ -302,6 +341,6 @@ def test_regression_explains_itself():
     assert model.column_effects(X)[0].column == 0
     noise = np.where(np.arange(100) < 30, rng.normal(size=100), np.nan)
     assert (
-        "no better than answering every row with the mean"
+        "no better than predicting the mean for every row"
         in model.refit_labels(noise).explain()
     )

@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits, make_swiss_roll
 import fewlabels
 from fewlabels import FewLabelsClassifier, FewLabelsRegressor
 from fewlabels.automatic import _compact
-from fewlabels.automatic._packing import Plain, Rounded
+from fewlabels.automatic._compact import Plain, Rounded
 from fewlabels.datasets import hide_labels
 
 
@@ -77,7 +77,7 @@ def test_digits_are_small_and_answer_the_same(digits, model):
     assert again.explain() == model.explain()
     assert again.contributions() == model.contributions()
     assert_allclose(again.baseline_.predict(new), model.baseline_.predict(new))
-    with pytest.raises(ValueError, match="a copy for predictions alone"):
+    with pytest.raises(ValueError, match="can only predict"):
         again.refit_labels(model.transduction_)
 
 
@@ -107,7 +107,7 @@ def test_copies_stay_whole(digits, model):
     _, y, new = digits
     for whole in (copy.copy(model), copy.deepcopy(model)):
         assert_array_equal(
-            whole.refit_labels(y, judge=False).predict(new), model.predict(new)
+            whole.refit_labels(y, estimate_error=False).predict(new), model.predict(new)
         )
         pickle.dumps(whole)
 

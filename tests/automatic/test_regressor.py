@@ -78,7 +78,7 @@ def test_other_targets_on_the_same_bank(fitted):
     model = FewLabelsRegressor(bank="fast", random_state=0).fit(X, other)
     model.refit_labels(y)
     assert_allclose(model.predict(X), fresh.predict(X))
-    model.refit_labels(y, judge=False)
+    model.refit_labels(y, estimate_error=False)
     assert_allclose(model.predict(X), fresh.predict(X))
     assert not model.expected_error_.is_known
     assert not model.baseline_error_.is_known
@@ -161,3 +161,67 @@ def test_coverage_of_the_whole_regressor(design):
     draws = [one_draw((*design, 5000 + number)) for number in range(30)]
     inside = [draw["low"] <= draw["true"] <= draw["high"] for draw in draws]
     assert np.mean(inside) >= 0.8
+
+
+def interval_coverage(n_draws, n_known, noise):
+    """Share of the unknown targets inside intervals of 80 %, over draws of rows."""
+    inside = []
+    for seed in range(n_draws):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(150, 3))
+        t = X[:, 0] + np.sin(2 * X[:, 1]) + noise(rng, 150)
+        y = np.where(np.arange(150) < n_known, t, np.nan)
+        model = FewLabelsRegressor(bank="fast", random_state=0).fit(X, y)
+        new = X[n_known:]
+        value, low, high = model.predict(new, return_interval=0.8)
+        assert_allclose(value, model.predict(new))
+        inside.append(np.mean((low <= t[n_known:]) & (t[n_known:] <= high)))
+    return np.mean(inside)
+
+
+def test_intervals_cover():
+    found = interval_coverage(6, 30, lambda rng, n: 0.3 * rng.normal(size=n))
+    assert 0.7 <= found <= 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_known", [12, 40])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        lambda rng, n: 0 * rng.normal(size=n),
+        lambda rng, n: rng.normal(size=n),
+        lambda rng, n: 0.3 * rng.standard_t(2, size=n),
+    ],
+)
+def test_intervals_cover_at_their_level(n_known, noise):
+    # Draws differ by about 0.1 with a dozen targets: 0.04 is two standard errors.
+    assert interval_coverage(25, n_known, noise) >= 0.8 - 0.04
+
+
+def test_intervals_of_too_few_targets_are_infinite():
+    X = np.arange(12.0)[:, None]
+    y = np.where(np.arange(12) < 5, X[:, 0], np.nan)
+    model = FewLabelsRegressor(bank="fast", random_state=0).fit(X, y)
+    _, low, high = model.predict(X, return_interval=0.9)
+    assert np.isinf(low).all()
+    assert np.isinf(high).all()
+    _, low, high = model.predict(X, return_interval=0.5)
+    assert np.isfinite(low).all()
+    assert (low <= high).all()
+    for level in (0, 1, 90):
+        with pytest.raises(ValueError, match="return_interval"):
+            model.predict(X, return_interval=level)
+
+
+def test_intervals_in_another_unit():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.where(np.arange(60) < 30, X[:, 0], np.nan)
+    low = [
+        FewLabelsRegressor(bank="fast", random_state=0)
+        .fit(X, unit * y)
+        .predict(X, return_interval=0.9)[1]
+        / unit
+        for unit in (1.0, 1e6)
+    ]
+    assert_allclose(low[0], low[1], atol=1e-6)

@@ -2,12 +2,14 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.feature_extraction.text import TfidfVectorizer
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from fewlabels import FewLabelsClassifier, FewLabelsRegressor
 from fewlabels._backend import NUMPY
@@ -55,6 +57,24 @@ def test_answers_do_not_depend_on_threads(rng, many_batches, make):
     assert one.expected_error_ == two.expected_error_
     for column, values in one.candidates_.items():
         assert_array_equal(values, two.candidates_[column])
+
+
+def test_answers_do_not_depend_on_threads_of_libraries_nor_on_who_fits(rng):
+    X, y = pixels(rng)
+    y = hide_labels(y, per_class=3, random_state=0)
+
+    def fitted(_=None):
+        model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+        return model.predict_proba(X)
+
+    with threadpool_limits(1):
+        one = fitted()
+    with threadpool_limits(3):
+        assert_array_equal(fitted(), one)
+        # As the command line and the page do, in a thread that did not set the limit.
+        with ThreadPoolExecutor(1) as pool:
+            (three,) = pool.map(fitted, [None])
+    assert_array_equal(three, one)
 
 
 def test_regression_does_not_depend_on_threads(rng):

@@ -234,7 +234,7 @@ def test_the_marker_learned_as_a_class(moons):
 
 def test_nothing_unlabelled_to_learn_from(moons):
     X, _, y_true = moons
-    with pytest.warns(UserWarning, match="No unlabelled row is in training"):
+    with pytest.warns(UserWarning, match="no unlabelled rows in training"):
         results = cross_validate_labels(RLSClassifier(), X, y_true, held_out="removed")
     assert results["test_score"].shape == (5,)
 

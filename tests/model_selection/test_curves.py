@@ -362,7 +362,7 @@ class TestStrategies:
             ({"strategies": Asked(), "n_queries": 0}, "n_queries must be an int >= 1"),
             (
                 {"strategies": lambda X, y, n_queries, model, candidates: [0, 0]},
-                "must choose 2 different rows out of candidates",
+                "must choose 2 distinct rows among the candidates",
             ),
         ],
     )

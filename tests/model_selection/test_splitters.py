@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_diabetes, make_moons
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -33,7 +33,7 @@ from fewlabels.model_selection import (
     LabelShuffleSplit,
     TrainOnAll,
 )
-from fewlabels.model_selection._splitters import label_splits
+from fewlabels.model_selection._splitters import known_targets, label_splits
 from fewlabels.semi_supervised import RLSClassifier
 
 SPLITTERS = [
@@ -294,7 +294,7 @@ def test_wrong_parameters(make, message):
 def test_repr():
     assert (
         repr(LabeledKFold(3, random_state=0))
-        == "LabeledKFold(n_repeats=1, n_splits=3, random_state=0)"
+        == "LabeledKFold(n_repeats=1, n_splits=3, random_state=0, stratify='auto')"
     )
 
 
@@ -319,9 +319,9 @@ class TestLabelSplits:
         y = np.array([0, 1, 1, -1])
         with pytest.raises(ValueError, match="without a labelled row"):
             label_splits([([0, 1], [3])], y, y)
-        with pytest.raises(ValueError, match="both to learn from and to test on"):
+        with pytest.raises(ValueError, match="both in training and in the test set"):
             label_splits([([0, 1], [1, 2])], y, y)
-        with pytest.raises(ValueError, match="both to learn from and to test on"):
+        with pytest.raises(ValueError, match="both in training and in the test set"):
             label_splits(TrainOnAll(), y, y)
 
 
@@ -331,3 +331,31 @@ def test_scikit_learn_itself_tests_on_the_marker(moons):
     model = LabelSpreading(gamma=10)
     predicted = cross_val_predict(model, X, y, cv=StratifiedKFold(3))
     assert np.mean(predicted == y) < 0.3
+
+
+@pytest.mark.parametrize("kind", [float, int])
+def test_whole_numbers_to_predict_are_all_held_out(kind):
+    # Held out by class, only targets that occur twice would ever be tested.
+    y_true = load_diabetes().target[:60]
+    y = np.where(np.arange(60) < 40, y_true, -1).astype(kind)
+    if kind is float:
+        y[40:] = np.nan
+    held_out = np.concatenate([test for _, test in LabeledKFold(5).split(y, y)])
+    assert sorted(held_out) == list(range(40))
+
+
+@pytest.mark.parametrize(
+    "y", [[0, 1, 2] * 4, list(range(26)), [2.0, 5.0, 9.0], [10, 20, 30] * 9]
+)
+def test_codes_are_classes(y):
+    assert known_targets(np.array(y))[2]
+
+
+def test_whether_to_stratify_can_be_said():
+    y = np.array([3, 3, 70, 70])
+    for stratify in (True, False):
+        cv = LabeledKFold(2, stratify=stratify, n_repeats=20, random_state=0)
+        mixed = [len(set(y[test])) == 2 for _, test in cv.split(y, y)]
+        assert all(mixed) is stratify
+    with pytest.raises(ValueError, match="stratify"):
+        LabeledKFold(stratify="yes")

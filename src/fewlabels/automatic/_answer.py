@@ -1,4 +1,4 @@
-"""Answer: from weights to functions of rows, class shares and honest errors."""
+"""Turn weights into fitted models, class shares and held-out error estimates."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,6 +11,7 @@ from fewlabels._classifier import as_decision
 from fewlabels._labels import decide
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._bank import KernelBank
+from fewlabels.automatic._class_shares import shares_and_shift
 from fewlabels.automatic._curve import LearningCurve, learning_curve
 from fewlabels.automatic._diagnostics import HeldOut
 from fewlabels.automatic._errors import (
@@ -18,34 +19,37 @@ from fewlabels.automatic._errors import (
     ErrorEstimate,
     estimate_of_rows,
     gain_over,
+    guessed_error,
+    mistakes,
     root_mean_square,
 )
 from fewlabels.automatic._judge import Judgement
 from fewlabels.automatic._labeled import Labeled
-from fewlabels.automatic._losses import wrong
 from fewlabels.automatic._model import BankModel, fit_models
 from fewlabels.automatic._nested import Nested
 from fewlabels.automatic._probabilities import best_temperature, probabilities
-from fewlabels.automatic._shares import shares_and_shift
 
 
 class Errors(NamedTuple):
-    """What error to expect of predicted classes, and what that rests on.
+    """The expected error of predicted classes, and the evidence for it.
 
     Attributes
     ----------
     temperature : float or None
         Probabilities are softmax(temperature * outputs); None where it is unknown.
+    baseline_temperature : float or None
+        The same for the supervised baseline.
     expected, baseline, gain : ErrorEstimate
-        Error of the average, that of the supervised baseline, and by how much the
-        latter is larger.
+        Error of the average, error of the supervised baseline, and the latter minus
+        the former.
     curve : LearningCurve
         How the error should fall as labels are added.
     held_out : HeldOut or None
-        Labelled rows without their labels; None where these say nothing.
+        Held-out predictions for the labelled rows; None where nothing can be held out.
     """
 
     temperature: float | None
+    baseline_temperature: float | None
     expected: ErrorEstimate
     baseline: ErrorEstimate
     gain: ErrorEstimate
@@ -54,20 +58,20 @@ class Errors(NamedTuple):
 
 
 class ClassAnswer(NamedTuple):
-    """What an automatic classifier makes of its labels.
+    """Everything an automatic classifier derives from its labels.
 
     Attributes
     ----------
     model, baseline : BankModel
         The average, and the best supervised candidate.
     class_shares : ndarray of shape (n_classes,)
-        Shares of the classes that were assumed among unlabelled rows.
+        Class shares assumed among the unlabelled rows.
     predicted : ndarray of shape (n_unlabeled,)
         Classes of the unlabelled rows.
     changed : float
-        Share of them to which the baseline gives another class.
+        Share of unlabelled rows for which the baseline predicts another class.
     errors : Errors
-        What error to expect.
+        The expected errors.
     """
 
     model: BankModel
@@ -89,9 +93,9 @@ def answer_classes(
     class_prior: Any,
     memory_budget: float | None,
     rng: np.random.RandomState,
-    judged: bool = True,
+    estimate_error: bool = True,
 ) -> ClassAnswer:
-    """Fit the average and the baseline, and expect errors of their predictions.
+    """Fit the average and the baseline, and estimate the errors of their predictions.
 
     Parameters
     ----------
@@ -102,9 +106,9 @@ def answer_classes(
     judgement : Judgement
         What :func:`judge` found on them, or on a sample of them.
     rows : ndarray of shape (l,)
-        Which training rows have a label.
+        Training rows with a label.
     unlabeled : ndarray of int
-        Numbers of the distinct rows of those without one.
+        Distinct-row numbers of the training rows without a label.
     classes : ndarray of shape (n_classes,)
         The classes.
     class_prior : {"auto", "labels", "uniform"}, dict or array-like
@@ -112,9 +116,9 @@ def answer_classes(
     memory_budget : float or None
         MiB for temporary arrays.
     rng : RandomState
-        Of samples of many labels.
-    judged : bool, default=True
-        Whether errors are to be estimated.
+        Generator for sampling the labels when there are many.
+    estimate_error : bool, default=True
+        Whether to estimate errors.
     """
     model, baseline = fit_models(
         bank, labeled, judgement, classes=classes, memory_budget=memory_budget, rng=rng
@@ -129,8 +133,8 @@ def answer_classes(
     own, supervised = (m.training_outputs[unlabeled] for m in (model, baseline))
     predicted, other = (decide(as_decision(f), classes) for f in (own, supervised))
     changed = float(np.mean(other != predicted)) if unlabeled.size else 0.0
-    if judged:
-        sampled = np.isin(labeled.groups, judgement.labeled.groups)
+    if estimate_error:
+        sampled = np.isin(labeled.distinct, judgement.labeled.distinct)
         errors = _errors(
             judgement.nested,
             judgement.labeled.with_shares(shares),
@@ -144,7 +148,7 @@ def answer_classes(
         unknown = ErrorEstimate(np.nan, 0.0, 1.0, NOT_JUDGED)
         gain = ErrorEstimate(np.nan, -1.0, 1.0, NOT_JUDGED)
         curve = learning_curve(rows.size, np.nan)
-        errors = Errors(None, unknown, unknown, gain, curve, None)
+        errors = Errors(None, None, unknown, unknown, gain, curve, None)
     return ClassAnswer(model, baseline, shares, predicted, changed, errors)
 
 
@@ -157,14 +161,15 @@ def _errors(
     rows: NDArray[np.intp],
     n_labels: int,
 ) -> Errors:
-    """Expect errors on unlabelled rows from labelled ones that were held out.
+    """Estimate errors on unlabelled rows from held-out labelled rows.
 
     `own` and `supervised` are the outputs for the unlabelled rows: where they are
     close to a tie, errors are more likely.
     """
     codes = labeled.codes
     nothing = np.full(labeled.Y.shape, np.nan)
-    held, held_baseline = (nothing, nothing) if nested is None else nested[:2]
+    held = nothing if nested is None else nested.outputs
+    held_baseline = nothing if nested is None else nested.baseline
     held = held + shift
     temperature, other = (
         best_temperature(outputs, labeled, tuned.CAUTIOUS_TEMPERATURE, tuned.CAUTION)
@@ -173,23 +178,22 @@ def _errors(
     expected = estimate_of_rows(held, labeled, own, temperature)
     baseline = estimate_of_rows(held_baseline, labeled, supervised, other)
     gain = gain_over(held, held_baseline, labeled, expected)
+    expected = guessed_error(expected, own, supervised)
     curve, held_out = learning_curve(n_labels, expected.value), None
     if nested is not None and expected.is_known:
         if nested.halves is not None:
-            with_half = wrong(nested.halves + shift, codes)
-            curve = learning_curve(
-                n_labels, expected.value, wrong(held, codes), with_half
-            )
+            pair = (mistakes(f, labeled) for f in (held, nested.halves + shift))
+            curve = learning_curve(n_labels, expected.value, *pair)
         p, confirmed = (
             probabilities(outputs + shift, temperature)
             for outputs in (nested.outputs, nested.confirmed)
         )
         held_out = HeldOut(rows, codes, p, labeled.importance, confirmed)
-    return Errors(temperature, expected, baseline, gain, curve, held_out)
+    return Errors(temperature, other, expected, baseline, gain, curve, held_out)
 
 
 class NumberAnswer(NamedTuple):
-    """What an automatic regressor makes of its targets: models, and their errors."""
+    """Everything an automatic regressor derives from its targets: models and errors."""
 
     model: BankModel
     baseline: BankModel
@@ -206,9 +210,9 @@ def answer_numbers(
     mean: float,
     memory_budget: float | None,
     rng: np.random.RandomState,
-    judged: bool = True,
+    estimate_error: bool = True,
 ) -> NumberAnswer:
-    """Fit the average and the baseline in the unit of the targets.
+    """Fit the average and the baseline in the units of the targets.
 
     Parameters
     ----------
@@ -219,13 +223,13 @@ def answer_numbers(
     judgement : Judgement
         What :func:`judge` found on them.
     unit, mean : float
-        What a target of 1 stands for, and one of 0.
+        Standard deviation and mean of the original targets.
     memory_budget : float or None
         MiB for temporary arrays.
     rng : RandomState
-        Of samples of many targets.
-    judged : bool, default=True
-        Whether errors are to be estimated.
+        Generator for sampling the targets when there are many.
+    estimate_error : bool, default=True
+        Whether to estimate errors.
     """
     models = fit_models(
         bank, labeled, judgement, classes=None, memory_budget=memory_budget, rng=rng
@@ -234,12 +238,18 @@ def answer_numbers(
         model.rescale(unit, mean)
     unknown = ErrorEstimate(np.nan, 0.0, np.inf, NOT_JUDGED, percent=False)
     expected = baseline = unknown
-    if judged:
-        nothing = np.full(judgement.labeled.Y.shape, np.nan)
+    if estimate_error:
+        nested, choice = judgement.nested, judgement.choice
+        held = [np.full(judgement.labeled.Y.shape, np.nan)] * 2
+        if nested is not None:
+            held = [nested.outputs, nested.baseline]
+        least = [np.inf, np.inf]
+        if choice.losses is not None:
+            means = choice.losses.single_squared.mean(axis=1)
+            least = [float(choice.weights @ means), float(means[choice.baseline])]
+        n_unlabeled = bank.n_samples - labeled.size
         expected, baseline = (
-            root_mean_square(
-                held, judgement.labeled, unit, bank.n_samples - labeled.size
-            )
-            for held in (judgement.nested or (nothing, nothing))[:2]
+            root_mean_square(outputs, judgement.labeled, unit, n_unlabeled, best)
+            for outputs, best in zip(held, least, strict=True)
         )
     return NumberAnswer(*models, expected, baseline)

@@ -34,12 +34,12 @@ from fewlabels.automatic._scaling import RowScaling, may_be_table
 from fewlabels.automatic._sources import Rows, View
 from fewlabels.preprocessing import Moments, TableSample
 
-# Rows times columns from which several threads are worth it.
+# Rows times columns above which several threads pay off.
 MANY_ENTRIES = 500_000
 
 
 class KernelBank:
-    """Several dozen candidates on one set of rows, none of which has seen a label.
+    """Several dozen candidates on one set of rows, built without labels.
 
     Equal rows count once. All kernels are on one scale, see
     :mod:`fewlabels.automatic._kernels`.
@@ -53,36 +53,36 @@ class KernelBank:
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     feature_groups : ndarray of shape (n_features,), default=None
-        Number of the column of a table that every feature belongs to.
+        For each feature, the number of the table column it comes from.
     moments : Moments, default=None
-        Means and deviations of all rows, where the bank sees a sample.
+        Means and deviations of the whole table, when the rows are a sample of it.
     n_jobs : int, default=None
-        Threads, see :func:`fewlabels._threads.threads`; None is one for few rows.
+        Threads, see :func:`fewlabels._threads.threads`; None is one for small data.
     memory_budget : float, default=None
         MiB up to which sparse rows that are not text are made dense.
     backend : Backend
         Where to compute.
     random_state : int, RandomState instance or None, default=None
-        Seed of samples and starts.
+        Seed of samples and k-means starts.
 
     Attributes
     ----------
     candidates : list of Candidate
         In the order of the recipe.
     index : ndarray of shape (n_samples,)
-        Number of the distinct row that every row is a copy of.
+        For each row, the number of its distinct row.
     n_samples : int
         Number of rows.
     n_rows : int
         Number of distinct rows.
     is_pruned : bool
-        Whether nothing is left but what predictions need.
+        Whether everything that predictions do not need was dropped.
     kind : {"table", "text", "pixels"}
-        What the rows are taken for: columns with meanings of their own, sparse rows,
-        or anything else.
+        How the rows are treated: as a table of columns with their own meanings, as
+        text (sparse rows), or as anything else.
     """
 
-    # Where the rows live; files do not say.
+    # Where the rows live; not saved to files.
     _backend: Backend = NUMPY
 
     def __init__(
@@ -109,8 +109,8 @@ class KernelBank:
         self._random_state = random_state
 
     def threads(self, shape: tuple[int, ...] | None = None) -> Any:
-        """Threads for work on rows of some shape, by default the training rows."""
-        if not self._backend.is_numpy:  # which does all at once
+        """Choose the number of threads for a shape, by default that of the rows."""
+        if not self._backend.is_numpy:  # a device handles all rows at once
             return threads(1)
         return self._host_threads(self._shape if shape is None else shape)
 
@@ -175,7 +175,7 @@ class KernelBank:
         return self
 
     def _made_dense(self, X: Any) -> Any:
-        """Make sparse rows dense, so that they are treated as dense ones, or warn."""
+        """Make sparse rows dense if they fit into memory, or else warn."""
         needed = 8 * math.prod(X.shape)
         if needed <= budget_bytes(self._memory_budget):
             return X.toarray()
@@ -194,7 +194,7 @@ class KernelBank:
         return {**kept, "_matrices": {}, "_random_state": None}
 
     def compact(self, *, transduction: bool) -> "KernelBank":
-        """Copy the bank without candidates, for predictions alone, by NumPy."""
+        """Copy the bank without candidates, to predict only, in NumPy."""
         lean = copy(self)
         lean._backend = NUMPY
         lean.candidates = []
@@ -212,8 +212,8 @@ class KernelBank:
         """Raise an error if the bank was pruned."""
         if self.is_pruned:
             raise ValueError(
-                "This is a copy for predictions alone, from compact() or from a file: "
-                "call fit to learn from other labels."
+                "This copy, from compact() or from a file, can only predict: call fit "
+                "to learn from other labels."
             )
 
     def kernel_matrix(self, place: int) -> NDArray[np.float32]:
@@ -227,7 +227,7 @@ class KernelBank:
     def kernel_columns(
         self, place: int, ends: NDArray[np.intp], view: View
     ) -> NDArray[np.float64]:
-        """Kernel of the rows of a view with some distinct rows."""
+        """Kernel matrix between the rows of a view and some distinct rows."""
         kernel = self.candidates[place]
         if not isinstance(kernel, BankKernel):
             raise TypeError(f"{kernel.name} is not a kernel.")
@@ -240,16 +240,16 @@ class KernelBank:
         return self._backend.is_numpy
 
     def room_for(self, size: int) -> int:
-        """Rows of a batch, where the host has room for so many and a device its own."""
+        """Choose the batch size, given room for `size` rows on the host."""
         b = self._backend
         if b.is_numpy:
-            # Threads may work on several, and their number must not change the rest:
-            # outputs of other batches would be rounded differently.
+            # Several threads may hold a batch each, but the batch size must not depend
+            # on their number: outputs of other batches would be rounded differently.
             return min(max(64, size // 4), b.batch_rows)
         return int(np.clip(size * b.room() / budget_bytes(None), 64, b.batch_rows))
 
     def training_views(self, size: int = 4096) -> Iterator[View]:
-        """Look at all distinct training rows, batch by batch."""
+        """Yield views of all distinct training rows, batch by batch."""
         for batch in gen_batches(self.n_rows, size):
             yield View(batch=batch)
 
@@ -262,7 +262,7 @@ class KernelBank:
         return np.where(known, self._number[places], -1)
 
     def new_views(self, X: Any, size: int = 4096) -> Iterator[View]:
-        """Look at new rows, batch by batch."""
+        """Yield views of new rows, batch by batch."""
         for batch in gen_batches(X.shape[0], size):
             rows = X[batch]
             if not issparse(rows) and not self._scaling.sparse_:
@@ -284,9 +284,10 @@ BANK_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def feature_groups(estimator: Any, n_features: int) -> NDArray[np.intp] | None:
-    """Check the parameter `feature_groups` of an estimator."""
+    """Find each feature's column, from the parameter or the encoded frame."""
     if estimator.feature_groups is None:
-        return None
+        encoded = estimator.transformer_
+        return None if encoded is None else encoded.feature_groups_
     groups = np.asarray(estimator.feature_groups)
     if groups.shape != (n_features,):
         raise ValueError(
@@ -299,7 +300,7 @@ def feature_groups(estimator: Any, n_features: int) -> NDArray[np.intp] | None:
 def build_bank(
     estimator: Any, X: Any, given: Any, rng: Any, line: ProgressLine
 ) -> KernelBank:
-    """Build the bank that an estimator asks for, for rows as they were given to it."""
+    """Build an estimator's bank from the rows as they were passed to it."""
     sample = None
     if isinstance(given, TableSample) and estimator.transformer_ is None:
         sample = given.summary

@@ -1,4 +1,4 @@
-"""Candidates: whatever can answer, be it a kernel or not."""
+"""Candidates: models that learn from labelled rows, with a kernel or without."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     from fewlabels.automatic._compact import Compactor
 
 
-# Functions of rows whose sum is one form of what was fitted, made when asked for.
+# Builds, on demand, functions of rows whose sum is one form of the fitted model.
 Form = Callable[[], "list[Outputs]"]
 
 
 class Outputs(Compactable):
-    """What fitting makes of a candidate: a function of rows.
+    """A fitted candidate: a function of rows.
 
-    It holds what it needs of the training rows, which pruned sources no longer have.
+    It holds the parts of the training rows that it needs, since pruned sources no
+    longer have them.
     """
 
     def __call__(self, view: View) -> Any:
-        """Compute outputs for the rows of a view, wherever these are."""
+        """Compute outputs for the rows of a view, on whichever device they are."""
         raise NotImplementedError
 
     @classmethod
     def compact_all(
         cls, functions: "Sequence[Any]", compactor: "Compactor"
     ) -> "list[list[Form]]":
-        """List the forms of functions of this kind that are added up.
+        """List the possible forms of a sum of functions of this kind.
 
         Returns
         -------
         choices : list of list of Form
-            One form is to be taken of each; the last one is the most exact, and the
-            smallest one is first.
+            Take one form from each list; forms go from the smallest to the most exact.
         """
 
         def copied(function: Outputs) -> list[Form]:
@@ -50,18 +50,18 @@ class Outputs(Compactable):
 
 
 class Candidate(Compactable):
-    """Something that learns from labelled rows of a bank.
+    """A model that learns from labelled rows of a bank.
 
     Attributes
     ----------
     name : str
         Unique in the bank.
     family : str
-        A name of :data:`fewlabels.automatic._families.FAMILIES`.
+        A name of :data:`fewlabels.automatic._pool.FAMILIES`.
     ridges : ndarray of shape (n_variants,)
-        Its variants, each with a ridge; a single NaN where there is no such choice.
+        Ridge of each variant; a single NaN for a candidate without a ridge.
     n_groups : int or None
-        How many groups of rows it is made to tell apart, if there is such a number.
+        Number of groups it is built to separate, if there is such a number.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Candidate(Compactable):
     n_groups: int | None = None
 
     def prepare(self) -> bool:
-        """Do what needs no labels; tell whether there is anything to learn from."""
+        """Prepare without labels; return whether there is anything to learn from."""
         return True
 
     def fit(
@@ -86,7 +86,7 @@ class Candidate(Compactable):
 
 def total_outputs(functions: Sequence[Outputs], view: View) -> NDArray[Any]:
     """Sum of several functions on the rows of a view."""
-    # One transfer for all functions of one place.
+    # One transfer for all functions on the same device.
     totals: dict[int, Any] = {}
     for function in functions:
         values = function(view)

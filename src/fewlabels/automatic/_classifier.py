@@ -26,6 +26,7 @@ from fewlabels._sklearn import StrOptions, fit_context
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._answer import ClassAnswer, answer_classes
 from fewlabels.automatic._bank import BANK_CONSTRAINTS, KernelBank
+from fewlabels.automatic._compact import Plain, Rounded
 from fewlabels.automatic._curve import LearningCurve
 from fewlabels.automatic._diagnostics import HeldOut
 from fewlabels.automatic._errors import ErrorEstimate
@@ -39,7 +40,6 @@ from fewlabels.automatic._members import (
     members_of,
 )
 from fewlabels.automatic._model import BankModel
-from fewlabels.automatic._packing import Plain, Rounded
 from fewlabels.automatic._probabilities import probabilities
 from fewlabels.automatic._recipe import BankSettings
 from fewlabels.automatic._scaling import RowScaling
@@ -57,96 +57,96 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
     .. math::
         f_B = Y_B - [(A^{-1})_{BB}]^{-1} (A^{-1} Y)_B, \qquad A = K_{JJ} + \rho I,
 
-    where the rows B are left out. Ranks of these scores, averaged over a Bayesian
-    bootstrap of the labels, give weights, and the answer is the weighted average of
-    all outputs. Picking the single best instead is a lottery when labels are few.
+    where the rows B are left out. Weights follow the ranks of these scores, averaged
+    over a Bayesian bootstrap of the labels, and the prediction is the weighted average
+    of all outputs. Picking the single best instead is a lottery when labels are few.
 
     Parameters
     ----------
     bank : {"fast", "default", "thorough"}, default="default"
-        How many kernels, and how exactly. "fast" leaves out what costs the most and is
-        meant for up to a million rows; "thorough" has the kernels of "default" with
+        Size and precision of the bank. "fast" leaves out the most expensive kernels and
+        is meant for up to a million rows; "thorough" has the kernels of "default" with
         more landmarks, eigenvectors and runs.
     scale : {"auto", "standard", "unit", "none"}, default="auto"
-        How to scale rows before distances are taken: columns of variance one, rows of
+        How to scale rows before computing distances: columns of variance one, rows of
         length one, or not at all. "auto" treats sparse rows as text and scales them to
         length one, and standardises a dense table, recognised by few columns or by
         columns of different scales.
-        Sparse rows are text with "auto" and "unit"; with "standard" and "none" they are
-        made dense, if they then fit into `memory_budget`.
+        Sparse rows count as text with "auto" and "unit"; with "standard" and "none"
+        they are made dense if they then fit into `memory_budget`.
     class_weight : dict, "balanced" or None, default=None
-        "balanced" gives each class the same say, for a small error in every class where
-        class sizes differ. None is best for the plain error. Weights act on scores and,
-        inversely, on the ridge of a row.
+        "balanced" gives each class the same total weight, for a small error in every
+        class when class sizes differ. None is best for the overall error. Weights act
+        on scores and, inversely, on the ridge of a row.
     class_prior : {"auto", "labels", "uniform"}, dict or array-like, default="auto"
-        Shares of the classes among the rows without a label. "labels" takes those of
-        the labels, which is right where these were drawn at random; "uniform" takes
-        the same for each. A dictionary, or an array in the order of `classes_`, gives
-        shares or numbers of rows that you know. "auto" lets the unlabelled rows speak,
-        with caution, where the labels look as if drawn class by class (most classes
-        have the same number of labels, and none has more), and otherwise takes those
+        Class shares among the unlabelled rows. "labels" uses those of the labels, which
+        is correct if the labels were drawn at random; "uniform" gives all classes the
+        same share. A dictionary, or an array in the order of `classes_`, gives known
+        shares or numbers of rows. "auto" estimates the shares cautiously from the
+        unlabelled rows when the labels look as if drawn class by class (most classes
+        have the same number of labels, and none has more), and otherwise uses those
         of the labels; with a `class_weight` it always does the latter.
     feature_groups : array-like of shape (n_features,), default=None
-        Which column of a table every feature comes from, for features that were
-        encoded. It also says that the rows are those of a table, on which single
-        columns and decision trees are tried; without it, dense rows are taken for one
-        that `scale` standardises, or that have more than 100 columns of two values each
-        of which those side by side are not correlated as in a picture.
+        For each encoded feature, the table column it comes from. Passing it also marks
+        the rows as a table, for which kernels of single columns and decision trees are
+        tried. Without it, dense rows count as a table if `scale` standardises them, or
+        if they have more than 100 two-valued columns whose adjacent ones are not
+        correlated as in a picture.
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     n_jobs : int, default=None
-        Threads, in joblib's convention; answers are the same whatever it is. None is
-        one thread for up to half a million entries of X, and beyond as many as OpenMP
-        would take: all cores, or `OMP_NUM_THREADS`.
+        Threads, in joblib's convention; predictions do not depend on it. None means
+        one thread for up to half a million entries of X, and as many as OpenMP would
+        use beyond that: all cores, or `OMP_NUM_THREADS`.
     device : {"cpu", "cuda"} or None, default=None
         Where to compute; "cuda" needs ``pip install "fewlabels[gpu]"``. None follows
-        the rows: tensors stay where they are, everything else is NumPy's.
+        the rows: tensors stay on their device, everything else runs in NumPy.
     memory_budget : float, default=None
         MiB for temporary arrays over rows; scikit-learn's `working_memory` when None.
-        Arrays that are kept grow with the number of rows: some 5 kB a row.
+        Arrays kept after fitting need about 5 kB per row in addition.
     progress : "auto", bool or callable, default=False
         True writes a line to the standard error stream, "auto" does so on a terminal
-        for work that takes a while, and a callable is given the share that is done.
+        for work that takes a while, and a callable receives the share done so far.
     random_state : int, RandomState instance or None, default=None
         Seed of samples, k-means starts, blocks and bootstrap.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the marker of unlabelled rows.
+        The classes, without the marker for unlabelled rows.
     transduction_ : ndarray of shape (n_samples,)
-        A label for every training row: the given one, or else the predicted one.
+        A label for every training row: given or predicted.
     candidates_ : dict of str to ndarray
         A table with one line per candidate and ridge: "candidate", "family", "ridge",
         four scores ("loo_squared_error" and "loo_log_loss" with one row left out,
         "many_squared_error" and "many_log_loss" with many), the error "loo_error" with
-        one row left out, and "weight". Of scores and errors, lower is better; they are
-        NaN where held-out rows say nothing. ``pandas.DataFrame(model.candidates_)``
-        shows it.
+        one row left out, and "weight". Lower scores and errors are better; they are
+        NaN if no rows can be held out. Show it with
+        ``pandas.DataFrame(model.candidates_)``.
     baseline_ : BankModel
-        The best supervised candidate, fitted to the same labels; has `predict`.
+        The best supervised candidate, fitted to the same labels; has `predict` and
+        `predict_proba`.
     expected_error_ : ErrorEstimate
-        The error to expect on unlabelled rows, with an interval of 90 %. The whole
-        procedure is repeated without some of the labels. NaN, with the reason, where
-        nothing honest can be said.
+        Expected error on unlabelled rows, with a 90 % interval, from repeating the
+        whole procedure without some of the labels. NaN, with the reason, if it cannot
+        be estimated honestly.
     baseline_error_ : ErrorEstimate
         The same for `baseline_`.
     gain_ : ErrorEstimate
-        By how much the error of the baseline is larger; an interval above zero means
-        that the unlabelled rows helped.
+        Error of the baseline minus that of the classifier; an interval above zero
+        means that the unlabelled rows helped.
     temperature_ : float
         Probabilities are softmax(`temperature_` * outputs).
     class_shares_ : ndarray of shape (n_classes,)
-        Shares of the classes that were assumed among unlabelled rows, see
-        `class_prior`.
+        Class shares assumed among the unlabelled rows, see `class_prior`.
     labeled_indices_ : ndarray of shape (n_labeled,)
         The labelled rows.
     transformer_ : TableTransformer or None
-        What turned a frame with words, dates or holes into numbers.
+        Transformer that encoded a frame with words, dates or missing values.
     n_features_in_ : int
-        Number of features seen during fit, those of `transformer_` where there is one.
+        Number of columns seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where `X` had any.
+        Names of the columns, where `X` had any.
 
     See Also
     --------
@@ -155,11 +155,12 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
     Notes
     -----
     Equal rows count once in the bank, and equal labelled rows are left out together.
-    With more than 500 labels, the choice is made on a sample of 500, and few kernels
-    are then fitted to all labels. With more than some 150, the expected error repeats
-    the choice among the kernels that carry most of the weight. Where no class has two
-    labels, held-out rows say nothing, and a fixed average answers: kernels of graphs
-    and clusters, for text and tables supervised ones and, on tables, forests.
+    With more than 500 labels, candidates are weighted on a sample of 500, and only a
+    few kernels are then fitted to all labels. With more than about 150, the expected
+    error repeats the weighting only for the kernels that carry most of the weight. If
+    no class has two labels, nothing can be held out, and predictions are a fixed
+    average of kernels of graphs and clusters, with supervised kernels for text and
+    tables and forests for tables.
 
     Examples
     --------
@@ -218,20 +219,20 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Build the bank from all rows, and choose by the labels.
+        """Build the bank from all rows, and weight its candidates by the labels.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Training rows, labelled and unlabelled. A
-            :class:`~fewlabels.preprocessing.TableSample` is scaled by the table that
-            it was drawn from.
+            :class:`~fewlabels.preprocessing.TableSample` is scaled by the table it was
+            drawn from.
         y : array-like of shape (n_samples,)
-            Labels; -1 among integers, NaN among floats, None or NaN among objects
-            mark rows without one.
+            Labels; -1 among integers, NaN among floats, and None or NaN among objects
+            mark unlabelled rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the labels; a label of weight zero does not count. Those of rows
-            without a label have no effect.
+            Weights of the labels; a label of weight zero does not count. Weights of
+            unlabelled rows have no effect.
 
         Returns
         -------
@@ -240,8 +241,9 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         """
         given, X = X, self.encode_frame(X)
         X, labels = validate_partially_labeled(
-            self, X, y, accept_sparse="csr", dtype=FLOATS
+            self, X, y, given=given, accept_sparse="csr", dtype=FLOATS
         )
+        self.name_columns()
         with self._built_bank(X, given) as line:
             self._learn(labels, sample_weight, line)
         return self
@@ -251,9 +253,9 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
-        judge: bool = True,
+        estimate_error: bool = True,
     ) -> Self:
-        """Learn from other labels for the same rows; the bank stays.
+        """Learn from other labels for the same rows, reusing the bank.
 
         Parameters
         ----------
@@ -261,20 +263,20 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
             Labels, some of them missing, for the rows of `fit`. Classes may differ.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the labels, as in `fit`.
-        judge : bool, default=True
+        estimate_error : bool, default=True
             Whether to repeat the whole procedure without some of the labels, which
             takes most of the time. False leaves `expected_error_`, `baseline_error_`
-            and `gain_` unknown, and `temperature_` as it was; predictions are the same.
+            and `gain_` unknown and `temperature_` unchanged; predictions are the same.
 
         Returns
         -------
         self : object
-            The same as after `fit` on these labels, but in less time.
+            The classifier, as after `fit` with these labels but in less time.
         """
         check_is_fitted(self)
         labels = encode_labels(y)
         with self._same_bank(labels.codes.size) as line:
-            self._learn(labels, sample_weight, line, judged=judge)
+            self._learn(labels, sample_weight, line, estimate_error=estimate_error)
         return self
 
     def _learn(
@@ -283,16 +285,18 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         sample_weight: ArrayLike | None,
         line: ProgressLine,
         *,
-        judged: bool = True,
+        estimate_error: bool = True,
     ) -> None:
-        """Judge the candidates of the bank by labels, and answer for all rows."""
+        """Weight the candidates of the bank by the labels, and predict all rows."""
         rng = np.random.RandomState(self._label_seed)
         labels, row_weights = weighted_labels(labels, sample_weight)
         rows, unlabeled = labels.labeled, labels.codes == UNLABELED
         self.classes_, self.labeled_indices_ = labels.classes, rows
         self._row_weights = row_weights[rows]
-        labeled = self._labeled(labels.codes[rows])
-        judgement = judge(self._bank, labeled, rng, line, repeat=judged)
+        codes = labels.codes[rows]
+        self._label_counts = np.bincount(codes, minlength=self.classes_.size)
+        labeled = self._labeled(codes)
+        judgement = judge(self._bank, labeled, rng, line, estimate_error=estimate_error)
         prior = self.class_prior
         if isinstance(prior, str) and prior == "auto" and self.class_weight is not None:
             prior = "labels"
@@ -306,7 +310,7 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
             class_prior=prior,
             memory_budget=self.memory_budget,
             rng=rng,
-            judged=judged,
+            estimate_error=estimate_error,
         )
         self.candidates_ = candidate_table(self._bank, judgement)
         self._contributions = contributions_of(self.candidates_, judgement.labeled)
@@ -316,7 +320,7 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         line.update(1.0)
 
     def _labeled(self, codes: NDArray[np.intp]) -> Labeled:
-        """Describe the labelled rows by their classes and weights."""
+        """Collect classes and weights of the labelled rows."""
         weights = compute_class_weight(
             self.class_weight, classes=self.classes_, y=self.classes_[codes]
         )
@@ -328,18 +332,22 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         importance = relative_weights(weights[codes] * self._row_weights)
         importance /= importance.mean()
         Y = signed_targets(codes, self.classes_.size)
-        groups = self._bank.index[self.labeled_indices_]
-        return Labeled(Y, codes, groups, importance, codes.size <= tuned.FEW)
+        distinct = self._bank.index[self.labeled_indices_]
+        return Labeled(Y, codes, distinct, importance, codes.size <= tuned.FEW)
 
     def _take(self, answer: ClassAnswer) -> None:
-        """Take over what the last stage has found as attributes."""
-        self._model, self.baseline_ = answer.model, answer.baseline
+        """Set the attributes from the results of the last stage."""
+        known = getattr(self, "baseline_", None)
+        self._take_models(answer.model, answer.baseline)
         self.class_shares_, self._changed = answer.class_shares, answer.changed
         errors = answer.errors
         self.expected_error_, self.baseline_error_ = errors.expected, errors.baseline
         self.gain_, self._curve, self._held = errors.gain, errors.curve, errors.held_out
-        if errors.temperature is not None:
+        if errors.temperature is not None and errors.baseline_temperature is not None:
             self.temperature_ = errors.temperature
+            self.baseline_.temperature_ = errors.baseline_temperature
+        elif known is not None:
+            self.baseline_.temperature_ = known.temperature_
 
     def _outputs(self, X: Any) -> NDArray[Any]:
         rows = self._rows(X)
@@ -353,14 +361,14 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows. Those of the training set get the outputs they got there; others are
-            joined to the graphs by their neighbours.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Rows. Training rows keep their outputs from `fit`; new rows join the graphs
+            through their nearest neighbours.
 
         Returns
         -------
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For up to two classes one value per row, positive for `classes_[1]`.
+            With up to two classes, one value per row, positive for `classes_[1]`.
         """
         return as_decision(self._outputs(X))
 
@@ -369,7 +377,7 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -380,30 +388,30 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         return decide(self.decision_function(X), self.classes_)
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Predict probabilities of classes, calibrated on held-out labels.
+        """Predict class probabilities, calibrated on held-out labels.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Rows.
 
         Returns
         -------
         p : ndarray of shape (n_samples, n_classes)
-            Rows sum to 1, and no probability is 0 or 1 (unless there is a single
+            Each row sums to 1, and no probability is 0 or 1 (unless there is only one
             class).
         """
         return self._probabilities(self._outputs(X))
 
     @property
     def label_distributions_(self) -> NDArray[Any]:
-        """Probabilities of classes for all training rows."""
+        """Class probabilities of all training rows."""
         self._require_rows()
         return self._probabilities(self._model.training_outputs[self._bank.index])
 
     @property
     def distinct_rows_(self) -> NDArray[np.intp]:
-        """Number of the distinct row that every training row is a copy of."""
+        """For each training row, the number of its distinct row."""
         self._require_rows()
         return self._bank.index
 
@@ -420,29 +428,29 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         n_members: int = 12,
         max_kept_rows: int = 0,
     ) -> list[Member]:
-        r"""Take the heaviest kernels, with their uncertainty.
+        r"""Return the kernels with the largest weights, and their uncertainty.
 
-        Least squares with a kernel K and a ridge is the mean of a Gaussian process, of
-        which the covariance after the labels of the rows J is known too,
+        Least squares with a kernel K and a ridge is the mean of a Gaussian process,
+        whose posterior covariance given the labels of the rows J is known too,
 
         .. math:: P = K - K_{\cdot J} (K_{JJ} + \rho D)^{-1} K_{J \cdot} .
 
         Parameters
         ----------
         rows : ndarray of int
-            Training rows to look at.
+            Training rows to evaluate.
         places : ndarray of int
-            Which of them may get a label: indices into `rows`.
+            Those that may be labelled next, as indices into `rows`.
         n_members : int, default=12
             Number of kernels.
         max_kept_rows : int, default=0
-            Where there are no more distinct training rows than that, kernel matrices
-            are kept for the next call, also after other labels.
+            With up to this many distinct training rows, kernel matrices are kept for
+            the next call, even with other labels.
 
         Returns
         -------
         members : list of Member
-            Of weights with sum 1; none where the classifier has no kernels.
+            Their weights sum to 1; empty if the classifier has no kernels.
 
         Examples
         --------
@@ -474,12 +482,12 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
 
     @classmethod
     def saved_types(cls) -> list[str]:
-        """Name the classes of this package that a compact classifier is made of.
+        """List the classes of this package that a compact classifier consists of.
 
         Returns
         -------
         names : list of str
-            Dotted names, for those who check what a file asks for.
+            Dotted names, to check a file against before loading it.
         """
         found = {cls, BankModel, BankSettings, KernelBank, RowScaling, Plain, Rounded}
         found |= {Contribution, ErrorEstimate, HeldOut, LearningCurve}
@@ -491,11 +499,11 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         return sorted(name for name in names if name.startswith("fewlabels."))
 
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
-        """Predict logarithms of probabilities of classes.
+        """Predict logarithms of class probabilities.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Rows.
 
         Returns

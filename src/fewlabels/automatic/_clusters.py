@@ -1,4 +1,4 @@
-"""Clusters of many runs of k-means."""
+"""Cluster memberships from many runs of k-means."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Clusters(LazySource):
-    """One-hot rows of many runs of k-means on the leading components.
+    """One-hot cluster memberships from many runs of k-means on the leading components.
 
-    The product of two rows is the share of runs that put them into one cluster.
+    The product of two rows is the share of runs that put them in the same cluster.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class Clusters(LazySource):
     n_runs : int
         Number of runs.
     n_rows : int
-        Rows that a run looks at, a fresh sample for each.
+        Rows per run, freshly sampled for each.
     rng : RandomState
-        Of samples and starts.
+        Generator for samples and starts.
     """
 
     for_training = ("_known",)
@@ -48,12 +48,12 @@ class Clusters(LazySource):
         self.n_rows = n
         samples = None
         if n > n_rows:
-            # Arcs of one random circle: drawing anew costs as much as a run.
+            # Arcs of one random circle, since a new draw costs as much as a run.
             places = rng.randint(n, size=(n_runs, 1)) + np.arange(n_rows)
             samples = b.asarray(rng.permutation(n)[places % n])
         starts = b.asarray(rng.random_sample((n_runs, k)))
         self._centres = lloyd_runs(components, samples, k, starts, xp=b.xp)
-        # Sparse on the host; elsewhere cheaper to make than to keep.
+        # Sparse on the host; on a device, cheaper to recompute than to keep.
         self._known = self._one_hot(components) if b.is_numpy else None
 
     @property
@@ -89,7 +89,7 @@ class Clusters(LazySource):
             data = np.full(columns.size, height, dtype=components.dtype)
             indptr = n_runs * np.arange(columns.shape[0] + 1, dtype=np.int32)
             return b.sparse(data, columns.ravel(), indptr, n_runs * k)
-        # All runs at once: a device is slow at many small things.
+        # All runs at once: a device is slow at many small operations.
         xp, flat = b.xp, b.xp.reshape(self._centres, (n_runs * k, -1))
         scores = components @ flat.T - 0.5 * xp.linalg.vecdot(flat, flat)
         places = xp.argmax(xp.reshape(scores, (-1, n_runs, k)), axis=2)
@@ -99,7 +99,7 @@ class Clusters(LazySource):
 
 
 def _nearest_in_runs(scores: Any, halves: Any, columns: Any) -> None:
-    """Do in NumPy what the compiled loop of the same name does."""
+    """NumPy version of the compiled loop of the same name."""
     n_runs, k = halves.shape
     nearest = np.argmax(scores.reshape(-1, n_runs, k) - halves, axis=2)
     columns[:] = nearest + k * np.arange(n_runs)

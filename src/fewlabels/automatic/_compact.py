@@ -1,21 +1,24 @@
-"""A fitted bank for predictions alone: what they need of it, in few bytes.
+"""Compact copies of a fitted bank, with only what predictions need.
 
-Most candidates are linear functions of arrays that are linear, or a kernel, in others:
-weights of all of them on one array are added up, and what lies between is multiplied
-out. That is exact. Of more than a thousand rows, numbers that remain for every training
-row (what neighbours are searched in, eigenvectors of graphs, path lengths) are also
-rounded: a function is tried in several forms, the smallest first, on training rows as
-if these were new, and the first that leaves the predictions as they were is taken.
+Most candidates are linear functions of an array that is itself linear, or a kernel, in
+another. All weights on one array are added up, and the maps in between are multiplied
+out, which is exact. With more than a thousand rows, the numbers that remain for every
+training row (coordinates for the neighbour search, eigenvectors of graphs, path
+lengths) are also rounded. Each function is tried in several forms, smallest first, on
+training rows treated as new; the first form that leaves the predictions unchanged is
+kept.
 
-Every source and every function of rows knows its own forms: `Source.compact`,
+Every source and every function of rows defines its own forms: `Source.compact`,
 `Source.folded`, `Source.linear_forms` and `Outputs.compact_all`. The compactor holds
-what they share.
+the state they share.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,32 +26,168 @@ from numpy.typing import NDArray
 
 from fewlabels._backend import to_host
 from fewlabels.automatic._candidates import Form, Outputs, total_outputs
-from fewlabels.automatic._linear import LinearPart, LinearSum, total
-from fewlabels.automatic._packing import Plain
 from fewlabels.automatic._sources import Compactable, Source, View
 
 # Up to this many distinct rows nothing is rounded.
 EXACT_ROWS = 1000
 # Training rows on which a form is tried, and the share of their predictions that it may
-# change; see `BankModel.changed` for numbers.
+# change; see `BankModel.changed` for regression.
 TRIAL_ROWS = 4000
 MAX_CHANGED = 7.5e-4
 
-# In what share of predictions two outputs differ.
+# Computes the share of predictions in which two arrays of outputs differ.
 Changed = Callable[[NDArray[Any], NDArray[Any]], float]
 
 
+@dataclass(frozen=True)
+class LinearPart:
+    """A linear function of the columns of a source, as fitted."""
+
+    scales: NDArray[Any]
+    unit_rows: bool
+    weights: NDArray[Any]
+    offset: NDArray[Any]
+
+    @classmethod
+    def plain(cls, weights: NDArray[Any], offset: NDArray[Any]) -> "LinearPart":
+        """Return the columns unchanged."""
+        return cls(np.ones(weights.shape[0]), False, weights, offset)
+
+
+def summed_weights(parts: Sequence[LinearPart]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Sum weights of unscaled columns, and offsets, over several functions."""
+    weights = np.zeros((max(p.scales.size for p in parts), parts[0].offset.size))
+    for part in parts:
+        weights[: part.scales.size] += part.scales[:, None] * part.weights
+    return weights, np.sum([p.offset for p in parts], axis=0)
+
+
+@dataclass(frozen=True)
+class LinearSum(Outputs):
+    """A linear function of the columns of a source, perhaps scaled to length one."""
+
+    source: Source
+    scales: NDArray[Any] | None  # None where rows are not scaled to length one
+    weights: NDArray[Any]
+    offset: NDArray[Any]
+
+    def __call__(self, view: View) -> NDArray[Any]:
+        Z = view[self.source]
+        if self.scales is None:
+            # Often only a prefix of the columns carries weight.
+            if Z.shape[1] > self.weights.shape[0]:
+                Z = Z[:, : self.weights.shape[0]]
+        else:
+            Z = Z[:, : self.scales.size] * self.scales.astype(Z.dtype)
+            norms = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+            Z = Z / np.where(norms > 1e-12, norms, 1)[:, None]
+        return Z @ self.weights.astype(Z.dtype, copy=False) + self.offset
+
+
+class Rounded:
+    """An array stored as small numbers: ``(codes * per_row + low) * per_column``.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows, n_columns)
+        Integers, or numbers in half precision.
+    low, per_row, per_column : ndarray
+        Arrays that broadcast against the codes.
+    dtype : dtype
+        Type of the decoded numbers.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[Any],
+        low: NDArray[Any],
+        per_row: NDArray[Any],
+        per_column: NDArray[Any],
+        dtype: Any,
+    ) -> None:
+        self._codes = codes
+        self._low, self._per_row, self._per_column = low, per_row, per_column
+        self._dtype = np.dtype(dtype).str
+
+    @classmethod
+    def by_column(cls, A: NDArray[Any], integer: Any) -> "Rounded":
+        """Quantise each column into equal steps over its range."""
+        low, high = A.min(axis=0), A.max(axis=0)
+        step = (high - low).astype(np.float64) / np.iinfo(integer).max
+        step = np.where(step > 0, step, 1.0)
+        codes = np.rint((A - low) / step).astype(integer)
+        return cls(codes, low / step, np.ones(1), step, A.dtype)
+
+    @classmethod
+    def by_row(cls, A: NDArray[Any], per_column: NDArray[Any]) -> "Rounded":
+        """Quantise each row, in units of the columns, into 254 steps over its range."""
+        scaled = A / per_column
+        largest = np.abs(scaled).max(axis=1, keepdims=True, initial=0.0)
+        per_row = (np.where(largest > 0, largest, 1.0) / 127).astype(np.float32)
+        codes = np.rint(scaled / per_row).astype(np.int8)
+        return cls(codes, np.zeros(1), per_row, per_column, A.dtype)
+
+    @classmethod
+    def half(cls, A: NDArray[Any]) -> "Rounded":
+        """Store in half precision, in units of each column's largest number."""
+        largest = np.abs(A).max(axis=0, initial=0.0).astype(np.float64)
+        largest = np.where(largest > 0, largest, 1.0)
+        codes = (A / largest).astype(np.float16)
+        return cls(codes, np.zeros(1), np.ones(1), largest, A.dtype)
+
+    @cached_property
+    def array(self) -> NDArray[Any]:
+        """The numbers."""
+        array = self._codes.astype(np.dtype(self._dtype))
+        array *= self._per_row.astype(array.dtype)
+        array += self._low.astype(array.dtype)
+        array *= self._per_column.astype(array.dtype)
+        return array
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in vars(self).items() if name != "array"}
+
+
+class Plain:
+    """An array stored unchanged.
+
+    Parameters
+    ----------
+    array : ndarray
+        The array.
+    """
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = np.ascontiguousarray(array)
+
+    @classmethod
+    def single(cls, array: NDArray[Any]) -> "Plain":
+        """Store in single precision."""
+        return cls(array.astype(np.float32, copy=False))
+
+
+def half(A: NDArray[Any]) -> NDArray[Any]:
+    """Round to half precision, unless the numbers are too large for it."""
+    return A.astype(np.float16 if np.abs(A).max(initial=0.0) < 6e4 else np.float32)
+
+
+def small_integers(A: NDArray[Any]) -> NDArray[Any]:
+    """Convert an array to the smallest integer type that holds it."""
+    low, high = A.min(initial=0), A.max(initial=0)
+    return A.astype(np.promote_types(np.min_scalar_type(low), np.min_scalar_type(high)))
+
+
 class Compactor:
-    """Makes functions of new rows small.
+    """Shrink functions of new rows.
 
     Parameters
     ----------
     functions : list of Outputs
-        All functions of a bank that are to be kept.
+        All functions of a bank to keep.
     rows : Source
         The scaled rows.
     n_rows : int
-        Distinct training rows.
+        Number of distinct training rows.
 
     Attributes
     ----------
@@ -62,7 +201,7 @@ class Compactor:
         self.rows = rows
         self.rounds = n_rows > EXACT_ROWS
         self._pack: Callable[[NDArray[Any]], Any] = Plain
-        # What takes the place of a source, and of one whose form is being tried; what
+        # Replacements of sources, and of those whose form is being tried; results that
         # several share; and how many leading columns of a source are read one by one.
         self._copies: dict[int, Any] = {}
         self._tried: dict[int, Any] = {}
@@ -98,13 +237,13 @@ class Compactor:
         return other
 
     def shared(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Make something once for all who need it."""
+        """Build an object once and share it."""
         if key not in self._shared:
             self._shared[key] = make()
         return self._shared[key]
 
     def copy_of(self, thing: Any) -> Any:
-        """Copy functions, candidates and sources, less what is for training."""
+        """Copy functions, candidates and sources, without what only training needs."""
         if isinstance(thing, list | tuple):
             return type(thing)([self.copy_of(part) for part in thing])
         if not isinstance(thing, Compactable):
@@ -115,7 +254,7 @@ class Compactor:
         return copies[id(thing)]
 
     def lean_copy(self, thing: Any) -> Any:
-        """Copy an object without the attributes that are for training."""
+        """Copy an object without the attributes that only training needs."""
         lean, dropped = copy(thing), thing.for_training
         for name, value in vars(thing).items():
             lean.__dict__[name] = None if name in dropped else self.copy_of(value)
@@ -124,7 +263,7 @@ class Compactor:
     def compact(
         self, functions: Sequence[Outputs], changed: Changed | None
     ) -> list[Outputs]:
-        """Make functions of one model small, and see that predictions stay the same."""
+        """Shrink the functions of one model without changing its predictions."""
         choices: list[list[Form]] = []
         kinds: list[type[Outputs]] = list(dict.fromkeys(map(type, functions)))
         for kind in kinds:
@@ -135,7 +274,7 @@ class Compactor:
     def linear_sums(
         self, source: Source, parts: Sequence[LinearPart], *, exact: bool = False
     ) -> list[Outputs]:
-        """Add up linear functions of a source, but not those of rows of length one."""
+        """Add up linear functions of a source, except those on rows of length one."""
         linear = [part for part in parts if not part.unit_rows]
         sums: list[Outputs] = [
             LinearSum(source, p.scales, p.weights, p.offset)
@@ -143,17 +282,17 @@ class Compactor:
             if p.unit_rows
         ]
         if linear:
-            weights, offset = total(linear)
+            weights, offset = summed_weights(linear)
             weights = weights if exact else self.single(weights)
             sums.append(LinearSum(source, None, weights, offset))
         return sums
 
     def set_neighbors(self, index: Source, known: tuple[NDArray[Any], ...]) -> None:
-        """Tell what training rows would find if they were new."""
+        """Set the neighbours that training rows would find if they were new."""
         self._shared["neighbors"] = index, known
 
     def trial(self, n_rows: int) -> View:
-        """Look at training rows as if they were new: not their own neighbours."""
+        """View training rows as new, so that they are not their own neighbours."""
         n = self.rows.train.shape[0]
         sample = np.unique(np.linspace(0, n - 1, min(n, n_rows)).astype(np.intp))
         known = None

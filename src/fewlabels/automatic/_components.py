@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 class Components(Source):
     """Principal components, from the covariance or by a randomised sketch.
 
-    Rows that took part in finding directions lie further out along them than new rows
-    of the same kind do, much further where there are more columns than rows. New rows
-    are stretched by what rows held out for this purpose were short of, so that their
-    neighbours are the right ones.
+    Rows used to find the directions lie further out along them than new rows of the
+    same kind, much further if there are more columns than rows. New rows are therefore
+    stretched by the shortfall measured on held-out rows, so that they find the correct
+    neighbours.
 
     Parameters
     ----------
     rows : {ndarray, csr_array} of shape (n_rows, n_features)
         Scaled rows.
     n_components : int
-        At most so many.
+        The largest number of components.
     rng : RandomState
-        Of the sketch, and of the rows held out.
+        Generator for the sketch and the held-out rows.
     backend : Backend
-        Where the components shall live.
+        Where to store the components.
     """
 
     COVARIANCE_COLUMNS = 2000
     SAMPLED_ROWS = 20_000
-    # Rows held out, as a share, and how many there must be to learn from them.
+    # Share of rows held out, and the smallest useful number of them.
     HELD_OUT = 0.2
     MIN_HELD_OUT = 20
 
@@ -59,14 +59,14 @@ class Components(Source):
 
     @staticmethod
     def _n_varying(rows: Any, variance: NDArray[Any]) -> int:
-        """Count the variances, in falling order, that are not rounding errors."""
+        """Count the variances, in descending order, that exceed rounding errors."""
         floor = 1e-10 if backend_of(rows).dtype(rows) == np.float64 else 1e-6
         return int(np.count_nonzero(variance > floor * variance.max(initial=0.0)))
 
     def _directions(
         self, rows: Any, n_components: int, rng: Any
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Find the mean, and variances and directions in falling order."""
+        """Compute the mean, and variances and directions in descending order."""
         n, d = rows.shape
         if issparse(rows):
             mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
@@ -84,7 +84,7 @@ class Components(Source):
 
     @staticmethod
     def _falling(moments: Any, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Variances and directions of a matrix of products over n rows."""
+        """Variances and directions from a matrix of products over n rows."""
         b = backend_of(moments)
         variance, basis = b.eigh(moments / n)
         return to_host(variance)[::-1], to_host(basis)[:, ::-1]
@@ -94,8 +94,8 @@ class Components(Source):
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Leading directions by randomised subspace iteration, centring implicitly.
 
-        scikit-learn's `randomized_svd` takes arrays alone: centred, sparse rows would
-        have to be dense.
+        scikit-learn's `randomized_svd` takes only arrays, and sparse rows would become
+        dense when centred.
         """
         n, d = rows.shape
         b = backend_of(rows)
@@ -120,14 +120,14 @@ class Components(Source):
         order = rng.permutation(n)
         held, rest = rows[order[:n_held]], rows[order[n_held:]]
         mean, variance, basis = self._directions(rest, rank, rng)
-        # A direction along which the rest has no variance says nothing.
+        # Ignore directions along which the other rows have no variance.
         found = min(rank, self._n_varying(rows, variance))
         b, basis = backend_of(rows), basis[:, :found]
         dtype = b.dtype(rows)
         lengths = held @ b.asarray(basis, dtype) - b.asarray(mean @ basis, dtype)
         square = np.mean(np.square(to_host(lengths)), axis=0, dtype=np.float64)
         shares = square / variance[:found]
-        # Shares fall along the components, and single ones are uncertain.
+        # Shares decrease along the components, and single ones are uncertain.
         shares = isotonic_regression(shares, increasing=False)
         stretch[:found] = np.clip(shares, tuned.MAX_STRETCH**-2, 1.0) ** -0.5
         stretch[found:] = stretch[found - 1] if found else 1.0
@@ -163,7 +163,7 @@ class Components(Source):
 
 
 class Leading(Source):
-    """The leading components, on which distances mean most."""
+    """The leading components, on which distances are most meaningful."""
 
     def __init__(self, components: Components, n_columns: int) -> None:
         self._components = components
@@ -179,14 +179,14 @@ class Leading(Source):
 
 
 class Affine(Source):
-    """A linear map of rows, less an offset, such as principal components.
+    """A linear map of rows minus an offset, such as principal components.
 
     Parameters
     ----------
     matrix : ndarray of shape (n_features, n_columns)
         The map.
     offset : ndarray of shape (n_columns,)
-        What is subtracted.
+        Subtracted from the mapped rows.
     """
 
     def __init__(self, matrix: NDArray[Any], offset: NDArray[Any]) -> None:

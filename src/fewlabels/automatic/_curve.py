@@ -20,9 +20,9 @@ class LearningCurve:
     Parameters
     ----------
     n_labels : int
-        The labels there are.
+        Number of labels so far.
     error : float
-        The error that is expected with them; NaN where it is unknown.
+        Expected error with these labels; NaN if unknown.
     exponent : float
         The power b.
     low, high : float
@@ -45,44 +45,44 @@ class LearningCurve:
     high: float
 
     def error_with(self, n_labels: int) -> float:
-        """Error to expect with another number of labels.
+        """Compute the expected error with another number of labels.
 
         Parameters
         ----------
         n_labels : int
-            How many labels.
+            Number of labels.
 
         Returns
         -------
         error : float
-            NaN where the present error is unknown.
+            Expected error; NaN if the current one is unknown.
         """
         return float(self.error * (self.n_labels / n_labels) ** self.exponent)
 
     def labels_for(self, error: float) -> int:
-        """Labels that are needed for an error, to two digits.
+        """Compute the number of labels needed for an error, to two digits.
 
         Parameters
         ----------
         error : float
-            The error that is wanted, above 0.
+            The desired error, above 0.
 
         Returns
         -------
         n_labels : int
-            At least those that there are.
+            At least the current number.
         """
         if not error > 0:
             raise ValueError(f"error must be above 0, got {error}.")
         return self._labels(error / self.error, self.exponent)
 
     def halving(self) -> tuple[int, int, int]:
-        """Labels with which the error would be half of what it is.
+        """Compute the number of labels needed to halve the error.
 
         Returns
         -------
         expected, least, most : int
-            The guess, and an interval of about 90 %.
+            The estimate, and an interval of about 90 %.
         """
         exponents = (self.exponent, self.high, self.low)
         expected, least, most = (self._labels(0.5, b) for b in exponents)
@@ -100,25 +100,25 @@ def learning_curve(
     wrong: ArrayLike | None = None,
     wrong_with_half: ArrayLike | None = None,
 ) -> LearningCurve:
-    r"""Estimate how the error falls from answers with all and with half the labels.
+    r"""Estimate how the error falls from predictions with all and half the labels.
 
-    The exponent is the base-2 logarithm of the ratio of the two errors, drawn towards
-    0.3 by its variance: that of paired counts, against 0.2² for what is usual.
+    The exponent is the base-2 logarithm of the ratio of the two errors, shrunk towards
+    0.3 according to its variance: that of paired counts, against a prior of 0.2².
 
     Parameters
     ----------
     n_labels : int
-        The labels there are.
+        Number of labels so far.
     error : float
-        The error that is expected with them.
+        Expected error with these labels.
     wrong, wrong_with_half : array-like of bool of shape (l,), default=None
-        Which labelled rows were answered wrongly without their own label, by all others
-        and by half of them.
+        Which labelled rows were misclassified when held out, by models fitted to all
+        other labels and to half of them.
 
     Returns
     -------
     curve : LearningCurve
-        The power law; with the usual exponent where there are no answers.
+        The power law; without predictions, with the usual exponent.
 
     Examples
     --------

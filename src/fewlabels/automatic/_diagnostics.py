@@ -1,4 +1,4 @@
-"""What held-out rows say about errors: by class, by confidence, by label."""
+"""Error diagnostics from held-out rows: by class, by confidence, by label."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -17,21 +17,21 @@ CONFIDENCES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Labelled rows as the whole procedure sees them without their labels.
+    """Held-out predictions of the whole procedure for the labelled rows.
 
     Parameters
     ----------
     rows : ndarray of shape (l,)
-        Which training rows they are.
+        Their numbers among the training rows.
     codes : ndarray of shape (l,)
-        Places of their given labels among the classes.
+        Class indices of their given labels.
     p : ndarray of shape (l, n_classes)
-        Probabilities of classes.
+        Class probabilities.
     weights : ndarray of shape (l,)
-        What they count as examples of rows without a label.
+        Their weights as representatives of unlabelled rows.
     confirmed : ndarray of shape (l, n_classes)
-        Probabilities as in `p`, but for a row that gets another class than its label
-        by the labels of rows that the others confirm.
+        As `p`, except for rows predicted differently from their label: their
+        probabilities come only from labels that the other labels confirm.
 
     Examples
     --------
@@ -51,18 +51,18 @@ class HeldOut:
 
 
 class AcceptedRows(NamedTuple):
-    """The rows that are at least so sure.
+    """The rows whose confidence reaches a threshold.
 
     Attributes
     ----------
     confidence : float
-        From which confidence on.
+        The threshold.
     n_rows : int
-        How many rows without a label are as sure.
+        Number of unlabelled rows that reach it.
     share : float
-        Their share among those without a label.
+        Their share of the unlabelled rows.
     error : ErrorEstimate
-        What share of them to expect wrong.
+        Their expected error.
     """
 
     confidence: float
@@ -77,26 +77,26 @@ def errors_above(
     confidences: Sequence[float] = CONFIDENCES,
     note: str = "",
 ) -> list[AcceptedRows]:
-    """Tell what error to expect among the rows that are sure.
+    """Estimate the error among rows above each confidence threshold.
 
-    As in the expected error of all rows, held-out rows that are as sure and doubts
-    about the rows themselves are counts of a Beta distribution.
+    As for the expected error of all rows, the counts of a Beta distribution are the
+    held-out rows above the threshold and the doubts about the rows themselves.
 
     Parameters
     ----------
     p : ndarray of shape (n_rows, n_classes)
-        Probabilities of the rows without a label.
+        Probabilities of the unlabelled rows.
     held : HeldOut or None
-        Labelled rows without their labels; None where nothing can be said.
+        Held-out predictions for the labelled rows; None if errors cannot be estimated.
     confidences : sequence of float
-        From which confidences on.
+        The thresholds.
     note : str, default=""
-        Why nothing can be said.
+        Why errors cannot be estimated.
 
     Returns
     -------
     accepted : list of AcceptedRows
-        One for every confidence that any row has.
+        One for every threshold that any row reaches.
 
     Examples
     --------
@@ -131,22 +131,22 @@ def errors_above(
 
 
 def expected_confusions(p: NDArray[Any], held: HeldOut) -> NDArray[np.float64]:
-    """Shares of rows by their class and by the label that they get.
+    """Estimate the confusion matrix, as shares of all rows.
 
-    Held-out rows and the probabilities of rows without a label are averaged in the
-    proportion in which they count for the expected error.
+    Held-out rows and the probabilities of unlabelled rows are averaged with the same
+    weights as in the expected error.
 
     Parameters
     ----------
     p : ndarray of shape (n_rows, n_classes)
-        Probabilities of the rows without a label.
+        Probabilities of the unlabelled rows.
     held : HeldOut
-        Labelled rows without their labels.
+        Held-out predictions for the labelled rows.
 
     Returns
     -------
     shares : ndarray of shape (n_classes, n_classes)
-        True classes in rows, labels in columns; of sum 1.
+        True classes in rows, predicted ones in columns; sums to 1.
 
     Examples
     --------
@@ -170,16 +170,16 @@ def expected_confusions(p: NDArray[Any], held: HeldOut) -> NDArray[np.float64]:
 
 
 class ClassError(NamedTuple):
-    """What to expect of one class.
+    """Expected errors of one class.
 
     Attributes
     ----------
     label : object
         The class.
     n_given : int
-        Labels of it that were given.
+        Number of given labels of this class.
     n_predicted : int
-        Rows without a label that got it.
+        Number of unlabelled rows predicted as this class.
     wrong : float
         Expected share of rows predicted as this class that belong to another.
     missed : float
@@ -201,7 +201,7 @@ def class_errors(
     n_held: int,
     has_doubts: bool,
 ) -> list[ClassError]:
-    """Read the errors of single classes off expected confusions.
+    """Compute the errors of single classes from expected confusions.
 
     Parameters
     ----------
@@ -210,12 +210,12 @@ def class_errors(
     classes : ndarray of shape (n_classes,)
         The classes.
     n_given, n_predicted : ndarray of shape (n_classes,)
-        Labels and predictions of each.
+        Numbers of given labels and of predictions of each class.
     n_held : int
-        How many rows were held out; the fewer, the more classes are drawn towards the
-        error of all.
+        Number of held-out rows; the fewer, the more class errors are shrunk towards
+        the overall error.
     has_doubts : bool
-        Whether there are rows without a label.
+        Whether there are unlabelled rows.
 
     Returns
     -------
@@ -254,14 +254,14 @@ def class_errors(
 
 
 class Confusion(NamedTuple):
-    """Rows of one class that get the label of another.
+    """Rows of one class that are predicted as another.
 
     Attributes
     ----------
     label : object
-        The label that they get.
+        The predicted class.
     truth : object
-        What they are.
+        The true class.
     share : float
         Their share among all rows.
     """
@@ -274,7 +274,7 @@ class Confusion(NamedTuple):
 def largest_confusions(
     shares: NDArray[Any], classes: NDArray[Any], n_pairs: int = 5
 ) -> list[Confusion]:
-    """Find what is confused with what.
+    """Find the classes most often confused.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def largest_confusions(
     classes : ndarray of shape (n_classes,)
         The classes.
     n_pairs : int, default=5
-        How many pairs at most.
+        Largest number of pairs.
 
     Returns
     -------
@@ -312,18 +312,18 @@ def largest_confusions(
 
 
 class SuspiciousLabel(NamedTuple):
-    """A given label that the others contradict.
+    """A given label that the other labels contradict.
 
     Attributes
     ----------
     row : int
         The training row.
     label : object
-        What was given.
+        The given label.
     likely : object
-        What the other labels say.
+        The class predicted from the other labels.
     odds : float
-        How many times as probable as the given label that is, without this label.
+        Ratio of its probability to that of the given label, with this label held out.
     """
 
     row: int
@@ -335,16 +335,17 @@ class SuspiciousLabel(NamedTuple):
 def suspicious_labels(
     held: HeldOut, classes: NDArray[Any], odds: float = tuned.SUSPICIOUS_ODDS
 ) -> list[SuspiciousLabel]:
-    """Find given labels that the others contradict strongly.
+    """Find given labels that the other labels strongly contradict.
 
     Parameters
     ----------
     held : HeldOut
-        Labelled rows without their labels.
+        Held-out predictions for the labelled rows.
     classes : ndarray of shape (n_classes,)
         The classes.
     odds : float
-        Labels with at least these odds against them are named.
+        Labels with at least these odds against them are returned, unless such a large
+        share is contradicted that the model is more likely to be wrong than the labels.
 
     Returns
     -------
@@ -355,15 +356,18 @@ def suspicious_labels(
     --------
     >>> import numpy as np
     >>> from fewlabels.automatic import HeldOut, suspicious_labels
-    >>> p = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
-    >>> held = HeldOut(np.array([4, 7, 9]), np.array([0, 1, 1]), p, np.ones(3), p)
+    >>> p = np.array([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7], [0.9, 0.1]])
+    >>> rows, codes = np.array([4, 7, 8, 9]), np.array([0, 1, 1, 1])
+    >>> held = HeldOut(rows, codes, p, np.ones(4), p)
     >>> [(s.row, s.likely) for s in suspicious_labels(held, np.array(["a", "b"]))]
     [(9, 'a')]
     """
     likely = held.confirmed.argmax(axis=1)
+    if np.mean(likely != held.codes) > tuned.MAX_CONTRADICTED:
+        return []
     each = np.arange(held.codes.size)
     against = held.confirmed[each, likely] / held.confirmed[each, held.codes]
-    # The only row of a class cannot be told without it.
+    # Without its only labelled row, a class cannot be predicted.
     alone = np.bincount(held.codes, minlength=classes.size)[held.codes] < 2
     doubtful = np.flatnonzero((against >= odds) & ~alone)
     order = doubtful[np.argsort(-against[doubtful], kind="stable")]

@@ -1,4 +1,4 @@
-"""Which columns matter to the predictions."""
+"""Importance of columns for the predictions."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,17 +13,17 @@ from sklearn.utils import check_random_state
 
 
 class ColumnEffect(NamedTuple):
-    """How much one column matters.
+    """Importance of one column.
 
     Attributes
     ----------
     column : object
         Name or number of the column.
     changed : float
-        Share of rows whose label changes where the column's values are exchanged among
-        rows; NaN for a regression.
+        Share of rows whose predicted label changes when the column's values are
+        shuffled among rows; NaN for regression.
     effect : float
-        By how much answers move: the mean distance between probabilities, from 0 to 1,
+        Mean change of the predictions: the distance between probabilities, from 0 to 1,
         or between targets in units of their standard deviation.
     """
 
@@ -40,28 +40,27 @@ def column_effects(
     n_rows: int = 100,
     random_state: Any = 0,
 ) -> list[ColumnEffect]:
-    """Find out which columns matter, by exchanging their values among rows.
+    """Measure the importance of columns by shuffling their values among rows.
 
-    Columns that say the same as others matter little by this measure, since the others
-    still say it.
+    By this measure a column matters little if others carry the same information.
 
     Parameters
     ----------
     predict : callable
-        Gives probabilities of shape (n, n_classes), or targets of shape (n,), for rows.
+        Returns probabilities of shape (n, n_classes), or targets of shape (n,).
     X : {ndarray, csr_matrix} of shape (n_samples, n_features)
         Rows.
     groups : array-like of shape (n_features,)
-        The column that every feature belongs to.
+        For each feature, its column.
     n_rows : int, default=100
-        How many rows to try, drawn at random.
+        Number of rows to try, drawn at random.
     random_state : int, RandomState instance or None, default=0
-        Seed of the sample and of the exchange.
+        Seed of the sample and of the shuffling.
 
     Returns
     -------
     effects : list of ColumnEffect
-        The column that matters most first.
+        The most important column first.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def column_effects(
 
 
 def _exchanged(X: Any, own: NDArray[np.bool_], order: NDArray[np.intp]) -> Any:
-    """Take some features from other rows."""
+    """Replace some features by those of other rows."""
     if not issparse(X):
         return np.where(own, X[order], X)
     keep = diags_array(np.where(own, 0.0, 1.0))
@@ -105,7 +104,7 @@ def _exchanged(X: Any, own: NDArray[np.bool_], order: NDArray[np.intp]) -> Any:
 
 
 def columns_of(estimator: Any) -> NDArray[Any]:
-    """Name the column that every feature of an automatic estimator belongs to."""
+    """Name the column of every feature of an automatic estimator."""
     transformer = estimator.transformer_
     if transformer is not None:
         names = np.array([c.name for c in transformer.columns_], dtype=object)

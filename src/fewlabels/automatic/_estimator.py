@@ -1,4 +1,4 @@
-"""What the automatic classifier and regressor have in common."""
+"""Base class of the automatic classifier and regressor."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from fewlabels._backend import TensorMixin
 from fewlabels._linalg import FLOATS
 from fewlabels._progress import Progress, ProgressLine
-from fewlabels._sklearn import validate_data
+from fewlabels._sklearn import check_array, validate_data
 from fewlabels.automatic._bank import BANK_CONSTRAINTS, KernelBank, build_bank
 from fewlabels.automatic._effects import ColumnEffect, column_effects, columns_of
 from fewlabels.automatic._model import BankModel, compact_models
@@ -23,7 +23,7 @@ from fewlabels.preprocessing import FrameEncoding
 
 
 class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
-    """An estimator on a bank of candidates, of which files hold what predictions need.
+    """An estimator on a bank of candidates; saved files hold only what `predict` needs.
 
     A subclass learns from labels inside ``with self._built_bank(...)`` and, for other
     labels of the same rows, inside ``with self._same_bank(...)``.
@@ -60,7 +60,7 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
 
     @contextmanager
     def _built_bank(self, X: Any, given: Any) -> Iterator[ProgressLine]:
-        """Build the bank of validated rows, and keep its threads for the labels."""
+        """Build the bank from validated rows, and keep its threads for the labels."""
         rng = check_random_state(self.random_state)
         with ProgressLine(self.progress, type(self).__name__) as line:
             self._bank = build_bank(self, X, given, rng, line)
@@ -70,7 +70,7 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
 
     @contextmanager
     def _same_bank(self, n_entries: int) -> Iterator[ProgressLine]:
-        """Take the bank of `fit` for other labels of the same rows."""
+        """Reuse the bank of `fit` with other labels for the same rows."""
         self._bank.check_whole()
         n_rows = self._bank.index.size
         if n_entries != n_rows:
@@ -85,15 +85,24 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
         ):
             yield line
 
+    def _take_models(self, model: BankModel, baseline: BankModel) -> None:
+        """Keep the models; the baseline takes the same rows as the estimator."""
+        self._model, self.baseline_ = model, baseline
+        baseline.transformer_ = self.transformer_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(baseline, name, getattr(self, name))
+
     def _rows(self, X: Any) -> Any:
-        """Validate rows to predict, after asking whether there is a model."""
+        """Check that the estimator is fitted, and validate rows to predict."""
         check_is_fitted(self)
         if self.transformer_ is not None:
             X = self.transformer_.transform(X)
+            return check_array(X, accept_sparse="csr", dtype=FLOATS)
         return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
 
     def _predictions(self, rows: Any) -> NDArray[Any]:
-        """Probabilities or targets of validated rows."""
+        """Predict probabilities or targets of validated rows."""
         raise NotImplementedError
 
     def column_effects(
@@ -104,24 +113,24 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
         n_rows: int = 100,
         random_state: Any = 0,
     ) -> list[ColumnEffect]:
-        """Find out which columns matter, by exchanging their values among rows.
+        """Measure the importance of columns by shuffling their values among rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows, such as those of `fit`.
         groups : array-like of shape (n_features,), default=None
-            The column that every feature belongs to; by default that of the frame, or
-            else `feature_groups`, or else every feature is one.
+            For each feature, its column. By default taken from the frame or from
+            `feature_groups`; without either, every feature is a column.
         n_rows : int, default=100
-            How many of the rows to try.
+            Number of rows to try.
         random_state : int, RandomState instance or None, default=0
-            Seed of the sample and of the exchange.
+            Seed of the sample and of the shuffling.
 
         Returns
         -------
         effects : list of ColumnEffect
-            The column that matters most first.
+            The most important column first.
         """
         return column_effects(
             self._predictions,
@@ -132,23 +141,22 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
         )
 
     def compact(self, *, transduction: bool = True) -> Self:
-        """Copy the estimator with nothing but what predictions need.
+        """Copy the estimator, keeping only what predictions need.
 
-        Weights of all candidates on one array are added up, and what remains for every
-        training row is rounded where that leaves the answers for training rows, seen
-        as if they were new, as they are. Pickles and other files hold such copies.
+        Weights of all candidates on one array are added up, and numbers kept for every
+        training row are rounded if predictions for training rows, treated as new, do
+        not change. Pickles and other files hold such copies.
 
         Parameters
         ----------
         transduction : bool, default=True
-            Whether to keep `transduction_`, and to give training rows the answers that
-            they got in `fit`. Without, the copy is smaller and treats every row as
-            new.
+            Whether to keep `transduction_` and the predictions of training rows from
+            `fit`. If False, the copy is smaller and treats every row as new.
 
         Returns
         -------
         model : object
-            It predicts, but cannot learn from other labels.
+            A copy that predicts but cannot learn from other labels.
 
         Examples
         --------
@@ -168,7 +176,7 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
         check_is_fitted(self)
         lean = self.__copy__()
         if callable(self.progress):
-            lean.progress = False  # it is no data
+            lean.progress = False  # a callable is not data
         if not self._bank.is_pruned:
             lean._bank, lean._model, lean.baseline_ = compact_models(
                 self._model, self.baseline_, transduction=transduction
@@ -180,7 +188,7 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
         return lean
 
     def _require_rows(self) -> None:
-        """Raise an error if nothing is known of the training rows any more."""
+        """Raise an error if the training rows were not kept."""
         if self._model.training_outputs is None:
             raise ValueError(
                 "This copy was made by compact(transduction=False) and does not know "

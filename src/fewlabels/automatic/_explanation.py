@@ -1,4 +1,4 @@
-"""What an automatic classifier can tell about its predictions and labels."""
+"""Explanations of an automatic classifier's predictions and labels."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from fewlabels._classifier import as_decision
+from fewlabels._labels import decide
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._curve import LearningCurve
 from fewlabels.automatic._diagnostics import (
@@ -31,13 +33,14 @@ from fewlabels.automatic._sentences import (
     gain_words,
     guess_words,
     halving_words,
+    single_words,
     suspicion_words,
     verdict,
 )
 
 
 class ExplainedClassifier(BankEstimator):
-    """The diagnostics of a classifier whose errors were estimated on held-out rows."""
+    """Diagnostics of a classifier whose errors were estimated on held-out rows."""
 
     classes_: NDArray[Any]
     class_shares_: NDArray[Any]
@@ -51,30 +54,64 @@ class ExplainedClassifier(BankEstimator):
     _curve: LearningCurve
     _contributions: list[Contribution]
     _changed: float
+    _label_counts: NDArray[np.intp]
 
     def _probabilities(self, outputs: NDArray[Any]) -> NDArray[Any]:
-        """Probabilities of classes by outputs."""
+        """Class probabilities from outputs."""
         raise NotImplementedError
 
     def contributions(self) -> list[Contribution]:
-        """Tell what every family of candidates adds to the answer.
+        """List what each family of candidates contributes to the predictions.
 
         Returns
         -------
         contributions : list of Contribution
-            Families with their share and the error of their heaviest candidate when
-            one labelled row is left out; the heaviest first.
+            Families with their share and the leave-one-out error of their heaviest
+            candidate; the heaviest first.
         """
         check_is_fitted(self)
         return self._contributions
 
+    def family_predictions(self, X: Any) -> list[tuple[Contribution, NDArray[Any]]]:
+        """Predict with each family of candidates on its own.
+
+        Parameters
+        ----------
+        X : {ndarray, csr_matrix} of shape (n_samples, n_features)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        predictions : list of tuple of (Contribution, ndarray of shape (n_samples,))
+            Families with the classes they predict, the heaviest first; empty for a
+            model from a file.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from fewlabels import FewLabelsClassifier
+        >>> from fewlabels.datasets import hide_labels
+        >>> X, y_true = load_iris(return_X_y=True)
+        >>> y = hide_labels(y_true, per_class=3, random_state=0)
+        >>> model = FewLabelsClassifier(bank="fast", random_state=0).fit(X, y)
+        >>> all(classes[0] == 0 for _, classes in model.family_predictions(X[:1]))
+        True
+        """
+        check_is_fitted(self)
+        found = self._model.family_outputs(self._rows(X))
+        return [
+            (c, decide(as_decision(found[c.family]), self.classes_))
+            for c in self._contributions
+            if c.family in found
+        ]
+
     @property
     def guessing_error_(self) -> float:
-        """Error of giving every row without a label the largest class."""
+        """Error of predicting the largest class for every unlabelled row."""
         return float(1 - self.class_shares_.max())
 
     def verdict(self) -> str:
-        """Say in one sentence what the predicted labels are worth.
+        """Say in one sentence how good the predicted labels are.
 
         Returns
         -------
@@ -84,13 +121,13 @@ class ExplainedClassifier(BankEstimator):
         return verdict(self.expected_error_, self.guessing_error_, self.errors_above())
 
     def learning_curve(self) -> LearningCurve:
-        """Tell how the error should fall as labels are added.
+        """Estimate how the error should fall as labels are added.
 
         Returns
         -------
         curve : LearningCurve
-            A power law; its exponent is drawn towards the usual one, and is the usual
-            one with up to 20 labels.
+            A power law; its exponent is shrunk towards the usual one, and equals it
+            with up to 20 labels.
         """
         check_is_fitted(self)
         return self._curve
@@ -98,19 +135,18 @@ class ExplainedClassifier(BankEstimator):
     def errors_above(
         self, confidences: Sequence[float] = CONFIDENCES
     ) -> list[AcceptedRows]:
-        """Tell what error to expect among the rows that are sure.
+        """Estimate the error among rows above each confidence threshold.
 
         Parameters
         ----------
         confidences : sequence of float
-            From which confidences on; the largest probability of a row is its
-            confidence.
+            The thresholds; the confidence of a row is its largest probability.
 
         Returns
         -------
         accepted : list of AcceptedRows
-            One for each that any row without a label has, with the number and share of
-            such rows and their expected error.
+            One for each threshold that any unlabelled row reaches, with the number and
+            share of such rows and their expected error.
 
         Examples
         --------
@@ -128,13 +164,13 @@ class ExplainedClassifier(BankEstimator):
         return errors_above(self._open(), self._held, confidences, note)
 
     def expected_confusions(self) -> NDArray[np.float64]:
-        """Estimate which classes get which labels.
+        """Estimate the confusion matrix.
 
         Returns
         -------
         shares : ndarray of shape (n_classes, n_classes)
-            Shares of all rows: true classes in rows, labels in columns, both in the
-            order of `classes_`; NaN where the expected error is unknown.
+            Shares of all rows: true classes in rows, predicted ones in columns, both in
+            the order of `classes_`; NaN if the expected error is unknown.
         """
         p = self._open()
         if self._held is None:
@@ -142,40 +178,38 @@ class ExplainedClassifier(BankEstimator):
         return expected_confusions(p, self._held)
 
     def class_errors(self) -> list[ClassError]:
-        """Tell what error to expect in every class.
+        """Estimate the errors of every class.
 
         Returns
         -------
         errors : list of ClassError
-            In the order of `classes_`; NaN where the expected error is unknown.
+            In the order of `classes_`; NaN if the expected error is unknown.
         """
         p = self._open()
         n_classes = self.classes_.size
-        given = self.transduction_[self.labeled_indices_]
-        codes = np.searchsorted(self.classes_, given)
         return class_errors(
             self.expected_confusions(),
             self.classes_,
-            np.bincount(codes, minlength=n_classes),
+            self._label_counts,
             np.bincount(p.argmax(axis=1), minlength=n_classes),
-            codes.size,
+            int(self._label_counts.sum()),
             len(p) > 0,
         )
 
     def suspicious_labels(
         self, odds: float = tuned.SUSPICIOUS_ODDS
     ) -> list[SuspiciousLabel]:
-        """Find given labels that the others contradict strongly.
+        """Find given labels that the other labels strongly contradict.
 
         Parameters
         ----------
         odds : float
-            A label is named if, without it, another class has at least these odds.
+            A label is returned if another class has at least these odds without it.
 
         Returns
         -------
         suspicious : list of SuspiciousLabel
-            The most doubtful first; none where the expected error is unknown.
+            The most doubtful first; empty if the expected error is unknown.
         """
         check_is_fitted(self)
         if self._held is None:
@@ -183,7 +217,7 @@ class ExplainedClassifier(BankEstimator):
         return suspicious_labels(self._held, self.classes_, odds)
 
     def _open(self) -> NDArray[Any]:
-        """Probabilities of the rows without a label."""
+        """Probabilities of the unlabelled rows."""
         check_is_fitted(self)
         self._require_rows()
         unlabeled = np.ones(self._bank.index.size, dtype=bool)
@@ -194,19 +228,20 @@ class ExplainedClassifier(BankEstimator):
     def explain(
         self, X: Any = None, *, row_numbers: NDArray[np.intp] | None = None
     ) -> str:
-        """Say in plain words what the answers rest on and how good they are.
+        """Explain in plain words what the predictions rest on and how good they are.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-            Rows, such as those of `fit`. With them it also says which columns matter.
+            Rows, such as those of `fit`. If given, the text also says which columns
+            matter.
         row_numbers : ndarray of int of shape (n_samples,), default=None
-            What to call the rows of `fit`; their positions when None.
+            Numbers by which to call the rows of `fit`; their positions when None.
 
         Returns
         -------
         text : str
-            A few lines, to be printed.
+            A few lines to print.
         """
         check_is_fitted(self)
         n, n_labeled = self._bank.n_samples, self.labeled_indices_.size
@@ -235,18 +270,22 @@ class ExplainedClassifier(BankEstimator):
         Parameters
         ----------
         row_numbers : ndarray of int of shape (n_samples,), default=None
-            What to call the rows of `fit`; their positions when None.
+            Numbers by which to call the rows of `fit`; their positions when None.
 
         Returns
         -------
         sentences : list of str
-            Whether answers can be told from guessing, how many labels would halve the
-            error, and which given labels the others contradict.
+            Whether predictions beat guessing, which classes need a second label, how
+            far more labels would lower the error, and which given labels the others
+            contradict.
         """
         check_is_fitted(self)
+        single = self.classes_[self._label_counts == 1].tolist()
+        known = self.expected_error_.is_known
         words = (
             guess_words(self.expected_error_, self.guessing_error_),
-            halving_words(self._curve),
+            single_words(single if known else []),
+            halving_words(self._curve, self._bank.n_samples),
             suspicion_words(self.suspicious_labels(), row_numbers),
         )
         return [sentence for sentence in words if sentence]

@@ -1,31 +1,58 @@
-"""Features of kernels: a column's, Gaussian ones from landmarks, linear ones."""
+"""Explicit features: of a column, of Gaussian kernels from landmarks, and linear."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._backend import NUMPY, Backend, backend_of, to_host
-from fewlabels._linalg import inverse_square_root
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Form
+from fewlabels.automatic._compact import Compactor, LinearPart, summed_weights
 from fewlabels.automatic._kernels import KernelSum
-from fewlabels.automatic._linear import LinearPart, total
 from fewlabels.automatic._sources import LazySource, Rows, Source, View, column_sums
-
-if TYPE_CHECKING:
-    from fewlabels.automatic._compact import Compactor
+from fewlabels.kernels import nystrom_map
 
 
-class OneColumn(LazySource):
-    """One column of a table: features of a Gaussian kernel of its values.
+class _Landmarks(Source):
+    """Features of a Gaussian kernel from landmarks.
 
-    A number gets the features of landmarks at its quantiles; a column with several
-    features, such as categories, keeps them.
+    Parameters
+    ----------
+    landmarks : {ndarray, csr_array} of shape (n_landmarks, n_columns)
+        The landmarks, on the backend of the rows.
+    gamma : float
+        Parameter of the kernel.
+    backend : Backend
+        Where to store the features.
+    """
+
+    def __init__(self, landmarks: Any, gamma: float, backend: Backend) -> None:
+        self._landmarks, self._gamma = landmarks, gamma
+        K = to_host(self._kernel(landmarks))
+        # Keep eigenvalues that are distinguishable from zero in single precision.
+        self._M = backend.asarray(nystrom_map(K, tol=1e-7))
+
+    def _kernel(self, rows: Any) -> Any:
+        b = backend_of(rows)
+        return b.xp.exp(-self._gamma * b.squared_distances(rows, self._landmarks))
+
+    def _features(self, rows: Any) -> Any:
+        b = backend_of(self._M)
+        return b.over_rows(
+            lambda batch: b.asarray(self._kernel(rows[batch])) @ self._M, rows.shape[0]
+        )
+
+
+class OneColumn(_Landmarks, LazySource):
+    """Features of a Gaussian kernel on the values of one table column.
+
+    A numeric column gets landmarks at its quantiles; a column with several features,
+    such as categories, keeps them.
 
     Parameters
     ----------
@@ -43,26 +70,19 @@ class OneColumn(LazySource):
         if self._is_number:
             values = to_host(rows.train[:, places[0]]).astype(np.float64)
             quantiles = np.quantile(values, np.linspace(0, 1, tuned.COLUMN_LANDMARKS))
-            self._landmarks = np.unique(quantiles)
-            self._gamma = 0.5 / (tuned.COLUMN_WIDTH**2 * (float(values.var()) or 1.0))
-            K = self._kernel(self._landmarks)
-            self._M = inverse_square_root(K, tol=1e-7)
-
-    def _kernel(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        b = backend_of(values)
-        steps = values[:, None] - b.asarray(self._landmarks)
-        return b.xp.exp(-self._gamma * steps**2)
+            gamma = 0.5 / (tuned.COLUMN_WIDTH**2 * (float(values.var()) or 1.0))
+            b = backend_of(rows.train)
+            super().__init__(b.asarray(np.unique(quantiles)[:, None]), gamma, b)
 
     def columns(self, of: Callable[[Source], Any]) -> NDArray[Any]:
         """Compute the features."""
         Z = of(self._rows)[:, self._places]
         if not self._is_number:
             return Z
-        b = backend_of(Z)
-        return self._kernel(b.astype(Z[:, 0], np.float64)) @ b.asarray(self._M)
+        return self._features(backend_of(Z).astype(Z, np.float64))
 
 
-class Nystrom(Source):
+class Nystrom(_Landmarks):
     """Centred features of the Gaussian kernel from landmarks, and a constant.
 
     Parameters
@@ -72,9 +92,9 @@ class Nystrom(Source):
     landmarks : ndarray of int
         The landmarks among the training rows.
     gamma : float
-        Of the kernel.
+        Parameter of the kernel.
     backend : Backend
-        Where the features shall live.
+        Where to store the features.
     """
 
     def __init__(
@@ -84,33 +104,19 @@ class Nystrom(Source):
         gamma: float,
         backend: Backend = NUMPY,
     ) -> None:
-        self._gamma = gamma
-        self._landmarks = rows.train[landmarks]
-        K = to_host(self._kernel(self._landmarks))
-        # Eigenvalues that single precision can still tell from zero.
-        self._M = backend.asarray(inverse_square_root((K + K.T) / 2, tol=1e-7))
+        super().__init__(rows.train[landmarks], gamma, backend)
         Z = self._features(rows.train)
         self.train, self._mean, self._unit = _normalised(Z)
-
-    def _kernel(self, rows: Any) -> Any:
-        b = backend_of(rows)
-        return b.xp.exp(-self._gamma * b.squared_distances(rows, self._landmarks))
-
-    def _features(self, rows: Any) -> Any:
-        b = backend_of(self._M)
-        return b.over_rows(
-            lambda batch: b.asarray(self._kernel(rows[batch])) @ self._M, rows.shape[0]
-        )
 
     def new(self, view: View) -> Any:
         Z = (self._features(view.rows) - self._mean) / self._unit
         return _with_constant(Z)
 
     def linear_forms(
-        self, parts: Sequence[LinearPart], compactor: "Compactor"
+        self, parts: Sequence[LinearPart], compactor: Compactor
     ) -> list[Form]:
-        """Make a linear function of the features a sum of kernel values."""
-        weights, offset = total(parts)
+        """Rewrite a linear function of the features as a sum of kernel values."""
+        weights, offset = summed_weights(parts)
         scaled = weights[:-1] / np.asarray(to_host(self._unit))
         coef = to_host(self._M).astype(np.float64) @ scaled
         offset = offset + weights[-1] - to_host(self._mean) @ scaled
@@ -150,9 +156,9 @@ class LinearFeatures(Source):
         return [(self._components, 0)]  # functions of these are folded
 
     def folded(
-        self, weights: NDArray[Any], offset: NDArray[Any], compactor: "Compactor"
+        self, weights: NDArray[Any], offset: NDArray[Any], compactor: Compactor
     ) -> tuple[Source, NDArray[Any], NDArray[Any]]:
-        """Make a function of the features one of the components."""
+        """Rewrite a function of the features as one of the components."""
         scaled = weights[:-1] / np.asarray(to_host(self._unit))
         offset = offset + weights[-1] - to_host(self._mean) @ scaled
         return self._components, scaled, offset
@@ -164,7 +170,7 @@ def _with_constant(Z: Any) -> Any:
 
 
 def _normalised(Z: Any) -> tuple[Any, Any, float]:
-    """Features with centred kernel of mean diagonal 1, and a constant beside them."""
+    """Features whose centred kernel has mean diagonal 1, and a constant column."""
     b, n = backend_of(Z), Z.shape[0]
     xp = b.xp
     mean = b.astype(column_sums(Z) / n, b.dtype(Z))

@@ -5,7 +5,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +13,19 @@ from numpy.typing import NDArray
 from fewlabels._backend import to_host
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Form, Outputs
+from fewlabels.automatic._compact import Compactor, Plain, Rounded, small_integers
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._learners import Learner
-from fewlabels.automatic._packing import Plain, Rounded, small_integers
 from fewlabels.automatic._sources import Source, View
 from fewlabels.automatic._tree_outputs import forest_outputs
 
-if TYPE_CHECKING:
-    from fewlabels.automatic._compact import Compactor
-
-# Nodes of all trees together: forests on thousands of labels have fewer trees.
+# Limit on the nodes of all trees: forests on thousands of labels have fewer trees.
 MAX_NODES = 500_000
 
 
 @dataclass(frozen=True)
 class GrownForest(Outputs):
-    """Trees that were grown, see :mod:`fewlabels._loops.trees`."""
+    """A grown forest, see :mod:`fewlabels._loops.trees`."""
 
     source: Source
     feature: NDArray[np.int32]
@@ -39,9 +36,9 @@ class GrownForest(Outputs):
 
     @classmethod
     def compact_all(
-        cls, functions: "Sequence[GrownForest]", compactor: "Compactor"
+        cls, functions: "Sequence[GrownForest]", compactor: Compactor
     ) -> list[list[Form]]:
-        """Pack all forests, and what they see of graphs, in one of several ways."""
+        """Pack all forests, and the graph vectors they read, in one of several ways."""
 
         def packed(pack: Callable[[NDArray[Any]], Any]) -> list[Outputs]:
             tried = compactor.with_packing(pack)
@@ -77,9 +74,9 @@ class Forest(Learner):
     source : Source
         A dense array.
     max_features : int
-        Columns that a split looks at.
+        Columns considered at a split.
     seed : int
-        Of the trees.
+        Seed of the trees.
     """
 
     def __init__(
@@ -111,10 +108,10 @@ class Forest(Learner):
     def _grown(self, labeled: Labeled, n_trees: int, weight: float) -> GrownForest:
         from fewlabels._loops.trees import grow_forest
 
-        rows = to_host(self._source.train[labeled.groups])
+        rows = to_host(self._source.train[labeled.distinct])
         X = np.ascontiguousarray(rows.T, dtype=np.float64)
         n, n_targets = labeled.Y.shape
-        # Targets of several classes are -1 but for one: all are shifted to 0 and 2.
+        # Targets of several classes are -1 except for one: shift them to 0 and 2.
         base = 0.0 if n_targets == 1 else -1.0
         own = labeled.codes if n_targets > 1 else np.zeros(n, dtype=np.intp)
         seeds = np.random.RandomState(self._seed).randint(1, 2**62, n_trees)
@@ -132,14 +129,14 @@ class Forest(Learner):
 
 
 class PackedForest(Outputs):
-    """A forest in few bytes: small integers, and every different leaf once.
+    """A forest in few bytes: small integers, and each distinct leaf once.
 
     Parameters
     ----------
     forest : GrownForest
         The forest.
     source : Source
-        Of its rows.
+        The array it splits.
     rounded : bool
         Whether thresholds may be rounded to single precision.
     """

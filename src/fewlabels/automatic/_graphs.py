@@ -4,7 +4,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,15 @@ from scipy.sparse.csgraph import connected_components
 from fewlabels._backend import backend_of, to_host
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Form, Outputs
+from fewlabels.automatic._compact import (
+    Compactor,
+    LinearPart,
+    Plain,
+    Rounded,
+    half,
+    summed_weights,
+)
 from fewlabels.automatic._components import Leading
-from fewlabels.automatic._linear import LinearPart, total
 from fewlabels.automatic._packed_graphs import (
     GraphMeans,
     NeighborIndex,
@@ -25,7 +32,6 @@ from fewlabels.automatic._packed_graphs import (
     new_edges,
     shares,
 )
-from fewlabels.automatic._packing import Plain, Rounded, half
 from fewlabels.automatic._sources import Source, View
 from fewlabels.graphs import (
     auto_bandwidth,
@@ -34,29 +40,27 @@ from fewlabels.graphs import (
     make_search,
 )
 
-if TYPE_CHECKING:
-    from fewlabels.automatic._compact import Compactor
-
-# Components of a graph whose eigenvectors are computed; rows in further ones, which
-# are tiny, are connected to almost nothing.
+# Compute eigenvectors for at most this many connected components of a graph; the
+# remaining ones are tiny, and their rows are connected to almost nothing.
 MAX_COMPONENTS = 40
-# Residual of eigenvectors; the least smooth ones, which weigh least, have the largest.
+# Tolerated residual of eigenvectors; it is largest for the least smooth ones, which
+# weigh least.
 EIGENVECTOR_TOL = 1e-2
-# Rounding errors of rows may be this share of the distance to the nearest neighbour.
+# Allowed rounding errors of rows, as a share of the distance to the nearest neighbour.
 MAX_ROUNDING = 1e-3
 # Rows on which the length of a mean of directions is measured.
 COHERENCE_ROWS = 500
 
 
 class Neighbors(Source):
-    """Distances and indices of the nearest training rows, by leading components.
+    """Distances and indices of the nearest training rows in the leading components.
 
     Parameters
     ----------
     leading : Leading
         Source of the leading components.
     n_neighbors : int
-        How many to find.
+        Number of neighbours to find.
     method : {"exact", "approximate", "auto"}
         See :func:`fewlabels.graphs.nearest_neighbors`.
     """
@@ -77,8 +81,8 @@ class Neighbors(Source):
     def new(self, view: View) -> tuple[NDArray[Any], NDArray[Any]]:
         return self._index().kneighbors(self._n_neighbors, view[self._leading])
 
-    def compact(self, compactor: "Compactor") -> Source:
-        """Search among rows that are rounded as far as is safe."""
+    def compact(self, compactor: Compactor) -> Source:
+        """Search among rows rounded as far as is safe."""
         A = np.asarray(to_host(self._searched))
         known = to_host(self.train)
         searched: Any = Plain(A)
@@ -97,7 +101,7 @@ class Neighbors(Source):
         return index
 
     def __getstate__(self) -> dict[str, Any]:
-        # An approximate index cannot be pickled, and is quickly made again.
+        # An approximate index cannot be pickled, but is quickly rebuilt.
         return to_host({**self.__dict__, "_search": None})
 
 
@@ -105,8 +109,8 @@ class GraphVectors(Source):
     r"""Leading eigenvectors of the normalised Laplacian of a neighbour graph.
 
     New rows get :math:`u(x) = \sum_j w_{xj} u_j / \sqrt{d_x d_j} / (1 - \lambda)` over
-    their neighbours, which holds on training rows with their own neighbours. As in the
-    graph, these are the nearest rows and those to which the row would be among the
+    their neighbours, a formula that holds for training rows and their neighbours. As in
+    the graph, neighbours are the nearest rows and the rows that have x among their
     nearest, as far as the search finds them: without the latter, new rows would have
     smaller degrees than training rows, and smaller eigenvectors. Edges between mutual
     neighbours weigh twice as much as others.
@@ -116,13 +120,13 @@ class GraphVectors(Source):
     neighbors : Neighbors
         The neighbour search.
     k : int
-        Neighbours to use.
+        Number of neighbours.
     width : float
-        Of the Gaussian weights, in units of the mean distance to these neighbours.
+        Width of the Gaussian weights, in units of the mean distance to the neighbours.
     n_vectors : int
-        At least so many, as far as there are.
+        Smallest number of eigenvectors, if there are as many.
     rng : RandomState
-        Of the eigenvectors.
+        Generator for the start of the eigensolver.
     """
 
     for_training = ("laplacian",)
@@ -171,12 +175,12 @@ class GraphVectors(Source):
         self.n_null = n_components
 
     def scaled(self, offset: int) -> NDArray[Any]:
-        """Eigenvalues in units of the one so many places after the zeros."""
+        """Eigenvalues divided by the one `offset` places after the zeros."""
         unit = self.eigenvalues[min(self.n_null + offset, self.eigenvalues.size - 1)]
         return self.eigenvalues / (unit if unit > 1e-9 else 1.0)
 
-    def _edges(self, compactor: "Compactor") -> "NewEdges":
-        """Weights of new rows with training rows."""
+    def _edges(self, compactor: Compactor) -> "NewEdges":
+        """Edge weights between new rows and training rows."""
         return compactor.shared(
             ("edges", id(self)),
             lambda: NewEdges(
@@ -189,19 +193,19 @@ class GraphVectors(Source):
             ),
         )
 
-    def _packed(self, n_columns: int, compactor: "Compactor") -> Source:
+    def _packed(self, n_columns: int, compactor: Compactor) -> Source:
         vectors = np.asarray(to_host(self.train))[:, :n_columns]
         gain = self._gains[:n_columns]
         return PackedVectors(self._edges(compactor), compactor.packed(vectors), gain)
 
-    def compact(self, compactor: "Compactor") -> Source:
+    def compact(self, compactor: Compactor) -> Source:
         """Pack only the vectors that a forest reads."""
         return self._packed(compactor.columns_of(self), compactor)
 
     def linear_forms(
-        self, parts: Sequence[LinearPart], compactor: "Compactor"
+        self, parts: Sequence[LinearPart], compactor: Compactor
     ) -> list[Form]:
-        """Pack the vectors in several ways, or take means over neighbours."""
+        """Pack the vectors in several ways, or use means over neighbours instead."""
         n_columns = max(part.scales.size for part in parts)
 
         def packed(pack: Callable[[NDArray[Any]], Any]) -> list[Outputs]:
@@ -216,15 +220,15 @@ class GraphVectors(Source):
             lambda: packed(Rounded.half),
             lambda: packed(Plain.single),
         ]
-        # In half precision, two numbers of every target for every row.
+        # In half precision, two numbers per target and row.
         if 4 * parts[0].offset.size < n_columns:
             forms.insert(0, lambda: [self._means(parts, n_columns, compactor)])
         return forms
 
     def _means(
-        self, parts: Sequence[LinearPart], n_columns: int, compactor: "Compactor"
+        self, parts: Sequence[LinearPart], n_columns: int, compactor: Compactor
     ) -> Outputs:
-        """Take sums of linear functions, and means of those of rows of length one."""
+        """Sum linear functions over neighbours, and average those on unit rows."""
         edges = self._edges(compactor)
         vectors = np.asarray(to_host(self.train))[:, :n_columns]
         U = vectors / self._gains[:n_columns] / edges.roots[:, None]
@@ -232,7 +236,7 @@ class GraphVectors(Source):
         unit = [part for part in parts if part.unit_rows]
         sums = means = pull = None
         if linear:
-            weights, _ = total(linear)
+            weights, _ = summed_weights(linear)
             sums = half(U[:, : len(weights)] @ weights)
         if unit:
             views = [U[:, : part.scales.size] * part.scales for part in unit]
@@ -246,7 +250,7 @@ class GraphVectors(Source):
             means = np.zeros((U.shape[0], parts[0].offset.size))
             for part, H, n in zip(unit, views, lengths, strict=True):
                 H /= np.where(n > 1e-12, n, 1.0)[:, None]
-                # A mean of directions is shorter than one.
+                # A mean of unit vectors is shorter than one.
                 mean = averages(w, near, H)
                 coherence = np.sqrt(np.einsum("ij,ij->i", mean, mean)).mean()
                 means += H @ part.weights / (coherence or 1.0)

@@ -1,7 +1,7 @@
 r"""Held-out outputs of kernel least squares in closed form.
 
 A model is a kernel matrix K of the l labelled rows and a ridge; with targets Y it
-answers :math:`f = K A^{-1} Y`, :math:`A = K + \rho D`. Leaving out a block B of rows
+predicts :math:`f = K A^{-1} Y`, :math:`A = K + \rho D`. Leaving out a block B of rows
 and learning from the rest R gives, on B, exactly
 
 .. math::
@@ -18,33 +18,41 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
+from fewlabels._linalg import semidefinite_eigh
 from fewlabels._threads import in_threads
 
 Blocks = Sequence[NDArray[np.intp]]
 
 
-class Models(Protocol):
-    """Candidates on the same labelled rows, which answer for rows left out."""
+class HeldOutModels(Protocol):
+    """Candidates on the same labelled rows, which predict held-out rows."""
 
     def held_out(self, blocks: Blocks) -> NDArray[Any]:
-        """Answer for every row by models that have not seen its block."""
+        """Predict every row with models fitted without its block."""
 
-    def without(self, block: NDArray[np.intp]) -> "Models":
-        """Return models fitted without a block, once only; other rows keep order."""
 
-    def shifted(self, by: NDArray[Any]) -> "Models":
-        """Return models of targets less a constant, once only, before `without`."""
+class OuterModels(HeldOutModels, Protocol):
+    """Held-out models that can themselves be fitted without a block."""
+
+    def without(self, block: NDArray[np.intp]) -> HeldOutModels:
+        """Return models fitted without a block; other rows keep their order."""
+
+
+class Models(OuterModels, Protocol):
+    """Held-out models of all labelled rows."""
+
+    def shifted(self, by: NDArray[Any]) -> OuterModels:
+        """Return models of the targets minus a constant."""
 
     def coefficients(self) -> list[Any]:
-        """List, for every candidate, what fitting it to these rows has found."""
+        """List, for every candidate, the result of fitting it to these rows."""
 
 
 class JoinedModels(NamedTuple):
-    """Several models as one."""
+    """Several sets of models as one."""
 
-    parts: Sequence[Models]
+    parts: Sequence[Any]
 
     def held_out(self, blocks: Blocks) -> NDArray[Any]:
         """See :meth:`Models.held_out`."""
@@ -64,12 +72,15 @@ class JoinedModels(NamedTuple):
 
 
 def joined_models(parts: Sequence[Models]) -> Models:
-    """Take several models as one."""
+    """Join several sets of models into one."""
     return parts[0] if len(parts) == 1 else JoinedModels(parts)
 
 
 class Removed(NamedTuple):
-    """What leaving rows out subtracts from inverses, as a product of two factors."""
+    """The update of the inverses when rows are left out, as a product of two factors.
+
+    It is subtracted from them.
+    """
 
     left: NDArray[Any]  # candidates, rest, removed
     right: NDArray[Any]  # candidates, removed, rest
@@ -87,13 +98,13 @@ class KernelModels(NamedTuple):
     Y : ndarray of shape (l, n_targets)
         Targets.
     n_ridges : int
-        Models of one kernel, which lie together.
+        Number of models per kernel, stored next to each other.
     rows : ndarray of int, default=None
-        Where rows have been left out, the others' places in `inverses`; `coefs` has
-        these rows only.
+        If rows have been left out, the places of the others in `inverses`; `coefs` has
+        only these rows.
     removed : Removed, default=None
-        And what is to be subtracted from the inverses. Only the entries that are
-        asked for are ever computed.
+        What to subtract from the inverses in that case. Only requested entries are
+        ever computed.
     """
 
     inverses: NDArray[Any]
@@ -157,7 +168,7 @@ class KernelModels(NamedTuple):
 
 
 def _by_size(blocks: Blocks) -> list[NDArray[np.intp]]:
-    """Blocks of one size each, stacked: systems of one size are solved in one call."""
+    """Stack blocks of equal size, so that their systems are solved in one call."""
     sizes = sorted({len(block) for block in blocks})
     return [np.stack([b for b in blocks if len(b) == size]) for size in sizes]
 
@@ -167,9 +178,9 @@ def ridge_inverses(
 ) -> NDArray[Any]:
     """Invert K + ridge * diag(diagonal) for every ridge, by one eigendecomposition."""
     root = np.ones(K.shape[0]) if diagonal is None else np.sqrt(diagonal)
-    e, U = linalg.eigh(K / np.outer(root, root), check_finite=False)
+    e, U = semidefinite_eigh(K / np.outer(root, root))
     U = U / root[:, None]
-    return np.stack([(U / (np.maximum(e, 0) + ridge)) @ U.T for ridge in ridges])
+    return np.stack([(U / (e + ridge)) @ U.T for ridge in ridges])
 
 
 def kernel_models(

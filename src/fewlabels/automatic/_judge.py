@@ -1,4 +1,4 @@
-"""Judge: from a bank and labels to weights and honest held-out outputs."""
+"""Weight the candidates of a bank by labels, with nested held-out outputs."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -23,20 +23,29 @@ from fewlabels.automatic._nested import Nested, nested_outputs
 from fewlabels.automatic._pool import Pool, pool_of
 from fewlabels.automatic._weights import Choice, choose
 
-# More labels than this are sampled for the choice; all of them then fit the model.
+# With more labels than this, weights are chosen on a sample; the model is then fitted
+# to all labels.
 MAX_SCORED = 500
-# Bytes of inverses held while scoring, and while judging the whole procedure.
+# Bytes of inverses held while scoring, and while cross-validating the whole procedure.
 CHUNK_BYTES = 2**26
 NESTED_BYTES = 2**26
+# Columns of the table of candidates, and the losses they average.
+SCORES = {
+    "loo_squared_error": "single_squared",
+    "many_squared_error": "many_squared",
+    "loo_log_loss": "single_log",
+    "many_log_loss": "many_log",
+    "loo_error": "single_wrong",
+}
 
 
 class Judgement(NamedTuple):
-    """What the labelled rows say of the candidates.
+    """How the candidates perform on the labelled rows.
 
     Attributes
     ----------
     labeled : Labeled
-        The rows that were scored, perhaps a sample of all.
+        The rows used for scoring, possibly a sample.
     pool : Pool
         The candidates.
     choice : Choice
@@ -44,8 +53,8 @@ class Judgement(NamedTuple):
     coefs : list
         Coefficients of every kernel on these rows; None for other candidates.
     nested : Nested or None
-        Outputs of the whole procedure for held-out rows; None where these say nothing,
-        or where nobody asked for it.
+        Held-out outputs of the whole procedure; None if nothing can be held out, or if
+        they were not requested.
     """
 
     labeled: Labeled
@@ -61,9 +70,9 @@ def judge(
     rng: np.random.RandomState,
     line: ProgressLine,
     *,
-    repeat: bool = True,
+    estimate_error: bool = True,
 ) -> Judgement:
-    """Score every candidate, weigh them, and repeat all that without some labels."""
+    """Score and weight all candidates, and repeat both without some of the labels."""
     bank.check_whole()
     labeled = everything
     if everything.size > MAX_SCORED:
@@ -75,7 +84,7 @@ def judge(
     n_variants = max((c.ridges.size for c in candidates), default=1)
     size = 8 * n_variants * labeled.size**2  # bytes of the inverses of a kernel
     per_chunk = max(1, CHUNK_BYTES // size)
-    keep_all = repeat and size * len(candidates) <= NESTED_BYTES
+    keep_all = estimate_error and size * len(candidates) <= NESTED_BYTES
     learned: dict[Candidate, LearnedModels] = {
         c: LearnedModels(c, labeled) for c in candidates if isinstance(c, Learner)
     }
@@ -92,15 +101,15 @@ def judge(
         line.update(0.7 + 0.1 * start / len(candidates), "scores")
     choice = choose(_joined(losses) if useful else None, labeled, pool, rng)
     nested = None
-    if useful and repeat:
+    if useful and estimate_error:
         line.update(0.8, "expected error")
-        judged = pool
+        repeated = pool
         if not keep_all:
             chosen = _heaviest(choice, pool, NESTED_BYTES // size)
-            judged = pool.of(chosen)
+            repeated = pool.of(chosen)
             scored = [models_of([candidates[k] for k in chosen], labeled, learned)]
         models = joined_models(scored)
-        nested = nested_outputs(models, labeled, judged, blocks, rng)
+        nested = nested_outputs(models, labeled, repeated, blocks, rng)
     line.update(0.95, "outputs")
     return Judgement(labeled, pool, choice, coefs, nested)
 
@@ -114,11 +123,11 @@ def _joined(parts: list[Losses]) -> Losses:
 
 
 def _heaviest(choice: Choice, pool: Pool, n_kept: int) -> NDArray[np.intp]:
-    """Candidates whose inverses fit into memory: the heaviest, and the baseline."""
-    shares = pool.shares(choice.weights)
+    """Keep the heaviest candidates whose inverses fit into memory, and the baseline."""
+    shares = pool.per_candidate(choice.weights)
     chosen = np.argsort(-shares, kind="stable")[: max(2, n_kept)]
     if choice.baseline >= 0:
-        chosen = np.union1d(chosen, pool.groups[choice.baseline])
+        chosen = np.union1d(chosen, pool.candidate_of[choice.baseline])
     return np.sort(chosen)
 
 
@@ -127,15 +136,15 @@ def models_of(
     labeled: Labeled,
     learned: Mapping[Candidate, LearnedModels],
 ) -> Models:
-    """Models of candidates on labelled rows, those of kernels in closed form.
+    """Fit candidates to labelled rows, kernels in closed form.
 
-    Those of learners are given, since they remember what they have answered.
+    Models of learners are passed in, since they remember their earlier predictions.
     """
     parts: list[Models] = []
     for _, same in groupby(candidates, lambda c: isinstance(c, BankKernel)):
         group: list[Any] = list(same)
         if isinstance(group[0], BankKernel):
-            blocks = in_threads(lambda kernel: kernel.block(labeled.groups), group)
+            blocks = in_threads(lambda kernel: kernel.block(labeled.distinct), group)
             diagonal = 1 / labeled.importance
             parts.append(kernel_models(blocks, tuned.RIDGES, labeled.Y, diagonal))
         else:
@@ -145,27 +154,19 @@ def models_of(
 
 def candidate_table(bank: KernelBank, judgement: Judgement) -> dict[str, NDArray[Any]]:
     """Columns of a table with one line per candidate and ridge."""
-    groups = judgement.pool.groups
+    candidate_of = judgement.pool.candidate_of
     names = np.array([c.name for c in bank.candidates], dtype=object)
     families = np.array([c.family for c in bank.candidates], dtype=object)
     table: dict[str, NDArray[Any]] = {
-        "candidate": names[groups],
-        "family": families[groups],
+        "candidate": names[candidate_of],
+        "family": families[candidate_of],
         "ridge": judgement.pool.ridges.copy(),
     }
     losses = judgement.choice.losses
-    v = judgement.labeled.importance / judgement.labeled.importance.sum()
-    for name, loss in zip(
-        (
-            "loo_squared_error",
-            "many_squared_error",
-            "loo_log_loss",
-            "many_log_loss",
-            "loo_error",
-        ),
-        (None,) * 5 if losses is None else losses[:5],
-        strict=True,
-    ):
+    v = judgement.labeled.evidence
+    v = v / (v.sum() or 1.0)
+    for name, field in SCORES.items():
+        loss = None if losses is None else getattr(losses, field)
         table[name] = np.full(table["ridge"].size, np.nan)
         if loss is not None:
             table[name] = loss @ v if loss.ndim == 2 else (loss @ v).min(axis=1)

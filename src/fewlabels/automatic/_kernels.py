@@ -1,8 +1,8 @@
-r"""Kernels of a bank, each on the same scale.
+r"""Kernels of a bank, all on the same scale.
 
-Every kernel is centred over the training rows, divided by its mean diagonal, and gets 1
-added, which is a bias: :math:`k \mapsto (k - \bar k_x - \bar k_z + \bar k)/s + 1`. One
-grid of ridges then fits all. Nothing of size n x n is ever formed.
+Every kernel is centred over the training rows and divided by its mean diagonal, and 1
+is added as a bias: :math:`k \mapsto (k - \bar k_x - \bar k_z + \bar k)/s + 1`. One grid
+of ridges then fits all. No n x n matrix is ever formed.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -10,7 +10,7 @@ grid of ridges then fits all. Nothing of size n x n is ever formed.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,20 +22,17 @@ from fewlabels._backend import backend_of, to_host
 from fewlabels._distances import DistancesTo, squared_distances
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Candidate, Form, Outputs
+from fewlabels.automatic._compact import Compactor, LinearPart, summed_weights
 from fewlabels.automatic._labeled import Labeled
-from fewlabels.automatic._linear import LinearPart, total
 from fewlabels.automatic._sources import Source, View, batches_for_sums
 
-if TYPE_CHECKING:
-    from fewlabels.automatic._compact import Compactor
-
-# Systems with more labels than that are not solved; a sample is.
+# With more labels than this, the system is solved on a sample.
 MAX_SOLVED = 5000
 _BATCH = 4096
 
 
 class BankKernel(Candidate):
-    """A kernel on the rows of a bank: least squares with each of several ridges."""
+    """A kernel on the rows of a bank, fitted by least squares with several ridges."""
 
     ridges = tuned.RIDGES
 
@@ -54,9 +51,9 @@ class BankKernel(Candidate):
         coefs: Any,
         rng: np.random.RandomState,
     ) -> Outputs:
-        """Sum coefficients over ridges, or solve for many labels at the heaviest."""
+        """Sum coefficients over ridges; with many labels, solve for the heaviest."""
         if coefs is not None:
-            return self.outputs(labeled.groups, np.tensordot(weights, coefs, axes=1))
+            return self.outputs(labeled.distinct, np.tensordot(weights, coefs, axes=1))
         ridge, share = self.ridges[weights.argmax()], weights.sum()
         return self._solve(labeled, share * labeled.Y, ridge, rng)
 
@@ -70,10 +67,10 @@ class BankKernel(Candidate):
         if labeled.size > MAX_SOLVED:
             labeled = replace(labeled, Y=Y).sample(MAX_SOLVED, rng)
             Y = labeled.Y
-        A = self.block(labeled.groups)
+        A = self.block(labeled.distinct)
         A[np.diag_indices_from(A)] += ridge / labeled.importance
         coef = linalg.solve(A, Y, assume_a="pos", overwrite_a=True)
-        return self.outputs(labeled.groups, coef)
+        return self.outputs(labeled.distinct, coef)
 
 
 def _dense(A: Any) -> Any:
@@ -81,7 +78,7 @@ def _dense(A: Any) -> Any:
 
 
 def _sums(rows: Any) -> Any:
-    """Add up columns, in double precision."""
+    """Sum columns in double precision."""
     if issparse(rows):
         return rows.sum(axis=0, dtype=np.float64).ravel()
     xp = backend_of(rows).xp
@@ -89,21 +86,21 @@ def _sums(rows: Any) -> Any:
 
 
 def _moments(rows: Any) -> tuple[Any, Any]:
-    """Add up columns, and all squares, in double precision."""
+    """Sum columns, and all squares, in double precision."""
     values = rows.data if issparse(rows) else rows
     xp = backend_of(values).xp
     return _sums(rows), xp.sum(values * values, dtype=xp.float64)
 
 
 def _means(values: Any) -> Any:
-    """Means of rows, in double precision."""
+    """Means of rows in double precision."""
     xp = backend_of(values).xp
     return xp.sum(values, axis=1, dtype=xp.float64) / values.shape[1]
 
 
 @dataclass(frozen=True)
 class LinearOutputs(Outputs):
-    """A linear function of the columns that a kernel sees."""
+    """A linear function of the columns of a kernel."""
 
     kernel: "FeatureKernel"
     weights: NDArray[Any]
@@ -116,9 +113,9 @@ class LinearOutputs(Outputs):
 
     @classmethod
     def compact_all(
-        cls, functions: "Sequence[LinearOutputs]", compactor: "Compactor"
+        cls, functions: "Sequence[LinearOutputs]", compactor: Compactor
     ) -> list[list[Form]]:
-        """Add up what is linear in one source, as far beneath as it can be folded."""
+        """Add up functions linear in the same source, folded as far as possible."""
         groups: dict[int, tuple[Source, list[LinearPart]]] = {}
 
         def add(source: Source, part: LinearPart) -> None:
@@ -128,11 +125,11 @@ class LinearOutputs(Outputs):
             add(function.kernel.source, function.part())
         choices = []
         while groups:
-            # What is folded may join others: those that can be folded come first.
+            # Fold first, since folded functions may join others.
             for key, (source, parts) in groups.items():
                 if any(part.unit_rows for part in parts):
                     continue
-                below = source.folded(*total(parts), compactor)
+                below = source.folded(*summed_weights(parts), compactor)
                 if below is not None:
                     del groups[key]
                     add(below[0], LinearPart.plain(*below[1:]))
@@ -166,16 +163,15 @@ class FeatureKernel(BankKernel):
     source : Source
         The array.
     n_columns : int, default=None
-        Use only the leading ones.
+        Number of leading columns to use.
     scales : ndarray of shape (n_columns,), default=None
         Factors of the columns.
     unit_rows : bool, default=False
-        Whether features are scaled to length one, for a kernel of unit diagonal.
+        Whether to scale features to length one, for a kernel with unit diagonal.
     transform : ndarray of shape (n_source_columns, n_features), default=None
         Map from columns to features, instead of the three above.
     moments : pair of ndarray, default=None
-        Means of z and of z z' over the rows z of the source, where there is a
-        transform.
+        Means of z and of z z' over the rows z of the source, needed with a transform.
     n_groups : int, default=None
         See :class:`fewlabels.automatic._candidates.Candidate`.
     """
@@ -204,7 +200,7 @@ class FeatureKernel(BankKernel):
         self.n_groups = n_groups
 
     def raw(self, view: View) -> Any:
-        """Features before centring; with a transform, what it applies to."""
+        """Features before centring; with a transform, the columns it applies to."""
         return self._columns(view[self.source])
 
     def _columns(self, Z: Any) -> Any:
@@ -223,8 +219,8 @@ class FeatureKernel(BankKernel):
         """Centre and scale; tell whether anything finite is left."""
         Z = self.source.train
         n = Z.shape[0]
-        # Kernels are prepared side by side, each of them alone: the fewer the columns,
-        # the more rows at a time, or threads would wait for each other.
+        # Each thread prepares one kernel: with fewer columns, take more rows at a time,
+        # or threads would wait for each other.
         batches = batches_for_sums(n, Z[:1].shape[1])
         moments, self._moments = self._moments, None  # large, and used once
         if self._transform is not None and moments is not None:
@@ -252,7 +248,7 @@ class FeatureKernel(BankKernel):
     def block(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Normalised kernel matrix of some training rows."""
         Z = to_host(self.source.train[rows])
-        if issparse(Z):  # which has too many columns to be made dense
+        if issparse(Z):  # too many columns to be made dense
             means = Z @ self._mean
             K = _dense(Z @ Z.T).astype(np.float64) - means[:, None] - means
             return (K + self._mean @ self._mean) / self._unit**2 + 1
@@ -282,7 +278,7 @@ class FeatureKernel(BankKernel):
         ridge: float,
         diagonal: NDArray[Any],
     ) -> Outputs:
-        """Fit by normal equations of the features, for more rows than features."""
+        """Fit by normal equations in the features, when rows outnumber them."""
         Z, n_features = to_host(self.source.train[rows]), self.n_features
         G = np.zeros((n_features + 1, n_features + 1))
         R = np.zeros((n_features + 1, Y.shape[1]))
@@ -305,7 +301,7 @@ class FeatureKernel(BankKernel):
     ) -> Outputs:
         if self.n_features >= labeled.size:
             return super()._solve(labeled, Y, ridge, rng)
-        return self.primal_outputs(labeled.groups, Y, ridge, 1 / labeled.importance)
+        return self.primal_outputs(labeled.distinct, Y, ridge, 1 / labeled.importance)
 
     @property
     def n_features(self) -> int:
@@ -317,7 +313,7 @@ class FeatureKernel(BankKernel):
 
 @dataclass(frozen=True)
 class PairOutputs(Outputs):
-    """A sum of kernel values with some rows, and their mean with the anchors."""
+    """A weighted sum of kernel values with some rows, centred by the anchors."""
 
     kernel: "PairKernel"
     ends: Any  # the rows that carry coefficients
@@ -330,7 +326,7 @@ class PairOutputs(Outputs):
 
     @classmethod
     def compact_all(
-        cls, functions: "Sequence[PairOutputs]", compactor: "Compactor"
+        cls, functions: "Sequence[PairOutputs]", compactor: Compactor
     ) -> list[list[Form]]:
         """Let kernels of several widths share the distances to the same rows."""
         groups: dict[Any, list[PairOutputs]] = {}
@@ -384,9 +380,9 @@ class PairKernel(BankKernel):
     anchors : ndarray of int
         Rows to centre on.
     n_columns : int, default=None
-        Use only the leading columns.
+        Number of leading columns to use.
     gamma : float, default=None
-        Of the Gaussian kernel; None is the squared linear kernel.
+        Parameter of the Gaussian kernel; None is the squared linear kernel.
     """
 
     def __init__(
@@ -460,7 +456,7 @@ CACHED_VALUES = 2**17
 
 @dataclass(frozen=True)
 class KernelSum(Outputs):
-    """Sums of kernels of several widths with the same rows, less means with anchors."""
+    """Sums of kernels of several widths with the same rows, centred by the anchors."""
 
     source: Source
     n_columns: int | None
@@ -495,7 +491,7 @@ class KernelSum(Outputs):
 
 
 class _Values:
-    """Kernel values of rows with others, the distances of which are computed once."""
+    """Kernel values between rows, from distances computed once."""
 
     def __init__(self, others: Any) -> None:
         self._others = others
@@ -504,7 +500,7 @@ class _Values:
             self._distances = DistancesTo(others)
 
     def of(self, Z: Any, gammas: Sequence[float | None]) -> Iterator[NDArray[Any]]:
-        """Take Gaussian kernels, and the squared linear one where gamma is None."""
+        """Compute Gaussian kernels, or the squared linear one where gamma is None."""
         squares: Any = None
         for gamma in gammas:
             if gamma is None:

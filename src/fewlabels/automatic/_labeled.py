@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Labeled:
-    """The labelled rows of a problem, without the rows.
+    """Labels, weights and numbers of the labelled rows.
 
     Attributes
     ----------
@@ -19,19 +19,19 @@ class Labeled:
         Targets.
     codes : ndarray of shape (l,)
         Classes; for a regression, all zero.
-    groups : ndarray of shape (l,)
+    distinct : ndarray of shape (l,)
         Numbers of the distinct rows of the bank; equal rows are held out together.
     importance : ndarray of shape (l,)
-        Weights of the rows in losses, of mean 1.
+        Weights of the rows in losses, with mean 1.
     few : bool
-        Whether the rules for few labels hold.
+        Whether the rules for few labels apply.
     regression : bool
         Whether targets are real numbers.
     """
 
     Y: NDArray[Any]
     codes: NDArray[np.intp]
-    groups: NDArray[np.intp]
+    distinct: NDArray[np.intp]
     importance: NDArray[Any]
     few: bool
     regression: bool = False
@@ -43,14 +43,27 @@ class Labeled:
 
     @property
     def class_counts(self) -> NDArray[np.intp]:
-        """Distinct rows of every class that occurs."""
-        pairs = np.unique(np.column_stack([self.codes, self.groups]), axis=0)
+        """Number of distinct rows of every class that occurs."""
+        pairs = np.unique(np.column_stack([self.codes, self.distinct]), axis=0)
         return np.unique(pairs[:, 0], return_counts=True)[1]
 
     @property
+    def testable(self) -> NDArray[np.bool_]:
+        """Which rows can be held out: those whose class has another distinct row."""
+        if self.regression:
+            return np.ones(self.size, dtype=bool)
+        pairs = np.unique(np.column_stack([self.codes, self.distinct]), axis=0)
+        return np.bincount(pairs[:, 0], minlength=1)[self.codes] > 1
+
+    @property
+    def evidence(self) -> NDArray[Any]:
+        """Weights of the rows when held out; zero for rows that are not testable."""
+        return self.importance * self.testable
+
+    @property
     def says_something(self) -> bool:
-        """Whether held-out rows are informative: some class has two distinct rows."""
-        several = np.unique(self.groups).size > 1
+        """Whether any row can be held out: some class has two distinct rows."""
+        several = np.unique(self.distinct).size > 1
         if self.regression or not several:
             return several
         counts = self.class_counts
@@ -62,41 +75,49 @@ class Labeled:
         return sums / sums.sum()
 
     def with_shares(self, shares: NDArray[Any]) -> "Labeled":
-        """Weigh rows so that classes have given shares."""
+        """Weight rows so that classes have given shares."""
         sums = np.bincount(self.codes, self.importance)
         ratio = shares * sums.sum() / sums
         return replace(self, importance=self.importance * ratio[self.codes])
 
     def without(self, block: NDArray[np.intp]) -> "Labeled":
-        """Take some rows away."""
+        """Remove some rows."""
         rest = np.setdiff1d(np.arange(self.size), block)
         return replace(
             self,
             Y=self.Y[rest],
             codes=self.codes[rest],
-            groups=self.groups[rest],
+            distinct=self.distinct[rest],
             importance=self.importance[rest],
         )
 
+    def blocks(
+        self, n_blocks: int, rng: np.random.RandomState
+    ) -> list[NDArray[np.intp]]:
+        """Split the rows that can be held out into blocks; others always train."""
+        held = np.flatnonzero(np.isin(self.distinct, self.distinct[self.testable]))
+        dealt = stratified_blocks(self.codes[held], self.distinct[held], n_blocks, rng)
+        return [held[block] for block in dealt]
+
     def sample(self, size: int, rng: np.random.RandomState) -> "Labeled":
-        """Take about `size` of the rows, with all classes in their shares."""
+        """Sample about `size` of the rows, stratified by class."""
         n_blocks = -(-self.size // size)
-        sample = stratified_blocks(self.codes, self.groups, n_blocks, rng)[0]
+        sample = stratified_blocks(self.codes, self.distinct, n_blocks, rng)[0]
         return self.without(np.setdiff1d(np.arange(self.size), sample))
 
 
 def stratified_blocks(
     codes: NDArray[np.intp],
-    groups: NDArray[np.intp],
+    distinct: NDArray[np.intp],
     n_blocks: int,
     rng: np.random.RandomState,
 ) -> list[NDArray[np.intp]]:
-    """Deal rows into blocks of about equal size and class shares."""
-    _, first, member = np.unique(groups, return_index=True, return_inverse=True)
+    """Split rows into blocks of about equal size and class shares."""
+    _, first, member = np.unique(distinct, return_index=True, return_inverse=True)
     order = rng.permutation(first.size)
     order = order[np.argsort(codes[first[order]], kind="stable")]
-    block_of_group = np.empty(first.size, dtype=np.intp)
-    block_of_group[order] = np.arange(first.size) % n_blocks
-    block_of_row = block_of_group[member]
+    block_of_distinct = np.empty(first.size, dtype=np.intp)
+    block_of_distinct[order] = np.arange(first.size) % n_blocks
+    block_of_row = block_of_distinct[member]
     blocks = [np.flatnonzero(block_of_row == b) for b in range(n_blocks)]
     return [block for block in blocks if block.size]

@@ -1,4 +1,4 @@
-"""Candidates that are learned anew whenever rows are held out."""
+"""Candidates that are refitted whenever rows are held out."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fewlabels._backend import to_host
 from fewlabels.automatic._candidates import Candidate, Outputs
-from fewlabels.automatic._held_out import Blocks, Models
+from fewlabels.automatic._held_out import Blocks
 from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._sources import View
 
@@ -28,14 +28,14 @@ class WeightedOutputs(Outputs):
 
 
 class Learner(Candidate):
-    """A candidate that is learned anew whenever rows are left out.
+    """A candidate that is refitted whenever rows are left out.
 
     A subclass has a name, a family, and `learn`. A constant added to all targets must
     be added to all outputs.
     """
 
     def learn(self, labeled: Labeled) -> Outputs:
-        """Learn from labelled rows, the numbers of which are ``labeled.groups``."""
+        """Learn from labelled rows, numbered by ``labeled.distinct``."""
         raise NotImplementedError
 
     def fit(
@@ -50,12 +50,12 @@ class Learner(Candidate):
 
 
 class LearnedModels:
-    """Held-out outputs of a learner, by learning again.
+    """Held-out outputs of a learner, by refitting.
 
-    Blocks that are many are left out several at a time. Where the whole procedure is
-    repeated without some rows, blocks of the others keep the outputs of the first time:
-    a learner that is one of many has little say in what the rows left out get, and
-    would have to be learned thousands of times.
+    If there are many blocks, several are left out at a time. When the whole procedure
+    is repeated without some rows, blocks of the other rows keep their first outputs:
+    one learner among many has little influence on predictions of the rows left out, and
+    would have to be refitted thousands of times.
 
     Parameters
     ----------
@@ -70,8 +70,7 @@ class LearnedModels:
     def __init__(self, learner: Learner, labeled: Labeled) -> None:
         self._learner = learner
         self.labeled = labeled
-        # Outputs for the rows of a block, of those that were asked for side by side and
-        # of those that were left out together.
+        # Outputs of each requested block, and of each set of rows left out together.
         self._asked: dict[bytes, tuple[NDArray[np.intp], NDArray[Any]]] = {}
         self._learned: dict[bytes, NDArray[Any]] = {}
 
@@ -92,7 +91,7 @@ class LearnedModels:
         key = block.tobytes()
         if key not in self._learned:
             rest = self.labeled.without(block)
-            view = View(batch=self.labeled.groups[block])
+            view = View(batch=self.labeled.distinct[block])
             self._learned[key] = to_host(self._learner.learn(rest)(view))
         return self._learned[key]
 
@@ -110,17 +109,17 @@ class LearnedModels:
 
 
 class NestedModels:
-    """Held-out outputs of a learner for the rows outside of one block.
+    """Held-out outputs of a learner for the rows outside one block.
 
-    A block that was held out before keeps its outputs; any other is learned again,
-    without the outer block too.
+    A block that was held out before keeps its outputs; any other is refitted, also
+    without the outer block.
 
     Parameters
     ----------
     models : LearnedModels
         Outputs for all rows.
     outer : ndarray of int
-        The rows left out of everything.
+        The rows left out throughout.
     asked : iterable of (ndarray, ndarray)
         Blocks that were held out before, and outputs for their rows.
     """
@@ -149,23 +148,11 @@ class NestedModels:
             outputs[0, block] = known
         return outputs
 
-    def without(self, block: NDArray[np.intp]) -> Models:
-        """See :meth:`fewlabels.automatic._held_out.Models.without`."""
-        raise NotImplementedError
-
-    def shifted(self, by: NDArray[Any]) -> Models:
-        """See :meth:`fewlabels.automatic._held_out.Models.shifted`."""
-        raise NotImplementedError
-
-    def coefficients(self) -> list[Any]:
-        """Nothing that fitting could use."""
-        return [None]
-
 
 class ShiftedModels(NamedTuple):
-    """A learner whose targets, and so outputs, are reduced by a constant."""
+    """A learner whose targets, and thus outputs, are reduced by a constant."""
 
-    models: Models
+    models: Any
     by: NDArray[Any]
 
     def held_out(self, blocks: Blocks) -> NDArray[Any]:
@@ -175,11 +162,3 @@ class ShiftedModels(NamedTuple):
     def without(self, block: NDArray[np.intp]) -> "ShiftedModels":
         """See :meth:`fewlabels.automatic._held_out.Models.without`."""
         return ShiftedModels(self.models.without(block), self.by)
-
-    def shifted(self, by: NDArray[Any]) -> Models:
-        """See :meth:`fewlabels.automatic._held_out.Models.shifted`."""
-        raise NotImplementedError
-
-    def coefficients(self) -> list[Any]:
-        """Nothing that fitting could use."""
-        return [None]

@@ -1,4 +1,4 @@
-"""Losses of all candidates on labelled rows that were held out."""
+"""Losses of all candidates on held-out labelled rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels.automatic import _tuned as tuned
-from fewlabels.automatic._held_out import Blocks, Models
-from fewlabels.automatic._labeled import Labeled, stratified_blocks
+from fewlabels.automatic._held_out import Blocks, HeldOutModels
+from fewlabels.automatic._labeled import Labeled
 
 
 class Losses(NamedTuple):
-    """Losses of all candidates on every row, one held out and many held out."""
+    """Losses of all candidates on every row, with one and with many rows held out."""
 
     single_squared: NDArray[Any]
     many_squared: NDArray[Any]
@@ -24,7 +24,7 @@ class Losses(NamedTuple):
     outputs: NDArray[Any]  # with many rows held out, averaged over repetitions
 
     def used(self, labeled: Labeled) -> list[NDArray[Any]]:
-        """Those that rank candidates: with many labels and classes, log-loss only."""
+        """Losses that rank candidates: with many labels and classes, log-loss only."""
         squared = [self.single_squared, self.many_squared]
         if self.single_log is None or self.many_log is None:
             return squared
@@ -40,19 +40,20 @@ class HeldOutBlocks(NamedTuple):
 
     @classmethod
     def draw(cls, labeled: Labeled, rng: np.random.RandomState) -> "HeldOutBlocks":
-        """Hold out a half of few labels, 20 times; else a fifth, twice."""
-        codes, groups = labeled.codes, labeled.groups
-        singles = [np.flatnonzero(groups == g) for g in np.unique(groups)]
+        """Hold out half of few labels, 20 times, or else a fifth, twice."""
+        distinct = labeled.distinct
+        testable = np.unique(distinct[labeled.testable])
+        singles = [np.flatnonzero(distinct == d) for d in testable]
         repeats, n_blocks = (tuned.N_HALVES, 2) if labeled.few else (tuned.N_FIFTHS, 5)
-        many = [stratified_blocks(codes, groups, n_blocks, rng) for _ in range(repeats)]
+        many = [labeled.blocks(n_blocks, rng) for _ in range(repeats)]
         return cls(singles, many)
 
     def without(
         self, block: NDArray[np.intp], rest: Labeled, rng: np.random.RandomState
     ) -> "HeldOutBlocks":
-        """Take the same blocks of the rows outside of one, or draw where few are left.
+        """Reuse the blocks for the rows outside one block; redraw if few are left.
 
-        Learners, which remember blocks, need not be learned again for these.
+        Learners remember blocks and need not be refitted for these.
         """
         inside = np.ones(rest.size + block.size, dtype=bool)
         inside[block] = False
@@ -68,8 +69,10 @@ class HeldOutBlocks(NamedTuple):
         return HeldOutBlocks(outside(self.singles), many)
 
 
-def held_out_losses(models: Models, labeled: Labeled, blocks: HeldOutBlocks) -> Losses:
-    """Compute losses of every candidate on rows that were held out."""
+def held_out_losses(
+    models: HeldOutModels, labeled: Labeled, blocks: HeldOutBlocks
+) -> Losses:
+    """Compute losses of every candidate on held-out rows."""
     Y, codes = labeled.Y, labeled.codes
     single = models.held_out(blocks.singles)
     squared, logs = [], []
@@ -80,30 +83,34 @@ def held_out_losses(models: Models, labeled: Labeled, blocks: HeldOutBlocks) -> 
         squared.append(squared_losses(many, Y))
         if not labeled.regression:
             logs.append(log_losses(many, codes, tuned.TEMPERATURES))
-    return Losses(
+    found: list[Any] = [
         squared_losses(single, Y),
         np.mean(squared, axis=0),
         log_losses(single, codes, tuned.TEMPERATURES) if logs else None,
         np.mean(logs, axis=0) if logs else None,
         wrong(single, codes) if logs else None,
-        total / len(blocks.many),
-    )
+    ]
+    for loss in found:
+        if loss is not None:
+            loss[..., ~labeled.testable] = 0
+    found.append(total / len(blocks.many))
+    return Losses(*found)
 
 
 def wrong(outputs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which rows the largest output puts into a wrong class."""
+    """Which rows are misclassified by their largest output."""
     return class_outputs(outputs).argmax(axis=-1) != codes
 
 
 def class_outputs(outputs: NDArray[Any]) -> NDArray[Any]:
-    """One output per class; of two classes the first is the negative of the second."""
+    """One output per class; with two classes, the first is minus the second."""
     if outputs.shape[-1] > 1:
         return outputs
     return np.concatenate([-outputs, outputs], axis=-1)
 
 
 def _leading(A: NDArray[Any]) -> NDArray[Any]:
-    """Put the last axis first, also in memory: sums over a short last one are slow."""
+    """Put the last axis first, in memory too: sums over a short last axis are slow."""
     return np.ascontiguousarray(np.moveaxis(A, -1, 0))
 
 

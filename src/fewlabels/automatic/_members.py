@@ -1,4 +1,4 @@
-"""What the automatic classifier is made of, for those who look into it."""
+"""The parts of an automatic classifier: its kernels, and families of candidates."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -10,9 +10,9 @@ from scipy import linalg
 
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._errors import ErrorEstimate, binomial_interval
-from fewlabels.automatic._families import FAMILIES
 from fewlabels.automatic._kernels import BankKernel
 from fewlabels.automatic._labeled import Labeled
+from fewlabels.automatic._pool import FAMILIES
 from fewlabels.automatic._sources import View
 
 # Kernels that weigh less than this share of the heaviest are left out.
@@ -27,11 +27,11 @@ class Member(NamedTuple):
     weight : float
         Its share among the members.
     ridge : float
-        Variance of the noise of a label: its heaviest ridge.
+        Noise variance of a label: its heaviest ridge.
     outputs : ndarray of shape (n_rows, n_targets)
-        What it says of the rows.
+        Its outputs for the rows.
     covariance : ndarray of shape (n_rows, n_candidates)
-        Of the rows with those that may get a label, after the labels.
+        Posterior covariance between the rows and those that may be labelled next.
     """
 
     weight: float
@@ -41,7 +41,7 @@ class Member(NamedTuple):
 
 
 class Contribution(NamedTuple):
-    """What one family of candidates adds to the automatic classifier.
+    """The contribution of one family of candidates to the automatic classifier.
 
     Attributes
     ----------
@@ -52,10 +52,10 @@ class Contribution(NamedTuple):
     name : str
         Its heaviest candidate.
     weight : float
-        Its share in the answer.
+        Its share in the predictions.
     error : ErrorEstimate
-        Share of labelled rows that its heaviest candidate gets wrong when they are
-        left out. It was chosen by the same labels, so that this is a little too small.
+        Held-out error of its heaviest candidate on the labelled rows. It is slightly
+        optimistic, since the same labels chose the candidate.
 
     Examples
     --------
@@ -86,23 +86,23 @@ def members_of(
     n_members: int,
     max_kept_rows: int,
 ) -> list[Member]:
-    """Take the heaviest kernels, with their covariance after the labels."""
+    """Return the heaviest kernels, with their posterior covariance."""
     bank.check_whole()
     candidates = bank.candidates
     sizes = np.array([c.ridges.size for c in candidates], dtype=np.intp)
-    groups = np.repeat(np.arange(sizes.size), sizes)
+    candidate_of = np.repeat(np.arange(sizes.size), sizes)
     is_kernel = np.array([isinstance(c, BankKernel) for c in candidates], dtype=bool)
-    shares = np.bincount(groups, table["weight"]) * is_kernel
+    shares = np.bincount(candidate_of, table["weight"]) * is_kernel
     if not shares.any():
         return []
     order = np.argsort(-shares, kind="stable")[:n_members]
     order = order[shares[order] > NEGLIGIBLE * shares.max()]
-    J, n_targets = labeled.groups, labeled.Y.shape[1]
+    J, n_targets = labeled.distinct, labeled.Y.shape[1]
     ends, seen = np.concatenate([J, rows[places]]), np.concatenate([J, rows])
     view = View(batch=seen)
     members = []
     for k in order:
-        ridge = float(candidates[k].ridges[table["weight"][groups == k].argmax()])
+        ridge = float(candidates[k].ridges[table["weight"][candidate_of == k].argmax()])
         if bank.n_rows > max_kept_rows:
             K: NDArray[Any] = bank.kernel_columns(k, ends, view)
         else:
@@ -127,18 +127,16 @@ def members_of(
 def contributions_of(
     table: dict[str, NDArray[Any]], labeled: Labeled
 ) -> list[Contribution]:
-    """Sum up the table of candidates by families, the heaviest first."""
+    """Summarise the table of candidates by family, the heaviest first."""
     found = []
     for family in dict.fromkeys(table["family"]):
         within = np.flatnonzero(table["family"] == family)
         best = within[table["weight"][within].argmax()]
         share = float(table["loo_error"][best])
-        if np.unique(labeled.codes, return_counts=True)[1].min() < 2:
-            error = ErrorEstimate(np.nan, 0.0, 1.0, "a class has a single label")
-        elif np.isnan(share):
-            error = ErrorEstimate(np.nan, 0.0, 1.0, "left-out rows say nothing")
+        if np.isnan(share):
+            error = ErrorEstimate(np.nan, 0.0, 1.0, "no rows can be held out")
         else:
-            n_distinct = np.unique(labeled.groups).size
+            n_distinct = np.unique(labeled.distinct[labeled.testable]).size
             error = ErrorEstimate(share, *binomial_interval(share, n_distinct))
         found.append(
             Contribution(

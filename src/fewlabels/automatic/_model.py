@@ -9,23 +9,32 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import decide
 from fewlabels._linalg import FLOATS
 from fewlabels._params import budget_bytes
-from fewlabels._sklearn import check_array
+from fewlabels._sklearn import check_array, check_columns
 from fewlabels._threads import in_threads, n_threads
+from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._bank import KernelBank
 from fewlabels.automatic._candidates import Outputs, total_outputs
 from fewlabels.automatic._compact import EXACT_ROWS, Compactor
 from fewlabels.automatic._judge import Judgement
 from fewlabels.automatic._labeled import Labeled
+from fewlabels.automatic._probabilities import probabilities
 
-# Where labels were sampled for the choice, only this many candidates are fitted to all.
+# If weights were chosen on a sample of the labels, only this many candidates are fitted
+# to all of them.
 MANY_LABELS_CANDIDATES = 8
-# Weights below this share of the largest are not worth a candidate's evaluation.
+# Candidates with weights below this share of the largest are not worth evaluating.
 NEGLIGIBLE = 1e-3
+
+
+def _has_classes(model: "BankModel") -> bool:
+    """Whether a model predicts classes."""
+    return model.classes_ is not None
 
 
 class BankModel:
@@ -36,11 +45,19 @@ class BankModel:
     Attributes
     ----------
     name : str
-        Kernel and ridge, or what else it is.
+        Kernel and ridge, or another description.
     classes_ : ndarray of shape (n_classes,)
         The classes; None for a regression.
     training_outputs : ndarray of shape (n_distinct_rows, n_targets) or None
-        Outputs for the distinct training rows; None where these are not kept.
+        Outputs for the distinct training rows; None if not kept.
+    temperature_ : float
+        Probabilities are softmax(`temperature_` * outputs).
+    transformer_ : TableTransformer or None
+        Transformer that encodes frames, that of the estimator it belongs to.
+    n_features_in_ : int
+        Number of columns seen during fit.
+    feature_names_in_ : ndarray of shape (n_columns,)
+        Their names, where the rows had any.
 
     Examples
     --------
@@ -54,7 +71,12 @@ class BankModel:
     BankModel('...')
     >>> model.baseline_.predict(X).shape
     (60,)
+    >>> model.baseline_.predict_proba(X).shape
+    (60, 2)
     """
+
+    transformer_: Any = None
+    n_features_in_: int
 
     def __init__(
         self,
@@ -73,23 +95,26 @@ class BankModel:
         self.name = name
         self._unit = 1.0
         self._shift: Any = 0.0
+        self.temperature_ = tuned.USUAL_TEMPERATURE
+        # Family of each function; empty if functions were merged.
+        self._families: list[str] = []
         self.training_outputs: Any = self._of(
             bank.training_views(bank.room_for(batch)), bank.n_rows
         )
 
     def changed(self, before: NDArray[Any], after: NDArray[Any]) -> float:
-        """Share of answers that differ between two arrays of outputs of functions.
+        """Compute the share of predictions that differ between two arrays of outputs.
 
         Parameters
         ----------
         before, after : ndarray of shape (n_rows, n_targets)
-            What the functions of the model give, without its constant.
+            Outputs of the functions of the model, without its constant.
 
         Returns
         -------
         share : float
-            For numbers, the root of the mean squared difference over 20, in standard
-            deviations of the known ones.
+            For regression, the root mean squared difference divided by 20, in standard
+            deviations of the known targets.
         """
         if self.classes_ is None:
             return float(np.sqrt(np.mean((after - before) ** 2))) / 20
@@ -103,14 +128,14 @@ class BankModel:
         return float(np.mean(first != second))
 
     def rescale(self, unit: float, shift: float | NDArray[Any]) -> None:
-        """Bring outputs to the scale of given targets.
+        """Rescale outputs to the units of the targets.
 
         Parameters
         ----------
         unit : float
-            What an output of one stands for.
+            Factor of the outputs.
         shift : float or ndarray of shape (n_targets,)
-            What an output of zero stands for.
+            Added after scaling.
         """
         self._unit, self._shift = unit, shift
         self.training_outputs = unit * self.training_outputs + shift
@@ -119,7 +144,8 @@ class BankModel:
         outputs = np.tile(self._constant, (n_rows, 1))
         if self._functions:
             parts, rest = [], iter(views)
-            # Some at a time: views of new rows hold these. A device takes one.
+            # A few views at a time, since they hold arrays of new rows; a device takes
+            # one.
             size = 4 * n_threads() if self._bank.is_on_host else 1
             while some := list(islice(rest, size)):
                 parts += in_threads(
@@ -139,7 +165,7 @@ class BankModel:
         Returns
         -------
         outputs : ndarray of shape (n_samples, n_targets)
-            One column per class, a single one for two classes and for a regression.
+            One column per class; a single one for two classes and for regression.
         """
         with self._bank.threads(X.shape):
             size = self._bank.room_for(self._batch)
@@ -153,27 +179,68 @@ class BankModel:
                 outputs[new] = self._of(views, new.size)
         return outputs
 
+    def family_outputs(self, X: Any) -> dict[str, NDArray[Any]]:
+        """Compute the contribution of every family of candidates to the outputs.
+
+        Parameters
+        ----------
+        X : {ndarray, csr_matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        outputs : dict of str to ndarray of shape (n_samples, n_targets)
+            By family; empty for a model from a file, in which families are merged.
+        """
+        found = {}
+        for family in dict.fromkeys(self._families):
+            part = copy(self)
+            places = [k for k, own in enumerate(self._families) if own == family]
+            part._functions = [self._functions[k] for k in places]
+            part.training_outputs = None
+            found[family] = part.outputs(X)
+        return found
+
     def forget_rows(self) -> "tuple[KernelBank, BankModel]":
-        """Copy the model without what it knows of the training rows.
+        """Copy the model without the outputs of its training rows.
 
         Returns
         -------
         bank : KernelBank
             Its bank.
         model : BankModel
-            It treats every row as new.
+            A copy that treats every row as new.
         """
         lean = copy(self)
         lean._bank = self._bank.compact(transduction=False)
         lean.training_outputs = None
         return lean._bank, lean
 
+    def rows(self, X: Any) -> Any:
+        """Encode rows in the form passed to `fit` as numbers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        X : {ndarray, csr_matrix} of shape (n_samples, n_numbers)
+            Input for :meth:`outputs`.
+        """
+        given = X if self.transformer_ is None else self.transformer_.transform(X)
+        rows = check_array(given, accept_sparse="csr", dtype=FLOATS)
+        if self.transformer_ is None:
+            check_columns(self, X if hasattr(X, "columns") else rows)
+        return rows
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class, or the target, of every row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Rows.
 
         Returns
@@ -181,9 +248,27 @@ class BankModel:
         y : ndarray of shape (n_samples,)
             The predictions.
         """
-        X = check_array(X, accept_sparse="csr", dtype=FLOATS)
-        outputs = as_decision(self.outputs(X))
+        outputs = as_decision(self.outputs(self.rows(X)))
         return outputs if self.classes_ is None else decide(outputs, self.classes_)
+
+    @available_if(_has_classes)
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Predict class probabilities; not available for regression.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            Rows sum to 1.
+        """
+        outputs = self.outputs(self.rows(X))
+        if self.classes_ is not None and self.classes_.size == 1:
+            return np.ones((outputs.shape[0], 1))
+        return probabilities(outputs, self.temperature_)
 
     def __repr__(self) -> str:
         return f"BankModel({self.name!r})"
@@ -192,13 +277,14 @@ class BankModel:
 def compact_models(
     model: BankModel, baseline: BankModel, *, transduction: bool
 ) -> tuple[KernelBank, BankModel, BankModel]:
-    """Copy models of one bank, with nothing but what they need for predictions."""
+    """Copy models of one bank, keeping only what predictions need."""
     bank = model._bank
     functions = [*model._functions, *baseline._functions]
     compactor = Compactor(functions, bank.rows, bank.n_rows)
     lean = [copy(model), copy(baseline)]
     for one, changed in zip(lean, (model.changed, None), strict=True):
         one._functions = compactor.compact(one._functions, changed)
+        one._families = []
         one._bank = bank.compact(transduction=transduction)
         one.training_outputs = None
     if transduction:
@@ -225,15 +311,17 @@ def fit_models(
     mean = np.average(everything.Y, axis=0, weights=everything.importance)
 
     def model(weights: NDArray[Any], name: str) -> BankModel:
-        functions = _fitted(bank, everything, judgement, weights, rng)
+        functions, families = _fitted(bank, everything, judgement, weights, rng)
         constant = nothing if functions else mean
-        return BankModel(bank, functions, constant, classes, batch, name)
+        made = BankModel(bank, functions, constant, classes, batch, name)
+        made._families = families
+        return made
 
     only = np.zeros_like(choice.weights)
     name = "the mean of the labels"
     if choice.baseline >= 0:
         only[choice.baseline] = 1.0
-        name = bank.candidates[pool.groups[choice.baseline]].name
+        name = bank.candidates[pool.candidate_of[choice.baseline]].name
         if np.isfinite(pool.ridges[choice.baseline]):
             name += f", ridge {pool.ridges[choice.baseline]:g}"
     return model(choice.weights, "average"), model(only, name)
@@ -245,11 +333,11 @@ def _fitted(
     judgement: Judgement,
     weights: NDArray[Any],
     rng: np.random.RandomState,
-) -> list[Outputs]:
-    """Fit every candidate that has a weight worth its evaluation."""
-    shares = judgement.pool.shares(weights)
+) -> tuple[list[Outputs], list[str]]:
+    """Fit every candidate whose weight is worth evaluating; return families too."""
+    shares = judgement.pool.per_candidate(weights)
     if not shares.any():
-        return []
+        return [], []
     order = np.argsort(-shares, kind="stable")
     many = judgement.labeled.size < everything.size
     if many:
@@ -258,10 +346,10 @@ def _fitted(
     weights = weights / shares[active].sum()
     functions = []
     for k in active:
-        candidate, own = bank.candidates[k], weights[judgement.pool.groups == k]
+        candidate, own = bank.candidates[k], weights[judgement.pool.candidate_of == k]
         coefs = None if many else judgement.coefs[k]
         functions.append(candidate.fit(everything, own, coefs, rng))
-    return functions
+    return functions, [bank.candidates[k].family for k in active]
 
 
 def _batch(bank: KernelBank, n_labeled: int, memory_budget: float | None) -> int:

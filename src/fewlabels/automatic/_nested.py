@@ -9,28 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels.automatic import _tuned as tuned
-from fewlabels.automatic._held_out import Models
-from fewlabels.automatic._labeled import Labeled, stratified_blocks
+from fewlabels.automatic._held_out import Models, OuterModels
+from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._losses import HeldOutBlocks, held_out_losses, wrong
 from fewlabels.automatic._pool import Pool
 from fewlabels.automatic._weights import choose
 
 
 class Nested(NamedTuple):
-    """Outputs for labelled rows by the whole procedure on other rows.
+    """Held-out outputs of the whole procedure for the labelled rows.
 
     Attributes
     ----------
     outputs : ndarray of shape (l, n_targets)
-        Of the average.
+        Outputs of the average.
     baseline : ndarray of shape (l, n_targets)
-        Of the supervised candidate chosen; NaN where there is none.
+        Outputs of the chosen supervised candidate; NaN if there is none.
     confirmed : ndarray of shape (l, n_targets)
-        The outputs, but for rows that get another class than theirs those of the
-        average learned without all such rows.
+        As `outputs`, except for misclassified rows: their outputs come from the average
+        fitted without any misclassified row.
     halves : ndarray of shape (l, n_targets) or None
-        Of the average learned from the half of the rows without the row; None where
-        labels are too few for it to tell anything.
+        Outputs of the average fitted to the half of the labels that excludes the row;
+        None if there are too few labels for halves to be informative.
     """
 
     outputs: NDArray[Any]
@@ -42,12 +42,17 @@ class Nested(NamedTuple):
 def outer_blocks(
     labeled: Labeled, rng: np.random.RandomState
 ) -> list[NDArray[np.intp]]:
-    """Blocks for judging the whole procedure."""
-    n_groups = np.unique(labeled.groups).size
-    n_blocks = n_groups if labeled.size <= tuned.FEW else min(tuned.N_OUTER, n_groups)
+    """Blocks for cross-validating the whole procedure."""
+    n_distinct = np.unique(labeled.distinct).size
+    n_blocks = (
+        n_distinct if labeled.size <= tuned.FEW else min(tuned.N_OUTER, n_distinct)
+    )
     if not labeled.regression and labeled.class_counts.size >= tuned.MANY_CLASSES:
         n_blocks = min(n_blocks, int(labeled.class_counts.max()))
-    return stratified_blocks(labeled.codes, labeled.groups, max(2, n_blocks), rng)
+    blocks = labeled.blocks(max(2, n_blocks), rng)
+    # Hold out the only rows of their classes together: they always train the others.
+    alone = np.setdiff1d(np.arange(labeled.size), np.concatenate(blocks))
+    return [*blocks, alone] if alone.size else blocks
 
 
 def nested_outputs(
@@ -59,8 +64,8 @@ def nested_outputs(
 ) -> Nested:
     """Leave blocks out and repeat scoring, weighting and averaging on the rest.
 
-    The rest is scored by the `inner` blocks, those of all labelled rows, as far as they
-    lie outside of the block left out.
+    The rest is scored on the `inner` blocks of all labelled rows, restricted to rows
+    outside the block left out.
     """
     outer = outer_blocks(labeled, rng)
     outputs, baseline = _left_out(models, labeled, pool, outer, inner, rng)
@@ -70,11 +75,11 @@ def nested_outputs(
     own = np.random.RandomState(labeled.size)
     halves = None
     if labeled.size > tuned.FEW:
-        blocks = stratified_blocks(labeled.codes, labeled.groups, 2, own)
+        blocks = labeled.blocks(2, own)
         halves, _ = _left_out(models, labeled, pool, blocks, inner, own)
     confirmed = outputs.copy()
-    # Wrong labels hide behind each other, and are left out together.
-    block = np.flatnonzero(wrong(outputs, labeled.codes))
+    # Wrong labels support each other, so they are left out together.
+    block = np.flatnonzero(wrong(outputs, labeled.codes) & labeled.testable)
     if 0 < 2 * block.size <= labeled.size and labeled.without(block).says_something:
         alone, _ = _left_out(models, labeled, pool, [block], inner, own)
         confirmed[block] = alone[block]
@@ -89,13 +94,14 @@ def _left_out(
     inner: HeldOutBlocks,
     rng: np.random.RandomState,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Answers for blocks by the whole procedure without them, and by the baseline."""
+    """Predict blocks by the whole procedure without them, and by the baseline."""
     outputs = np.full(labeled.Y.shape, np.nan)
     baseline = np.full(labeled.Y.shape, np.nan)
     for block in blocks:
-        rest, own = labeled.without(block), models
+        rest = labeled.without(block)
+        own: OuterModels = models
         centre = np.zeros(labeled.Y.shape[1])
-        if labeled.regression:  # the mean of all targets knows those of the block
+        if labeled.regression:  # the mean of all targets would leak those of the block
             centre = rest.Y.mean(axis=0)
             rest, own = replace(rest, Y=rest.Y - centre), models.shifted(centre)
         losses = None

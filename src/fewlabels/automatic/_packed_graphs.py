@@ -18,7 +18,7 @@ from fewlabels.graphs import heat_weights, make_search
 def edge_weights(
     distances: Any, own: Any, others: Any, bandwidth: float, longest: float
 ) -> Any:
-    """Weights of edges, given the distance of each end to its k-th neighbour."""
+    """Edge weights, given the distance of each end to its k-th neighbour."""
     xp = backend_of(distances).xp
     stretched = xp.clip(xp.maximum(own, others) / longest, 1.0, None)
     return heat_weights(distances / stretched, bandwidth)
@@ -27,9 +27,9 @@ def edge_weights(
 def new_edges(
     distances: Any, reach: Any, k: int, bandwidth: float, longest: float
 ) -> Any:
-    """Weights of edges from new rows, given how far the other ends reach.
+    """Edge weights of new rows, given the training rows' distances to k-th neighbours.
 
-    An edge has half a weight for every end that counts the other among its k nearest.
+    An edge gets half its weight from each end that has the other among its k nearest.
     """
     b, dtype = backend_of(distances), backend_of(distances).dtype(distances)
     w = edge_weights(distances, distances[:, k - 1 : k], reach, bandwidth, longest)
@@ -44,13 +44,13 @@ class NeighborIndex(Source):
     Parameters
     ----------
     leading : Source
-        Of the columns by which they are searched.
+        Source of the columns used in the search.
     searched : Rounded or Plain
         These columns of the training rows.
     n_neighbors : int
-        How many to find.
+        Number of neighbours to find.
     options : dict
-        Of the search.
+        Options of the search.
     """
 
     def __init__(
@@ -75,18 +75,18 @@ class NeighborIndex(Source):
 
 
 class NewEdges(Source):
-    """Weights of new rows with training rows in a neighbour graph, and their degrees.
+    """Edge weights between new and training rows of a graph, and degrees of new rows.
 
     Parameters
     ----------
     index : Source
         The neighbours.
     k : int
-        Neighbours of every row.
+        Number of neighbours per row.
     bandwidth, longest : float
-        Of the weights, see :func:`edge_weights`.
+        Parameters of the weights, see :func:`edge_weights`.
     reach, degrees : ndarray of shape (n_rows,)
-        Distances of the training rows to their last neighbours, and their degrees.
+        Distances of the training rows to their k-th neighbours, and their degrees.
     """
 
     def __init__(
@@ -111,12 +111,12 @@ class NewEdges(Source):
 
 
 def shares(w: NDArray[Any]) -> NDArray[Any]:
-    """Weights of sum one."""
+    """Normalise weights to sum to one."""
     return w / np.maximum(w.sum(axis=1, keepdims=True), np.finfo(w.dtype).tiny)
 
 
 def averages(w: NDArray[Any], near: NDArray[Any], values: NDArray[Any]) -> Any:
-    """Sum values of neighbours by weights."""
+    """Weighted sum of the neighbours' values."""
     indptr = np.arange(near.shape[0] + 1) * near.shape[1]
     shape = (near.shape[0], values.shape[0])
     return csr_array((w.ravel(), near.ravel(), indptr), shape=shape) @ values
@@ -128,11 +128,11 @@ class PackedVectors(Source):
     Parameters
     ----------
     edges : NewEdges
-        Weights with training rows.
+        Edge weights to training rows.
     vectors : Rounded or Plain
         Eigenvectors of the training rows.
     gain : ndarray of shape (n_vectors,)
-        What those of new rows are divided by.
+        Divisors of the eigenvectors of new rows.
     """
 
     def __init__(self, edges: NewEdges, vectors: Any, gain: NDArray[Any]) -> None:
@@ -148,10 +148,10 @@ class PackedVectors(Source):
 
 @dataclass(frozen=True)
 class GraphMeans(Outputs):
-    """Functions on a graph as sums and means of what they are for the neighbours.
+    """Functions on a graph as sums and means of their values at the neighbours.
 
-    Linear functions of the eigenvectors are such sums exactly. Those of eigenvectors
-    scaled to length one are nearly means, weighted by the lengths.
+    Linear functions of the eigenvectors are exactly such sums. Functions of
+    eigenvectors scaled to length one are nearly means, weighted by the lengths.
     """
 
     edges: NewEdges

@@ -5,7 +5,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,21 @@ from fewlabels._backend import backend_of, to_host
 from fewlabels._linalg import inverse_square_root
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Form, Outputs
-from fewlabels.automatic._linear import LinearPart, LinearSum, total
+from fewlabels.automatic._compact import (
+    Compactor,
+    LinearPart,
+    LinearSum,
+    Plain,
+    Rounded,
+    half,
+    summed_weights,
+)
 from fewlabels.automatic._packed_graphs import averages, shares
-from fewlabels.automatic._packing import Plain, Rounded, half
 from fewlabels.automatic._shortest_paths import shortest_paths
 from fewlabels.automatic._sources import Source, View
 from fewlabels.graphs import auto_bandwidth, heat_weights
 
-if TYPE_CHECKING:
-    from fewlabels.automatic._compact import Compactor
-
-# Rows whose median length of paths stands for that of all.
+# Rows from which the median path length is estimated.
 LENGTH_ROWS = 10_000
 # exp(50) is still far from the largest float32.
 MAX_EXPONENT = 50.0
@@ -33,18 +37,18 @@ LONGEST = 8.0
 
 
 class PathKernel(Source):
-    """A Gaussian kernel on lengths of paths to landmarks.
+    """A Gaussian kernel on path lengths to landmarks.
 
     Parameters
     ----------
     neighbors : Source
         The neighbour search.
     k : int
-        Neighbours to use.
+        Number of neighbours.
     sharpness : float
-        Zero takes the length of paths. Otherwise a step of length d (in units of the
-        mean one) costs ``exp(sharpness * d) - 1``, so that long steps across empty
-        regions are avoided, and the sum is brought back to a length by the inverse.
+        Zero uses plain path lengths. Otherwise a step of length d (in units of the mean
+        length) costs ``exp(sharpness * d) - 1``, so that paths avoid long steps across
+        empty regions; the inverse function turns the total cost back into a length.
     """
 
     _costs: Any  # from every training row to every landmark
@@ -58,7 +62,7 @@ class PathKernel(Source):
 
     def _steps(self, distances: Any) -> Any:
         b = backend_of(distances)
-        # A step of length zero would be no edge.
+        # A step of length zero would not count as an edge.
         d = b.xp.clip(b.astype(distances, np.float64) / self._unit, 1e-6, None)
         if self._sharpness == 0:
             return b.xp.clip(d, None, MAX_EXPONENT)
@@ -72,7 +76,7 @@ class PathKernel(Source):
         return backend_of(costs).xp.exp(-self._gamma * self._lengths(costs) ** 2)
 
     def _new_costs(self, view: View) -> Any:
-        """Costs of new rows: a step to a neighbour, and on from there."""
+        """Costs of new rows: one step to a neighbour plus the neighbour's cost."""
         distances, indices = view[self._neighbors]
         xp = backend_of(distances).xp
         steps = self._steps(distances[:, : self._k])
@@ -91,11 +95,11 @@ class Geodesics(PathKernel):
     neighbors : Neighbors
         The neighbour search.
     k : int
-        Neighbours to use.
+        Number of neighbours.
     landmarks : ndarray of int
-        Rows from which paths start.
+        Rows at which paths start.
     sharpness : float
-        Of the costs of steps, see :class:`PathKernel`.
+        Sharpness of the step costs, see :class:`PathKernel`.
     """
 
     def __init__(
@@ -125,10 +129,10 @@ class Geodesics(PathKernel):
         return backend_of(costs).astype(self._kernel(costs) @ self._M, dtype)
 
     def linear_forms(
-        self, parts: Sequence[LinearPart], compactor: "Compactor"
+        self, parts: Sequence[LinearPart], compactor: Compactor
     ) -> list[Form]:
-        """Pack the lengths in several ways, or take means over neighbours."""
-        weights, offset = total(parts)
+        """Pack the lengths in several ways, or use means over neighbours instead."""
+        weights, offset = summed_weights(parts)
         index = compactor.copy_of(self._neighbors)
         longest = LONGEST * (0.5 / self._gamma) ** 0.5
 
@@ -160,14 +164,14 @@ class Geodesics(PathKernel):
 
 
 class PackedPaths(PathKernel):
-    """Gaussian kernel of path lengths to landmarks, see :class:`Geodesics`.
+    """Gaussian kernel on path lengths to landmarks, see :class:`Geodesics`.
 
     Parameters
     ----------
     neighbors, k, sharpness
         See :class:`PathKernel`.
     unit, gamma : float
-        Unit of lengths, and of the kernel.
+        Unit of lengths, and parameter of the kernel.
     lengths : Rounded or Plain
         Lengths from the landmarks to the training rows.
     """
@@ -199,7 +203,7 @@ class PackedPaths(PathKernel):
 
 @dataclass(frozen=True)
 class PathMeans(Outputs):
-    """Functions of path lengths as means of what they are for the neighbours."""
+    """Functions of path lengths as means of their values at the neighbours."""
 
     index: Source
     n_neighbors: int
@@ -208,6 +212,6 @@ class PathMeans(Outputs):
 
     def __call__(self, view: View) -> NDArray[Any]:
         d, near = (part[:, : self.n_neighbors] for part in view[self.index])
-        # A row far from all others takes after its nearest neighbour.
+        # A row far from all others gets the value of its nearest neighbour.
         w = heat_weights(d - d[:, :1], self.bandwidth).astype(d.dtype, copy=False)
         return averages(shares(w), near, self.means.astype(w.dtype))

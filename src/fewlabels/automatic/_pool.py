@@ -1,7 +1,8 @@
-"""What is known of candidates before any label: groups, families, shares."""
+"""Properties of candidates known without labels: families and fixed weights."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,27 +10,95 @@ from numpy.typing import NDArray
 
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Candidate
-from fewlabels.automatic._families import FAMILIES
 
 
-class Pool(NamedTuple):
-    """What is known of the variants of all candidates beforehand.
+@dataclass(frozen=True)
+class Family:
+    """Candidates of one kind.
 
     Attributes
     ----------
-    groups : ndarray of shape (n_variants,)
+    name : str
+        Name in the table `candidates_`.
+    words : str
+        What it builds on, worded for a sentence.
+    short : str
+        The same for a table cell.
+    supervised : bool
+        Whether it may be the supervised baseline.
+    fallback : int or None
+        If no rows can be held out, its share is proportional to this power of
+        2 / (number of classes); None is no share.
+    insures : bool
+        Whether it keeps a fixed share on tables with few labels.
+    """
+
+    name: str
+    words: str
+    short: str
+    supervised: bool = False
+    fallback: int | None = None
+    insures: bool = False
+
+
+_GRAPH = ("the neighbour graph", "neighbour graph")
+_SMOOTH = ("functions that are smooth along the neighbour graph", "smooth on the graph")
+
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family("linear", "a linear function", "linear", supervised=True, insures=True),
+        Family(
+            "rbf",
+            "similarity of rows (Gaussian kernels)",
+            "similarity of rows",
+            supervised=True,
+        ),
+        Family("column", "single columns", "single columns"),
+        Family(
+            "forest",
+            "decision trees",
+            "decision trees",
+            supervised=True,
+            insures=True,
+        ),
+        Family(
+            "wide forest",
+            "decision trees that also see components and the neighbour graph",
+            "trees on the graph",
+            insures=True,
+        ),
+        Family("components", "leading principal components", "principal components"),
+        # Two classes often form clusters of their own; many classes rarely do.
+        Family("clusters", "clusters", "clusters", fallback=1),
+        Family("graph vectors", *_GRAPH, fallback=0),
+        Family("graph filter", *_GRAPH),
+        Family("unit filter", *_GRAPH, fallback=0),
+        Family("deformed linear", *_SMOOTH),
+        Family("deformed rbf", *_SMOOTH),
+        Family("geodesic", "paths through the neighbour graph", "paths on the graph"),
+    )
+}
+
+
+class Pool(NamedTuple):
+    """Properties of all variants that are known without labels.
+
+    Attributes
+    ----------
+    candidate_of : ndarray of shape (n_variants,)
         Number of the candidate of every variant, in order.
     ridges : ndarray of shape (n_variants,)
-        Their ridges; NaN for candidates that have none.
+        Their ridges; NaN for candidates without one.
     supervised : ndarray of bool of shape (n_variants,)
         Which ones make no use of unlabelled rows.
     fixed : ndarray of shape (n_variants,)
-        Weights where held-out rows say nothing.
+        Weights to use if no rows can be held out.
     insurance : ndarray of shape (n_variants,)
-        Weights of what is mixed in where labels are few, of sum 1 or 0.
+        Weights of the part mixed in on tables with few labels; they sum to 1 or 0.
     """
 
-    groups: NDArray[np.intp]
+    candidate_of: NDArray[np.intp]
     ridges: NDArray[Any]
     supervised: NDArray[np.bool_]
     fixed: NDArray[Any]
@@ -43,23 +112,25 @@ class Pool(NamedTuple):
 
     @property
     def smoothest(self) -> int:
-        """The last variant of the first supervised candidate; -1 if there is none."""
-        known = self.groups[self.supervised]
-        return int(np.flatnonzero(self.groups == known[0])[-1]) if known.size else -1
+        """Last variant of the first supervised candidate; -1 if there is none."""
+        known = self.candidate_of[self.supervised]
+        return (
+            int(np.flatnonzero(self.candidate_of == known[0])[-1]) if known.size else -1
+        )
 
-    def shares(self, weights: NDArray[Any]) -> NDArray[Any]:
+    def per_candidate(self, weights: NDArray[Any]) -> NDArray[Any]:
         """Sum weights over the variants of every candidate."""
-        return np.bincount(self.groups, weights)
+        return np.bincount(self.candidate_of, weights)
 
     def of(self, chosen: NDArray[np.intp]) -> "Pool":
-        """Take some candidates."""
-        rows = np.isin(self.groups, chosen)
+        """Select some candidates."""
+        rows = np.isin(self.candidate_of, chosen)
         fixed = self.fixed[rows]
         if not fixed.any():
             fixed = np.ones(fixed.size)
         insurance = self.insurance[rows]
         return Pool(
-            np.unique(self.groups[rows], return_inverse=True)[1],
+            np.unique(self.candidate_of[rows], return_inverse=True)[1],
             self.ridges[rows],
             self.supervised[rows],
             fixed / fixed.sum(),
@@ -70,34 +141,36 @@ class Pool(NamedTuple):
 def pool_of(
     candidates: list[Candidate], kind: str = "pixels", n_classes: int = 2
 ) -> Pool:
-    """Collect what is known of candidates beforehand."""
+    """Collect the properties of candidates that need no labels."""
     sizes = np.array([c.ridges.size for c in candidates], dtype=np.intp)
-    groups = np.repeat(np.arange(sizes.size), sizes)
+    candidate_of = np.repeat(np.arange(sizes.size), sizes)
     ridges = np.concatenate([np.empty(0), *(c.ridges for c in candidates)])
     usual, smooth = (
         np.isnan(ridges) | (ridges == ridge)
         for ridge in (tuned.SUPERVISED_RIDGE, tuned.FIXED_RIDGE)
     )
     families = [FAMILIES[c.family] for c in candidates]
-    supervised = np.array([f.supervised for f in families], dtype=bool)[groups]
-    insurance = np.zeros(groups.size)
+    supervised = np.array([f.supervised for f in families], dtype=bool)[candidate_of]
+    insurance = np.zeros(candidate_of.size)
     if kind == "table":
-        names = np.array([f.name if f.insures else "" for f in families])[groups]
+        names = np.array([f.name if f.insures else "" for f in families])[candidate_of]
         insuring = [_even((names == name) & smooth) for name in set(names) - {""}]
         insurance = np.mean(insuring, axis=0) if insuring else insurance
-    fallback = _fallback(candidates, n_classes)[groups] * smooth
+    fallback = _fallback(candidates, n_classes)[candidate_of] * smooth
     parts = np.array([fallback, _even(supervised & usual), insurance])
     fixed = np.array(tuned.FALLBACK_SHARES[kind]) @ parts
     if not fixed.any():
         fixed = _even(usual)
-    return Pool(groups, ridges, supervised, fixed / (fixed.sum() or 1.0), insurance)
+    return Pool(
+        candidate_of, ridges, supervised, fixed / (fixed.sum() or 1.0), insurance
+    )
 
 
 def _fallback(candidates: list[Candidate], n_classes: int) -> NDArray[np.float64]:
-    """Weights, of sum 1 or 0, of candidates that suit classes with a label each.
+    """Weights of candidates for classes with one label each; they sum to 1 or 0.
 
-    Of those made for a number of groups, these have as many as there are classes, up to
-    twice as many; or else the next larger number, or the largest.
+    Candidates built for a number of groups qualify if it is between the number of
+    classes and twice that; otherwise those with the next larger number, or the largest.
     """
     weights = np.zeros(len(candidates))
     for family in FAMILIES.values():

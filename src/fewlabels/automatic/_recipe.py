@@ -1,7 +1,7 @@
-"""The recipe of a bank: what is built, in which order, and what share of work it is.
+"""The recipe of a bank: which candidates are built, in which order, at what cost.
 
-Every step names its source and yields its candidates. A new kind is a class here and a
-line in :func:`recipe`.
+Every step names its source and yields its candidates. To add a new kind, add a class
+here and a line in :func:`recipe`.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -18,6 +18,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from fewlabels._backend import NUMPY, Backend, backend_of, to_host
+from fewlabels._linalg import semidefinite_eigh
 from fewlabels._params import budget_bytes
 from fewlabels._threads import side_by_side
 from fewlabels.automatic import _tuned as tuned
@@ -35,29 +36,29 @@ from fewlabels.graphs import DENSE_VERTICES
 
 @dataclass(frozen=True)
 class BankSettings:
-    """What a bank holds, and how exactly.
+    """Contents and precision of a bank.
 
     Attributes
     ----------
     widths : tuple of float
-        Of Gaussian kernels, in units of the median distance.
+        Widths of Gaussian kernels, in units of the median distance.
     columns : int
-        Up to so many columns of a table get a kernel each.
+        A table with up to this many columns gets a kernel for each.
     forests : bool
-        Whether forests are grown on tables, and on other rows that may be one.
+        Whether to grow forests on tables, and on other rows that may be a table.
     whitened : tuple of int
         Numbers of leading components, each with variance one.
     component_widths : tuple of (int, float)
-        Gaussian kernels on some leading components: how many, and the width.
+        Gaussian kernels on leading components: number of components, and width.
     square : bool
-        Whether the squared linear kernel is in.
+        Whether to include the squared linear kernel.
     clusters : tuple of int
         Numbers of clusters.
     cluster_runs : int
-        Runs of k-means for each.
+        Runs of k-means for each number.
     graphs : tuple of (int, float)
-        Numbers of neighbours, and the width of the weights in units of the mean
-        distance to them: the more neighbours, the more the near ones count.
+        Number of neighbours, and width of the weights in units of the mean distance to
+        them: with more neighbours, weights are more concentrated on the near ones.
     vectors : tuple of int
         Numbers of leading eigenvectors.
     powers : tuple of int
@@ -71,7 +72,7 @@ class BankSettings:
     n_vectors : int
         Eigenvectors per graph.
     landmarks : int
-        Of geodesic kernels.
+        Landmarks of geodesic kernels.
     n_leading : int
         Components for clusters, graphs and the squared kernel.
     n_components : int
@@ -81,7 +82,7 @@ class BankSettings:
     """
 
     widths: tuple[float, ...] = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4)
-    # Taken in by the error on every second table of docs/automatic.md.
+    # Added because of the error on every second table of docs/automatic.md.
     columns: int = 60
     forests: bool = True
     whitened: tuple[int, ...] = (1, 2, 5, 20, 50)
@@ -94,11 +95,11 @@ class BankSettings:
     square: bool = True
     clusters: tuple[int, ...] = (2, 4, 8, 16, 32)
     cluster_runs: int = 30
-    # Widths taken among ten by the true error on the sets of docs/automatic.md.
+    # Widths chosen among ten by the true error on the sets of docs/automatic.md.
     graphs: tuple[tuple[int, float], ...] = ((3, 1.0), (5, 0.7), (10, 0.5))
     vectors: tuple[int, ...] = (2, 3, 5, 10, 20, 50)
     powers: tuple[int, ...] = (1, 2, 4)
-    # Taken in, among some 25 variants, by the true error on the same sets.
+    # Chosen among about 25 variants by the true error on the same sets.
     unit_powers: tuple[tuple[int, float], ...] = ((2, 0.1), (4, 0.5))
     deformations: tuple[float, ...] = (0.1, 10.0)
     rank: int = 500
@@ -131,15 +132,15 @@ BANKS = {
     ),
 }
 
-# Rows looked at for landmarks and anchors, and the first of them for medians. These are
-# costs: docs/automatic.md measures a bank without such limits beside this one.
+# Rows sampled for landmarks and anchors, and how many of them for medians. These limit
+# the cost: docs/automatic.md compares this bank with one without such limits.
 REFERENCE_ROWS = 2000
 MEDIAN_ROWS = 1000
 CLUSTER_ROWS = 3000
 
 
 class Sources:
-    """What the steps of a recipe share; every source is made when first asked for.
+    """Sources shared by the steps of a recipe, each made when first used.
 
     Parameters
     ----------
@@ -150,13 +151,13 @@ class Sources:
     neighbors : {"exact", "approximate", "auto"}
         How to search neighbours.
     rng : RandomState
-        Of samples and starts.
+        Generator for samples and starts.
     columns : list of ndarray of int, default=None
-        Features of every column, where the rows are those of a table.
+        Features of every column, if the rows are a table.
     may_be_table : bool, default=True
-        Whether the rows may be those of a table, though it is not known.
+        Whether the rows may be a table although nothing marks them as one.
     backend : Backend
-        Where dense rows live, and all that comes of rows shall.
+        Where dense rows live, and where to store everything computed from rows.
     """
 
     def __init__(
@@ -186,7 +187,7 @@ class Sources:
 
     @property
     def anchors(self) -> NDArray[np.intp]:
-        """Rows on which kernels are centred: all, where they are few."""
+        """Rows on which kernels are centred: all of them if there are few."""
         many = self.n_rows > REFERENCE_ROWS
         return self.reference[: self.settings.anchors] if many else self.reference
 
@@ -217,22 +218,22 @@ class Sources:
         return Nystrom(self.rows, landmarks, gamma, self.backend)
 
     def graph(self, k: int) -> GraphVectors:
-        """Eigenvectors of one graph; all are found when the first is asked for."""
+        """Eigenvectors of one graph; the first call computes those of all graphs."""
         if not self._graphs:
             neighbors, n_vectors = self.neighbors, self.settings.n_vectors
             graphs = [g for g in self.settings.graphs if g[0] < self.n_rows / 2]
-            # Eigenvectors start from two seeds, those of a small graph from none.
+            # An eigensolver draws two seeds, or none for a small graph.
             n_draws = 2 if self.n_rows > DENSE_VERTICES else 0
             tasks = []
             for graph in graphs:
-                # Each goes on where the one before will stop.
+                # Each generator continues where the previous one will stop.
                 tasks.append((*graph, n_vectors, deepcopy(self.rng)))
                 self.rng.randint(2**31, size=n_draws)
 
             def find(task: tuple[int, float, int, Any]) -> GraphVectors:
                 return GraphVectors(neighbors, *task)
 
-            # Each has some ten arrays of the size of its vectors.
+            # Each needs about ten arrays of the size of its vectors.
             needed = 10 * len(graphs) * 4 * self.n_rows * n_vectors
             at_once = len(graphs) if needed <= budget_bytes(None) else 1
             for batch in gen_batches(len(tasks), at_once):
@@ -241,7 +242,7 @@ class Sources:
         return self._graphs[k]
 
     def median_square(self, n_columns: int | None = None) -> float:
-        """Median squared distance of two rows, or of some of their components."""
+        """Median squared distance between rows, or between some of their components."""
         if n_columns not in self._medians:
             sample = self.reference[:MEDIAN_ROWS]
             if n_columns is None:
@@ -271,13 +272,13 @@ class Step:
     Attributes
     ----------
     share : float
-        Of the work, in the same units for all steps.
+        Share of the work, in the same units for all steps.
     """
 
     share: float
 
     def candidates(self, sources: Sources) -> Iterator[Candidate]:
-        """Make the candidates of this step, from as few sources as they need."""
+        """Make the candidates of this step, creating only the sources they need."""
         raise NotImplementedError
 
 
@@ -317,9 +318,9 @@ class SingleColumns(Step):
 
 @dataclass(frozen=True)
 class Forests(Step):
-    """Forests on dense rows; on a table, on its components and graphs beside it too.
+    """Forests on dense rows; on tables, also on rows with components and graphs.
 
-    Splits look at the root of the number of columns, a third of them, or all.
+    Splits consider the square root of the number of columns, a third of them, or all.
     """
 
     graphs: tuple[int, ...]
@@ -408,7 +409,7 @@ class ComponentGaussian(Step):
 
 @dataclass(frozen=True)
 class Cluster(Step):
-    """How often two rows share a cluster, over runs of k-means."""
+    """The share of k-means runs in which two rows share a cluster."""
 
     k: int
     n_runs: int
@@ -424,7 +425,7 @@ class Cluster(Step):
 
 @dataclass(frozen=True)
 class OnGraph(Step):
-    """What needs the graph of some nearest neighbours, if there are enough rows."""
+    """A step that needs a neighbour graph, skipped if there are too few rows."""
 
     k: int
 
@@ -433,7 +434,7 @@ class OnGraph(Step):
             yield from self.on_graph(sources, sources.graph(self.k))
 
     def on_graph(self, sources: Sources, graph: GraphVectors) -> Iterator[BankKernel]:
-        """Make the kernels, knowing that there is a graph."""
+        """Make the kernels, given that the graph exists."""
         raise NotImplementedError
 
 
@@ -444,7 +445,7 @@ class Vectors(OnGraph):
     numbers: tuple[int, ...]
 
     def on_graph(self, sources: Sources, graph: GraphVectors) -> Iterator[BankKernel]:
-        extra = graph.n_null - 1  # of several components, each has its own constant
+        extra = graph.n_null - 1  # each connected component has its own constant
         for m in self.numbers:
             if m <= sources.n_rows // 2 and m + extra <= graph.eigenvalues.size:
                 yield FeatureKernel(
@@ -511,8 +512,7 @@ class Deformed(OnGraph):
         unit = max(float(graph.eigenvalues[at]), 2e-3)  # no eigenvalue beyond 1e3
         b = backend_of(F)
         LF = b.product(graph.laplacian, F)
-        e, V = to_host(b.eigh(b.gram(LF, LF) / unit**2))
-        e = np.maximum(e, 0)
+        e, V = semidefinite_eigh(to_host(b.gram(LF, LF)).astype(float) / unit**2)
         for g in self.weights:
             yield FeatureKernel(
                 f"{self.base} on graph {self.k}, {g:g}",
@@ -542,7 +542,7 @@ class Paths(Step):
 
 
 def recipe(given: BankSettings) -> list[Step]:
-    """List what makes a bank, in the order in which it is built."""
+    """List the steps that build a bank, in order."""
     steps: list[Step] = [Linear(1)]
     steps += [Gaussian(1, width) for width in given.widths]
     steps += [Whitened(1, m) for m in given.whitened]
@@ -556,7 +556,7 @@ def recipe(given: BankSettings) -> list[Step]:
             steps.append(Deformed(4, k, "linear", given.deformations))
             steps.append(Deformed(6, k, "rbf 0.5", given.deformations))
     steps += [Paths(8)] * bool(given.landmarks)
-    # Last, so that the steps before draw the same numbers with and without these.
+    # Last, so that earlier steps draw the same random numbers with and without these.
     steps += [SingleColumns(2, given.columns)]
     steps += [Forests(1, tuple(k for k, _ in given.graphs[-2:]))] * given.forests
     return steps

@@ -17,9 +17,10 @@ from fewlabels._sklearn import fit_context
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._answer import answer_numbers
 from fewlabels.automatic._estimator import BankEstimator
+from fewlabels.automatic._intervals import held_out_residuals, residual_quantile
 from fewlabels.automatic._judge import candidate_table, judge
 from fewlabels.automatic._labeled import Labeled
-from fewlabels.automatic._sentences import choice_words, effect_words
+from fewlabels.automatic._sentences import choice_words, effect_words, no_better
 
 
 class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
@@ -32,49 +33,49 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
     Parameters
     ----------
     bank : {"fast", "default", "thorough"}, default="default"
-        How many kernels, and how exactly, see :class:`FewLabelsClassifier`.
+        Size and precision of the bank, see :class:`FewLabelsClassifier`.
     scale : {"auto", "standard", "unit", "none"}, default="auto"
         How to scale rows, see :class:`FewLabelsClassifier`.
     feature_groups : array-like of shape (n_features,), default=None
-        Which column of a table every feature comes from, see
+        For each encoded feature, the table column it comes from, see
         :class:`FewLabelsClassifier`.
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     n_jobs : int, default=None
-        Threads, in joblib's convention; answers are the same whatever it is. None is
-        one thread for up to half a million entries of X, and beyond as many as OpenMP
-        would take: all cores, or `OMP_NUM_THREADS`.
+        Threads, in joblib's convention; predictions do not depend on it. None means
+        one thread for up to half a million entries of X, and as many as OpenMP would
+        use beyond that: all cores, or `OMP_NUM_THREADS`.
     device : {"cpu", "cuda"} or None, default=None
         Where to compute; "cuda" needs ``pip install "fewlabels[gpu]"``. None follows
-        the rows: tensors stay where they are, everything else is NumPy's.
+        the rows: tensors stay on their device, everything else runs in NumPy.
     memory_budget : float, default=None
         MiB for temporary arrays over rows; scikit-learn's `working_memory` when None.
     progress : "auto", bool or callable, default=False
-        Whether to show or tell the share of the work that is done.
+        How to report the share done so far, see :class:`FewLabelsClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seed of samples, k-means starts, blocks and bootstrap.
 
     Attributes
     ----------
     transduction_ : ndarray of shape (n_samples,)
-        A target for every training row: the given one, or else the predicted one.
+        A target for every training row: given or predicted.
     candidates_ : dict of str to ndarray
         A table with one line per kernel and ridge. Squared errors are in units of the
         variance of the known targets.
     baseline_ : BankModel
         The best supervised candidate, fitted to the same targets; has `predict`.
     expected_error_ : ErrorEstimate
-        Root of the mean squared error to expect, with an interval of 90 %.
+        Expected root mean squared error, with a 90 % interval.
     baseline_error_ : ErrorEstimate
         The same for `baseline_`.
     labeled_indices_ : ndarray of shape (n_labeled,)
         The rows with a target.
     transformer_ : TableTransformer or None
-        What turned a frame with words, dates or holes into numbers.
+        Transformer that encoded a frame with words, dates or missing values.
     n_features_in_ : int
-        Number of features seen during fit, those of `transformer_` where there is one.
+        Number of columns seen during fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, where `X` had any.
+        Names of the columns, where `X` had any.
 
     See Also
     --------
@@ -94,14 +95,14 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Build the bank from all rows, and choose by the known targets.
+        """Build the bank from all rows, and weight its candidates by the known targets.
 
         Parameters
         ----------
         X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
             Training rows, with and without a target. A
-            :class:`~fewlabels.preprocessing.TableSample` is scaled by the table that
-            it was drawn from.
+            :class:`~fewlabels.preprocessing.TableSample` is scaled by the table it was
+            drawn from.
         y : array-like of shape (n_samples,)
             Targets; NaN or None marks a row without one.
 
@@ -112,39 +113,39 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
         """
         given, X = X, self.encode_frame(X)
         X, targets = validate_partial_targets(
-            self, X, y, accept_sparse="csr", dtype=FLOATS
+            self, X, y, given=given, accept_sparse="csr", dtype=FLOATS
         )
+        self.name_columns()
         with self._built_bank(X, given) as line:
             self._learn(targets, line)
         return self
 
-    def refit_labels(self, y: ArrayLike, *, judge: bool = True) -> Self:
-        """Learn from other targets for the same rows; the bank stays.
+    def refit_labels(self, y: ArrayLike, *, estimate_error: bool = True) -> Self:
+        """Learn from other targets for the same rows, reusing the bank.
 
         Parameters
         ----------
         y : array-like of shape (n_samples,)
             Targets, some of them missing, for the rows of `fit`.
-        judge : bool, default=True
-            Whether to estimate errors, which takes most of the time. Without it
-            predictions are the same, and `expected_error_` and `baseline_error_` are
-            unknown.
+        estimate_error : bool, default=True
+            Whether to estimate errors, which takes most of the time. False leaves
+            `expected_error_` and `baseline_error_` unknown; predictions are the same.
 
         Returns
         -------
         self : object
-            The same as after `fit` on these targets, but in less time.
+            The regressor, as after `fit` with these targets but in less time.
         """
         check_is_fitted(self)
         targets = encode_targets(y)
         with self._same_bank(targets.size) as line:
-            self._learn(targets, line, judged=judge)
+            self._learn(targets, line, estimate_error=estimate_error)
         return self
 
     def _learn(
-        self, targets: NDArray[Any], line: ProgressLine, *, judged: bool = True
+        self, targets: NDArray[Any], line: ProgressLine, *, estimate_error: bool = True
     ) -> None:
-        """Judge the candidates of the bank by targets, and answer for all rows."""
+        """Weight the candidates of the bank by the targets, and predict all rows."""
         rng = np.random.RandomState(self._label_seed)
         missing = np.isnan(targets)
         self.labeled_indices_ = rows = np.flatnonzero(~missing)
@@ -156,12 +157,12 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
         labeled = Labeled(
             Y=((known - mean) / self._unit)[:, None],
             codes=np.zeros(rows.size, dtype=np.intp),
-            groups=self._bank.index[rows],
+            distinct=self._bank.index[rows],
             importance=np.ones(rows.size),
             few=rows.size <= tuned.FEW,
             regression=True,
         )
-        judgement = judge(self._bank, labeled, rng, line, repeat=judged)
+        judgement = judge(self._bank, labeled, rng, line, estimate_error=estimate_error)
         answer = answer_numbers(
             self._bank,
             labeled,
@@ -170,48 +171,66 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
             mean=mean,
             memory_budget=self.memory_budget,
             rng=rng,
-            judged=judged,
+            estimate_error=estimate_error,
         )
-        self._model, self.baseline_ = answer.model, answer.baseline
+        self._take_models(answer.model, answer.baseline)
         self.expected_error_ = answer.expected_error
         self.baseline_error_ = answer.baseline_error
+        self._residuals = held_out_residuals(judgement, self._unit)
         self.candidates_ = candidate_table(self._bank, judgement)
         self.transduction_ = targets.copy()
         outputs = self._model.training_outputs[self._bank.index, 0]
         self.transduction_[missing] = outputs[missing]
         line.update(1.0)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, *, return_interval: float | None = None) -> Any:
         """Predict the target of every row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows. Those of the training set get the outputs they got there; others are
-            joined to the graphs by their neighbours.
+        X : {array-like, sparse matrix, DataFrame} of shape (n_samples, n_features)
+            Rows. Training rows keep their outputs from `fit`; new rows join the graphs
+            through their nearest neighbours.
+        return_interval : float, default=None
+            Coverage of an interval for every target, such as 0.9. Its half width is a
+            quantile of the errors of the whole procedure on held-out rows; it is
+            infinite where too few targets are known for that coverage (fewer than 9
+            for 0.9), or where they were not judged.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
             The predicted targets.
+        low, high : ndarray of shape (n_samples,)
+            Ends of the intervals, if `return_interval` is given.
         """
-        return self._predictions(self._rows(X))
+        if return_interval is None:
+            return self._predictions(self._rows(X))
+        if not 0 < return_interval < 1:
+            raise ValueError(
+                "return_interval must lie between 0 and 1, such as 0.9, got "
+                f"{return_interval!r}."
+            )
+        y = self._predictions(self._rows(X))
+        off = residual_quantile(self._residuals, return_interval)
+        return y, y - off, y + off
 
     def _predictions(self, rows: Any) -> NDArray[Any]:
         return self._model.outputs(rows)[:, 0]
 
     def explain(self, X: Any = None) -> str:
-        """Say in plain words what the predictions rest on and how good they are.
+        """Explain in plain words what the predictions rest on and how good they are.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-            Rows, such as those of `fit`. With them it also says which columns matter.
+            Rows, such as those of `fit`. If given, the text also says which columns
+            matter.
 
         Returns
         -------
         text : str
-            A few lines, to be printed.
+            A few lines to print.
         """
         check_is_fitted(self)
         n, n_labeled = self._bank.n_samples, self.labeled_indices_.size
@@ -221,9 +240,9 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
         lines += choice_words(self.candidates_)
         error = self.expected_error_
         lines.append(f"Expected error (root mean square): {error}.")
-        if error.is_known and error.high >= self._unit:
+        if no_better(error, self._unit):
             lines.append(
-                "That may be no better than answering every row with the mean: the "
+                "That may be no better than predicting the mean for every row: the "
                 f"known targets deviate from theirs by {self._unit:.3g}."
             )
         lines.append(f"Supervised ({self.baseline_.name}): {self.baseline_error_}.")

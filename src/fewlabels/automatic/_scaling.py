@@ -1,4 +1,4 @@
-"""Scale rows such that Euclidean distance means something."""
+"""Scale rows so that Euclidean distances are meaningful."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -18,38 +18,37 @@ from fewlabels.preprocessing import Moments
 
 # Up to this many rows everything is computed in double precision.
 DOUBLE_ROWS = 5000
-# Rows whose median stands for the middle of all.
+# Rows from which the median is estimated.
 CENTRE_ROWS = 500
 # Scaled values are clipped here, so that no square overflows.
 FAR = 1e9
 
 
 class RowScaling:
-    """Bring rows to a scale on which Euclidean distance means something.
+    """Scale rows so that Euclidean distances are meaningful.
 
-    Text, which comes as sparse rows, is scaled to rows of length one. Columns of a
-    table, which have units of their own, are standardised; pixels and other columns of
-    one unit are only centred. Constant columns are dropped. Rows come out as those of
-    `fit` did, dense or sparse, the latter without being centred, which moves no
-    distance.
+    Sparse rows are treated as text and scaled to length one. Columns of a table have
+    their own units and are standardised; pixels and other columns in the same unit are
+    only centred. Constant columns are dropped. New rows are returned dense or sparse
+    like those of `fit`; sparse rows are not centred, which does not change distances.
 
     Parameters
     ----------
     scale : {"auto", "standard", "unit", "none"}
-        What to do; "auto" guesses: sparse rows are text, dense ones are a table where
-        there are up to 20 columns that vary or where the standard deviation of one is
-        more than four times the median of all.
+        What to do. "auto" guesses: sparse rows are text, and dense rows are a table if
+        at most 20 columns vary or if the standard deviation of one column exceeds four
+        times the median.
     """
 
     def __init__(self, scale: str) -> None:
         self.scale = scale
 
     def fit(self, X: Any, moments: Moments | None = None) -> "RowScaling":
-        """Look at the training rows, and at those of the table they were drawn from."""
+        """Learn the scale from the training rows and the table they were drawn from."""
         self.sparse_ = issparse(X)
         self.kind_ = "unit" if self.scale == "auto" and self.sparse_ else self.scale
         self.dtype_ = np.float64 if X.shape[0] <= DOUBLE_ROWS else np.float32
-        # A scale of one first, so that squares neither overflow nor vanish.
+        # First bring values to size one, so that squares neither overflow nor vanish.
         self.size_ = _largest(X.data if self.sparse_ else X) or 1.0
         if moments is None or self.sparse_ or self.kind_ == "unit":
             deviation, largest = self._deviations(X)
@@ -60,7 +59,7 @@ class RowScaling:
         rounding = 10 * np.finfo(backend_of(X).dtype(X)).eps * largest
         self.columns_ = np.flatnonzero(deviation > rounding)
         if not self.sparse_:
-            # The median, unlike the mean, does not follow far rows: others keep digits.
+            # Unlike the mean, the median ignores outliers, so other rows keep digits.
             some = self._sized(X[:: max(1, X.shape[0] // CENTRE_ROWS)])
             self.centre_ = np.median(to_host(some)[:, self.columns_], axis=0)
         deviation = deviation[self.columns_]
@@ -74,7 +73,7 @@ class RowScaling:
         return self
 
     def _deviations(self, X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Find standard deviations and largest values of the columns."""
+        """Compute standard deviations and largest values of the columns."""
         if self.sparse_:
             Z = self._sized(X)
             largest = abs(Z).max(axis=0).toarray().ravel()
@@ -101,14 +100,14 @@ class RowScaling:
     def table_columns(
         self, groups: NDArray[np.intp] | None, rows: Any
     ) -> list[NDArray[np.intp]] | None:
-        """List the features of every column that is left; None if it is no table.
+        """List the features of every remaining column; None if the rows are no table.
 
         Parameters
         ----------
         groups : ndarray of shape (n_features,) or None
-            Column of every feature, for a table that was encoded; without it, columns
-            that were standardised are those of a table, and so are those of two values
-            that make no picture.
+            Column of every feature of an encoded table. Without it, rows are a table if
+            they were standardised, or if they have two-valued columns that form no
+            picture.
         rows : {ndarray, csr_array} of shape (n_rows, n_columns)
             The rows, scaled.
         """
@@ -121,12 +120,12 @@ class RowScaling:
         return [np.flatnonzero(kept == g) for g in np.unique(kept)]
 
     def _sized(self, X: Any) -> Any:
-        """Rows of size one in the form of the training rows."""
+        """Rows brought to size one, in the form of the training rows."""
         if self.sparse_:
             Z = csr_array(X, dtype=np.float64) / self.size_
             if self.kind_ != "unit":
                 return Z
-            # The largest value of a row first: a row may be tiny beside others.
+            # Divide by the largest value of each row first: some rows may be tiny.
             return normalize(normalize(Z, norm="max", copy=False), copy=False)
         b = backend_of(X)
         Z = b.astype(X, np.float64) / self.size_
@@ -136,7 +135,7 @@ class RowScaling:
         return _unit_rows(Z / b.xp.where(sizes > 0, sizes, b.xp.ones_like(sizes)))
 
     def transform(self, X: Any) -> Any:
-        """Scale rows, which stay where they are."""
+        """Scale rows on their own device."""
         if self.sparse_:
             Z = self._sized(X)[:, self.columns_] @ diags_array(self.factor_)
             np.clip(Z.data, -FAR, FAR, out=Z.data)
@@ -160,7 +159,7 @@ class RowScaling:
 
 
 def may_be_table(rows: Any, repeats: NDArray[np.intp]) -> bool:
-    """Tell whether distinct rows, each met so often, may be an unmarked table."""
+    """Tell whether distinct rows, each with its repeats, may be an unmarked table."""
     if issparse(rows) or rows.shape[1] <= tuned.FEW_COLUMNS:
         return not issparse(rows)
     b = backend_of(rows)
@@ -177,12 +176,12 @@ def may_be_table(rows: Any, repeats: NDArray[np.intp]) -> bool:
 
 
 def _is_binary_table(rows: Any) -> bool:
-    """Tell whether there are many columns of two values that make no picture."""
+    """Tell whether there are many two-valued columns that form no picture."""
     if rows.shape[1] <= tuned.FEW_COLUMNS:
         return False
     some = to_host(rows[:: max(1, rows.shape[0] // CENTRE_ROWS)]).astype(np.float64)
     low, high = some.min(axis=0), some.max(axis=0)
-    varying = high > low  # others do in rows that are not among these
+    varying = high > low  # the others vary only in rows outside this sample
     if varying.sum() < 2 or not ((some == low) | (some == high)).all():
         return False
     Z = (some - some.mean(axis=0))[:, varying]
@@ -191,13 +190,13 @@ def _is_binary_table(rows: Any) -> bool:
 
 
 def _largest(A: Any) -> float:
-    """Largest size of the numbers of an array, 0 for none."""
+    """Largest absolute value of an array, 0 if it is empty."""
     xp = backend_of(A).xp
     return float(max(xp.max(A), -xp.min(A))) if math.prod(A.shape) else 0.0
 
 
 def _unit_rows(Z: Any) -> Any:
-    """Rows of length one, or zero."""
+    """Scale rows to length one; zero rows stay zero."""
     xp = backend_of(Z).xp
     norms = xp.sqrt(xp.linalg.vecdot(Z, Z))
     return Z / xp.where(norms > 0, norms, xp.ones_like(norms))[:, None]

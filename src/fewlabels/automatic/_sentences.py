@@ -8,33 +8,56 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels._words import listed
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._curve import LearningCurve
 from fewlabels.automatic._diagnostics import AcceptedRows, SuspiciousLabel
 from fewlabels.automatic._effects import ColumnEffect
 from fewlabels.automatic._errors import ErrorEstimate
-from fewlabels.automatic._families import FAMILIES
+from fewlabels.automatic._pool import FAMILIES
+
+
+def no_better(error: ErrorEstimate, guessing: float) -> bool:
+    """Whether the error of guessing is well inside the interval, not at its far end."""
+    return error.is_known and (error.value + error.high) / 2 >= guessing
 
 
 def guess_words(error: ErrorEstimate, guessing: float) -> str:
-    """Say whether giving every row the largest class may be as good."""
-    if not error.is_known or error.high < guessing:
+    """Say whether predicting the largest class for every row may be as good."""
+    if not no_better(error, guessing):
         return ""
     return (
-        "The answers may be no better than guessing: giving every row the largest "
+        "The predictions may be no better than guessing: giving every row the largest "
         f"class would be wrong for about {100 * guessing:.0f} %."
     )
 
 
-def halving_words(curve: LearningCurve) -> str:
-    """Say how many labels would halve the error."""
+def single_words(names: Sequence[Any]) -> str:
+    """Name the classes that have one label only."""
+    if not names:
+        return ""
+    return (
+        f"Label a second row of {listed(names, 5)}: while a class has one label, its "
+        "rows count as mistakes."
+    )
+
+
+def halving_words(curve: LearningCurve, n_rows: int) -> str:
+    """Say how many labels would halve the error, if there are enough rows."""
     if not curve.error > 0:
         return ""
     expected, least, most = curve.halving()
+    twice = 2 * curve.n_labels
+    then = f"would bring it to about {100 * curve.error_with(twice):.0f} %"
+    if expected > n_rows:
+        most_of = f"; twice as many {then}" if twice <= n_rows else ""
+        return (
+            "To halve the error would take more labels than there are rows "
+            f"({n_rows:,}){most_of}."
+        )
     return (
         f"To halve the error would take about {expected:,} labels in all (roughly: "
-        f"{least:,} to {most:,}); twice as many would bring it to about "
-        f"{100 * curve.error_with(2 * curve.n_labels):.0f} %."
+        f"{least:,} to {min(most, n_rows):,}); twice as many {then}."
     )
 
 
@@ -43,7 +66,7 @@ def suspicion_words(
     row_numbers: NDArray[np.intp] | None = None,
     limit: int = 5,
 ) -> str:
-    """Name labels that the others contradict."""
+    """Name labels that the other labels contradict."""
     if not suspicious:
         return ""
     named = [
@@ -66,7 +89,7 @@ def effect_words(effects: Sequence[ColumnEffect], limit: int = 5) -> str:
         return ""
     named = [f"{e.column} ({100 * e.effect:.0f} %)" for e in telling]
     return (
-        "Columns that matter most (how far answers move when values are shuffled "
+        "Columns that matter most (how far predictions move when values are shuffled "
         f"among rows): {', '.join(named)}."
     )
 
@@ -74,16 +97,16 @@ def effect_words(effects: Sequence[ColumnEffect], limit: int = 5) -> str:
 def verdict(
     error: ErrorEstimate, guessing: float, accepted: Sequence[AcceptedRows]
 ) -> str:
-    """Say in one sentence what predicted labels are worth.
+    """Say in one sentence how good predicted labels are.
 
     Parameters
     ----------
     error : ErrorEstimate
-        The error that is expected.
+        The expected error.
     guessing : float
-        The error of giving every row the largest class.
+        The error of predicting the largest class for every row.
     accepted : sequence of AcceptedRows
-        Errors of the rows that are sure.
+        Errors of the rows above confidence thresholds.
 
     Returns
     -------
@@ -96,11 +119,15 @@ def verdict(
     >>> verdict(ErrorEstimate(0.04, 0.01, 0.09), 0.5, [])
     'Probably about 4 of 100 predicted labels are wrong (1 to 9).'
     """
+    value, low, high = (_of_100(e) for e in (error.value, error.low, error.high))
+    if error.is_guess:
+        return (
+            f"Perhaps {low} to {high} of 100 predicted labels are wrong: {error.note}."
+        )
     if not error.is_known:
         return f"Nothing can be said yet about the predicted labels: {error.note}."
-    value, low, high = (_of_100(e) for e in (error.value, error.low, error.high))
     about = f"about {value} of 100 predicted labels are wrong ({low} to {high})"
-    if error.high >= guessing:
+    if no_better(error, guessing):
         return (
             f"Probably {about}, which may be no better than giving every row the "
             "largest class: label more rows before you use them."
@@ -130,12 +157,12 @@ def _of_100(share: float) -> str:
 
 
 def choice_words(table: dict[str, NDArray[Any]]) -> list[str]:
-    """Say what the answers rest on, in the order of the families where shares tie."""
+    """Say what the predictions rest on; families with equal shares keep their order."""
     lines = []
     if np.isnan(table["loo_squared_error"]).all():
         lines.append(
             "No class has two different labelled rows, so no method can be tested on "
-            "held-out labels: a fixed average of several answers."
+            "held-out labels: a fixed average of several methods predicts."
         )
     words = np.array([FAMILIES[f].words for f in table["family"]])
     shares = {
@@ -144,7 +171,7 @@ def choice_words(table: dict[str, NDArray[Any]]) -> list[str]:
     }
     ranked = sorted(shares.items(), key=lambda pair: -round(pair[1], 2))
     carried = [f"{w} {100 * share:.0f} %" for w, share in ranked if share >= 0.005]
-    lines.append("What the answers rest on: " + ", ".join(carried[:4]) + ".")
+    lines.append("What the predictions rest on: " + ", ".join(carried[:4]) + ".")
     best = int(np.argmax(table["weight"]))
     name, ridge = table["candidate"][best], table["ridge"][best]
     if np.isfinite(ridge):

@@ -15,11 +15,11 @@ from fewlabels._threads import in_threads, worth_compiling
 
 
 def shortest_paths(lengths: Any, indices: Any, sources: NDArray[np.intp]) -> Any:
-    """Lengths of shortest paths from every row (n, n_sources) to some of them.
+    """Lengths of shortest paths from every row to some of them, (n, n_sources).
 
-    Row i has edges to ``indices[i]`` of lengths ``lengths[i]``, which may be used both
-    ways; where both ends have the edge, the larger length counts. Infinite where there
-    is no path.
+    Row i has edges to ``indices[i]`` with lengths ``lengths[i]``, usable in both
+    directions; if both ends list the edge, the larger length counts. Lengths are
+    infinite where there is no path.
     """
     if not backend_of(lengths).is_numpy:
         return _on_device(lengths, indices, sources)
@@ -41,7 +41,7 @@ def shortest_paths(lengths: Any, indices: Any, sources: NDArray[np.intp]) -> Any
 
 
 def _on_device(lengths: Any, indices: Any, sources: NDArray[np.intp]) -> Any:
-    """Shorten paths in rounds, until no row finds a shorter way by a neighbour."""
+    """Relax all edges in rounds until no path gets shorter."""
     import torch
 
     n, k = indices.shape

@@ -1,10 +1,10 @@
-"""What the candidates of a bank are made of: arrays over rows, found without labels.
+"""Sources of the candidates of a bank: arrays over rows, computed without labels.
 
-Every source holds the array of the training rows and can compute the same for new rows.
-Sources that are made from others hold them. A :class:`View` is a batch of rows,
-training or new, through which kernels ask for arrays; what several need is computed
-once. Dense rows, and all that comes of them, live on one backend, such as a GPU; sparse
-rows stay in SciPy's arrays, and what comes of them moves.
+Every source holds an array of the training rows and can compute it for new rows.
+Sources made from others hold references to them. Kernels read arrays through a
+:class:`View`, a batch of training or new rows, so that arrays needed several times are
+computed once. Dense rows, and everything computed from them, live on one backend, such
+as a GPU; sparse rows stay in SciPy's arrays, and what is computed from them moves.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -18,8 +18,8 @@ from sklearn.utils import gen_batches
 from fewlabels._backend import backend_of, to_host
 from fewlabels._threads import in_threads
 
-# Rows, or else numbers, summed per batch: torch copies each batch in double precision,
-# and a copy of everything would not fit on a small card.
+# Rows, or numbers, summed per batch: torch copies each batch in double precision, and a
+# copy of everything would not fit on a small GPU.
 SUM_ROWS = 1024
 SUM_NUMBERS = 2**19
 # More columns than any source has.
@@ -27,12 +27,11 @@ EVERY_COLUMN = 2**62
 
 if TYPE_CHECKING:
     from fewlabels.automatic._candidates import Form
-    from fewlabels.automatic._compact import Compactor
-    from fewlabels.automatic._linear import LinearPart
+    from fewlabels.automatic._compact import Compactor, LinearPart
 
 
 class Compactable:
-    """What a compact bank holds copies of: sources, candidates, functions of rows."""
+    """Base of objects copied into a compact bank: sources, candidates, functions."""
 
     # Attributes that new rows do not need.
     for_training: ClassVar[tuple[str, ...]] = ()
@@ -40,18 +39,18 @@ class Compactable:
     is_packed: ClassVar[bool] = False
 
     def reads(self) -> "list[tuple[Source, int]]":
-        """List the sources it holds, and how many of their leading columns it reads.
+        """List the sources it holds, and the number of leading columns it reads.
 
         All columns, unless a subclass knows better.
         """
         return _sources_in(list(vars(self).values()))
 
     def compact(self, compactor: "Compactor") -> Any:
-        """Make a copy that computes what new rows need, in few bytes."""
+        """Make a small copy that can only handle new rows."""
         return compactor.lean_copy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Saved on a machine with a GPU, it is loaded on one without.
+        # A file saved on a machine with a GPU must load on one without.
         return to_host(self.__dict__)
 
 
@@ -68,7 +67,7 @@ def _sources_in(parts: Any) -> "list[tuple[Source, int]]":
 
 
 class Source(Compactable):
-    """An array over the training rows that new rows have too.
+    """An array over the training rows that can be computed for new rows too.
 
     Attributes
     ----------
@@ -86,12 +85,12 @@ class Source(Compactable):
     def folded(
         self, weights: NDArray[Any], offset: NDArray[Any], compactor: "Compactor"
     ) -> "tuple[Source, NDArray[Any], NDArray[Any]] | None":
-        """Make a linear function of the columns one of a source beneath, if it is.
+        """Rewrite a linear function of the columns as one of an underlying source.
 
         Returns
         -------
         source, weights, offset : tuple or None
-            The function; None where columns are not linear in others.
+            The function; None if the columns are not linear in another source.
         """
         return None
 
@@ -103,16 +102,16 @@ class Source(Compactable):
 
 
 class View:
-    """Some rows of a bank, seen through its sources.
+    """A batch of rows, seen through the sources of a bank.
 
     Parameters
     ----------
     batch : slice or ndarray of int, default=None
-        Training rows to look at.
+        Training rows.
     rows : {ndarray, csr_array}, default=None
-        Or new rows, scaled.
+        New rows, scaled, instead of training rows.
     known : dict, default=None
-        What is known of some sources already.
+        Arrays of some sources that are already known.
     """
 
     def __init__(
@@ -147,7 +146,7 @@ class Rows(Source):
 
 
 class LazySource(Source):
-    """An array that is computed from others whenever some of its rows are needed.
+    """An array computed from others whenever some of its rows are needed.
 
     Attributes
     ----------
@@ -158,12 +157,12 @@ class LazySource(Source):
     n_rows: int
 
     def columns(self, of: Callable[[Source], Any]) -> NDArray[Any]:
-        """Compute the array from what `of` gives for each of the sources beneath."""
+        """Compute the array from `of(source)` of the underlying sources."""
         raise NotImplementedError
 
     @property
     def train(self) -> "LazyRows":
-        """The array of the training rows, as far as it is asked for."""
+        """The array of the training rows, computed on access."""
         return LazyRows(self)
 
     def new(self, view: "View") -> NDArray[Any]:
@@ -187,7 +186,7 @@ class JoinedColumns(LazySource):
     Parameters
     ----------
     parts : sequence of (Source, int)
-        The sources, and how many columns to take.
+        The sources, and the number of columns to take from each.
     """
 
     is_packed = True
@@ -210,13 +209,13 @@ class JoinedColumns(LazySource):
 
 
 def batches_for_sums(n_rows: int, n_columns: int) -> list[slice]:
-    """Batches of rows so small that a copy in double precision is nothing."""
+    """Batches of rows small enough to copy in double precision."""
     size = max(SUM_ROWS, SUM_NUMBERS // max(1, n_columns))
     return list(gen_batches(n_rows, size))
 
 
 def column_sums(Z: Any) -> Any:
-    """Add up columns over all rows, in double precision."""
+    """Sum columns over all rows in double precision."""
     xp = backend_of(Z).xp
     parts = in_threads(
         lambda batch: xp.sum(Z[batch], axis=0, dtype=xp.float64),

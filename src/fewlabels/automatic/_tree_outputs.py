@@ -10,7 +10,7 @@ from sklearn.utils import gen_batches
 from fewlabels._backend import Backend, backend_of
 from fewlabels._threads import in_threads, worth_compiling
 
-# Rows that a thread takes at a time.
+# Rows per thread at a time.
 BATCH_ROWS = 1024
 # Bytes per row and tree while rows go down the trees together.
 STEP_BYTES = 48
@@ -19,9 +19,9 @@ STEP_BYTES = 48
 def forest_outputs(
     Z: Any, feature: Any, threshold: Any, right: Any, values: Any
 ) -> Any:
-    """Mean over trees of the values of their leaves for the rows of Z, in float64.
+    """Mean leaf value over trees for each row of Z, in float64.
 
-    The trees are those of :mod:`fewlabels._loops.trees`, in arrays of NumPy.
+    The trees are those of :mod:`fewlabels._loops.trees`, as NumPy arrays.
     """
     trees, b = (feature, threshold, right, values), backend_of(Z)
     if not (b.is_numpy and worth_compiling(4 * Z.shape[0] * feature.size)):
@@ -43,7 +43,7 @@ def forest_outputs(
 def _stepped(
     b: Backend, Z: Any, feature: Any, threshold: Any, right: Any, values: Any
 ) -> Any:
-    """Let all rows go down all trees, a step at a time; sums are as in the loop."""
+    """Pass all rows down all trees step by step, with the sums of the loop."""
     xp, (n_trees, n_nodes) = b.xp, feature.shape
     features, rights = (b.asarray(A.ravel(), np.int64) for A in (feature, right))
     thresholds = b.asarray(threshold.ravel())

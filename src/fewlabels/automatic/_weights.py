@@ -1,4 +1,4 @@
-"""From held-out losses to weights of candidates."""
+"""Weights of candidates from held-out losses."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._labeled import Labeled
-from fewlabels.automatic._losses import Losses
+from fewlabels.automatic._losses import Losses, log_losses, squared_losses
 from fewlabels.automatic._pool import Pool
 
 
@@ -19,11 +20,11 @@ class Choice(NamedTuple):
     Attributes
     ----------
     weights : ndarray of shape (n_variants,)
-        Of sum 1, the insurance included.
+        Weights that sum to 1, insurance included.
     baseline : int
         The best supervised candidate, -1 if there is none.
     losses : Losses or None
-        None where held-out rows say nothing.
+        Held-out losses; None if no rows can be held out.
     """
 
     weights: NDArray[Any]
@@ -41,36 +42,103 @@ class Choice(NamedTuple):
 def choose(
     losses: Losses | None, labeled: Labeled, pool: Pool, rng: np.random.RandomState
 ) -> Choice:
-    """Weigh candidates by their losses.
+    """Weight candidates by their losses, and find the best supervised one.
 
-    Ranks under the Bayesian bootstrap give weights; with more than a few labels these
-    are then stacked, and the best supervised candidate is mixed in.
+    For tables and numbers, three parts are then mixed by their likelihoods on held-out
+    labels: the average of all candidates, the best supervised candidate and, for
+    classes, the insurance.
     """
     if losses is None:
-        # Without evidence the smoothest supervised candidate is as good as any.
+        # Without evidence, the smoothest supervised candidate is as good as any other.
         return Choice(pool.fixed, pool.smoothest, None)
-    used = losses.used(labeled)
-    draws = bootstrap_draws(tuned.N_DRAWS, labeled.size, rng) * labeled.importance
+    evidence = labeled.evidence
+    draws = bootstrap_draws(tuned.N_DRAWS, labeled.size, rng) * evidence
+    regression = losses.many_log is None
+    if regression:
+        powers = normal_likelihoods([losses.single_squared, losses.many_squared], draws)
+        parts = [softmax(powers, axis=1).mean(axis=0)]
+    else:
+        parts = [_class_weights(losses, labeled, pool, draws)]
+    baseline = -1
+    if pool.supervised.any():
+        fit = _total_likelihoods(losses, evidence)
+        baseline = int(np.where(pool.supervised, fit, -np.inf).argmax())
+        parts.append(np.eye(1, parts[0].size, baseline)[0])
+    if regression or pool.insurance.any():
+        if not regression:
+            parts.append(pool.insurance)
+        weights = _mixed(parts, losses, labeled, draws)
+    else:
+        share = 0.0 if labeled.few or baseline < 0 else tuned.INSURANCE
+        weights = (1 - share) * parts[0] + share * parts[-1]
+    return Choice(weights, baseline, losses)
+
+
+def normal_likelihoods(
+    squared: list[NDArray[Any]], draws: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Log-likelihood of held-out targets under every candidate, for every draw.
+
+    For l normal residuals of unknown variance, it is -l/2 times the logarithm of their
+    mean square. Several ways of holding out count as one.
+    """
+    tiny = np.finfo(float).tiny
+    logs = [np.log(np.maximum(draws @ loss.T, tiny)) for loss in squared]
+    return -draws.shape[1] / 2 * np.mean(logs, axis=0)
+
+
+def _total_likelihoods(losses: Losses, evidence: NDArray[Any]) -> NDArray[Any]:
+    """Log-likelihood of held-out labels by each candidate at its best temperature."""
+    if losses.single_log is None or losses.many_log is None:
+        squared = [losses.single_squared, losses.many_squared]
+        return normal_likelihoods(squared, evidence[None])[0]
+    return -sum((log @ evidence).min(axis=1) for log in losses[2:4])
+
+
+def _mixed(
+    parts: list[NDArray[Any]], losses: Losses, labeled: Labeled, draws: NDArray[Any]
+) -> NDArray[Any]:
+    """Mix parts by the likelihood of held-out labels, averaged over draws.
+
+    (Pseudo-BMA+; Yao, Vehtari, Simpson and Gelman, 2018.) If one is far ahead, it gets
+    all the weight. For classes, outputs are first scaled to the same size: those of a
+    large ridge are small, and would otherwise not count.
+    """
+    weights = np.array(parts)
+    known = labeled.evidence > 0
+    outputs = np.tensordot(weights, losses.outputs[:, known], axes=1)
+    draws = draws[:, known]
+    if losses.many_log is None:
+        squared = squared_losses(outputs, labeled.Y[known])
+        return softmax(normal_likelihoods([squared], draws), axis=1).mean(0) @ weights
+    sizes = np.sqrt((outputs**2).mean(axis=(1, 2)))[:, None]
+    sizes = np.where(sizes > 0, sizes, 1.0)  # all-zero outputs stay as they are
+    weights, outputs = weights / sizes, outputs / sizes[:, :, None]
+    logs = log_losses(outputs, labeled.codes[known], tuned.FINAL_TEMPERATURES)
+    best = (logs @ labeled.evidence[known]).argmin(axis=1)
+    likelihoods = -draws @ logs[np.arange(best.size), best].T
+    total = softmax(likelihoods, axis=1).mean(axis=0) @ weights
+    return total / total.sum()
+
+
+def _class_weights(
+    losses: Losses, labeled: Labeled, pool: Pool, draws: NDArray[Any]
+) -> NDArray[Any]:
+    """Weight by ranks, stack if labels are not few, and add the share of insurance."""
+    used, evidence = losses.used(labeled), labeled.evidence
     sums = rank_sums(used, draws)
     if not labeled.few:
         sums += tuned.SMOOTHNESS * len(used) * sums.shape[1] * pool.decades_below
-    weights = decayed_weights(sums, pool.groups, tuned.DECAY)
+    weights = decayed_weights(sums, pool.candidate_of, tuned.DECAY)
     if not labeled.few and losses.many_log is not None:
-        means = losses.many_log @ labeled.importance
+        means = losses.many_log @ evidence
         best = means.argmin(axis=1)
         held = losses.many_log[np.arange(best.size), best]
-        weights = stacked_weights(np.exp(-held), weights, labeled.importance)
+        weights = stacked_weights(np.exp(-held), weights, evidence)
     if pool.insurance.any():
         share = tuned.FEW_INSURANCE * min(1.0, tuned.FEW / labeled.size)
         weights = (1 - share) * weights + share * pool.insurance
-    baseline = -1
-    if pool.supervised.any():
-        plain = rank_sums(used, labeled.importance[None])[0]
-        baseline = int(np.where(pool.supervised, plain, np.inf).argmin())
-        if not labeled.few:
-            weights = (1 - tuned.INSURANCE) * weights
-            weights[baseline] += tuned.INSURANCE
-    return Choice(weights, baseline, losses)
+    return weights
 
 
 def _ranks(values: NDArray[Any]) -> NDArray[np.intp]:
@@ -82,7 +150,7 @@ def _ranks(values: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def rank_sums(losses: list[NDArray[Any]], draws: NDArray[Any]) -> NDArray[Any]:
-    """Sum, over several losses, the rank of every candidate."""
+    """Sum the ranks of every candidate over several losses."""
     total = np.zeros((draws.shape[0], losses[0].shape[0]))
     for loss in losses:
         means = draws @ (loss if loss.ndim == 2 else loss[:, 0]).T
@@ -93,13 +161,15 @@ def rank_sums(losses: list[NDArray[Any]], draws: NDArray[Any]) -> NDArray[Any]:
 
 
 def decayed_weights(
-    sums: NDArray[Any], groups: NDArray[np.intp], decay: float
+    sums: NDArray[Any], candidate_of: NDArray[np.intp], decay: float
 ) -> NDArray[Any]:
-    """Weights that decay with the rank of a candidate at its best variant."""
-    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    """Weights that decay with the rank of each candidate's best variant."""
+    starts = np.flatnonzero(np.diff(candidate_of, prepend=-1))
     least = np.minimum.reduceat(sums, starts, axis=1)
-    # The first variant of a candidate that is as good as its best one.
-    places = np.where(sums == least[:, groups], np.arange(groups.size), groups.size)
+    # The first of a candidate's variants that ties with its best.
+    places = np.where(
+        sums == least[:, candidate_of], np.arange(candidate_of.size), candidate_of.size
+    )
     best = np.minimum.reduceat(places, starts, axis=1)
     ranks = _ranks(least)
     weights = float(decay) ** ranks
@@ -112,7 +182,7 @@ def decayed_weights(
 def bootstrap_draws(
     n_draws: int, n_rows: int, rng: np.random.RandomState
 ) -> NDArray[Any]:
-    """Draw row weights of the Bayesian bootstrap: Exp(1), each line of mean 1."""
+    """Draw row weights of the Bayesian bootstrap: Exp(1), each draw with mean 1."""
     draws = rng.standard_exponential((n_draws, n_rows))
     return draws / draws.mean(axis=1, keepdims=True)
 
@@ -124,8 +194,8 @@ def stacked_weights(
 ) -> NDArray[Any]:
     r"""Stack candidates by their held-out probabilities, with shrinkage.
 
-    Steps of EM for the mixture :math:`\sum_k w_k p_k` under a Dirichlet prior around
-    given weights:
+    EM steps for the mixture :math:`\sum_k w_k p_k` with a Dirichlet prior around given
+    weights:
 
     .. math::
         w_k \leftarrow \frac{s\, w^0_k + \sum_i v_i r_{ik}}{s + \sum_i v_i}, \qquad

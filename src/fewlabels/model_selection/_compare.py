@@ -1,4 +1,4 @@
-"""Several estimators on the same hidden labels."""
+"""Compare several estimators on the same hidden labels."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -45,14 +45,14 @@ class PairedDifference(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What :func:`compare` found; printed, it is a table.
+    """Result of :func:`compare`; printed, it is a table.
 
     Attributes
     ----------
     names : tuple of str
         The estimators.
     metric : str
-        What the scores are; larger is better.
+        Name of the score; larger is better.
     scores : ndarray of shape (n_splits, n_estimators)
         The score of every estimator in every split.
     fit_seconds : ndarray of shape (n_splits, n_estimators)
@@ -60,7 +60,7 @@ class Comparison:
     n_labeled : ndarray of shape (n_splits,)
         Labels in training.
     n_test : ndarray of shape (n_splits,)
-        Rows tested.
+        Number of test rows.
     reference : str
         The estimator that the others are compared with.
     confidence : float
@@ -99,7 +99,7 @@ class Comparison:
         reference : str, default=None
             The second; that of the table when None.
         confidence : float, default=None
-            Coverage of the interval; that of the table when None.
+            Confidence of the interval; that of the table when None.
         corrected : bool, default=True
             Whether to widen the interval because the splits share rows. Without the
             correction it refers to other draws of labels from these same rows, with it
@@ -242,16 +242,15 @@ def compare(
     n_jobs: int | None = None,
     progress: Progress = False,
 ) -> Comparison:
-    """Judge several estimators on the same hidden labels.
+    """Compare several estimators on the same hidden labels.
 
-    When labels are few, it matters more which ones are hidden than which estimator is
-    used. So all estimators get the same splits, and differences are taken split by
-    split.
+    With few labels, the choice of hidden labels matters more than the estimator. So all
+    estimators get the same splits, and differences are taken split by split.
 
     Parameters
     ----------
     estimators : dict or list of estimators
-        The candidates, by name. They must know the marker of unlabelled rows; wrap
+        The candidates, by name. They must support unlabelled rows; wrap
         supervised estimators of scikit-learn in :class:`LabeledOnly`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All rows, labelled and unlabelled.
@@ -284,13 +283,13 @@ def compare(
 
     See Also
     --------
-    fewlabels.plotting.ComparisonDisplay : The picture.
+    fewlabels.plotting.ComparisonDisplay : Plots the comparison.
     learning_curve_labels : The same for several numbers of labels.
 
     Notes
     -----
-    Each interval holds on its own. At a confidence of 0.95, one in twenty estimators
-    that are no better than the reference will seem to be.
+    Intervals are not corrected for multiple comparisons. At a confidence of 0.95, one
+    in twenty estimators that equal the reference will seem to differ from it.
 
     Examples
     --------
@@ -345,7 +344,7 @@ def compare(
 
 
 def single_scoring(named: Mapping[str, Any], scoring: Any) -> Any:
-    """Return the one score by which all estimators are judged.
+    """Return the single score used for all estimators.
 
     Examples
     --------

@@ -23,7 +23,7 @@ HELD_OUT = ("unlabeled", "removed")
 
 
 class Judged(NamedTuple):
-    """What one model scored.
+    """Score of one model.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Judged(NamedTuple):
 
 
 class _Transduction(FrozenEstimator):
-    """A fitted model that predicts, for some training rows, what it decided in fit."""
+    """A fitted model that predicts training rows by its transduction."""
 
     def __init__(self, estimator: Any, labels: NDArray[Any]) -> None:
         super().__init__(estimator)
@@ -53,7 +53,7 @@ class _Transduction(FrozenEstimator):
 
 
 def transduction_of(estimator: Any) -> NDArray[Any] | None:
-    """Find the labels that a fitted model has given to its training rows.
+    """Return a fitted model's labels of its training rows.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def transduction_of(estimator: Any) -> NDArray[Any] | None:
 
 
 def metric_name(estimator: Any, scoring: Any) -> Any:
-    """Return `scoring`, with the metric in place of None.
+    """Return `scoring`, with None replaced by the default metric.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def fit_and_score(
 
 
 def training_rows(estimator: Any, X: Any, rows: NDArray[np.intp]) -> Any:
-    """Take the rows to train on, and of a kernel matrix their columns too."""
+    """Take the rows to train on, and their columns of a kernel matrix."""
     whole = rows.size == num_samples(X)
     return X if whole else safe_split(estimator, X, None, rows)[0]
 
@@ -133,10 +133,10 @@ def score_model(
     test: NDArray[np.intp],
     scoring: Any,
 ) -> Any:
-    """Score a fitted model, by its transduction where it has seen the rows."""
+    """Score a fitted model, by its transduction if it has seen the rows."""
     X_test, y_test = safe_split(model, X, y_true, test, rows)
     if y_test.dtype.kind == "O" and not isinstance(y_test[0], str):
-        y_test = np.asarray(y_test.tolist())  # numbers that made room for a missing one
+        y_test = np.asarray(y_test.tolist())  # numbers as objects
     _refuse_marker(model, y_seen)
     scorer = check_scoring(model, scoring=metric_name(model, scoring))
     transduction = transduction_of(model)
@@ -185,7 +185,7 @@ def judge_split(
 def check_splits(
     cv: Any, X: Any, y: NDArray[Any], groups: ArrayLike | None, held_out: str
 ) -> list[Split]:
-    """Make the splits, and check that there is something to learn from them.
+    """Make the splits, and check that they have unlabelled rows in training.
 
     Warns
     -----
@@ -207,8 +207,8 @@ def check_splits(
     train, _ = splits[0]
     if held_out == "removed" and not unlabeled_mask(y[train]).any():
         warnings.warn(
-            "No unlabelled row is in training, so nothing can be learned from such "
-            "rows: with held_out='unlabeled' the rows to test on stay in training.",
+            "There are no unlabelled rows in training, so nothing can be learned from "
+            "them: with held_out='unlabeled' the test rows stay in training.",
             UserWarning,
             stacklevel=3,
         )
@@ -216,7 +216,7 @@ def check_splits(
 
 
 def check_held_out(held_out: str) -> None:
-    """Raise where `held_out` has no meaning.
+    """Raise if `held_out` is unknown.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def check_held_out(held_out: str) -> None:
     """
     if held_out not in HELD_OUT:
         raise ValueError(
-            f"held_out must be 'unlabeled' (rows to test on stay in training, without "
+            f"held_out must be 'unlabeled' (test rows stay in training, without "
             f"their label) or 'removed' (they leave it), got {held_out!r}."
         )
 
@@ -241,19 +241,19 @@ def cross_validate_labels(
     held_out: str = "unlabeled",
     n_jobs: int | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Cross-validate on the labelled rows, with held-out rows in training or not.
+    """Cross-validate on the labelled rows, keeping held-out rows in training or not.
 
     In every split some labelled rows lose their label. By default they stay in training
-    as unlabelled rows, which scikit-learn's `cross_validate` cannot do: it is what
-    happens to the rows that would have been labelled next. Then the model's decision in
-    training (`transduction_`) counts where there is one, otherwise its prediction. For
-    scores of probabilities or real outputs the model predicts the rows again.
+    as unlabelled rows, which scikit-learn's `cross_validate` cannot do; this mimics
+    rows that have not been labelled yet. They are scored by the model's decision in
+    training (`transduction_`) if it has one, otherwise by its prediction. For scores of
+    probabilities or real outputs, the model predicts the rows again.
 
     Parameters
     ----------
     estimator : estimator instance
-        What to fit; it must know the marker of unlabelled rows. Wrap supervised
-        estimators of scikit-learn in :class:`LabeledOnly`.
+        What to fit; it must support unlabelled rows. Wrap supervised estimators of
+        scikit-learn in :class:`LabeledOnly`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All rows, labelled and unlabelled.
     y : array-like of shape (n_samples,)
@@ -269,8 +269,7 @@ def cross_validate_labels(
         classifiers, the coefficient of determination for others.
     held_out : {"unlabeled", "removed"}, default="unlabeled"
         Whether held-out rows stay in training without their label ("unlabeled", the
-        transductive setting) or leave it ("removed": how the model does on rows it
-        has never seen).
+        transductive setting) or leave it ("removed", the performance on new rows).
     n_jobs : int, default=None
         Splits to run at the same time, in joblib's convention.
 

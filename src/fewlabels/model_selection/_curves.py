@@ -1,4 +1,4 @@
-"""Error against the number of labels and of unlabelled rows."""
+"""Learning curves over the numbers of labels and of unlabelled rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -40,7 +40,7 @@ from fewlabels.model_selection._splitters import draw_labels, known_targets
 
 @dataclass(frozen=True, eq=False)
 class LabelCurve:
-    """What :func:`learning_curve_labels` found; printed, it is a table.
+    """Result of :func:`learning_curve_labels`; printed, it is a table.
 
     Attributes
     ----------
@@ -48,19 +48,19 @@ class LabelCurve:
         The estimators; with query strategies, "estimator, strategy", or the strategies
         of a single estimator.
     metric : str
-        What the scores are; larger is better.
+        Name of the score; larger is better.
     n_labels : ndarray of shape (n_label_counts,)
         Numbers of labels in training.
     n_unlabeled : ndarray of shape (n_unlabeled_counts,)
-        Numbers of unlabelled rows in training; with query strategies, at the most
-        labels.
+        Numbers of unlabelled rows in training; with query strategies, those at the
+        largest number of labels.
     scores : ndarray of shape (n_estimators, n_label_counts, n_unlabeled_counts, \
             n_repeats)
         All scores.
     fit_seconds : ndarray of the same shape
         How long training took.
     n_test : int
-        Rows tested in every repetition.
+        Number of test rows in every repetition.
     """
 
     names: tuple[str, ...]
@@ -77,7 +77,7 @@ class LabelCurve:
         return -self.scores if self.metric.startswith("neg_") else 1 - self.scores
 
     def labels_needed(self, error: float, *, lasting: bool = False) -> dict[str, float]:
-        """Find how many labels each curve needs to bring the mean error down.
+        """Find how many labels each curve needs to reach a mean error.
 
         Between the points of a curve, the mean error is interpolated.
 
@@ -86,8 +86,8 @@ class LabelCurve:
         error : float
             The error to reach, such as that of another curve at its end.
         lasting : bool, default=False
-            Whether the mean error must also stay there. A noisy curve reaches an error
-            by chance before it does so for good: look at both.
+            Whether the mean error must also stay there. A noisy curve may reach an
+            error by chance before it does so for good: look at both.
 
         Returns
         -------
@@ -170,21 +170,21 @@ def learning_curve_labels(
     n_jobs: int | None = None,
     progress: Progress = False,
 ) -> LabelCurve:
-    """Score against the number of labels and against the number of unlabelled rows.
+    """Score estimators for several numbers of labels and of unlabelled rows.
 
     In every repetition some labelled rows are set aside for testing. A few of the
     others keep their label, and those that lose it join the unlabelled rows. Test rows
     are the same for all points of a repetition, smaller sets of labels are contained in
-    larger ones, and likewise for unlabelled rows: the points of a curve differ by what
-    was added, not by what was drawn. Labels are drawn by class, at least one of each.
+    larger ones, and likewise for unlabelled rows: the points of a curve differ by added
+    rows, not by new draws. Labels are drawn by class, at least one of each.
 
-    With query strategies, only the first labels of a curve are drawn that way. The
-    others are those that the strategy asks for, alongside a curve of random rows.
+    With query strategies, only the first labels of a curve are drawn that way; the
+    strategy chooses the others. A curve of random rows is added for comparison.
 
     Parameters
     ----------
     estimators : estimator instance, dict or list of estimators
-        One or several, by name. They must know the marker of unlabelled rows; wrap
+        One or several, by name. They must support unlabelled rows; wrap
         supervised estimators of scikit-learn in :class:`LabeledOnly`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All rows, labelled and unlabelled.
@@ -193,21 +193,21 @@ def learning_curve_labels(
     n_labels : sequence of int
         Numbers of labels to keep in training.
     n_unlabeled : sequence of int, default=None
-        Numbers of unlabelled rows in training; as many as there are at all of
-        `n_labels` when None.
+        Numbers of unlabelled rows in training; when None, as many as are available for
+        all of `n_labels`.
     strategies : query strategy, dict or list of query strategies, default=None
         How to choose further labels, by name: objects of :mod:`fewlabels.active`, or
         functions with the same arguments and results as their `query`. A curve of
-        random rows comes first. All rows that are not set aside are then in training,
-        so that `n_unlabeled` must be None.
+        random rows comes first. All other rows than test rows are then in training, so
+        that `n_unlabeled` must be None.
     n_queries : int, default=None
-        Rows that a strategy chooses at a time, before the estimator is fitted again;
-        all up to the next number of labels when None.
+        Rows that a strategy chooses before the estimator is refitted; when None, all up
+        to the next number of labels.
     n_repeats : int, default=10
         Number of repetitions.
     test_size : int or float, default=0.3
-        Labelled rows to test on: their number, or their share. At least one row of
-        every class is left to train on.
+        Number or share of labelled rows to test on. At least one row of every class is
+        left to train on.
     scoring : str, callable or None, default=None
         A single score, larger is better. None means accuracy for classifiers, the
         coefficient of determination for others.
@@ -230,8 +230,8 @@ def learning_curve_labels(
 
     See Also
     --------
-    fewlabels.plotting.LabelCurveDisplay : The picture.
-    sklearn.model_selection.learning_curve : Fewer rows, all of them labelled.
+    fewlabels.plotting.LabelCurveDisplay : Plots the curves.
+    sklearn.model_selection.learning_curve : Varies the number of rows, all labelled.
     compare : Paired differences for one number of labels.
 
     Examples
@@ -350,7 +350,7 @@ def learning_curve_labels(
 
 
 def _counts(given: Sequence[int], name: str, *, least: int) -> NDArray[np.intp]:
-    """Ascending whole numbers without repetition."""
+    """Return ascending integers without repetition."""
     counts = np.unique(np.atleast_1d(np.asarray(given)))
     if counts.size == 0 or counts.dtype.kind not in "iu" or counts[0] < least:
         raise ValueError(f"{name} must hold ints >= {least}, got {given!r}.")
@@ -363,7 +363,7 @@ def _test_count(test_size: float, n_known: int) -> int:
     if not 1 <= n_test < n_known:
         raise ValueError(
             f"test_size={test_size} sets {n_test} of {n_known} labelled rows aside: "
-            "at least one must be, and one remain."
+            "set at least one aside, and leave at least one."
         )
     return n_test
 
@@ -376,7 +376,7 @@ def _only(labels: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
 
 
 class Asking(NamedTuple):
-    """How labels are asked for along a curve.
+    """How labels are queried along a curve.
 
     Attributes
     ----------
@@ -387,7 +387,7 @@ class Asking(NamedTuple):
     scoring : str or callable
         The score.
     held_out : {"unlabeled", "removed"}
-        What happens to the rows to test on.
+        What happens to the test rows.
     """
 
     counts: NDArray[np.intp]
@@ -397,7 +397,7 @@ class Asking(NamedTuple):
 
 
 def _named_strategies(strategies: Any) -> dict[str, Any]:
-    """Strategies by name; None stands for random rows."""
+    """Return strategies by name; None means random rows."""
     if strategies is None:
         return {}
     if isinstance(strategies, Mapping):
@@ -419,7 +419,7 @@ def _named_strategies(strategies: Any) -> dict[str, Any]:
 
 
 class _Draw(NamedTuple):
-    """What the rows of a repetition are drawn from."""
+    """The pool from which the rows of a repetition are drawn."""
 
     X: Any
     labels: NDArray[Any]
@@ -428,7 +428,7 @@ class _Draw(NamedTuple):
     rng: RandomState
 
     def split(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Draw rows whose labels may be shown, and those to test on."""
+        """Draw training rows whose labels may be used, and test rows."""
         pool = draw_labels(self.labels, self.rng, n_labeled=self.n_pool)
         return pool, np.setdiff1d(self.known, pool, assume_unique=True)
 
@@ -440,7 +440,7 @@ def _drawn_jobs(
     scoring: Any,
     held_out: str,
 ) -> Iterator[Any]:
-    """Jobs of a repetition, by numbers of labels, of unlabelled rows, and estimator."""
+    """Return the jobs of a repetition, by numbers of rows and by estimator."""
     X, labels, rng = draw.X, draw.labels, draw.rng
     label_counts, unlabeled_counts = counts
     pool, test = draw.split()
@@ -450,8 +450,8 @@ def _drawn_jobs(
         pool = draw_labels(_only(shown, pool), rng, n_labeled=int(count))
         shown = _only(labels, pool)
         draws.append((pool, shown))
-    # Rows that never are labelled come first: then any number of labels has the same
-    # unlabelled rows with it.
+    # Rows that are never labelled come first, so that every number of labels has the
+    # same unlabelled rows.
     most_kept = draws[0][0]
     rest = np.setdiff1d(np.arange(labels.size), np.union1d(test, most_kept))
     order = rng.permutation(rest)
@@ -467,7 +467,7 @@ def _drawn_jobs(
 def _query_jobs(
     draw: _Draw, named: dict[str, Any], asked: dict[str, Any], asking: Asking
 ) -> Iterator[Any]:
-    """Jobs of a repetition, a curve each, by estimator and strategy."""
+    """Return the jobs of a repetition, one curve each, by estimator and strategy."""
     X, labels, rng = draw.X, draw.labels, draw.rng
     pool, test = draw.split()
     first = int(asking.counts[0])
@@ -491,7 +491,7 @@ def query_curve(
     asking: Asking,
     seed: int,
 ) -> list[Judged]:
-    """Fit, ask for labels and fit again, along one curve."""
+    """Fit, query labels and refit, along one curve."""
     rng = check_random_state(seed)
     strategy = _seeded(deepcopy(strategy), rng)
     every = np.arange(y.size)
@@ -551,7 +551,7 @@ def _asked(
     candidates: NDArray[np.intp],
     rng: RandomState,
 ) -> NDArray[np.intp]:
-    """Ask a strategy, and check its answer."""
+    """Query a strategy, and check its choice."""
     if strategy is None:
         return rng.choice(candidates, n_queries, replace=False)
     query = getattr(strategy, "query", strategy)
@@ -560,7 +560,7 @@ def _asked(
     valid = rows.shape == (n_queries,) and np.unique(rows).size == n_queries
     if not valid or not np.isin(rows, candidates).all():
         raise ValueError(
-            f"The strategy {strategy!r} must choose {n_queries} different rows out of "
-            f"candidates, got {rows!r}."
+            f"The strategy {strategy!r} must choose {n_queries} distinct rows among "
+            f"the candidates, got {rows!r}."
         )
     return rows

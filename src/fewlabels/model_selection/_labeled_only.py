@@ -1,4 +1,4 @@
-"""Supervised estimators alongside semi-supervised ones."""
+"""Let supervised estimators ignore unlabelled rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -17,7 +17,7 @@ from fewlabels._sklearn import HasMethods, fit_context, safe_indexing, safe_spli
 
 
 class LabeledOnly(InnerModelMixin, BaseEstimator):
-    """Train a supervised estimator on the labelled rows alone.
+    """Train a supervised estimator on the labelled rows only.
 
     scikit-learn's supervised estimators treat the marker of unlabelled rows as a class
     or refuse it. Wrapped in this, they can be compared with semi-supervised ones on the
@@ -37,7 +37,7 @@ class LabeledOnly(InnerModelMixin, BaseEstimator):
 
     See Also
     --------
-    fewlabels.semi_supervised.RLSClassifier : Does this by itself.
+    fewlabels.semi_supervised.RLSClassifier : Ignores unlabelled rows by itself.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class LabeledOnly(InnerModelMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
+            Rows; for a precomputed kernel, their kernel with all training rows.
         y : array-like of shape (n_samples,)
             True labels, some of which may be missing.
         sample_weight : array-like of shape (n_samples,), default=None

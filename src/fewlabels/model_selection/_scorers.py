@@ -1,4 +1,4 @@
-"""Scores that a fitted least-squares model gives without any held-out row."""
+"""Scores of a fitted least-squares model that need no held-out rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -33,9 +33,9 @@ def _left_out(estimator: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 def loo_accuracy_score(
     estimator: Any, X: Any = None, y: ArrayLike | None = None
 ) -> float:
-    """Leave-one-out accuracy on the labelled training rows, exactly.
+    """Compute the exact leave-one-out accuracy on the labelled training rows.
 
-    Every labelled row is judged by the model trained without it (at the same
+    Every labelled row is predicted by the model trained without it (with the same
     parameters), which least squares gives in closed form. It is a scorer: pass it as
     `scoring`, with :class:`TrainOnAll` as `cv`.
 
@@ -56,12 +56,12 @@ def loo_accuracy_score(
 
     See Also
     --------
-    loo_neg_squared_error : Smoother, and better at telling parameters apart.
+    loo_neg_squared_error : Smoother, and better at comparing parameters.
 
     Notes
     -----
-    With few labels many parameters tie. A maximum over parameters is not an estimate of
-    the error: it is too optimistic.
+    With few labels, many parameters tie. The maximum over parameters is not an estimate
+    of the accuracy: it is too optimistic.
 
     Examples
     --------
@@ -83,14 +83,14 @@ def loo_accuracy_score(
 def loo_neg_squared_error(
     estimator: Any, X: Any = None, y: ArrayLike | None = None
 ) -> float:
-    r"""Negative mean squared error of left-out outputs, exactly.
+    r"""Compute the exact negative leave-one-out mean squared error.
 
     .. math::
         -\frac{1}{l k} \sum_{i=1}^{l} \sum_{c=1}^{k} (y_{ic} - f_c^{(-i)}(x_i))^2,
         \qquad y_{ic} \in \{-1, +1\}
 
     with :math:`f^{(-i)}` trained without row i, and one target per class (a single one
-    of two). It is a scorer: pass it as `scoring`, with :class:`TrainOnAll` as `cv`.
+    for two). It is a scorer: pass it as `scoring`, with :class:`TrainOnAll` as `cv`.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def loo_neg_squared_error(
 def log_evidence_score(
     estimator: Any, X: Any = None, y: ArrayLike | None = None
 ) -> float:
-    """Logarithm of the evidence of a fitted least-squares model.
+    """Compute the log evidence of a fitted least-squares model.
 
     How likely the labels are under the Gaussian process whose posterior mean the model
     is, with the scale of the process at its best value; see
@@ -153,8 +153,8 @@ def log_evidence_score(
     Returns
     -------
     score : float
-        Larger is better; NaN where the labels leave nothing to explain, such as those
-        of a single class.
+        Larger is better; NaN if the labels leave nothing to explain, such as those of a
+        single class.
 
     See Also
     --------

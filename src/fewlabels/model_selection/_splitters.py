@@ -1,8 +1,8 @@
 """Splits of the labelled rows that leave the unlabelled ones in training.
 
-A splitter hands out row numbers, so it cannot take a label from a row that stays in
-training: held-out rows leave training altogether here. Where they should stay, without
-their label, see :func:`fewlabels.model_selection.cross_validate_labels`.
+A splitter yields row numbers, so it cannot hide the label of a row that stays in
+training: here, held-out rows leave training altogether. To keep them without their
+label, see :func:`fewlabels.model_selection.cross_validate_labels`.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -27,8 +27,37 @@ from fewlabels._sklearn import safe_indexing
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
-def known_targets(y: ArrayLike) -> tuple[NDArray[np.intp], NDArray[Any], bool]:
-    """Find the labelled rows and what they hold.
+# Whole numbers are a quantity if more than this many, and more than half of the labels,
+# are different, and half of the numbers between the least and the largest are absent:
+# codes of classes recur, or lie close together.
+_MANY_VALUES = 10
+
+
+def is_quantity(values: NDArray[Any]) -> bool:
+    """Whether labels are numbers to predict, and not classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fewlabels.model_selection._splitters import is_quantity
+    >>> is_quantity(np.array([0.5, 1.5])), is_quantity(np.array([0, 1, 2]))
+    (True, False)
+    >>> is_quantity(np.array([25.0 * k for k in range(12)]))
+    True
+    """
+    if values.dtype.kind == "f" and type_of_target(values) == "continuous":
+        return True
+    if values.dtype.kind not in "iuf":
+        return False
+    different = np.unique(values)
+    many = different.size > max(_MANY_VALUES, values.size / 2)
+    return bool(many and different[-1] - different[0] >= 2.0 * different.size)
+
+
+def known_targets(
+    y: ArrayLike, classes: bool | str = "auto"
+) -> tuple[NDArray[np.intp], NDArray[Any], bool]:
+    """Find the labelled rows and their labels.
 
     Examples
     --------
@@ -46,9 +75,9 @@ def known_targets(y: ArrayLike) -> tuple[NDArray[np.intp], NDArray[Any], bool]:
             "nothing to hold out."
         )
     given = values[rows]
-    if given.dtype.kind == "f" and type_of_target(given) == "continuous":
+    if classes is False or (classes == "auto" and is_quantity(given)):
         return rows, given, False
-    with warnings.catch_warnings():  # a single class is no problem here
+    with warnings.catch_warnings():  # a single class is fine here
         warnings.simplefilter("ignore", UserWarning)
         # Only labels are left, and among them -1 of an unsigned or float y is a class.
         return rows, encode_labels(given).codes, True
@@ -94,7 +123,7 @@ def _check_count(name: str, value: Any, *, least: int) -> None:
 
 
 class LabelSplitter(BaseCrossValidator):
-    """A splitter that tests on labelled rows alone."""
+    """A splitter that tests only on labelled rows."""
 
     n_splits = 1
     n_repeats = 1
@@ -153,8 +182,8 @@ class LabeledKFold(LabelSplitter):
 
     The labels of every class are dealt out to the folds in turn, so that folds, and
     classes within them, differ by one row at most, however few labels there are. The
-    only label of a class is never held out: no model could be right about it. Real
-    targets are dealt out at random.
+    only label of a class is never held out: no model could predict it. Numbers to
+    predict are dealt out at random.
 
     Parameters
     ----------
@@ -163,6 +192,9 @@ class LabeledKFold(LabelSplitter):
     n_repeats : int, default=1
         How often to deal the labels out again. With few labels it pays to repeat: the
         score depends strongly on the partition.
+    stratify : {"auto"} or bool, default="auto"
+        Whether labels are classes. "auto" takes them for numbers if some have a
+        fraction, or if they are many different whole numbers far apart.
     random_state : int, RandomState instance or None, default=None
         Seed of the dealing; pass an int for the same folds on every call.
 
@@ -206,18 +238,24 @@ class LabeledKFold(LabelSplitter):
         n_splits: int = 5,
         *,
         n_repeats: int = 1,
+        stratify: bool | str = "auto",
         random_state: int | RandomState | None = None,
     ) -> None:
         _check_count("n_splits", n_splits, least=2)
         _check_count("n_repeats", n_repeats, least=1)
+        if stratify not in ("auto", True, False):
+            raise ValueError(
+                f"stratify must be 'auto', True or False, got {stratify!r}."
+            )
         self.n_splits = n_splits
         self.n_repeats = n_repeats
+        self.stratify = stratify
         self.random_state = random_state
 
     def _iter_test_indices(
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[NDArray[np.intp]]:
-        rows, targets, is_classes = known_targets(y)
+        rows, targets, is_classes = known_targets(y, self.stratify)
         if is_classes:
             often = np.bincount(targets)[targets] > 1
             rows, targets = rows[often], targets[often]
@@ -230,8 +268,8 @@ class LabeledKFold(LabelSplitter):
         rng = check_random_state(self.random_state)
         strata = targets if is_classes else np.zeros(rows.size)
         for _ in range(self.n_repeats):
-            # Class after class in one turn, rows of a class in random order; which
-            # class comes first is random too, for it fills the larger folds.
+            # Class after class in one turn, rows of a class in random order; the first
+            # class is also random, as it fills the larger folds.
             rank = rng.permutation(int(strata.max()) + 1)[strata.astype(np.intp)]
             order = np.lexsort((rng.random_sample(rows.size), rank))
             fold_of = np.empty(rows.size, dtype=np.intp)
@@ -241,7 +279,7 @@ class LabeledKFold(LabelSplitter):
 
 
 class LabeledSplit(LabelSplitter):
-    """Any scikit-learn splitter on the labelled rows alone.
+    """Apply any scikit-learn splitter to the labelled rows only.
 
     The splitter sees the labelled rows and their class indices, as if there were no
     others; the unlabelled rows join every training set.
@@ -252,9 +290,9 @@ class LabeledSplit(LabelSplitter):
         What splits the labelled rows: `RepeatedStratifiedKFold`, `GroupKFold`,
         `StratifiedGroupKFold`, `LeaveOneOut`, ...; an int means `StratifiedKFold`.
     unlabeled : {"all", "other_groups"}, default="all"
-        Which unlabelled rows are in training: all, or only those of groups from which
-        no row is held out. The latter suits new rows in new groups (patients,
-        speakers), of which nothing is known when the model is trained.
+        Which unlabelled rows are in training: all, or only those of groups without
+        held-out rows. The latter suits new groups (patients, speakers) that are unknown
+        when the model is trained.
 
     See Also
     --------
@@ -358,21 +396,21 @@ class LabeledSplit(LabelSplitter):
         Returns
         -------
         n_splits : int
-            What the inner splitter says about the labelled rows.
+            The inner splitter's number for the labelled rows.
         """
         inner = check_cv(self.cv)
         if y is None:
             return inner.get_n_splits(X, y, groups)
         rows, targets, _ = known_targets(y)
         part = None if groups is None else safe_indexing(groups, rows)
-        # Only the number of rows matters to those splitters that look at them.
+        # Splitters that use the rows only need their number.
         return inner.get_n_splits(rows, targets, part)
 
 
 class LabelShuffleSplit(LabelSplitter):
-    """Random draws that keep a few labels and test on the rows of all others.
+    """Random draws that keep a few labels and test on all other labelled rows.
 
-    This is how experiments with few labels are made from data that have many: each
+    This simulates few labels with data that have many: each
     draw pretends that only `n_labeled` rows had been labelled. With
     :func:`cross_validate_labels` and :func:`compare` the other rows stay in training
     without their label, the usual protocol. In scikit-learn's own functions they leave
@@ -393,7 +431,7 @@ class LabelShuffleSplit(LabelSplitter):
     See Also
     --------
     fewlabels.datasets.hide_labels : One such draw.
-    learning_curve_labels : Draws of several sizes, one inside the other.
+    learning_curve_labels : Nested draws of several sizes.
 
     Examples
     --------
@@ -443,16 +481,16 @@ class LabelShuffleSplit(LabelSplitter):
 
 
 class TrainOnAll(LabelSplitter):
-    """One split that trains on all rows, for scorers that leave out by algebra.
+    """One split that trains on all rows, for closed-form leave-one-out scorers.
 
     :func:`loo_accuracy_score`, :func:`loo_neg_squared_error` and
-    :func:`log_evidence_score` read the fitted model alone, and need no held-out rows.
+    :func:`log_evidence_score` use only the fitted model, and need no held-out rows.
     Do not use it with other scorers: the test rows, which are the labelled ones, have
     been seen with their labels.
 
     See Also
     --------
-    loo_accuracy_score : Accuracy on labelled rows that are left out.
+    loo_accuracy_score : Leave-one-out accuracy on labelled rows.
 
     Examples
     --------
@@ -500,7 +538,7 @@ class TrainOnAll(LabelSplitter):
 def label_splits(
     cv: Any, X: Any, y: ArrayLike, groups: ArrayLike | None = None
 ) -> list[Split]:
-    """Split by anything that scikit-learn's `cv` may be, labelled rows only.
+    """Split the labelled rows by any value of scikit-learn's `cv`.
 
     Parameters
     ----------
@@ -546,8 +584,8 @@ def label_splits(
             )
         if np.intersect1d(train[known[train]], test).size:
             raise ValueError(
-                "cv yields rows both to learn from and to test on: such a score is "
-                "not held out."
+                "cv yields rows that are both in training and in the test set: such a "
+                "score is not held out."
             )
         splits.append((train, test))
     return splits

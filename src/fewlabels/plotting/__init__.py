@@ -1,4 +1,4 @@
-"""Pictures of results: Display classes that take an axis, in scikit-learn's style."""
+"""Plots of results: Display classes that take an axis, in scikit-learn's style."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 

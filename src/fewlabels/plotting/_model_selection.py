@@ -1,4 +1,4 @@
-"""Learning curves and comparisons as pictures."""
+"""Plots of learning curves and comparisons."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,20 +12,20 @@ KINDS = ("differences", "scores")
 
 
 def _axis(ax: Any) -> Any:
-    """Return the axis that was given, or that of a new figure."""
+    """Return the given axis, or that of a new figure."""
     if ax is not None:
         return ax
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise ImportError(
-            "Pictures need matplotlib: pip install 'fewlabels[plot]'."
+            "Plots need matplotlib: pip install 'fewlabels[plot]'."
         ) from error
     return plt.subplots(layout="constrained")[1]
 
 
 class LabelCurveDisplay:
-    """Picture of a learning curve over labels or unlabelled rows.
+    """Plot of a learning curve over labels or unlabelled rows.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class LabelCurveDisplay:
     bands_ : list of matplotlib PolyCollection
         One standard error on both sides of them; empty for a single repetition.
     goal_ : matplotlib Line2D
-        The error that `reference` ends at, where one is given.
+        The final error of `reference`, if given.
     marks_ : list of matplotlib Line2D
         Where other curves reach it.
 
@@ -90,9 +90,9 @@ class LabelCurveDisplay:
         as_error : bool, default=True
             Whether to show errors (1 - score, or -score of ``neg_...``) or scores.
         reference : str, default=None
-            Name of a curve, such as "random". A line shows the error that it ends at,
-            and marks show how many labels the others need to get there. Only for
-            errors against labels.
+            Name of a curve, such as "random". A line shows its final error, and marks
+            show how many labels the others need to reach it. Only for errors against
+            labels.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class LabelCurveDisplay:
         return self
 
     def _mark_needed(self, reference: str) -> None:
-        """Show the error that a curve ends at, and which curves get there with less."""
+        """Show a curve's final error, and which curves reach it with fewer labels."""
         curve = self.curve
         goal = float(curve.errors[curve.names.index(reference), -1, -1].mean())
         self.goal_ = self.ax_.axhline(goal, color="grey", lw=1, ls="--", zorder=0)
@@ -159,7 +159,7 @@ class LabelCurveDisplay:
         color: str,
         style: str,
     ) -> None:
-        """One curve: `values` holds a row of repetitions for every count."""
+        """Draw one curve: `values` holds a row of repetitions for every count."""
         mean = values.mean(axis=1)
         self.lines_ += self.ax_.plot(
             counts, mean, marker="o", ms=4, ls=style, color=color, label=label
@@ -173,9 +173,9 @@ class LabelCurveDisplay:
             )
 
     def _count_axis(self, counts: NDArray[np.intp]) -> None:
-        """Show the counts themselves, on a logarithmic axis where they are spread."""
+        """Show the counts themselves, on a logarithmic axis if they vary widely."""
         if counts[-1] >= 8 * max(counts[0], 1):
-            # Zero unlabelled rows have their place too, one doubling below the first.
+            # Zero unlabelled rows are placed one doubling below the first count.
             first = max(counts[counts > 0][0], 1)
             self.ax_.set_xscale("symlog", linthresh=first, linscale=np.log10(2))
         self.ax_.set_xticks(counts, [f"{count:,}" for count in counts])
@@ -197,7 +197,7 @@ def _no_ticks() -> Any:
 
 
 class ComparisonDisplay:
-    """Picture of a comparison of several estimators.
+    """Plot of a comparison of several estimators.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class ComparisonDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where the picture is.
+        Where the plot is.
     figure_ : matplotlib Figure
         The figure.
 
@@ -233,7 +233,7 @@ class ComparisonDisplay:
         self.comparison = comparison
 
     def plot(self, kind: str = "differences", *, ax: Any = None) -> Self:
-        """Draw the comparison, one line of the picture for every estimator.
+        """Draw the comparison, one line for every estimator.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class ComparisonDisplay:
             values = found.scores[:, e]
             if kind == "differences":
                 values = values - found.scores[:, base]
-            # Splits one above the other, in the order in which they were made.
+            # Splits one above the other, in order.
             offsets = np.linspace(0.1, 0.32, values.size)
             ax.scatter(values, place + offsets, s=12, color=f"C{e}", alpha=0.5, lw=0)
             mean, half = values.mean(), 0.0
@@ -273,7 +273,7 @@ class ComparisonDisplay:
         if kind == "differences":
             ax.axvline(0, color="black", lw=1)
             bars = f"bars: {100 * found.confidence:g} % interval"
-            ax.set_xlabel(f"{found.metric} less that of {found.reference} ({bars})")
+            ax.set_xlabel(f"{found.metric} minus that of {found.reference} ({bars})")
         else:
             ax.set_xlabel(f"{found.metric} (small dots: splits)")
         ax.set_yticks(range(len(shown)), [found.names[e] for e in shown])

@@ -1,4 +1,4 @@
-"""Learning curves of agents as pictures."""
+"""Plots of the learning curves of agents."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -15,7 +15,7 @@ KINDS = ("returns", "lengths", "evaluation")
 
 
 class TrainingDisplay:
-    """Picture of the learning curves of one or several agents.
+    """Plot of the learning curves of one or several agents.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class TrainingDisplay:
             Returns or lengths of the episodes of training, or the mean returns of the
             evaluations in between.
         window : int, default=1
-            Over how many of the last episodes to average.
+            Number of last episodes to average over.
         confidence : float, default=0.95
             Level of the band around the mean of several runs.
         ax : matplotlib Axes, default=None
@@ -117,7 +117,7 @@ class TrainingDisplay:
         color: str,
         confidence: float,
     ) -> None:
-        """One line: `curves` holds a row for every run."""
+        """Draw one line: `curves` holds a row for every run."""
         mean = curves.mean(axis=0)
         self.lines_ += self.ax_.plot(at, mean, color=color, label=name or None)
         n_runs = len(curves)
@@ -136,7 +136,7 @@ class TrainingDisplay:
 def _curves(
     runs: Sequence[Any], kind: str, window: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Places on the axis and values, cut to the length that all runs have."""
+    """Return positions on the axis and values, cut to the common length of all runs."""
     if kind == "evaluation":
         rows = [run.evaluation_returns.mean(axis=1) for run in runs]
         at = min((run.evaluated_at for run in runs), key=len)

@@ -1,9 +1,9 @@
-"""Shares of the classes among the rows without a label.
+"""Class shares among the unlabelled rows.
 
-Labels that were drawn at random tell how large the classes are; labels that were drawn
-class by class do not, and the answers lean towards rare classes. Probabilities
-p(c | x) that hold for the shares of the labels become, for other shares,
-proportional to p(c | x) times the ratio of the shares.
+Labels drawn at random show how large the classes are; labels drawn class by class do
+not, and predictions then lean towards rare classes. Probabilities p(c | x) that are
+correct for the class shares of the labels become, for other shares, proportional to
+p(c | x) times the ratio of the shares.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -19,7 +19,7 @@ from fewlabels.automatic._labeled import Labeled
 from fewlabels.automatic._losses import class_outputs
 
 N_STEPS = 10
-# Steps that match given shares, and when they are matched.
+# Largest number of steps to match given shares, and the tolerance.
 MAX_MATCHING = 200
 MATCHED = 1e-4
 
@@ -31,7 +31,7 @@ def shares_and_shift(
     prior: Any,
     classes: NDArray[Any],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shares of the classes among unlabelled rows, and what outputs must gain for them.
+    """Class shares among unlabelled rows, and the shift of outputs that yields them.
 
     Parameters
     ----------
@@ -42,8 +42,7 @@ def shares_and_shift(
     labeled : Labeled
         The labelled rows.
     prior : {"auto", "labels", "uniform"}, dict or array-like
-        What is known of the shares, see
-        :class:`fewlabels.automatic.FewLabelsClassifier`.
+        Prior class shares, see :class:`fewlabels.automatic.FewLabelsClassifier`.
     classes : ndarray of shape (n_classes,)
         The classes.
 
@@ -52,7 +51,7 @@ def shares_and_shift(
     shares : ndarray of shape (n_classes,)
         The shares.
     shift : ndarray of shape (n_targets,)
-        What is to be added to the outputs.
+        Offset to add to the outputs.
     """
     given = labeled.class_shares(classes.size)
     if classes.size < 2 or not outputs.shape[0]:
@@ -71,7 +70,7 @@ def shares_and_shift(
 
 
 def known_shares(prior: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
-    """Shares that a user gives: "uniform", by class, or in the order of the classes."""
+    """Class shares given by the user: "uniform", by class, or in class order."""
     if isinstance(prior, str):
         return np.full(classes.size, 1 / classes.size)
     if isinstance(prior, dict):
@@ -117,14 +116,14 @@ def drawn_by_class(counts: NDArray[np.intp]) -> bool:
 def estimated_shares(
     p: NDArray[Any], shares: NDArray[Any], n_labeled: int
 ) -> NDArray[np.float64]:
-    """Shares of the classes by expectation-maximisation, as far as rows tell them.
+    """Estimate class shares by expectation-maximisation, shrunk to those of the labels.
 
     Parameters
     ----------
     p : ndarray of shape (n_rows, n_classes)
-        Probabilities, for the shares of the labels.
+        Probabilities under the class shares of the labels.
     shares : ndarray of shape (n_classes,)
-        These shares.
+        Class shares of the labels.
     n_labeled : int
         Number of labels.
 
@@ -143,19 +142,19 @@ def estimated_shares(
 
 
 def matching_offsets(logits: NDArray[Any], shares: NDArray[Any]) -> NDArray[np.float64]:
-    """Offsets of the logits with which the classes have given shares.
+    """Find offsets of the logits that give the classes prescribed shares.
 
     Parameters
     ----------
     logits : ndarray of shape (n_rows, n_classes)
         Logarithms of probabilities, up to a constant.
     shares : ndarray of shape (n_classes,)
-        Positive shares, of sum 1.
+        Positive shares that sum to 1.
 
     Returns
     -------
     offsets : ndarray of shape (n_classes,)
-        Of mean 0.
+        Offsets with mean 0.
     """
     offsets = np.zeros(shares.size)
     for _ in range(MAX_MATCHING):

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
 from fewlabels import FewLabelsClassifier
-from fewlabels.automatic._shares import (
+from fewlabels.automatic._class_shares import (
     drawn_by_class,
     estimated_shares,
     known_shares,
