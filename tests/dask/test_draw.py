@@ -100,5 +100,5 @@ def test_cover_thins_dense_regions():
 
 
 def test_a_source_that_changes_is_told():
-    with pytest.raises(ValueError, match="has 3 rows now and had 4 before"):
+    with pytest.raises(ValueError, match="has 3 rows now but had 4 before"):
         drawn_from(np.zeros((3, 2)), 0, 4, np.array([], dtype=np.int64), [])

@@ -168,5 +168,5 @@ def test_split_labels_errors(fake, home):
     for split in (-1, 10):
         with pytest.raises(ValueError, match="split must be at least 0 and at most 9"):
             split_labels(load_g50c(), split)
-    with pytest.raises(ValueError, match="brings no splits: use hide_labels"):
+    with pytest.raises(ValueError, match="has no splits: use hide_labels"):
         split_labels(load_usps(), 0)

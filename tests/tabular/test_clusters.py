@@ -79,7 +79,7 @@ def test_predicting_in_parts(plants, tmp_path):
     assert_array_equal(made["kind_predicted"], model.predict(rows)[0])
     assert (made["kind_source"] == "predicted").all()
     rows.drop(columns="height").to_parquet(tmp_path / "less.parquet")
-    with pytest.raises(TableError, match="it lacks 'height'"):
+    with pytest.raises(TableError, match="it has no 'height'"):
         predict_on_cluster(None, model, str(tmp_path / "less.parquet"), "nowhere")
 
 
@@ -155,4 +155,4 @@ def test_the_commands_on_a_cluster(plants, tmp_path):
         assert len(pd.read_parquet(second)) == 300
     run = call(commands, [*label, "-o", str(tmp_path / "third")])
     assert run.exit_code == 2
-    assert "No Dask scheduler answers" in run.stderr
+    assert "There is no Dask scheduler at" in run.stderr

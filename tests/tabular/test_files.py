@@ -66,7 +66,7 @@ def test_compressed(tmp_path, suffix, pack):
         return
     write_table(table, out, ADDED)
     again = read_table(out)
-    assert again["kind"].tolist() == ["'=cmd()", "-1"]
+    assert again["kind"].tolist() == ["=cmd()", "-1"]
     assert again["name"].tolist() == ["ann", "bob"]
 
 
@@ -84,12 +84,12 @@ def test_json_lines_keep_their_text(tmp_path):
     text = '{"a": 1,   "b": "é"}\n\n{"b":"\\u00e9", "c": [1]} \r\n{}'
     path = tmp_path / "t.jsonl"
     path.write_bytes(text.encode())
-    table = read_table(path)
+    table = read_table(path, keep_rows=True)
     assert table.names == ["a", "b", "c"]
     assert table["c"].tolist() == [None, [1], None]
     write_table(table, tmp_path / "out.jsonl", {"k": ["=x", "y", "ü"]})
     assert (tmp_path / "out.jsonl").read_bytes().decode() == (
-        '{"a": 1,   "b": "é", "k": "\'=x"}\n\n'
+        '{"a": 1,   "b": "é", "k": "=x"}\n\n'
         '{"b":"\\u00e9", "c": [1], "k": "y"} \r\n{"k": "ü"}'
     )
     with pytest.raises(TableError, match="line 2: not JSON"):
@@ -114,7 +114,7 @@ def test_parquet_keeps_types(tmp_path):
     write_table(table, tmp_path / "out.parquet", {"kind": ["=x", "b", "c"]})
     again = pq.read_table(tmp_path / "out.parquet")
     assert again.select(["n", "d", "t"]).equals(arrow)
-    assert again["kind"].to_pylist() == ["'=x", "b", "c"]
+    assert again["kind"].to_pylist() == ["=x", "b", "c"]
 
 
 def test_workbooks_keep_formulas_and_sheets(tmp_path):
@@ -133,7 +133,7 @@ def test_workbooks_keep_formulas_and_sheets(tmp_path):
     write_table(table, tmp_path / "out.xlsx", {"kind": ["=1+1", "-1"]})
     again = openpyxl.load_workbook(tmp_path / "out.xlsx")
     cells = again["data"]
-    assert [cell.value for cell in cells[2]] == [1, "=A2*2", "'=1+1"]
+    assert [cell.value for cell in cells[2]] == [1, "=A2*2", "=1+1"]
     assert cells["C2"].data_type == "s"
     assert cells["A2"].number_format == "0.00"
     assert again["other"]["A1"].value == "kept"
@@ -229,7 +229,7 @@ def test_a_file_that_appears_meanwhile_stays(tmp_path):
             file.write(b"late")
             path.write_text("early")
 
-    with pytest.raises(FileError, match="appeared meanwhile"):
+    with pytest.raises(FileError, match="appeared in the meantime"):
         race()
     assert path.read_text() == "early"
 

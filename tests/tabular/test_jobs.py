@@ -286,7 +286,7 @@ def test_class_shares_by_text_or_value():
             blob_table(labels), "kind", bank="fast", task="classes", class_prior=prior
         )
         assert labeled.model.classifier.class_shares_.tolist() == [0.75, 0.25]
-    with pytest.raises(TableError, match="No label in 'kind' is '3'"):
+    with pytest.raises(TableError, match="share is given for '3', but 'kind' has no"):
         label_table(blob_table(labels), "kind", class_prior={1: 1, 3: 1})
     numbers = [*(np.arange(20) / 7), *[None] * 40]
     with pytest.raises(TableError, match="only classes have shares"):

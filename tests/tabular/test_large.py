@@ -145,7 +145,7 @@ class TestReading:
 
     def test_bad_files(self, files, tmp_path):
         (tmp_path / "empty").mkdir()
-        with pytest.raises(FileError, match="holds no table"):
+        with pytest.raises(FileError, match="has no table in it"):
             open_large(str(tmp_path / "empty"))
         with pytest.raises(FileError, match="several formats"):
             open_large(str(files))
@@ -245,18 +245,18 @@ class TestPredicting:
         loaded = load_model(model)
         calls = []
 
-        def broken(*args):
+        def broken(*args, **options):
             calls.append(args)
             if len(calls) == 3:
                 raise KeyboardInterrupt
-            return loaded.__class__.predict(loaded, *args)
+            return loaded.__class__.predictions(loaded, *args, **options)
 
-        loaded.predict = broken
+        loaded.predictions = broken
         with pytest.raises(KeyboardInterrupt):
             predict_large(loaded, open_large(str(folder)), f"{out}/")
         written = sorted(p.name for p in out.rglob("*") if p.is_file())
         assert written == ["_fewlabels.json", "p0.parquet", "p1.parquet"]
-        del loaded.predict
+        del loaded.predictions
         done = predict_large(loaded, open_large(str(folder)), f"{out}/")
         assert done.n_skipped == 2
         assert done.n_rows == 200
@@ -267,7 +267,11 @@ class TestPredicting:
         assert whole.n_rows == 400
         paths = sorted(out.rglob("*.parquet"))
         joined = pa.concat_tables(pq.read_table(p, partitioning=None) for p in paths)
-        assert joined.equals(pq.read_table(tmp_path / "whole.parquet"))
+        single = pq.read_table(tmp_path / "whole.parquet")
+        assert joined.equals(single.drop_columns("file"))
+        assert single["file"].unique().to_pylist() == [
+            p.relative_to(folder).as_posix() for p in sorted(folder.rglob("*.parquet"))
+        ]
         (folder / "year=2020" / "more.parquet").write_bytes(
             (folder / "year=2020" / "p0.parquet").read_bytes()
         )
@@ -292,7 +296,7 @@ class TestPredicting:
 
     def test_nothing_half_written_stays(self, files, model):
         loaded = load_model(model)
-        loaded.predict = lambda table: 1 / 0
+        loaded.predictions = lambda table, **options: 1 / 0
         large = open_large(str(files / "t.csv"), batch_rows=50)
         before = sorted(files.iterdir())
         with pytest.raises(ZeroDivisionError):
@@ -392,6 +396,13 @@ LABEL_OPTIONS = {
     "merge_labels": ["--merge-labels"],
     "task": ["--task", "classes"],
     "class_shares": ["--class-shares", "uniform"],
+    "min_confidence": ["--min-confidence", "0.9"],
+    "top": ["--top", "2"],
+    "explain": ["--explain", "3"],
+    "interval": ["--interval", "0.8"],
+    "labels": ["--labels", "FEATURES"],
+    "embed_with": ["--embed-with", "a:b"],
+    "sort_into": ["--sort-into", "sorted"],
     "output": [],
     "report_path": ["--report", "REPORT"],
     "ignore": ["--ignore", "colour"],
@@ -399,6 +410,8 @@ LABEL_OPTIONS = {
     "categorical": ["--categorical", "colour"],
     "numeric": ["--numeric", "size"],
     "date": ["--date", "born=%Y-%m-%d"],
+    "decimal": ["--decimal", "."],
+    "missing": ["--missing", "colour=red"],
     "scale": ["--scale", "none"],
     "text_weight": ["--text-weight", "2"],
     "embed": ["--embed"],
@@ -406,6 +419,7 @@ LABEL_OPTIONS = {
     "encoding": ["--encoding", "utf-8"],
     "sheet": ["--sheet", "1"],
     "header_row": ["--header-row", "1"],
+    "keep_rows": ["--keep-rows"],
     "features": ["--features", "FEATURES"],
     "bank": ["--bank", "fast"],
     "scheduler": ["--scheduler", "tcp://localhost:1"],
@@ -419,10 +433,14 @@ LABEL_OPTIONS = {
 }
 # Those that change nothing, of a table that is not in need of them.
 NEUTRAL = {"table", "target", "task", "output", "report_path", "numeric", "delimiter"}
-NEUTRAL |= {"encoding", "header_row", "bank", "device", "batch_rows"}
-NEUTRAL |= {"sample_rows", "quiet", "force"}
+NEUTRAL |= {"encoding", "header_row", "keep_rows", "bank", "device", "batch_rows"}
+NEUTRAL |= {"sample_rows", "quiet", "force", "decimal", "interval"}
 NOT_IN_BATCHES = {
+    "explain": "--explain needs all rows at once: pass --batch-rows 0",
     "features": "--features needs all rows at once: pass --batch-rows 0",
+    "labels": "is no folder of pictures: leave --labels out",
+    "embed_with": "is no folder of pictures: leave --embed-with out",
+    "sort_into": "is no folder of pictures: leave --sort-into out",
     "scheduler": "--batch-rows cannot be used with --scheduler",
     "sheet": "leave the name of the sheet out (given as --sheet)",
 }

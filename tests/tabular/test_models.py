@@ -100,10 +100,19 @@ def test_text_alone(frame, tmp_path):
 
 def test_a_table_that_does_not_fit(saved, frame):
     loaded = load_model(saved)
-    with pytest.raises(TableError, match="lacks 'size', 'note'"):
+    with pytest.raises(TableError, match="has no 'size', 'note'"):
         loaded.predict(frame[["colour", "when"]])
     with pytest.raises(TableError, match="'size' held numbers"):
         loaded.predict(frame.assign(size="tall"))
+
+
+def test_a_column_that_the_model_uses_is_no_other_name(frame):
+    two = frame[["size", "kind"]].assign(size2=frame["size"] ** 2)
+    model = label_table(two, "kind", bank="fast", as_frame=False).model
+    with pytest.raises(TableError, match=r"has no 'size2'\. The model"):
+        model.predict(two[["size"]])
+    with pytest.raises(TableError, match="Perhaps 'Size2' for 'size2' under another"):
+        model.predict(two.rename(columns={"size2": "Size2"}))
 
 
 def test_pickles_are_refused(saved, model):
@@ -123,7 +132,7 @@ class Evil:
 def test_foreign_types_are_refused(saved, model):
     evil = {"transformer": model.transformer, "classifier": Evil()}
     rewritten(saved, **{"model.skops": sio.dumps(evil)})
-    with pytest.raises(TableError, match=r"is refused: it asks for '.*Evil'"):
+    with pytest.raises(TableError, match=r"is refused: it uses '.*Evil'"):
         load_model(saved)
 
 
@@ -195,3 +204,26 @@ def test_every_kind_of_candidate_can_be_saved(model, frame, tmp_path):
     (ours, p), (theirs, q) = model.predict(new), load_model(path).predict(new)
     assert_array_equal(ours, theirs)
     assert_allclose(p, q)
+
+
+def prices(sign, n=12):
+    """Write numbers with a decimal sign, some of them with three decimals."""
+    numbers = [(k % 2) * 30 + k + 1.25 for k in range(n)]
+    return {
+        "price": [f"{x:.2f} €".replace(".", sign) for x in numbers],
+        "weight": [f"{x / 7:.3f}".replace(".", sign) for x in numbers],
+        "count": [str(k) for k in range(n, 0, -1)],
+    }
+
+
+@pytest.mark.parametrize("signs", [(",", "."), (".", ",")])
+def test_the_other_decimal_sign(signs):
+    """A model reads tables of a neighbour who writes decimals otherwise."""
+    here, there = signs
+    kinds = ["a", "b", "a", "b", *[None] * 8]
+    labelled = label_table({**prices(here), "kind": kinds}, "kind", bank="fast")
+    expected = labelled.model.predict(prices(here))
+    with pytest.warns(UserWarning, match="another sign"):
+        found = labelled.model.predict(prices(there))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -1,6 +1,6 @@
-"""Core: rows that do not fit into one machine, as Dask arrays and data frames.
+"""Core: rows that do not fit on one machine, as Dask arrays and data frames.
 
-Nothing here is loaded before it is used; it needs the extra "dask".
+Everything is imported on first use; it needs the extra "dask".
 """
 
 # SPDX-License-Identifier: BSD-3-Clause

@@ -1,4 +1,4 @@
-"""Which rows of a large collection are learned from."""
+"""Draw the training rows from a large collection."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,9 +13,9 @@ from fewlabels._sampling import SmallestKeys, row_keys
 from fewlabels.dask._parts import take_rows
 from fewlabels.preprocessing import TableSummary, TableTransformer
 
-# Candidates drawn for every row asked for; those that cover the data best are kept.
+# Candidates drawn per requested row; those that cover the data best are kept.
 COVER = 4
-# Cells in which rows are counted, and the number of rows that the cells are made from.
+# Cells in which rows are counted, and rows used to build the cells.
 N_CELLS = 256
 CELL_ROWS = 10_000
 _BATCH = 2**20
@@ -40,12 +40,12 @@ class Draw(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """Rows that were drawn from a part, or from all of them.
+    """Rows drawn from a part, or from all parts.
 
     Attributes
     ----------
     numbers : ndarray of shape (n_drawn,)
-        Their numbers, in rising order.
+        Their numbers, in ascending order.
     keys : ndarray of shape (n_drawn,)
         Their keys, 0 for labelled ones.
     rows : {ndarray, csr_matrix, DataFrame} of shape (n_drawn, n_columns)
@@ -60,7 +60,7 @@ class Drawn(NamedTuple):
 def draw_unlabeled(
     n_rows: int, labeled: NDArray[np.int64], size: int, seed: int
 ) -> Draw:
-    """Draw unlabelled rows, in constant memory and whatever parts they come in."""
+    """Draw unlabelled rows in constant memory, independently of the partition."""
     sample = SmallestKeys(size)
     for start in range(0, n_rows, _BATCH):
         stop = min(start + _BATCH, n_rows)
@@ -75,7 +75,7 @@ def draw_unlabeled(
 def drawn_from(
     part: Any, start: int, size: int, labeled: NDArray[np.int64], draws: list[Draw]
 ) -> tuple[list[Drawn], TableSummary | None]:
-    """Take from a part what every draw asks for, and summarise the part.
+    """Take the rows of every draw from a part, and summarise the part.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ def drawn_from(
     drawn : list of Drawn
         One per draw.
     summary : TableSummary or None
-        What all rows of the part say; None for sparse rows.
+        Summary of all rows of the part; None for sparse rows.
     """
     if part.shape[0] != size:
         raise ValueError(
-            f"A part of X has {part.shape[0]:,} rows now and had {size:,} before: its "
-            "source changed in between, or what made it is not deterministic; persist "
+            f"A part of X has {part.shape[0]:,} rows now but had {size:,} before: its "
+            "source has changed, or its computation is not deterministic; persist "
             "it first."
         )
     places = (labeled - start).astype(np.intp)
@@ -121,7 +121,7 @@ def _plain(part: Any) -> Any:
 
 
 def first_rows(drawn: Drawn, size: int) -> NDArray[np.intp]:
-    """Places of the labelled rows and of those with the smallest keys."""
+    """Return the positions of the labelled rows and of the smallest keys."""
     order = np.argsort(drawn.keys, kind="stable")
     n_labeled = int(np.sum(drawn.keys == 0))
     return np.sort(order[: n_labeled + size])
@@ -130,10 +130,10 @@ def first_rows(drawn: Drawn, size: int) -> NDArray[np.intp]:
 def covering_rows(
     drawn: Drawn, size: int, summary: TableSummary | None, seed: int
 ) -> NDArray[np.intp]:
-    """Places of the labelled rows, and of others that thin dense regions.
+    """Return the positions of the labelled rows, and of others thinned by density.
 
-    Cells are spread over all rows by the starts of k-means++, and none gets more rows
-    than a bound, the same for all, that makes their number right.
+    Cells are spread over all rows by the seeding of k-means++, and none gets more rows
+    than a common bound, chosen to give the requested number.
     """
     free = np.flatnonzero(drawn.keys > 0)
     if free.size <= size:
@@ -154,7 +154,7 @@ def covering_rows(
 
 
 def _features(rows: Any, summary: TableSummary | None) -> Any:
-    """Numbers on one scale, for distances."""
+    """Return numbers on one scale, for distances."""
     if hasattr(rows, "iloc"):
         return TableTransformer().fit_transform(rows)
     if summary is None:

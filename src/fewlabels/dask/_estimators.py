@@ -1,4 +1,4 @@
-"""The automatic estimators for rows that do not fit into one machine."""
+"""The automatic estimators for rows that do not fit on one machine."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -40,7 +40,7 @@ _OWN = ("client", "sample_size", "n_models", "sampling")
 
 
 def _constraints(plain: type) -> dict[str, list[Any]]:
-    """Own parameters, and those of the plain estimator but its progress."""
+    """Return own constraints, and those of the plain estimator except progress."""
     rules = dict(plain._parameter_constraints)  # type: ignore[attr-defined]
     del rules["progress"]
     return rules | {
@@ -52,7 +52,7 @@ def _constraints(plain: type) -> dict[str, list[Any]]:
 
 
 class DaskEstimator(BaseEstimator):
-    """What the classifier and the regressor share."""
+    """Base of the classifier and the regressor."""
 
     _plain: ClassVar[type]
     _read: Any
@@ -89,7 +89,7 @@ class DaskEstimator(BaseEstimator):
         self.random_state = random_state
 
     def _check_labels(self, labels: Labels) -> None:
-        """Raise what the labels give cause to, before any row is read."""
+        """Raise for invalid labels before any row is read."""
         raise NotImplementedError
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -152,15 +152,15 @@ class DaskEstimator(BaseEstimator):
         return self
 
     def to_local(self) -> Any:
-        """Give the plain estimator, which needs no Dask.
+        """Return the plain estimator, which needs no Dask.
 
         Returns
         -------
         model : estimator
             A :class:`~fewlabels.automatic.FewLabelsClassifier` or
-            :class:`~fewlabels.automatic.FewLabelsRegressor` for predictions alone,
-            fitted to the labelled rows and the sample; of several models scikit-learn's
-            voting estimator, which averages them.
+            :class:`~fewlabels.automatic.FewLabelsRegressor` for predictions only,
+            fitted to the labelled rows and the sample; for several models,
+            scikit-learn's voting estimator, which averages them.
         """
         check_is_fitted(self)
         if len(self.models_) == 1:
@@ -176,7 +176,7 @@ class DaskEstimator(BaseEstimator):
     def _by_block(
         self, X: Any, method: str, meta: NDArray[Any], names: list[Any]
     ) -> Any:
-        """Predict block by block, without computing anything that is lazy."""
+        """Predict block by block, without computing lazy values."""
         check_is_fitted(self)
         if not is_lazy(X):
             return predictions(X, self.models_, method, meta)
@@ -207,7 +207,7 @@ class DaskEstimator(BaseEstimator):
         )
 
     def predict(self, X: Any) -> Any:
-        """Predict for every row; lazily where the rows are lazy.
+        """Predict for every row; lazily if the rows are lazy.
 
         Parameters
         ----------
@@ -218,17 +218,17 @@ class DaskEstimator(BaseEstimator):
         -------
         y : Dask array, Dask Series or ndarray of shape (n_samples,)
             An array for an array, a Series with the index of the frame for a frame;
-            nothing is computed before it is asked for.
+            nothing is computed until requested.
         """
         check_is_fitted(self)
         return self._by_block(X, "predict", self._empty(), [self._name or "prediction"])
 
     def _empty(self) -> NDArray[Any]:
-        """Predictions for no row."""
+        """Return predictions for zero rows."""
         raise NotImplementedError
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Score the predictions for rows that have a label: accuracy, or R² of numbers.
+        """Score the predictions on labelled rows: accuracy, or R² for regression.
 
         Parameters
         ----------
@@ -257,10 +257,10 @@ class DaskEstimator(BaseEstimator):
 
 
 class DaskFewLabelsClassifier(ClassifierMixin, DaskEstimator):
-    """Classify rows that do not fit into one machine, from a few labels.
+    """Classify rows that do not fit on one machine, from a few labels.
 
-    One pass over all parts of `X` takes the labelled rows, a sample of the others, and
-    means, deviations, missing values and counts of categories of all; a
+    One pass over all parts of `X` collects the labelled rows, a sample of the others,
+    and means, deviations, missing values and counts of categories of all rows; a
     :class:`~fewlabels.automatic.FewLabelsClassifier` learns from these on one worker,
     and predicts block by block.
 
@@ -269,14 +269,14 @@ class DaskFewLabelsClassifier(ClassifierMixin, DaskEstimator):
     client : distributed.Client, default=None
         The cluster that computes; Dask's current scheduler by default.
     sample_size : int, default=100_000
-        Unlabelled rows to learn from. Which ones depends on `random_state` and on the
-        order of the rows, and not on how they are partitioned.
+        Unlabelled rows to learn from. The sample depends on `random_state` and on the
+        order of the rows, not on how they are partitioned.
     n_models : int, default=1
-        Models to learn, from as many samples and on different workers; their
+        Number of models, each from its own sample and on different workers; their
         probabilities are averaged.
     sampling : {"uniform", "cover"}, default="uniform"
-        "cover" thins dense regions, so that sparse ones are seen; shares of classes are
-        then not those of all rows.
+        "cover" thins dense regions, so that sparse ones are covered; class shares then
+        differ from those of all rows.
     bank, scale, class_weight, class_prior, feature_groups, neighbors, n_jobs, device, \
 memory_budget
         As those of :class:`~fewlabels.automatic.FewLabelsClassifier`.
@@ -288,8 +288,8 @@ memory_budget
     classes_ : ndarray of shape (n_classes,)
         The classes, without the marker of unlabelled rows.
     expected_error_ : ErrorEstimate
-        The error to expect on unlabelled rows; its note says from how many rows was
-        learned, and what half as many would cost.
+        Expected error on unlabelled rows; its note gives the number of training rows,
+        and the cost of half as many.
     sample_cost_ : SampleCost
         The same as numbers.
     models_ : list of FewLabelsClassifier
@@ -307,8 +307,8 @@ memory_budget
 
     Notes
     -----
-    Where the number of rows of a part is not known (data frames, unknown chunks), a
-    first pass counts them. Kinds of columns, medians and vocabularies are those of the
+    If the number of rows of a part is not known (data frames, unknown chunks), a first
+    pass counts them. Kinds of columns, medians and vocabularies are those of the
     labelled rows and the sample.
 
     Examples
@@ -383,7 +383,7 @@ memory_budget
         return self.classes_[:0]
 
     def predict_proba(self, X: Any) -> Any:
-        """Predict probabilities of classes; lazily where the rows are lazy.
+        """Predict probabilities of classes; lazily if the rows are lazy.
 
         Parameters
         ----------
@@ -393,7 +393,7 @@ memory_budget
         Returns
         -------
         p : Dask array, Dask DataFrame or ndarray of shape (n_samples, n_classes)
-            Rows sum to 1. A frame has the index of that of `X`, and a column per class.
+            Rows sum to 1. A frame has the index of `X`, and a column per class.
         """
         check_is_fitted(self)
         empty = np.empty((0, self.classes_.size))
@@ -403,7 +403,7 @@ memory_budget
 
 
 class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
-    """Predict targets of rows that do not fit into one machine, from a few known ones.
+    """Predict targets of rows that do not fit on one machine, from a few known ones.
 
     It learns and predicts as :class:`DaskFewLabelsClassifier` does, with the plain
     :class:`~fewlabels.automatic.FewLabelsRegressor`.
@@ -415,9 +415,9 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
     sample_size : int, default=100_000
         Unlabelled rows to learn from.
     n_models : int, default=1
-        Models to learn, from as many samples; their predictions are averaged.
+        Number of models, each from its own sample; their predictions are averaged.
     sampling : {"uniform", "cover"}, default="uniform"
-        "cover" thins dense regions, so that sparse ones are seen.
+        "cover" thins dense regions, so that sparse ones are covered.
     bank, scale, feature_groups, neighbors, n_jobs, device, memory_budget
         As those of :class:`~fewlabels.automatic.FewLabelsRegressor`.
     random_state : int, RandomState instance or None, default=None
@@ -426,8 +426,8 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
     Attributes
     ----------
     expected_error_ : ErrorEstimate
-        Root of the mean squared error to expect; its note says from how many rows was
-        learned, and what half as many would cost.
+        Expected root mean squared error; its note gives the number of training rows,
+        and the cost of half as many.
     sample_cost_ : SampleCost
         The same as numbers.
     models_ : list of FewLabelsRegressor
@@ -441,7 +441,7 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
 
     See Also
     --------
-    DaskFewLabelsClassifier : The same for classes.
+    DaskFewLabelsClassifier : The same for classification.
 
     Examples
     --------
@@ -477,7 +477,7 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
 
 
 def mean_error(errors: list[ErrorEstimate]) -> ErrorEstimate:
-    """Average estimates of models that are averaged, which err no more than that."""
+    """Average the error estimates of averaged models, which err no more than that."""
     first = errors[0]
     value, low, high = (
         float(np.mean([getattr(error, name) for error in errors]))
@@ -496,9 +496,9 @@ def predictions(X: Any, models: list[Any], method: str, empty: NDArray[Any]) -> 
     models : list of estimator
         Plain ones.
     method : {"predict", "predict_proba"}
-        What to ask them.
+        Method to call.
     empty : ndarray of shape (0, ...)
-        Predictions for no row.
+        Predictions for zero rows.
 
     Returns
     -------

@@ -29,21 +29,21 @@ from fewlabels.dask._parts import (
 )
 from fewlabels.preprocessing import FileError
 
-# Readers of Parquet pass over names that begin so.
+# Parquet readers skip names with this prefix.
 JOB = "_job.json"
 
 
 class WrittenParts(NamedTuple):
-    """What :func:`write_parts` did.
+    """Result of :func:`write_parts`.
 
     Attributes
     ----------
     folder : str
         Where the parts are.
     n_parts : int
-        How many there are.
+        Number of parts.
     n_kept : int
-        How many of them had been written before.
+        Number of parts that had been written before.
     """
 
     folder: str
@@ -63,7 +63,8 @@ def lazy_table(
         with ``*`` for several; all workers must be able to read it. Cells of .csv and
         .tsv files stay text.
     delimiter : str, default=None
-        What separates the fields of a text file; by its suffix a comma or a tab.
+        What separates the fields of a text file; by default a comma or a tab, according
+        to its suffix.
     block_size : str, default="64MB"
         Size of the parts of text files.
 
@@ -96,7 +97,7 @@ def lazy_table(
     if suffix in (".parquet", ".pq", ""):
         return dd.read_parquet(path)
     raise ValueError(
-        f"{path} is neither Parquet nor .csv, .tsv or .jsonl, which can be read in "
+        f"{path} is not Parquet, .csv, .tsv or .jsonl, so it cannot be read in "
         "parts: convert it first."
     )
 
@@ -110,7 +111,7 @@ def sample_frame(
     random_state: Any = None,
     client: Any = None,
 ) -> tuple[Any, int]:
-    """Bring the labelled rows of a large frame here, and a sample of the others.
+    """Collect the labelled rows of a large frame, and a sample of the others.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def sample_frame(
     column : str
         The label column.
     sample_size : int, default=100_000
-        Rows without a label.
+        Number of unlabelled rows.
     random_state : int, RandomState instance or None, default=None
         Seed; how the frame is partitioned does not matter.
     client : distributed.Client, default=None
@@ -180,10 +181,10 @@ def write_parts(
     force: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> WrittenParts:
-    """Write what comes of every part of a frame as one Parquet file.
+    """Write the result for every part of a frame as one Parquet file.
 
-    A part appears under its name when it is whole. Called again after an interruption,
-    only the parts that are missing are computed.
+    A part appears under its name when it is complete. Called again after an
+    interruption, only the missing parts are computed.
 
     Parameters
     ----------
@@ -192,22 +193,22 @@ def write_parts(
     folder : str
         Where to write; all workers must be able to.
     answer : callable
-        Turns a part, a DataFrame of pandas, into what is written.
+        Turns a part, a pandas DataFrame, into the one to be written.
     *args : object
-        Further arguments of it, such as a model; sent to every worker once.
+        Further arguments of `answer`, such as a model; sent to every worker once.
     job : dict, default=None
-        What is done, as plain values. Parts of another job are not mixed with.
+        Description of the job, as plain values. Parts of different jobs are not mixed.
     client : distributed.Client, default=None
         Who computes; by default whatever Dask is set to.
     force : bool, default=False
-        Whether to write over the parts of another job.
+        Whether to overwrite the parts of another job.
     progress : callable, default=None
-        Is given the share of parts that are written.
+        Called with the share of parts that are written.
 
     Returns
     -------
     written : WrittenParts
-        What was done.
+        The summary.
 
     Examples
     --------
@@ -230,7 +231,7 @@ def write_parts(
     _claim(folder, {"parts": len(parts), **(job or {})}, force)
     paths = [Path(folder) / f"part-{k:05d}.parquet" for k in range(len(parts))]
     missing = [k for k, path in enumerate(paths) if not path.exists()]
-    # Once for all parts, and not as a piece of every task.
+    # Once for all parts, not in every task.
     shared = [
         dask.delayed(arg, name=f"shared-{_digest([folder, k])}", traverse=False)
         for k, arg in enumerate(args)
@@ -247,7 +248,7 @@ def write_parts(
 
 
 def write_part(part: Any, path: str, answer: Callable[..., Any], *args: Any) -> None:
-    """Write one part, so that it appears whole or not at all."""
+    """Write one part, complete or not at all."""
     made = answer(part, *args)
     name = f"_{os.path.basename(path)}.{os.getpid()}.tmp"
     whole = os.path.join(os.path.dirname(path), name)
@@ -260,7 +261,7 @@ def write_part(part: Any, path: str, answer: Callable[..., Any], *args: Any) -> 
 
 
 def _claim(folder: str, job: dict[str, Any], force: bool) -> None:
-    """Note what is done in a folder, and refuse to mix it with something else."""
+    """Record the job of a folder, and refuse to mix jobs."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     note = json.dumps(job, sort_keys=True, default=str, indent=1)
@@ -269,7 +270,7 @@ def _claim(folder: str, job: dict[str, Any], force: bool) -> None:
     if known.exists() and known.read_text() != note:
         if not force:
             raise FileError(
-                f"{folder} holds the parts of another job (see {JOB} there): name "
+                f"{folder} contains parts of another job (see {JOB} there): name "
                 "another folder, or pass force=True to replace it."
             )
         for part in place.glob("part-*.parquet"):
@@ -304,9 +305,9 @@ def _as_computed(client: Any, tasks: list[Any]) -> Iterable[Any]:
     except BaseException as error:
         if lost_cluster(client, error):
             raise ConnectionError(
-                "The Dask scheduler was lost. Parts that are written are whole: "
-                "connect to a running one and call this again to go on with those that "
-                f"are missing ({type(error).__name__}: {error})."
+                "The Dask scheduler was lost. Written parts are complete: connect "
+                "to a running one and call this again for the missing parts "
+                f"({type(error).__name__}: {error})."
             ) from error
         client.cancel(futures, force=True)
         raise

@@ -1,48 +1,50 @@
-"""Harmonic functions on graphs that do not fit into one machine."""
+"""Harmonic functions on graphs that do not fit on one machine."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
-from collections.abc import Callable
-from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, csr_array, hstack, vstack
+from scipy.sparse import block_array, csr_array, vstack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from fewlabels._labels import encode_labels, label_array, unlabeled_mask
 from fewlabels._sampling import row_keys
-from fewlabels._sklearn import Interval, StrOptions, check_array, validate_params
+from fewlabels._sklearn import Interval, StrOptions, validate_params
 from fewlabels.dask._draw import draw_unlabeled
+from fewlabels.dask._graph import (
+    Edges,
+    Rows,
+    Weight,
+    directed,
+    edge_bandwidth,
+    nearest_of,
+    returned,
+    search_block,
+    undirected,
+)
 from fewlabels.dask._parts import (
-    compute,
     is_frame,
     measured,
     merged,
     need_dask,
-    parts_of,
     starts,
     whole_rows,
 )
 from fewlabels.exceptions import DisconnectedGraphWarning
-from fewlabels.graphs import auto_bandwidth, heat_weights, make_search
 from fewlabels.semi_supervised import harmonic_functions
 
-# Edges whose lengths give the bandwidth: all of them up to that.
-SCALE_EDGES = 2**20
-# A graph of so many directed edges, 64 MiB, is solved as on one machine: a factor needs
-# no steps where columns of very different scale make a graph like a thread, along which
-# conjugate gradients take thousands (each is a pass over all parts).
+# A graph of up to this many directed edges, 64 MiB, is solved on one machine. Columns
+# of very different scale make a graph like a thread, along which conjugate gradients
+# take thousands of steps, each a pass over all parts; a factor needs none.
 GATHERED_EDGES = 2**22
-# The functions of all classes add up to one, which a small residual does not say where
-# rows hang on weak edges.
+# The functions of all classes must sum to one, which a small residual does not ensure
+# for rows with only weak edges.
 ONES_TOLERANCE = 1e-3
-
-Weight = str | Callable[[NDArray[Any]], NDArray[Any]]
 
 
 class DaskHarmonicSolution(NamedTuple):
@@ -53,11 +55,11 @@ class DaskHarmonicSolution(NamedTuple):
     classes : ndarray of shape (n_classes,)
         The classes.
     values : Dask array of shape (n_samples, n_classes)
-        The functions; shares of the classes among labels at rows that no label reaches.
+        The functions; at rows that no label reaches, the class shares of the labels.
     labels : Dask array of shape (n_samples,)
         The class with the largest value, and the given label of labelled rows.
     n_iter : int
-        Steps of conjugate gradients, 0 with landmarks and where a factor was found.
+        Steps of conjugate gradients, 0 with landmarks and for a direct solution.
     bandwidth : float
         Scale of the weights.
     """
@@ -99,24 +101,25 @@ def dask_harmonic_functions(
     random_state: Any = None,
     client: Any = None,
 ) -> DaskHarmonicSolution:
-    r"""Spread labels over a neighbour graph that does not fit into one machine.
+    r"""Spread labels over a neighbour graph that does not fit on one machine.
 
     Without landmarks the graph is that of
     :class:`~fewlabels.semi_supervised.HarmonicFunctionClassifier`: every block of rows
     is searched for the neighbours of every other, edges are sent to the block of their
     other end, and conjugate gradients run on Dask arrays. No machine holds more than
-    some blocks of rows and edges, and one vector; the search looks at all pairs of
-    blocks. Up to four million edges, the graph is gathered and solved here.
+    some blocks of rows and edges, and one vector; the search visits all pairs of
+    blocks. A graph of up to four million edges is collected and solved locally.
 
-    As in the class, rows are taken as they are: bring columns to one scale first.
+    As in that class, rows are not scaled: bring columns to one scale first.
 
     With landmarks, rows are joined to their nearest landmarks only. The functions at
-    unlabelled rows are then weighted means of those at landmarks, and what is left is
-    a graph of the landmarks with the weights
+    unlabelled rows are then weighted means of those at landmarks, and the problem
+    reduces to a graph of the landmarks with the weights
 
     .. math:: w_{ab} = \sum_{i \in U} \frac{w_{ia} w_{ib}}{\sum_c w_{ic}} ,
 
-    summed up block by block, that fits into memory: two passes over all rows.
+    summed up block by block, which fits into memory; this takes two passes over all
+    rows.
 
     Parameters
     ----------
@@ -132,7 +135,7 @@ def dask_harmonic_functions(
         Scale of the heat weights, as in :func:`fewlabels.graphs.similarity_graph`; by
         the lengths of up to a million edges.
     n_landmarks : int, default=None
-        Rows that stand for all; None for the graph of all rows.
+        Number of landmarks; None for the graph of all rows.
     neighbors : {"exact", "approximate", "auto"}, default="exact"
         How to search a block, see :func:`fewlabels.graphs.nearest_neighbors`.
     tol : float, default=1e-6
@@ -140,7 +143,7 @@ def dask_harmonic_functions(
     max_iter : int, default=10_000
         Largest number of their steps.
     random_state : int, RandomState instance or None, default=None
-        Seed of landmarks, and of edges that give the bandwidth.
+        Seed of landmarks, and of the edges used for the bandwidth.
     client : distributed.Client, default=None
         Who computes; by default whatever Dask is set to.
 
@@ -154,11 +157,11 @@ def dask_harmonic_functions(
     ConvergenceWarning
         If conjugate gradients do not converge.
     DisconnectedGraphWarning
-        If no path leads from a label to some rows; they get the most common class.
+        If some rows are not connected to a label; they get the most common class.
 
     See Also
     --------
-    fewlabels.semi_supervised.HarmonicFunctionClassifier : For rows that fit.
+    fewlabels.semi_supervised.HarmonicFunctionClassifier : For rows in memory.
 
     Examples
     --------
@@ -175,7 +178,7 @@ def dask_harmonic_functions(
     X = whole_rows(X)
     if is_frame(X):
         raise TypeError(
-            "X is a Dask DataFrame, and distances need numbers on one scale: pass an "
+            "X is a Dask DataFrame, but distances need numbers on one scale: pass an "
             "array, such as X.to_dask_array(lengths=True)."
         )
     sizes, labels = measured(client, X, y, label_array, unlabeled_mask)
@@ -194,165 +197,6 @@ def dask_harmonic_functions(
         values, scale = _over_landmarks(rows, edges, bandwidth, n_landmarks, seed)
         n_iter = 0
     return _solution(rows, classes, values, n_iter, scale)
-
-
-class Rows:
-    """Rows in parts, with their labels, and what is done part by part."""
-
-    def __init__(
-        self,
-        client: Any,
-        X: Any,
-        sizes: NDArray[np.int64],
-        labeled: NDArray[np.int64],
-        codes: NDArray[np.intp],
-        n_classes: int,
-    ) -> None:
-        self.client = client
-        some = sizes > 0
-        self.sizes = sizes[some]
-        self.begin = starts(self.sizes)
-        self.n_rows = int(self.begin[-1])
-        dask = need_dask()
-        self.parts = [
-            dask.delayed(checked)(part)
-            for part, kept in zip(parts_of(X), some, strict=True)
-            if kept
-        ]
-        self.codes = codes
-        self.n_classes = n_classes
-        cuts = np.searchsorted(labeled, self.begin)
-        self.labels = [
-            (labeled[low:high] - first, codes[low:high])
-            for low, high, first in zip(cuts, cuts[1:], self.begin, strict=False)
-        ]
-
-    def array(self, blocks: list[Any], n_columns: int) -> Any:
-        """Make a Dask array of lazy blocks."""
-        import dask.array as da
-
-        return da.concatenate(
-            [
-                da.from_delayed(block, (int(size), n_columns), dtype=np.float64)
-                for block, size in zip(blocks, self.sizes, strict=True)
-            ]
-        )
-
-    def keep(self, *values: Any) -> tuple[Any, ...]:
-        """Compute lazy values where they are, and keep them there."""
-        dask = need_dask()
-        scheduler = {} if self.client is None else {"scheduler": self.client}
-        return dask.persist(*values, **scheduler)
-
-    def numbers(self, *values: Any) -> tuple[Any, ...]:
-        """Compute small values and bring them here."""
-        return compute(self.client, *values)
-
-
-class Edges(NamedTuple):
-    """How rows are joined, and how edges are weighed."""
-
-    n_neighbors: int
-    weight: Weight
-    neighbors: str
-
-    def weights(self, distances: NDArray[Any], bandwidth: float) -> NDArray[np.float64]:
-        """Weights of edges by their lengths."""
-        if self.weight == "heat":
-            return heat_weights(distances, bandwidth)
-        if self.weight == "binary":
-            return np.ones_like(distances)
-        return np.asarray(self.weight(distances), dtype=np.float64)  # type: ignore[operator]
-
-
-class Found(NamedTuple):
-    """Nearest rows of the rows of a block, nearest first."""
-
-    distances: NDArray[Any]
-    numbers: NDArray[np.int64]
-
-
-def checked(part: Any) -> NDArray[np.float64]:
-    """Check the rows of a part."""
-    return check_array(part, dtype=np.float64)
-
-
-def search_block(
-    queries: NDArray[Any], rows: NDArray[Any], start: int, own: bool, edges: Edges
-) -> Found:
-    """Search a block of rows for the neighbours of those of another."""
-    k = min(edges.n_neighbors, rows.shape[0] - own)
-    if k < 1 or not queries.shape[0]:
-        return Found(
-            np.empty((queries.shape[0], 0)), np.empty((queries.shape[0], 0), int)
-        )
-    search = make_search(rows, neighbors=edges.neighbors)
-    distances, places = search.kneighbors(k, None if own else queries)
-    return Found(distances, places.astype(np.int64) + start)
-
-
-def nearest_of(found: list[Found], n_neighbors: int) -> Found:
-    """Merge searches of several blocks; of equally near rows the first counts."""
-    distances = np.hstack([one.distances for one in found])
-    numbers = np.hstack([one.numbers for one in found])
-    order = np.argsort(numbers, axis=1, kind="stable")
-    by_number = np.take_along_axis(distances, order, axis=1)
-    again = np.argsort(by_number, axis=1, kind="stable")[:, :n_neighbors]
-    order = np.take_along_axis(order, again, axis=1)
-    return Found(
-        np.take_along_axis(distances, order, axis=1),
-        np.take_along_axis(numbers, order, axis=1),
-    )
-
-
-def directed(found: Found, n_columns: int, edges: Edges, bandwidth: float) -> csr_array:
-    """Weights of the edges that leave a block."""
-    n, k = found.numbers.shape
-    weights = edges.weights(found.distances, bandwidth)
-    # A copy, since sorting must not touch results that others may read.
-    indices = found.numbers.flatten()
-    ends = np.arange(0, n * k + 1, k)
-    graph = csr_array((weights.ravel(), indices, ends), shape=(n, n_columns))
-    graph.sort_indices()
-    graph.eliminate_zeros()
-    return graph
-
-
-def returned(graph: csr_array, begin: NDArray[np.int64]) -> list[csr_array]:
-    """Turn the edges that leave a block round, in one piece per block they lead to."""
-    back = csr_array(graph.T)
-    return [back[low:high] for low, high in pairwise(begin)]
-
-
-def undirected(graph: csr_array, pieces: list[csr_array]) -> csr_array:
-    """Join the edges that leave a block with those that come to it."""
-    return csr_array((graph + csr_array(hstack(pieces, format="csr"))) * 0.5)
-
-
-def _bandwidth(
-    rows: Rows, found: list[Any], n_edges: int, given: float | str, seed: int
-) -> float:
-    """Scale of all edges, from as many of them as fit."""
-    if not isinstance(given, str):
-        return float(given)
-    dask = need_dask()
-    nothing = np.empty(0, dtype=np.int64)
-    draw = draw_unlabeled(rows.n_rows, nothing, max(1, SCALE_EDGES // n_edges), seed)
-    lengths = [
-        dask.delayed(some_lengths)(one, int(first), draw.seed, draw.threshold)
-        for one, first in zip(found, rows.begin, strict=False)
-    ]
-    return auto_bandwidth(
-        np.concatenate(rows.numbers(*lengths)), n_edges if given == "auto" else None
-    )
-
-
-def some_lengths(
-    found: Found, start: int, seed: int, threshold: int
-) -> NDArray[np.float64]:
-    """Lengths of the edges of rows that were drawn."""
-    keys = row_keys(start, start + found.distances.shape[0], seed)
-    return found.distances[keys <= threshold].ravel()
 
 
 def _over_rows(
@@ -378,7 +222,7 @@ def _over_rows(
         for i, queries in enumerate(rows.parts)
     ]
     found = list(rows.keep(*found))
-    scale = _bandwidth(rows, found, edges.n_neighbors, bandwidth, seed)
+    scale = edge_bandwidth(rows, found, edges.n_neighbors, bandwidth, seed)
     graphs = [delayed(directed)(one, rows.n_rows, edges, scale) for one in found]
     pieces = [
         delayed(returned, nout=rows.sizes.size)(graph, rows.begin) for graph in graphs
@@ -415,7 +259,7 @@ def _over_rows(
 def _gathered(
     rows: Rows, graphs: list[Any], tol: float, max_iter: int
 ) -> tuple[Any, int]:
-    """Solve on this machine, where the graph fits."""
+    """Solve on this machine, if the graph fits."""
     import dask.array as da
 
     W = csr_array(vstack(rows.numbers(*graphs), format="csr"))
@@ -431,12 +275,12 @@ def _gathered(
 
 
 def degree(graph: csr_array) -> NDArray[np.float64]:
-    """Add up the weights of every row."""
+    """Sum the weights of every row."""
     return np.asarray(graph.sum(axis=1)).ravel()
 
 
 def scale_of(degrees: NDArray[Any]) -> NDArray[np.float64]:
-    """Factors that give the system a unit diagonal; a row without an edge has none."""
+    """Return factors for a unit diagonal; a row without edges has none."""
     roots = np.sqrt(degrees)[:, None]
     return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
 
@@ -448,7 +292,7 @@ def system_block(
     labels: list[Any],
     n_classes: int,
 ) -> tuple[csr_array, NDArray[np.float64]]:
-    """Rows of the scaled weights between unlabelled rows, and the right-hand side."""
+    """Return scaled weights between unlabelled rows, and the right-hand side."""
     scale = scale_of(np.concatenate(degrees))[:, 0]
     begin = starts(np.array([one.size for one in degrees]))
     labeled = np.concatenate(
@@ -498,7 +342,7 @@ def _conjugate_gradients(
     while True:
         if np.all(rho <= limit**2 * size):
             total = (scales * x).sum(axis=1)
-            # Rows that no label reaches, and labelled ones, have nothing to add up.
+            # Rows that no label reaches, and labelled ones, have nothing to sum.
             miss = abs(total - 1) * (abs(x).sum(axis=1) > 0)
             (worst,) = rows.numbers(miss.max())
             if worst <= ONES_TOLERANCE:
@@ -540,7 +384,7 @@ def _over_landmarks(
         delayed(search_block)(part, landmarks, 0, False, edges) for part in rows.parts
     ]
     (landmarks, *found) = rows.keep(landmarks, *found)
-    scale = _bandwidth(rows, found, edges.n_neighbors, bandwidth, seed)
+    scale = edge_bandwidth(rows, found, edges.n_neighbors, bandwidth, seed)
     graphs = [delayed(directed)(one, draw.size, edges, scale) for one in found]
     sums = [
         delayed(landmark_sums)(graph, own, rows.n_classes)
@@ -562,7 +406,7 @@ def landmarks_of(
 def landmark_sums(
     graph: csr_array, labels: tuple[Any, Any], n_classes: int
 ) -> tuple[csr_array, NDArray[np.float64]]:
-    """Weights among landmarks by unlabelled rows, and to classes by labelled ones."""
+    """Return weights among landmarks by unlabelled rows, and to classes by labelled."""
     places, codes = labels
     to_classes = graph[places].T @ np.eye(n_classes)[codes]
     own = degree(graph)
@@ -572,7 +416,7 @@ def landmark_sums(
 
 
 def added(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Add up sums of parts, in their order."""
+    """Add the sums of parts, in order."""
     between, to_classes = parts[0]
     for other, others in parts[1:]:
         between, to_classes = between + other, to_classes + others
@@ -582,7 +426,7 @@ def added(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
 def landmark_values(
     between: csr_array, to_classes: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Functions at landmarks, where every class is a vertex; NaN at unreached ones."""
+    """Return functions at landmarks, with classes as vertices; NaN if unreached."""
     m, n_classes = to_classes.shape
     tied = csr_array(to_classes)
     W = csr_array(block_array([[between, tied], [tied.T, None]]))
@@ -595,7 +439,7 @@ def landmark_values(
 
 
 def averages(graph: csr_array, values: NDArray[Any]) -> NDArray[np.float64]:
-    """Weighted means over the landmarks of rows; 0 where none is reached."""
+    """Return weighted means over the landmarks of rows; 0 if none is reached."""
     known = ~np.isnan(values[:, 0])
     weights = csr_array(graph[:, known])
     total = degree(weights)
@@ -619,9 +463,9 @@ def _solution(
     (n_unreached,) = rows.numbers(dask.delayed(sum)([n for _, n in parts]))
     if n_unreached:
         warnings.warn(
-            f"No path joins {n_unreached:,} of {rows.n_rows:,} rows to a label: they "
-            "get the most common class. Use more neighbours, or label one row of every "
-            "part.",
+            f"{n_unreached:,} of {rows.n_rows:,} rows are not connected to a label: "
+            "they get the most common class. Use more neighbours, or label one row of "
+            "every part.",
             DisconnectedGraphWarning,
             stacklevel=4,
         )
@@ -644,5 +488,5 @@ def finished(
 
 
 def best_class(F: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
-    """Class of the largest function."""
+    """Return the class of the largest function."""
     return classes[F.argmax(axis=1)]

@@ -1,4 +1,4 @@
-"""From a collection and labels to models that fit into memory."""
+"""Learn models that fit into memory from a collection and its labels."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -30,27 +30,27 @@ from fewlabels.dask._parts import (
 )
 from fewlabels.preprocessing import TableSample, TableSummary
 
-# Rows on which a model and that of half the rows are compared.
+# Rows on which a model is compared with the one from half the rows.
 PROBE_ROWS = 10_000
 
 
 class SampleCost(NamedTuple):
-    """From how many rows was learned, and what fewer rows would cost.
+    """Number of training rows, and the cost of fewer rows.
 
     Attributes
     ----------
     n_rows : int
         All rows.
     n_labeled : int
-        Labelled rows, all of which were learned from.
+        Labelled rows; all were used.
     n_sampled : int
-        Unlabelled rows that a model was learned from.
+        Unlabelled rows used to train a model.
     half_error : ErrorEstimate or None
-        Expected error of a model of half as many unlabelled rows; None where there was
+        Expected error of a model from half as many unlabelled rows; None if there was
         no need to sample.
     changed : float
-        What such a model changes: the share of predictions, or the root of the mean
-        squared difference between targets; NaN where there is none.
+        How far its predictions differ: the share that changes, or the root mean squared
+        difference of targets; NaN if there is no such model.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class SampleCost(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """A model, and what half of its rows would have cost."""
+    """A model, and the cost of half of its rows."""
 
     model: Any
     n_sampled: int
@@ -117,7 +117,7 @@ def learn_parts(
     labels : Labels
         Labels.
     estimators : list of FewLabelsClassifier or FewLabelsRegressor
-        Not fitted; each gets a sample of its own.
+        Not fitted; each gets its own sample.
     sample_size : int
         Unlabelled rows that each learns from.
     sampling : {"uniform", "cover"}
@@ -128,7 +128,7 @@ def learn_parts(
     Returns
     -------
     learned : list of Learned
-        Models for predictions alone.
+        Models for predictions only.
     """
     dask = need_dask()
     n_drawn = sample_size * (COVER if sampling == "cover" else 1)
@@ -170,12 +170,12 @@ def _merged_summaries(parts: list[TableSummary | None]) -> TableSummary | None:
 
 
 def join_drawn(parts: list[Drawn]) -> Drawn:
-    """Join what was drawn from parts, in their order; parts without a row say nothing.
+    """Join the rows drawn from parts, in order; empty parts are ignored.
 
     Parameters
     ----------
     parts : list of Drawn
-        From parts that follow each other.
+        From consecutive parts.
 
     Returns
     -------
@@ -207,7 +207,7 @@ def learn(
     drawn : Drawn
         Labelled rows and a sample of the others.
     summary : TableSummary or None
-        What all rows say.
+        Summary of all rows.
     labels : Labels
         Labels.
     sample_size : int
@@ -218,7 +218,7 @@ def learn(
     Returns
     -------
     learned : Learned
-        The model, and what fewer rows cost.
+        The model, and the cost of fewer rows.
     """
     _check_missing(drawn.rows, summary)
     summary = None if summary is None else summary.settled()
@@ -240,7 +240,7 @@ def learn(
             y = y.astype(np.float64)
         rows = TableSample(take_rows(drawn.rows, places), summary)
         model = clone(estimator).fit(rows, with_holes(y, hidden))
-        return model.compact(transduction=False)  # all rows are asked like new ones
+        return model.compact(transduction=False)  # all rows are predicted like new ones
 
     places = chosen(sample_size)
     model = fitted(places)
@@ -259,7 +259,7 @@ def learn(
 
 
 def _check_missing(rows: Any, summary: TableSummary | None) -> None:
-    """Refuse missing values in an array, also where the sample has none."""
+    """Refuse missing values in an array, even if the sample has none."""
     if summary is None or hasattr(rows, "iloc"):
         return
     n_missing = int(summary.n_missing.sum())

@@ -1,4 +1,4 @@
-"""Collections of Dask as parts with known numbers of rows."""
+"""Dask collections as parts with known numbers of rows."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -35,7 +35,7 @@ class Labels(NamedTuple):
 
 
 def need_dask() -> Any:
-    """Import Dask, or say which extra it is part of."""
+    """Import Dask, or name the extra it is part of."""
     try:
         import dask
         import dask.array  # noqa: F401
@@ -47,7 +47,7 @@ def need_dask() -> Any:
 
 
 def compute(client: Any, *values: Any) -> tuple[Any, ...]:
-    """Compute lazy values together, by a client or by what Dask is set to."""
+    """Compute lazy values together, by a client or Dask's current scheduler."""
     dask = need_dask()
     client = cluster_of(client)
     if client is None:
@@ -59,16 +59,16 @@ def compute(client: Any, *values: Any) -> tuple[Any, ...]:
     except BaseException as error:
         if lost_cluster(client, error):
             raise ConnectionError(
-                "The Dask scheduler was lost, and with it all that was computed: "
-                "connect to a running one and call this again. Nothing was learned or "
+                "The Dask scheduler was lost, with all computed results: connect "
+                "to a running one and call this again. Nothing was learned or "
                 f"written ({type(error).__name__}: {error})."
             ) from error
-        client.cancel(futures, force=True)  # nothing goes on that nobody waits for
+        client.cancel(futures, force=True)  # stop work that nobody waits for
         raise
 
 
 def cluster_of(client: Any) -> Any:
-    """Find the client that Dask would ask; None where it asks no cluster."""
+    """Return the client that Dask would use; None without a cluster."""
     dask = need_dask()
     if client is not None or dask.config.get("scheduler", None) is not None:
         return client
@@ -80,7 +80,7 @@ def cluster_of(client: Any) -> Any:
 
 
 def lost_cluster(client: Any, error: BaseException) -> bool:
-    """Whether an error says that the cluster went away, and not that a task failed."""
+    """Whether an error means that the cluster was lost, not that a task failed."""
     from distributed.comm import CommClosedError
 
     # Futures are cancelled for many reasons.
@@ -99,8 +99,8 @@ def whole_rows(X: Any) -> Any:
     need_dask()
     if not is_lazy(X):
         raise TypeError(
-            f"X must be a Dask array or a Dask DataFrame, got {type(X).__name__}: rows "
-            "that fit into memory need no more than FewLabelsClassifier or "
+            f"X must be a Dask array or a Dask DataFrame, got {type(X).__name__}: for "
+            "rows that fit into memory, use FewLabelsClassifier or "
             "FewLabelsRegressor."
         )
     if getattr(X, "ndim", None) != 2:
@@ -111,12 +111,12 @@ def whole_rows(X: Any) -> Any:
 
 
 def parts_of(X: Any) -> list[Any]:
-    """Parts of a collection, not computed yet."""
+    """Return the parts of a collection, not computed yet."""
     return list(np.ravel(X.to_delayed()))
 
 
 def known_sizes(X: Any) -> NDArray[np.int64] | None:
-    """Rows of every part, where the collection knows them."""
+    """Return the number of rows of every part, if the collection knows it."""
     if is_frame(X) or np.isnan(X.chunks[0]).any():
         return None
     return np.array(X.chunks[0], dtype=np.int64)
@@ -125,7 +125,7 @@ def known_sizes(X: Any) -> NDArray[np.int64] | None:
 def lazy_sizes(X: Any) -> list[Any]:
     """Count rows of every part, not computed yet."""
     dask = need_dask()
-    # Of a file by columns, one is read.
+    # From a columnar file, only one column is read.
     parts = parts_of(X[list(X.columns)[:1]] if is_frame(X) else X)
     return [dask.delayed(len if is_frame(X) else _length)(part) for part in parts]
 
@@ -198,7 +198,7 @@ def _found(
     read: Callable[[Any], NDArray[Any]],
     is_missing: Callable[[Any], NDArray[np.bool_]],
 ) -> tuple[int, NDArray[np.int64], NDArray[Any]]:
-    """Size of a part, places of its labels, and the labels."""
+    """Return the size of a part, the positions of its labels, and the labels."""
     if getattr(part, "ndim", 1) == 2 and part.shape[1] == 1:
         part = part.iloc[:, 0] if hasattr(part, "iloc") else part[:, 0]
     values = read(part)
@@ -224,7 +224,7 @@ def take_rows(rows: Any, places: NDArray[Any]) -> Any:
 
 
 def join_rows(parts: Sequence[Any]) -> Any:
-    """Put rows of parts below each other."""
+    """Concatenate the rows of parts."""
     if hasattr(parts[0], "iloc"):
         import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Turn the arrays of a data set into what its loader returns."""
+"""Assemble the results of loaders from the arrays of a data set."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -78,7 +78,7 @@ def _data(entry: Entry, arrays: Arrays) -> Any:
 
 
 def split_labels(dataset: Bunch, split: int) -> NDArray[np.int64]:
-    """Labels of one of the splits, all others missing a data set brings along.
+    """Return the labels of one of the given splits, with all others missing.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def split_labels(dataset: Bunch, split: int) -> NDArray[np.int64]:
 
     See Also
     --------
-    hide_labels : Take labels away at random.
+    hide_labels : Hide labels at random.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def split_labels(dataset: Bunch, split: int) -> NDArray[np.int64]:
     """
     splits = dataset.get("splits")
     if splits is None:
-        raise ValueError("dataset brings no splits: use hide_labels on its target.")
+        raise ValueError("dataset has no splits: use hide_labels on its target.")
     check_number("split", split, 0, len(splits) - 1)
     y = np.full_like(dataset.target, UNLABELED)
     y[splits[split]] = dataset.target[splits[split]]

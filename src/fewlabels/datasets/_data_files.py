@@ -26,7 +26,7 @@ from fewlabels.datasets._registry import Entry, OpenML
 
 Arrays = dict[str, NDArray[Any]]
 
-# What NumPy and zipfile raise on files that are truncated, garbled or no archives.
+# Errors of NumPy and zipfile on truncated or garbled files, or other formats.
 _CORRUPT = (
     EOFError,
     KeyError,
@@ -52,7 +52,7 @@ def cache_folder() -> Path:
     if own := os.environ.get("FEWLABELS_CACHE"):
         return Path(own).expanduser()
     shared = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification asks to ignore relative paths.
+    # The XDG specification says to ignore relative paths.
     folder = shared if os.path.isabs(shared) else os.path.expanduser("~/.cache")
     return Path(folder, "fewlabels")
 
@@ -100,8 +100,8 @@ def _missing_message(entry: Entry, looked_at: list[str]) -> str:
     arrays = "\n".join(f"  - {name}: {what}" for name, what in entry.arrays.items())
     return (
         f"{entry.title}: no file {entry.file} found. Looked at\n{places}\n"
-        f"Put a file named {entry.file} into one of these folders, or name the folder "
-        "that holds it by data_home or the environment variable FEWLABELS_DATA. It is "
+        f"Put a file named {entry.file} into one of these folders, or name its "
+        "folder by data_home or the environment variable FEWLABELS_DATA. It is "
         f"an archive written by numpy.savez with the arrays\n{arrays}\n"
         f"Source: {entry.source}."
     )
@@ -140,7 +140,7 @@ def _verify(entry: Entry, arrays: Arrays, what: str, remedy: str) -> None:
 
 
 def _fetch(openml: OpenML) -> Any:
-    # The fast parser needs pandas, which is no dependency of fewlabels.
+    # The fast parser needs pandas, which is not a dependency of fewlabels.
     parser = "pandas" if importlib.util.find_spec("pandas") else "liac-arff"
     return fetch_openml(
         data_id=openml.data_id, as_frame=False, parser=parser, cache=False
@@ -148,7 +148,7 @@ def _fetch(openml: OpenML) -> Any:
 
 
 def _from_openml(entry: Entry, openml: OpenML, fetched: Any) -> Arrays:
-    """Bring data from OpenML into the form of our files, and check them."""
+    """Convert data from OpenML to the form of our files, and check them."""
     X = np.asarray(fetched.data)
     if openml.decimals is not None:
         X = X.round(openml.decimals) + 0.0  # the sum turns -0.0 into 0.0
@@ -169,7 +169,7 @@ def _from_openml(entry: Entry, openml: OpenML, fetched: Any) -> Arrays:
 
 
 def _store(entry: Entry, arrays: dict[str, Any]) -> Path | None:
-    """Write a cache file, whole or not at all."""
+    """Write a cache file, complete or not at all."""
     path = cache_folder() / entry.file
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

@@ -22,7 +22,7 @@ def make_gaussian2c(
     shuffle: bool = True,
     random_state: int | RandomState | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Draw two classes, each of them one Gaussian.
+    """Draw two classes, each from one Gaussian.
 
     The classes are normal with unit covariance around ``(-2.5, 0, ..., 0)`` and
     ``(+2.5, 0, ..., 0)``: easy with many labels, hard for a supervised method with few
@@ -225,7 +225,7 @@ def _draw_gaussians(
     shuffle: bool,
     random_state: int | RandomState | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Rows from unit Gaussians whose means are zero beyond the given columns."""
+    """Draw rows from unit Gaussians whose means are zero beyond the given columns."""
     rng = check_random_state(random_state)
     shift = np.repeat(np.asarray(means), sizes, axis=0)
     X = rng.standard_normal(size=(len(shift), n_features))

@@ -1,4 +1,4 @@
-"""What fewlabels knows about each benchmark data set, from `registry.toml`."""
+"""Facts about each benchmark data set, from `registry.toml`."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -20,9 +20,9 @@ class OpenML:
     n_train : int
         The rows after the first `n_train` ones are the test rows.
     first_label : int
-        What our label 0 is called there.
+        The label there that corresponds to our label 0.
     decimals : int or None
-        Digits after the point that the published values have.
+        Decimals of the published values.
     """
 
     data_id: int
@@ -62,15 +62,15 @@ class Entry:
     split_sizes : tuple of int
         Numbers of labelled rows in these splits.
     image_shape : tuple of int or None
-        Height and width where a row is an image.
+        Height and width if a row is an image.
     column_major : bool
         Whether the pixels are stored column by column.
     feature_names : tuple of str
-        Names of the columns, where they have some.
+        Names of the columns, if any.
     terms : str
         Licence or terms of use.
     notes : str
-        What a user has to know besides.
+        Further remarks for users.
     openml : OpenML or None
         Where OpenML has it.
     """

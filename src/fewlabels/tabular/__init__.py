@@ -1,4 +1,4 @@
-"""Core: from a table in which some labels are missing to labels for every row."""
+"""Core: label every row of a table in which some labels are missing."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -59,8 +59,7 @@ __all__ = [
     "write_table",
 ]
 
-# These need scikit-learn, whose import takes a second that reading a table can do
-# without.
+# These need scikit-learn, whose import takes a second; reading a table does not.
 _LATER = {
     "ClusteredTable": "fewlabels.tabular.grouping",
     "EstimatedTable": "fewlabels.tabular.labeling",

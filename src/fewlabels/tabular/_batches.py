@@ -1,4 +1,4 @@
-"""Tables that are read some rows at a time."""
+"""Tables that are read in batches."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -7,25 +7,29 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from fewlabels.preprocessing import FileError, Table
-from fewlabels.preprocessing.cells import object_array
-from fewlabels.tabular._formats import (
-    BY_SUFFIX,
-    FileFormat,
-    Reading,
-    Workbook,
-    check_sheet,
+from fewlabels.preprocessing import Table
+from fewlabels.tabular._decoding import NoRowsError
+from fewlabels.tabular._extra_rows import real_rows
+from fewlabels.tabular._formats import FileFormat, Reading, check_sheet
+from fewlabels.tabular._places import (
+    Part,
+    check_columns,
+    check_formats,
+    find_parts,
+    is_address,
+    is_web,
+    located,
 )
-from fewlabels.tabular._places import Part, find_parts, is_address
+from fewlabels.tabular.picture_folders import holds_pictures
 
-# Files with more bytes than this are read in batches of this many rows.
+# Files with more bytes than the first are read in batches of the second, in rows.
 LARGE_BYTES = 2**27
 BATCH_ROWS = 50_000
 
 
 @dataclass
 class LargeTable:
-    """A table that is read some rows at a time.
+    """A table that is read in batches.
 
     It is made by :func:`open_large`.
 
@@ -40,9 +44,11 @@ class LargeTable:
     reading : Reading
         How to read them.
     batch_rows : int
-        Rows that are held at a time.
+        Rows per batch.
+    keep_rows : bool
+        Whether totals, footnotes and the like count as rows.
     n_rows : int
-        Rows, as far as they have been read.
+        Number of rows read so far.
     notes : list of str
         What the owner of the table should know.
     """
@@ -52,18 +58,21 @@ class LargeTable:
     kind: type[FileFormat]
     reading: Reading
     batch_rows: int = BATCH_ROWS
+    keep_rows: bool = False
     n_rows: int = 0
     notes: list[str] = field(default_factory=list)
+    # The first file with rows, and its columns.
+    _begun: tuple[Part, list[str]] | None = None
 
     def batches(
         self, progress: Callable[[float], None] | None = None
     ) -> Iterator[tuple[Part, int, Table]]:
-        """Read all rows, in their order.
+        """Read all rows in batches, in order.
 
         Parameters
         ----------
         progress : callable, default=None
-            Told the share that is read.
+            Called with the share read so far.
 
         Yields
         ------
@@ -72,7 +81,7 @@ class LargeTable:
         first : int
             Number of the first row.
         table : Table
-            The next rows, which know how to be written.
+            The next rows, which can be written again.
         """
         total = sum(part.size for part in self.parts) or 1
         first, before = 0, 0
@@ -81,41 +90,64 @@ class LargeTable:
             if part.path == "-":
                 how = replace(how, name="standard input")
             with part.open() as opened:
-                for table in self.kind.batches(opened.file, how, self.batch_rows):
-                    if part.fixed:
-                        table = _with_fixed(table, part.fixed)
-                    if first == 0:
+                for table in self._read(part, opened.file, how):
+                    n_rows = (table.whole or table).n_rows
+                    if first == 0 or table.whole is not None:
                         self.notes += [n for n in table.notes if n not in self.notes]
                     yield part, first, table
-                    first += table.n_rows
+                    first += n_rows
                     if progress is not None:
                         progress((before + opened.share() * part.size) / total)
             before += part.size
         self.n_rows = first
 
+    def _read(self, part: Part, file: Any, how: Reading) -> Iterator[Table]:
+        """Read one file; one of several may have no rows."""
+        try:
+            batches = self.kind.batches(file, how, self.batch_rows)
+            for table, is_first, is_last in _with_ends(batches):
+                if not self.keep_rows:
+                    table = real_rows(table, is_first=is_first, is_last=is_last)
+                table = part.completed(table)
+                if is_first:
+                    self._begun = self._begun or (part, table.names)
+                    check_columns(self.kind, *self._begun, part, table.names)
+                yield table
+        except NoRowsError:
+            if len(self.parts) == 1:
+                raise
+            note = f"{part.path} has no rows."
+            self.notes += [] if note in self.notes else [note]
 
-def _with_fixed(table: Table, fixed: dict[str, str]) -> Table:
-    """Add what the names of folders say as columns, for learning only."""
-    new = {name: text for name, text in fixed.items() if name not in table.names}
-    columns = [object_array([text] * table.n_rows) for text in new.values()]
-    return replace(
-        table, names=[*table.names, *new], columns=[*table.columns, *columns]
-    )
+
+def _with_ends(batches: Iterator[Table]) -> Iterator[tuple[Table, bool, bool]]:
+    """Mark the first batch and the last."""
+    waiting, is_first = next(batches, None), True
+    while waiting is not None:
+        following = next(batches, None)
+        yield waiting, is_first, following is None
+        waiting, is_first = following, False
 
 
 def open_large(
-    path: str, *, batch_rows: int | None = None, **options: Any
+    path: str,
+    *,
+    batch_rows: int | None = None,
+    keep_rows: bool = False,
+    **options: Any,
 ) -> LargeTable | None:
-    r"""Open a table in order to read it in batches, if it is large.
+    r"""Open a table to be read in batches, if it is large.
 
     Parameters
     ----------
     path : str
         A file, a folder of files, an address of either, or "-".
     batch_rows : int, default=None
-        Rows to hold at a time, whatever the size of the table; 0 for all of them. None
-        takes 50,000 where the table is a folder, behind an address, or larger than 128
-        MB.
+        Rows per batch, whatever the size of the table; 0 to read it at once. None means
+        50,000 for folders, addresses other than web addresses, and files larger than
+        128 MB.
+    keep_rows : bool, default=False
+        See :func:`~fewlabels.tabular.read_table`.
     **options : dict
         `delimiter`, `encoding`, `sheet` and `header_row`, as for
         :func:`~fewlabels.tabular.read_table`.
@@ -136,22 +168,25 @@ def open_large(
     ...     [batch.n_rows for _, _, batch in table.batches()], table.n_rows
     ([2, 1], 3)
     """
-    if batch_rows == 0 or (path == "-" and batch_rows is None):
+    sheet = options.pop("sheet", None)
+    place = located(path, sheet)
+    if batch_rows == 0 or place.database is not None:
         return None
-    parts = find_parts(path)
-    several = len(parts) > 1 or parts[0].path != path or is_address(path)
-    if batch_rows is None and not several and parts[0].size <= LARGE_BYTES:
+    if path == "-" and batch_rows is None:
         return None
+    if holds_pictures(place.path):
+        return None
+    parts = find_parts(place.path)
+    several = len(parts) > 1 or parts[0].path != place.path
+    is_far = is_address(place.path) and not is_web(place.path)
+    if batch_rows is None and not several and not is_far:
+        if parts[0].size <= LARGE_BYTES:
+            return None
     if PurePosixPath(parts[0].name).suffix.lower() == ".zip":
         return None
-    kind = parts[0].format()
-    others = [part.name for part in parts if BY_SUFFIX.get(part.suffix, kind) != kind]
-    if several and others:
-        raise FileError(f"{path} holds files of several formats, such as {others[0]}.")
-    if kind is Workbook:
-        if several:
-            raise FileError(f"{path}: workbooks are read one at a time, from a disk.")
+    kind = check_formats(path, parts) if several else parts[0].format()
+    if kind.has_sheets:
         return None
-    check_sheet(kind, options.get("sheet"), path)
+    check_sheet(kind, place.sheet, path)
     reading = Reading(path, parts[0].suffix, **options)
-    return LargeTable(path, parts, kind, reading, batch_rows or BATCH_ROWS)
+    return LargeTable(path, parts, kind, reading, batch_rows or BATCH_ROWS, keep_rows)

@@ -11,21 +11,20 @@ from fewlabels.automatic import ErrorEstimate, FewLabelsClassifier
 
 @dataclass(frozen=True)
 class Method:
-    """One way to label the rows, and what it is worth.
+    """One way to label the rows, with its error.
 
     Attributes
     ----------
     name : str
-        What it is.
+        Name of the method.
     error : ErrorEstimate
-        Share of rows that it gets wrong.
+        Its error.
     weight : float
         Its weight in the prediction; NaN where it has none.
     measured : str
         How the error was measured.
     kind : {"own", "base", "other"}
-        Whether it is the automatic classifier, the baseline or a candidate, which
-        pictures show alike wherever it stands.
+        Automatic classifier, baseline or candidate; plots give each its own style.
     """
 
     name: str
@@ -38,9 +37,9 @@ class Method:
 def compared_methods(model: FewLabelsClassifier) -> list[Method]:
     """List the automatic classifier, the supervised baseline and the candidates.
 
-    The first two have the error of the whole procedure, choice included, on held-out
-    labels. A candidate is the heaviest one of its family, whose error is that of
-    leaving one label out.
+    The first two have the error of the whole procedure, including the choice, on
+    held-out labels. A candidate is the one of largest weight in its family, with its
+    leave-one-out error.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From bytes to text: encodings, byte-order marks, and files that are no text."""
+"""Decode bytes to text: encodings, byte-order marks, and files that are not text."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -18,6 +18,10 @@ _BOMS = (
 )
 
 
+class NoRowsError(TableError):
+    """A file is empty, or has column names but no rows."""
+
+
 def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str, bytes]:
     """Decode a file of text.
 
@@ -26,7 +30,7 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str, byte
     data : bytes
         The file.
     encoding : str or None
-        Its encoding; None for what its byte-order mark says, and UTF-8 without one.
+        Its encoding; None for the one of its byte-order mark, or UTF-8 without a mark.
     name : str
         What to call it in messages.
 
@@ -47,7 +51,7 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str, byte
             raise binary_file(name) from None
         raise TableError(
             f"{name} is not {guess.upper()} text (byte {error.start + len(bom):,}): "
-            "pass encoding='cp1252' if it comes from Windows, or the one that it has."
+            "pass encoding='cp1252' if it comes from Windows, or its actual encoding."
         ) from None
     if "\0" in text:
         raise binary_file(name)
@@ -55,7 +59,7 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str, byte
 
 
 def mark_of(data: bytes, encoding: str | None) -> tuple[str, bytes]:
-    """Find the encoding of text, and its byte-order mark, by its beginning.
+    """Find the encoding and the byte-order mark of a text from its first bytes.
 
     Parameters
     ----------
@@ -73,7 +77,7 @@ def mark_of(data: bytes, encoding: str | None) -> tuple[str, bytes]:
     """
     guess = _family(encoding or "utf-8")
     for mark, codec in _BOMS:
-        # UTF-8 and UTF-16 by name say nothing about the mark, and it stays.
+        # The names UTF-8 and UTF-16 do not say whether there is a mark: keep it.
         if data.startswith(mark) and (encoding is None or codec.startswith(guess)):
             return codec, mark
     if guess in ("utf-16", "utf-32"):
@@ -88,7 +92,7 @@ def mark_of(data: bytes, encoding: str | None) -> tuple[str, bytes]:
 
 
 class _Chained(io.RawIOBase):
-    """Bytes that were read already, and the rest of their file."""
+    """A file whose first bytes were read already."""
 
     def __init__(self, head: bytes, file: BinaryIO) -> None:
         self._head, self._file = memoryview(head), file
@@ -150,12 +154,12 @@ def text_lines(file: BinaryIO, encoding: str, name: str) -> Iterator[str]:
     except UnicodeDecodeError:
         raise TableError(
             f"{name} is not {encoding.upper()} text: pass encoding='cp1252' if it "
-            "comes from Windows, or the one that it has."
+            "comes from Windows, or its actual encoding."
         ) from None
 
 
 def _family(encoding: str) -> str:
-    """Name of an encoding as Python spells it, without what it says of the mark."""
+    """Return Python's name of an encoding, without the part about the mark."""
     try:
         return codecs.lookup(encoding).name.removesuffix("-sig")
     except LookupError:
@@ -163,7 +167,7 @@ def _family(encoding: str) -> str:
 
 
 def looks_binary(data: bytes) -> bool:
-    """Whether the beginning of a file holds bytes that no text has.
+    """Whether a file begins with bytes that do not occur in text.
 
     Parameters
     ----------
@@ -181,7 +185,7 @@ def looks_binary(data: bytes) -> bool:
 
 
 def binary_file(name: str) -> TableError:
-    """Say that a file is no text.
+    """Return the error for a file that is not text.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a report says beyond the error: sure rows, classes, columns, doubtful labels."""
+"""Report sections on labels to accept, classes, columns and doubtful labels."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,20 +13,20 @@ from fewlabels.tabular._page import chip, grid, section
 from fewlabels.tabular._pictures import REST, shortened
 from fewlabels.tabular.labeling import LabeledTable
 
-# Rows whose columns are exchanged, over all columns, and for one of them.
+# Rows whose values are shuffled: over all columns, and for one column.
 _EXCHANGED = 4000
 _FEWEST, _MOST = 20, 100
 
 
 def percent(share: float) -> str:
-    """Write a share, without digits that mean nothing."""
+    """Write a share with meaningful digits only."""
     if np.isnan(share):
         return "unknown"
     return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %"
 
 
 def sure_section(labeled: LabeledTable) -> str:
-    """Say how many rows can be accepted with which error."""
+    """Show how many labels can be accepted at which error."""
     rows: list[tuple[Any, ...]] = []
     before = -1
     for a in labeled.model.classifier.errors_above():
@@ -41,14 +41,14 @@ def sure_section(labeled: LabeledTable) -> str:
     head = ("confidence", "rows", "share", "expected error (90 % interval)")
     return section(
         "Which labels to accept",
-        "<p>How many predicted labels of at least this confidence are expected to be "
-        "wrong. Choose one, accept the labels that reach it, and check the others.</p>"
+        "<p>The expected error of predicted labels with at least this confidence. "
+        "Choose one, accept the labels that reach it, and check the others.</p>"
         + grid(head, rows),
     )
 
 
 def classes_section(labeled: LabeledTable, colors: Mapping[str, str]) -> str:
-    """Say what to expect of every class, and what is confused with what."""
+    """Show the expected errors of every class, and which classes are confused."""
     model = labeled.model.classifier
     shares = model.expected_confusions()
     if np.isnan(shares).any() or len(shares) < 2:
@@ -77,19 +77,19 @@ def classes_section(labeled: LabeledTable, colors: Mapping[str, str]) -> str:
     ]
     confused = ""
     if pairs:
-        confused = "<h3>Confusions to expect</h3>" + grid(
-            ("label that they get", "what they are", "rows, about"), pairs
+        confused = "<h3>Expected confusions</h3>" + grid(
+            ("predicted label", "true label", "rows, about"), pairs
         )
     return section(
         "Class by class",
-        "<p>Wrong: the share of the rows with this label that are expected to be of "
-        "another class. Missed: the share of this class that is expected under another "
+        "<p>Wrong: the expected share of the rows with this label that belong to "
+        "another class. Missed: the expected share of this class that gets another "
         "label.</p>" + grid(head, rows) + confused,
     )
 
 
 def doubts_section(labeled: LabeledTable, colors: Mapping[str, str]) -> str:
-    """Name given labels that the others contradict."""
+    """List given labels that the others contradict."""
     found = labeled.model.classifier.suspicious_labels()
     if not found:
         return ""
@@ -108,13 +108,13 @@ def doubts_section(labeled: LabeledTable, colors: Mapping[str, str]) -> str:
         "<p>The other labels contradict these. They may be wrong, or the rows may be "
         "hard. If a given label is wrong, the expected error counts it as a mistake of "
         "the predictions, and is too large.</p>"
-        + grid(("row", "given label", "what the others say", "odds"), rows)
+        + grid(("row", "given label", "others suggest", "odds"), rows)
         + more,
     )
 
 
 def table_effects(labeled: Any, random_state: int = 0) -> list[ColumnEffect]:
-    """Find the columns of a table that matter, where columns mean anything."""
+    """Find the columns of a table that matter most."""
     transformer = labeled.model.transformer
     if transformer.feature_groups_ is None:
         return []
@@ -132,7 +132,7 @@ def table_effects(labeled: Any, random_state: int = 0) -> list[ColumnEffect]:
 
 
 def effects_section(effects: list[ColumnEffect]) -> str:
-    """Draw how much the columns matter."""
+    """Plot the importance of the columns."""
     if not effects:
         return ""
     longest = max(effects[0].effect, 1e-9)
@@ -147,13 +147,13 @@ def effects_section(effects: list[ColumnEffect]) -> str:
     rest = f'<p class="quiet">and {more:,} more</p>' if more > 0 else ""
     return section(
         "Which columns matter",
-        "<p>How far answers move when the values of a column are shuffled among rows. "
-        "A column that repeats others moves them little.</p>"
+        "<p>How much the predictions change when the values of a column are shuffled "
+        "among rows. A column that repeats others changes them little.</p>"
         f'<div class="bars">{bars}</div>{rest}',
     )
 
 
 def _effect_words(effect: ColumnEffect) -> str:
     if np.isnan(effect.changed):
-        return f"moves by {effect.effect:.2f} deviations"
+        return f"{effect.effect:.2f} standard deviations"
     return f"changes {100 * effect.changed:.0f} % of the labels"

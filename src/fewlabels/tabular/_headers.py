@@ -1,4 +1,4 @@
-"""Where the names of the columns stand: behind titles, or nowhere."""
+"""Find the column names: below titles, in two lines, or missing."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -15,32 +15,40 @@ _YEARS = range(1900, 2101)
 
 @dataclass(frozen=True)
 class Header:
-    """The line of names.
+    """The line with the column names.
 
     Attributes
     ----------
     line : int
-        Its number, beginning with 1; that of the first row where there are no names.
+        Its number, counted from 1; that of the first row if there are no names, of the
+        second line if there are two.
     has_names : bool
         Whether there is one.
     guessed : bool
-        Whether it was found here and is not simply the first line.
+        Whether it was searched for, not just the first line.
+    joined : tuple of str
+        The names if they span two lines; empty otherwise.
     """
 
     line: int = 1
     has_names: bool = True
     guessed: bool = False
+    joined: tuple[str, ...] = ()
 
 
-def find_header(lines: Sequence[Sequence[str]], header_row: int | None) -> Header:
-    """Find the line of names.
+def find_header(
+    lines: Sequence[Sequence[str]], header_row: int | None, *, spread: bool = True
+) -> Header:
+    """Find the line with the column names.
 
     Parameters
     ----------
     lines : sequence of sequence of str
         Cells of the first lines; nothing for empty ones.
     header_row : int or None
-        What its owner says: the number of the line, 0 where there are no names.
+        The line number as given, 0 if there are no names.
+    spread : bool, default=True
+        Whether a name in the upper of two lines also covers the empty cells after it.
 
     Returns
     -------
@@ -62,11 +70,51 @@ def find_header(lines: Sequence[Sequence[str]], header_row: int | None) -> Heade
     ):
         place += 1
     if filled and filled[place - 1] <= 1 < width and place > first:
-        place = first  # nothing but single cells: no titles
+        place = first  # only single cells: no titles
     below = [line for line in lines[place:] if any(line)]
     if _holds_values(lines[place - 1] if lines else [], below):
         return Header(place, has_names=False, guessed=True)
-    return Header(place, guessed=place > first)
+    return _two_lines(lines, place, spread) or Header(place, guessed=place > first)
+
+
+def _two_lines(
+    lines: Sequence[Sequence[str]], place: int, spread: bool
+) -> Header | None:
+    """Join two header lines if the upper one names groups of columns."""
+    second = next((k for k in range(place, len(lines)) if lines[k]), len(lines))
+    if second >= len(lines) - 1:
+        return None
+    width = max(len(lines[place - 1]), len(lines[second]))
+    upper, lower = (
+        [cell.strip() for cell in line] + [""] * (width - len(line))
+        for line in (lines[place - 1], lines[second])
+    )
+    groups, grouped = "", []
+    for above, below in zip(upper, lower, strict=True):
+        groups = above or (groups if below and spread else "")
+        grouped.append(groups)
+    repeated = [
+        k for k in range(1, width) if grouped[k] and grouped[k] == grouped[k - 1]
+    ]
+    if not any(lower[k] and lower[k - 1] for k in repeated):
+        return None  # no group of several columns
+    names = [
+        " ".join(dict.fromkeys(part for part in pair if part))
+        for pair in zip(grouped, lower, strict=True)
+    ]
+    if not all(names) or len(set(names)) < width:
+        return None
+    said = False
+    for k, cell in enumerate(lower):
+        column = [line[k] for line in lines[second + 1 :] if k < len(line)]
+        column = [value for value in column if not is_missing(value)]
+        if not cell:
+            continue
+        if cell in column or not number_notation([cell])[1]:
+            return None  # a row, then
+        unread = number_notation(list(dict.fromkeys(column)))[1] if column else [cell]
+        said = said or len(unread) < 0.2 * len(column)
+    return Header(second + 1, guessed=True, joined=tuple(names)) if said else None
 
 
 def _is_title(line: Sequence[str], width: int) -> bool:
@@ -74,7 +122,7 @@ def _is_title(line: Sequence[str], width: int) -> bool:
 
 
 def _holds_values(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Whether numbers stand above all columns of numbers, and these are no names."""
+    """Whether a line has numbers above all numeric columns, so that it is no header."""
     numbers = []
     for place, name in enumerate(names):
         column = [line[place] for line in below if place < len(line)]
@@ -95,15 +143,21 @@ def _holds_values(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 
 
 def header_notes(header: Header, names: Sequence[str]) -> list[str]:
-    """Say where the names were found, unless that is the first line."""
+    """Note where the names were found, unless in the first line."""
     if not header.guessed:
         return []
     if not header.has_names:
         return [
-            "The first line holds values and no names, so the columns are called "
+            "The first line holds values, not names, so the columns are called "
             f"{listed(names, 3)}; if it holds names, pass header_row={header.line}."
         ]
+    if header.joined:
+        return [
+            f"The column names span two lines and were joined: "
+            f"{listed(header.joined, 3)} (pass header_row={header.line} for the "
+            "second line alone)."
+        ]
     return [
-        f"Names of the columns were found in line {header.line}, below a title "
+        f"The column names were found in line {header.line}, below a title "
         "(pass header_row=LINE for another line)."
     ]

@@ -6,7 +6,9 @@ import io
 import json
 import os
 import platform
+import warnings
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import diags_array, issparse
 
 import fewlabels
 from fewlabels._words import listed, nearest_name
@@ -26,13 +29,22 @@ from fewlabels.preprocessing import (
     TableTransformer,
 )
 from fewlabels.preprocessing.cells import object_array
+from fewlabels.tabular._drift import (
+    MovedColumn,
+    SeenColumn,
+    moved_columns,
+    rows_apart,
+)
+from fewlabels.tabular._notation import with_other_sign
 from fewlabels.tabular.files import replacing
 
 FORMAT = 1
-# Nine in ten values of a normal distribution lie within this many standard deviations.
+# 90 % of a normal distribution lie within this many standard deviations.
 NINE_IN_TEN = 1.645
-# What a file may make besides numbers, text and the classes that skops trusts anyway
-# (scikit-learn's estimators and NumPy's types). Nothing here runs code of the file.
+# Training values that replace each cell of a column that has moved.
+DRAWS = 8
+# Types that a file may use besides numbers, text and those that skops trusts anyway
+# (scikit-learn's estimators and NumPy's types). None of them runs code from the file.
 TRUSTED = (
     *FewLabelsClassifier.saved_types(),
     f"{FewLabelsRegressor.__module__}.{FewLabelsRegressor.__qualname__}",
@@ -44,7 +56,7 @@ TRUSTED = (
 
 @dataclass
 class TableModel:
-    """A classifier for the rows of tables with certain columns.
+    """A classifier or regressor for the rows of tables with the same columns.
 
     It is made by :func:`label_table` and :func:`load_model`.
 
@@ -60,6 +72,10 @@ class TableModel:
         The classes as they stand in the table.
     about : dict
         Versions, date, number of rows and labels.
+    seen : list of SeenColumn
+        Summaries of the training columns; without them, new tables are not compared.
+    rows : {ndarray, csr_array} or None
+        Features of some of its rows.
     """
 
     transformer: TableTransformer
@@ -67,14 +83,16 @@ class TableModel:
     target: str
     values: dict[str, Any]
     about: dict[str, Any] = field(default_factory=dict)
+    seen: list[SeenColumn] = field(default_factory=list)
+    rows: Any = None
 
     @property
     def columns(self) -> list[ColumnDescription]:
-        """What the columns of the training table hold."""
+        """Descriptions of the columns of the training table."""
         return self.transformer.columns_
 
     def aligned(self, X: Any) -> Table:
-        """Pick the columns of the training table, in its order.
+        """Select the columns of the training table, in its order.
 
         Parameters
         ----------
@@ -95,24 +113,33 @@ class TableModel:
         needed = [column.name for column in self.columns if column.is_used]
         absent = [name for name in needed if name not in table.names]
         if absent:
-            near = {name: nearest_name(name, table.names) for name in absent}
+            others = [name for name in table.names if name not in needed]
+            near = {name: nearest_name(name, others) for name in absent}
             hints = [f"{near[n]!r} for {n!r}" for n in absent if near[n]][:3]
             hint = f" Perhaps {', '.join(hints)} under another name?" if hints else ""
             kinds = {column.name: column.kind for column in self.columns}
             if any(kinds[n] == "vector" and n.startswith("features") for n in absent):
                 hint += (
-                    " It was fitted with a vector for every row from a file of its "
-                    "own: pass features=FILE with those of this table."
+                    " It was fitted with a separate file of vectors, one for every "
+                    "row: pass features=FILE with those of this table."
                 )
             raise TableError(
-                f"The table does not fit the model: it lacks {listed(absent)}.{hint} "
+                f"The table does not fit the model: it has no {listed(absent)}.{hint} "
                 f"The model uses {listed(needed)}; the table has {listed(table.names)}."
             )
         nothing = object_array([None] * table.n_rows)
-        columns = [
-            table[column.name] if column.name in table.names else nothing
-            for column in self.columns
-        ]
+        numbers = with_other_sign(self.columns, table)
+        if numbers:
+            name, read = next(iter(numbers.items()))
+            row = np.flatnonzero(~np.isnan(read))[0]
+            warnings.warn(
+                "Decimals are written with another sign than when the model was fitted:"
+                f" {table[name][row]!r} in {name!r} is read as {read[row]:.10g}.",
+                UserWarning,
+                stacklevel=2,
+            )
+        given = {n: table[n] for n in table.names} | numbers
+        columns = [given.get(column.name, nothing) for column in self.columns]
         return Table([c.name for c in self.columns], columns, table.source)
 
     def probabilities(self, features: Any) -> NDArray[Any]:
@@ -159,14 +186,15 @@ class TableModel:
         Returns
         -------
         numbers : ndarray of shape (n_rows,)
-            What is expected.
+            Predictions.
         margins : ndarray of shape (n_rows,)
-            How far off it is at most for nine in ten rows, by the error to expect; NaN
-            where that is not known.
+            Half the width of a 90 % interval (or of the `interval` with which the table
+            was labelled), from errors on held-out rows; NaN if there are too few labels
+            to tell.
         """
-        numbers = self.classifier.predict(features)
-        error = self.classifier.expected_error_
-        return numbers, np.full(numbers.size, NINE_IN_TEN * error.value)
+        level = self.about.get("interval", 0.9)
+        numbers, _, high = self.classifier.predict(features, return_interval=level)
+        return numbers, np.where(np.isfinite(high), high - numbers, np.nan)
 
     @property
     def predicts_numbers(self) -> bool:
@@ -186,17 +214,117 @@ class TableModel:
         labels : ndarray of object of shape (n_rows,)
             The classes as they stand in the training table.
         confidence : ndarray of shape (n_rows,)
-            The probability of each; where the target is a quantity, how far off it may
-            be.
+            The probability of each; for a quantity, half the width of a 90 % interval.
         """
-        features = self.transformer.transform(self.aligned(X))
+        labels, confidence, _ = self.predictions(X)
+        return labels, confidence
+
+    def predictions(
+        self,
+        X: Any,
+        *,
+        whole: bool = True,
+        strict: bool = False,
+        tell: Callable[[MovedColumn], None] | None = None,
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+        """Label the rows of another table, with the probabilities of all classes.
+
+        If a column has changed since training, there is a warning, and the confidence
+        of a row becomes its average over training values of that column.
+
+        Parameters
+        ----------
+        X : Table, DataFrame of pandas or polars, dict or array-like
+            A table with the columns that the model uses.
+        whole : bool, default=True
+            Whether `X` is a complete table, see :func:`moved_columns`.
+        strict : bool, default=False
+            Whether to refuse a table unlike the training table.
+        tell : callable, default=None
+            Called for every column that has moved; None to warn.
+
+        Returns
+        -------
+        labels, confidence : ndarray of shape (n_rows,)
+            See :meth:`predict`.
+        probabilities : ndarray of shape (n_rows, n_classes) or None
+            None where the target is a quantity.
+        """
+        table = self.aligned(X)
+        features = self.transformer.transform(table)
+        moved = self.moved(table, features, whole=whole)
+        if moved and strict:
+            raise TableError(
+                "The table is refused (given as strict), as it is unlike the one that "
+                "the model was fitted to. " + " ".join(m.words for m in moved)
+            )
+        for column in moved:
+            if tell is None:
+                warnings.warn(column.words, UserWarning, stacklevel=2)
+            else:
+                tell(column)
+        doubted = self._doubted(features, {m.name for m in moved if m.name})
         if self.predicts_numbers:
-            return self.estimate(features)
-        return self.decide(self.probabilities(features))
+            numbers, margins = self.estimate(features)
+            if doubted is not None:
+                off = [(self.classifier.predict(F) - numbers) ** 2 for F in doubted]
+                margins = np.sqrt(margins**2 + NINE_IN_TEN**2 * np.mean(off, axis=0))
+            return numbers, margins, None
+        p = self.probabilities(features)
+        labels, confidence = self.decide(p)
+        if doubted is not None:
+            doubt = np.mean([self.probabilities(F) for F in doubted], axis=0)
+            own = np.take_along_axis(doubt, p.argmax(axis=1)[:, None], axis=1)[:, 0]
+            confidence = np.minimum(confidence, own)
+        return labels, confidence, p
+
+    def moved(
+        self, table: Table, features: Any, *, whole: bool = True
+    ) -> list[MovedColumn]:
+        """Find the columns that have changed since the model was fitted.
+
+        Parameters
+        ----------
+        table : Table
+            What :meth:`aligned` returned.
+        features : {ndarray, csr_array} of shape (n_rows, n_features)
+            Its features from the transformer.
+        whole : bool, default=True
+            Whether it is a complete table.
+
+        Returns
+        -------
+        moved : list of MovedColumn
+            If no column has moved, the result of a test on whole rows.
+        """
+        found = moved_columns(self.seen, table, whole=whole)
+        if not found and whole and self.rows is not None:
+            apart = rows_apart(self.rows, features)
+            return [] if apart is None else [apart]
+        return found
+
+    def _doubted(self, features: Any, names: set[str]) -> list[Any] | None:
+        """Give rows values of the training table in the columns that have moved."""
+        if not names or self.rows is None:
+            return None
+        places = [k for k, column in enumerate(self.columns) if column.name in names]
+        own = np.isin(self.transformer.feature_columns_, places)
+        rng = np.random.default_rng(0)
+        n_kept, n_rows = self.rows.shape[0], features.shape[0]
+        draws = [rng.integers(n_kept, size=n_rows) for _ in range(DRAWS)]
+        return [replaced_features(features, own, self.rows[draw]) for draw in draws]
+
+
+def replaced_features(features: Any, own: NDArray[np.bool_], others: Any) -> Any:
+    """Take some features from other rows."""
+    if not issparse(features):
+        return np.where(own, others, features)
+    keep, take = (diags_array(side.astype(float)) for side in (~own, own))
+    return (features @ keep + others @ take).tocsr()
 
 
 def versions() -> dict[str, str]:
-    """Versions of what a model is made with.
+    """Return the versions of the packages that a model is made with.
 
     Returns
     -------
@@ -220,9 +348,9 @@ def save_model(
 ) -> None:
     """Write a model to a file that holds data and no code.
 
-    The file is a zip archive of ``fewlabels.json``, which says what the model is, and
-    ``model.skops``. It holds the features of all training rows: what is confidential in
-    the table is so in the model.
+    The file is a zip archive of ``fewlabels.json``, which describes the model, and
+    ``model.skops``. It holds the features of all training rows: treat it as
+    confidentially as the table.
 
     Parameters
     ----------
@@ -240,7 +368,7 @@ def save_model(
 
     See Also
     --------
-    load_model : The way back.
+    load_model : Read the file.
 
     Examples
     --------
@@ -258,6 +386,7 @@ def save_model(
     """
     sio = _skops()
     parts = {"transformer": model.transformer, "classifier": model.classifier.compact()}
+    parts["rows"] = model.rows
     about = {
         **model.about,
         "format": FORMAT,
@@ -266,6 +395,7 @@ def save_model(
         "target": model.target,
         "classes": [[text, _plain(value)] for text, value in model.values.items()],
         "columns": [column.as_dict() for column in model.columns],
+        "seen": [column.as_dict() for column in model.seen],
     }
     data = sio.dumps(parts)
     with replacing(path, force=force) as file, zipfile.ZipFile(file, "w") as archive:
@@ -275,7 +405,7 @@ def save_model(
 
 
 def load_model(path: str | os.PathLike[str]) -> TableModel:
-    """Read a model without running anything that the file brings.
+    """Read a model without running any code from the file.
 
     Parameters
     ----------
@@ -291,7 +421,7 @@ def load_model(path: str | os.PathLike[str]) -> TableModel:
     Raises
     ------
     TableError
-        If the file is no model, or asks for anything that a model does not need.
+        If the file is not a model, or uses types that a model does not need.
 
     Examples
     --------
@@ -311,12 +441,13 @@ def load_model(path: str | os.PathLike[str]) -> TableModel:
     foreign = sorted(set(untrusted) - set(TRUSTED))
     if foreign:
         raise TableError(
-            f"{path} is refused: it asks for {listed(foreign)}, which no model of "
-            "fewlabels needs. Do not use this file."
+            f"{path} is refused: it uses {listed(foreign)}, which no fewlabels model "
+            "needs. Do not use this file."
         )
     try:
         parts = sio.loads(data, trusted=list(TRUSTED))
         transformer, classifier = parts["transformer"], parts["classifier"]
+        seen = [SeenColumn(**column) for column in about.pop("seen", [])]
     except Exception as error:
         raise _no_model(path, f"{type(error).__name__}: {error}") from None
     if not isinstance(transformer, TableTransformer) or not isinstance(
@@ -325,7 +456,9 @@ def load_model(path: str | os.PathLike[str]) -> TableModel:
         raise _no_model(path, "it holds something else")
     about["notes"] = _version_notes(about.get("versions", {}))
     values = dict(about["classes"])
-    return TableModel(transformer, classifier, about["target"], values, about)
+    return TableModel(
+        transformer, classifier, about["target"], values, about, seen, parts.get("rows")
+    )
 
 
 def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], bytes]:
@@ -367,8 +500,8 @@ def _no_model(path: str | os.PathLike[str], why: str) -> TableError:
 def _version_notes(made_with: dict[str, str]) -> list[str]:
     here = versions()
     return [
-        f"The model was made with {name} {made_with[name]}, this is {here[name]}: if "
-        "anything is odd, make it again."
+        f"The model was made with {name} {made_with[name]}, but {here[name]} is "
+        "installed: if anything looks wrong, make it again."
         for name in ("fewlabels", "scikit-learn")
         if name in made_with and made_with[name] != here[name]
     ]

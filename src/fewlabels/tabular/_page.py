@@ -1,4 +1,4 @@
-"""The page of a report: its style, and the pieces that it is put together from."""
+"""The HTML page of a report: its style and its building blocks."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -105,18 +105,18 @@ def page(
     Parameters
     ----------
     title, subtitle : str
-        What stands at its head, not yet escaped.
+        The heading, not yet escaped.
     tiles : str
         HTML of the figures below it.
     sections : sequence of str
         HTML of the rest.
     verdict : str, default=""
-        What the whole is worth, in a sentence, not yet escaped.
+        How good the labels are, in a sentence, not yet escaped.
 
     Returns
     -------
     html : str
-        The page, which needs nothing from elsewhere and runs no script.
+        The page, which loads nothing from elsewhere and runs no script.
     """
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     body = "".join(sections)
@@ -153,7 +153,7 @@ def grid(
     *,
     cards: bool = False,
 ) -> str:
-    """Write a table, whose rows may be cards on a phone; numbers stand to the right."""
+    """Write a table with right-aligned numbers; on a phone, its rows can be cards."""
     numeric = [
         bool(rows) and all(isinstance(row[k], int | float) for row in rows)
         for k in range(len(head))

@@ -1,4 +1,4 @@
-"""Pictures of a report, as SVG that stands in the page itself."""
+"""Plots of a report, as inline SVG."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -15,7 +15,7 @@ from sklearn.manifold import TSNE
 
 from fewlabels.tabular._candidates import Method
 
-# Colours that most people can tell apart whatever their colour vision, in this order.
+# Colours that can be told apart even with limited colour vision, in this order.
 PALETTE = (
     "#0072b2",
     "#e69f00",
@@ -33,7 +33,7 @@ PALETTE = (
 REST = "#b4b4b4"
 # From unsure to sure.
 SHADES = ("#b2182b", "#ef8a62", "#f6c177", "#84b8d8", "#2166ac")
-# Rows on a map, and how many of them may be labelled ones.
+# Rows on a map, and how many of them may be labelled.
 MAP_ROWS = 1200
 _MAP_LABELS = 300
 _SIDE = 420
@@ -49,7 +49,7 @@ def map_rows(
     n_rows : int
         Rows of the table.
     given : ndarray of bool or None
-        Which have a label; these are shown first of all.
+        Which have a label; these come first.
     random_state : int
         Seed of the sample.
 
@@ -69,7 +69,7 @@ def map_rows(
 
 
 def positions(features: Any, random_state: int) -> tuple[NDArray[Any], str]:
-    """Place rows on a plane.
+    """Place rows in a plane.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def positions(features: Any, random_state: int) -> tuple[NDArray[Any], str]:
 
 
 def colors_of(classes: Sequence[str]) -> dict[str, str]:
-    """Give classes colours; the last of many share one.
+    """Give classes colours; if there are many, the last ones share one.
 
     Parameters
     ----------
@@ -158,11 +158,11 @@ def scatter(
     colours : sequence of str
         Of the dots.
     titles : sequence of str
-        What a dot says when it is pointed at.
+        Tooltips of the dots.
     rings : ndarray of bool or None
         Which dots get a ring.
     label : str
-        What the picture shows, for those who hear it.
+        Description of the plot, for screen readers.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def bars(
     colors: dict[str, str],
     parts: tuple[str, str],
 ) -> str:
-    """Draw how many rows every class has: given ones dark, predicted ones light.
+    """Plot the number of rows of every class: given ones dark, predicted ones light.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def bars(
 
 
 def intervals(methods: Sequence[Method]) -> str:
-    """Draw the error of every method with its interval.
+    """Plot the error of every method with its interval.
 
     Parameters
     ----------
@@ -306,13 +306,13 @@ def intervals(methods: Sequence[Method]) -> str:
     )
     return (
         f'<div class="methods">{"".join(drawn)}<div class="bar quiet"><span '
-        'class="name">error, with an interval of 90 %</span><span class="track">'
+        'class="name">error, with a 90 % interval</span><span class="track">'
         f"{ticks}</span></div></div>"
     )
 
 
 def histogram(confidence: NDArray[Any]) -> str:
-    """Draw how confident predictions are.
+    """Plot a histogram of the confidence of predictions.
 
     Parameters
     ----------

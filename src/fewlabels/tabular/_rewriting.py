@@ -14,9 +14,13 @@ from typing import Any
 import numpy as np
 
 from fewlabels.preprocessing import FileError, Table
-from fewlabels.preprocessing.cells import text_of
 from fewlabels.tabular._batches import LargeTable
-from fewlabels.tabular._formats import Appender, FileFormat, Workbook
+from fewlabels.tabular._formats import (
+    Appender,
+    FileFormat,
+    Workbook,
+    database_place,
+)
 from fewlabels.tabular._places import (
     Part,
     exists,
@@ -25,18 +29,19 @@ from fewlabels.tabular._places import (
     read_bytes,
     writing,
 )
+from fewlabels.tabular._targets import class_text
 from fewlabels.tabular.files import Values, check_writable, output_format
 from fewlabels.tabular.setup import Progress
 
-# Rows of a part, where one file becomes a folder of parts.
+# Rows per part, if one file becomes a folder of parts.
 PART_ROWS = 1_000_000
-# What a folder of parts says of the run that makes it.
+# File in a folder of parts that identifies the run.
 MANIFEST = "_fewlabels.json"
 
 
 @dataclass
 class Written:
-    """What writing a large table has come to.
+    """Summary of a large table that was written.
 
     Attributes
     ----------
@@ -68,11 +73,11 @@ class Written:
             self.low = min(self.low, *values)
             self.high = max(self.high, *values)
         else:
-            self.counts.update(map(text_of, values))
+            self.counts.update(map(class_text, values))
 
 
 def check_output(large: LargeTable, output: str, *, force: bool) -> None:
-    """Complain now about an output that would fail after the work is done.
+    """Raise now if the output would fail after the work is done.
 
     Parameters
     ----------
@@ -98,10 +103,10 @@ def _file_format(own: type[FileFormat], output: str) -> tuple[type[FileFormat], 
     """Format and suffix of a file that is written in batches."""
     suffixes = PurePosixPath(output).suffixes[-2:] if output != "-" else ()
     kind, suffix, _ = output_format(own, suffixes)
-    if kind is Workbook:
+    if kind is Workbook or database_place(output) is not None:
         raise FileError(
-            "A table that is read in batches cannot be written as a workbook: write "
-            ".csv or .parquet."
+            "A table that is read in batches cannot be written as a workbook or into a "
+            "database: write .csv or .parquet."
         )
     return kind, suffix
 
@@ -116,7 +121,7 @@ def rewrite(
     identity: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Written:
-    """Write a large table with columns added, some rows at a time.
+    """Write a large table with columns added, in batches.
 
     Parameters
     ----------
@@ -124,23 +129,23 @@ def rewrite(
         The table.
     output : str
         A file, "-", or a folder, which gets a part for every file of the table, or for
-        every million rows of a single file. A run that was interrupted goes on with
-        the parts that are missing.
+        every million rows of a single file. An interrupted run continues with the
+        missing parts.
     new_columns : callable
-        From some rows to their new columns.
+        Returns the new columns of some rows.
     force : bool, default=False
         Whether to replace what exists.
     numbers : bool, default=False
         Whether the first new column holds numbers.
     identity : dict, default=None
-        What tells this run from others that write to the same folder.
+        What distinguishes this run from others that write to the same folder.
     progress : callable, default=None
-        Told the share of the work that is done, and what is going on.
+        Called with the share of the work that is done, and the current step.
 
     Returns
     -------
     written : Written
-        How many rows, and of which values.
+        Counts of rows and values.
     """
     done = Written()
 
@@ -186,23 +191,37 @@ def _write_file(
 ) -> None:
     with contextlib.ExitStack() as stack:
         appender: Appender | None = None
-        for _, _, table in large.batches(tell):
+        several = len(large.parts) > 1
+        for part, _, table in large.batches(tell):
             if appender is None:
                 kind, suffix = _file_format(large.kind, output)
                 file = stack.enter_context(writing(output, force=force))
                 appender = kind.appender(file, suffix)
-            elif len(large.parts) > 1:
+            elif several:
                 table = _continued(table)
-            appender.add(table, finished(table))
+            added = finished(table)
+            if several:
+                table = _closed(table)
+                (name,) = table.free_names(["file"])
+                added = {name: [part.name] * table.n_rows, **added}
+            appender.add(table, added)
         if appender is not None:
             appender.close()
 
 
 def _continued(table: Table) -> Table:
-    """Make a table a later part of a file, although it begins one of its own."""
+    """Turn the beginning of a file into a continuation of another."""
     text: Any = getattr(table.origin, "text", None)
     if hasattr(text, "continued") and not text.continued:
         text.continued, text.lead = True, ""
+    return table
+
+
+def _closed(table: Table) -> Table:
+    """End the last line, as others follow."""
+    text: Any = getattr(table.origin, "text", None)
+    if hasattr(text, "ends") and not text.ends[-1]:
+        text.ends[-1] = next((end for end in text.ends if end), "\n")
     return table
 
 
@@ -211,7 +230,7 @@ def _grouped(
     per_part: int | None,
     kind: type[FileFormat],
 ) -> Iterator[tuple[str, Iterator[Table]]]:
-    """Parts of the output, each with its batches."""
+    """Yield the parts of the output, each with its batches."""
     waiting = next(batches, None)
     number = 0
 
@@ -239,7 +258,7 @@ def _grouped(
 def _check_manifest(
     large: LargeTable, output: str, identity: Mapping[str, Any], *, force: bool
 ) -> None:
-    """See that parts which are there already belong to this run."""
+    """Check that existing parts belong to this run."""
     about = {
         "table": large.source,
         "parts": [[part.name, part.size] for part in large.parts],

@@ -1,4 +1,4 @@
-"""What can be learned from of a large table: its labels, and a sample of the rest."""
+"""Training rows of a large table: its labelled rows, and a sample of the others."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels._missing import is_na
 from fewlabels._sampling import SmallestKeys, row_keys
 from fewlabels._words import plural
 from fewlabels.preprocessing import Table, TableError, TableSample, TableSummary
-from fewlabels.preprocessing.cells import (
-    is_missing,
-    is_placeholder,
-    object_array,
-    text_of,
-)
+from fewlabels.preprocessing.cells import is_placeholder
 from fewlabels.tabular._batches import BATCH_ROWS, LargeTable
+from fewlabels.tabular._reading import column_or_none, stacked
+from fewlabels.tabular._targets import class_text, label_text
 
-# Rows without a label that are learned from, and how many labelled ones at most.
+# Unlabelled rows to learn from, and the most labelled ones.
 SAMPLE_ROWS = 50_000
 MAX_LABELED = 100_000
 
@@ -27,14 +25,14 @@ MAX_LABELED = 100_000
 class RowSample:
     """All rows of one kind, and a sample of the others.
 
-    Which others are taken depends on their numbers and the seed alone, not on batches.
+    The sample depends only on row numbers and the seed, not on batches.
 
     Parameters
     ----------
     size : int
         How many of the others.
     max_always : int
-        How many of the first kind at most; of more, a sample too.
+        Most rows of the first kind; if there are more, they are sampled too.
     seed : int
         Seed.
     """
@@ -46,9 +44,11 @@ class RowSample:
         self._kept: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any], Table]] = []
 
     def add(self, first: int, table: Table, always: NDArray[np.bool_]) -> None:
-        """Look at further rows."""
-        rows = np.arange(first, first + table.n_rows)
-        keys = row_keys(first, first + table.n_rows, self._seed)
+        """Process further rows."""
+        inside = table.rows_in_whole
+        n_rows = table.n_rows if table.whole is None else table.whole.n_rows
+        rows = first + inside
+        keys = row_keys(first, first + n_rows, self._seed)[inside]
         for kind in (0, 1):
             of_kind = always == bool(kind)
             self._seen[kind] += int(of_kind.sum())
@@ -62,12 +62,12 @@ class RowSample:
 
     @property
     def n_kept(self) -> int:
-        """How many rows are sampled."""
+        """Number of sampled rows."""
         return sum(smallest.rows.size for smallest in self._smallest)
 
     @property
     def n_seen(self) -> tuple[int, int]:
-        """How many other rows, and rows of the first kind, there are."""
+        """Numbers of other rows, and of rows of the first kind."""
         return self._seen[0], self._seen[1]
 
     def _thinned(
@@ -86,7 +86,7 @@ class RowSample:
         return rows[keep], keys[keep], always[keep], thin
 
     def table(self, source: str) -> Table:
-        """Give a table of the rows in their order."""
+        """Return a table of the rows in order."""
         parts = [self._thinned(*part) for part in self._kept]
         numbers = np.concatenate([part[0] for part in parts])
         order = np.argsort(numbers)
@@ -94,23 +94,10 @@ class RowSample:
         names = list(dict.fromkeys(name for table in tables for name in table.names))
         columns = []
         for name in names:
-            columns.append(_stacked([_column(table, name) for table in tables])[order])
+            columns.append(
+                stacked([column_or_none(table, name) for table in tables])[order]
+            )
         return Table(names, columns, source, places=numbers[order])
-
-
-def _column(table: Table, name: str) -> NDArray[Any]:
-    if name in table.names:
-        return table[name]
-    return object_array([None] * table.n_rows)
-
-
-def _stacked(columns: list[NDArray[Any]]) -> NDArray[Any]:
-    """Put columns below each other, as objects where their types differ."""
-    columns = [column for column in columns if column.size] or columns[:1]
-    kinds = {column.dtype.kind for column in columns}
-    if len(kinds) == 1 or kinds <= {"i", "u", "f"}:
-        return np.concatenate(columns)
-    return object_array([value for column in columns for value in column.tolist()])
 
 
 def sample_of(
@@ -122,7 +109,7 @@ def sample_of(
     random_state: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> TableSample:
-    """Take what can be learned from: labelled rows, and a sample of the others.
+    """Collect training rows: labelled rows, and a sample of the others.
 
     Parameters
     ----------
@@ -133,21 +120,21 @@ def sample_of(
     markers : sequence, default=()
         Values that stand for "no label".
     sample_rows : int, default=50,000
-        How many rows without a label to take.
+        How many unlabelled rows to sample.
     random_state : int, default=0
         Seed.
     progress : callable, default=None
-        Told the share that is read.
+        Called with the share read so far.
 
     Returns
     -------
     sample : TableSample
-        A table of these rows in their order, with a note that says how many they are;
-        and what all rows say of the columns, but for the target. None where rows
-        differ in their columns.
+        A table of these rows in order, with a note on how many there are, and a summary
+        of all columns but the target over all rows; None if rows differ in their
+        columns.
     """
     sample = RowSample(sample_rows, MAX_LABELED, random_state)
-    marked = {text_of(marker) for marker in markers}
+    marked = set(map(class_text, markers))
     summary: TableSummary | None = None
     names: list[str] = []
     for _, first, table in large.batches(progress):
@@ -187,10 +174,10 @@ def sample_of(
 
 
 def _is_label(cell: Any, marked: set[str]) -> bool:
-    """Whether a cell looks like a label; possible marks count as missing labels."""
-    if is_missing(cell):
+    """Whether a cell looks like a label; possible markers count as missing labels."""
+    text = label_text(cell, na=True)
+    if text is None:
         return False
-    text = text_of(cell)
     return text not in marked and text != "-1" and not is_placeholder(text)
 
 
@@ -213,18 +200,17 @@ def given_labels(
     Returns
     -------
     read : callable
-        From cells to labels.
+        Turns cells into labels.
     """
-    known: dict[str, str | None] = {text_of(marker): None for marker in markers}
-    for cell, text in zip(sample[target].tolist(), texts, strict=True):
-        if not is_missing(cell):
-            known.setdefault(text_of(cell), text)
+    known: dict[str, str | None] = dict.fromkeys(map(class_text, markers))
+    na = any(map(is_na, texts))
+    for cell, label in zip(sample[target].tolist(), texts, strict=True):
+        text = label_text(cell, na=na)
+        if text is not None:
+            known.setdefault(text, label)
 
     def read(cells: NDArray[Any]) -> list[str | None]:
-        found: list[str | None] = []
-        for cell in cells.tolist():
-            text = None if is_missing(cell) else text_of(cell)
-            found.append(None if text is None else known.get(text, text))
-        return found
+        found = [label_text(cell, na=na) for cell in cells.tolist()]
+        return [None if text is None else known.get(text, text) for text in found]
 
     return read

@@ -1,14 +1,14 @@
-"""Delimited text that survives the round trip byte for byte.
+"""Delimited text that is written back byte for byte.
 
-The reader keeps the text of every record as it stood. Writing repeats that text and
-puts new fields behind it, so that quotes, spaces, line ends and numbers of the columns
-that were there are never touched.
+The reader keeps the text of every record. Writing repeats that text and appends new
+fields, so that quotes, spaces, line ends and numbers of existing columns never change.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import csv
 import io
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,9 +17,12 @@ from itertools import chain, islice
 
 from fewlabels._words import plural
 from fewlabels.preprocessing import TableError
+from fewlabels.tabular._decoding import NoRowsError
 from fewlabels.tabular._headers import Header, find_header
 
 DELIMITERS = (",", ";", "\t", "|")
+# A quoted field that begins inside another: what separates them is another sign.
+_TORN = re.compile(r'[,;\t|]"')
 # Records looked at to guess the delimiter, and characters of them.
 _SAMPLE_RECORDS = 200
 _SAMPLE_CHARACTERS = 2**18
@@ -158,7 +161,7 @@ class DelimitedText:
 
 
 def field_spans(record: str, delimiter: str) -> list[tuple[int, int]]:
-    """Find where the fields of a record begin and end, quotes included.
+    """Find where the fields of a record begin and end, including quotes.
 
     Parameters
     ----------
@@ -216,8 +219,9 @@ def quoted(field: str, delimiter: str) -> str:
 def guess_delimiter(text: str) -> str:
     """Guess what separates fields.
 
-    The sign wins that splits most records into the same number of fields, more than
-    one, and the first line too; more fields break ties.
+    The delimiter is the character that splits most records, and the first line, into
+    the same number of fields, more than one, without splitting quoted fields; ties go
+    to more fields.
 
     Parameters
     ----------
@@ -232,15 +236,16 @@ def guess_delimiter(text: str) -> str:
     sample = text[:_SAMPLE_CHARACTERS]
     if len(sample) < len(text):  # the last line may be cut
         sample = sample[: sample.rfind("\n") + 1] or sample
-    best, delimiter = (False, 0.0, 0), ","
+    best, delimiter = (False, 0.0, 0.0, 0, 0.0), ","
     for sign in DELIMITERS:
         widths: Counter[int] = Counter()
-        header = 0
+        header = torn = 0
         try:
             for fields in csv.reader(io.StringIO(sample, newline=""), delimiter=sign):
                 if fields:
                     header = header or len(fields)
                     widths[len(fields)] += 1
+                    torn += any(map(_TORN.search, fields))
                 if widths.total() == _SAMPLE_RECORDS:
                     break
         except csv.Error:
@@ -248,7 +253,8 @@ def guess_delimiter(text: str) -> str:
         if not widths:
             continue
         width, count = widths.most_common(1)[0]
-        score = (header == width, round(count / widths.total(), 1), width)
+        whole, regular = ((n / widths.total()) for n in (widths.total() - torn, count))
+        score = (header == width, round(whole, 1), round(regular, 1), width, regular)
         if width > 1 and score > best:
             best, delimiter = score, sign
     return delimiter
@@ -281,7 +287,7 @@ def parse(
     header_row : int, default=None
         Line of the names, 0 where there is none; None to find out.
     progress : callable, default=None
-        Told the share that is read.
+        Called with the share read so far.
 
     Returns
     -------
@@ -317,7 +323,7 @@ def parse_lines(
     n_rows: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[DelimitedText]:
-    """Parse lines of delimited text, some rows at a time.
+    """Parse lines of delimited text in batches.
 
     Parameters
     ----------
@@ -328,20 +334,20 @@ def parse_lines(
     encoding, bom, name, header_row : object
         See :func:`parse`.
     n_rows : int, default=None
-        Rows of a part; None for one part.
+        Rows per part; None for one part.
     progress : callable, default=None
-        Told the number of lines that are read.
+        Called with the number of lines read so far.
 
     Yields
     ------
     parsed : DelimitedText
-        Written one behind the other, the parts are the file.
+        The parts, written one after another, give the file.
     """
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     lines = iter(lines)
     first = list(islice(lines, 4 * max(_SAMPLE_RECORDS, header_row or 0)))
     place = find_header(_first_lines(first, delimiter, header_row), header_row)
-    start = place.line - 1  # what stands above the names is no row
+    start = place.line - 1  # lines above the names are not rows
     parsed = DelimitedText([], [], [], [], "", delimiter, encoding, bom, {}, place)
     parsed.lead = "".join(first[:start])
     above, any_rows = start, False
@@ -358,7 +364,7 @@ def parse_lines(
         stop = above + reader.line_num
         raw = taken[0] if len(taken) == 1 else "".join(taken)
         taken.clear()
-        if is_blank(fields, parsed.header):  # it belongs to what stands above it
+        if is_blank(fields, parsed.header):  # it belongs to the record above
             if parsed.records:
                 parsed.ends[-1] += raw
             else:
@@ -378,18 +384,20 @@ def parse_lines(
         if progress is not None and len(parsed.records) % _STRIDE == 0:
             progress(stop)
     if parsed.records and _is_open(parsed.records[-1], delimiter):
-        raise TableError(f"{name}: the last quote is opened and not closed.")
+        raise TableError(f"{name}: the last quote is opened but not closed.")
     if not parsed.records:
-        raise TableError(f"{name} is empty: a table has a line of names and rows.")
+        raise NoRowsError(f"{name} is empty: a table needs column names and rows.")
     if not any_rows:
-        raise TableError(
-            f"{name} has {plural(len(parsed.header), 'column')} but no row."
+        raise NoRowsError(
+            f"{name} has {plural(len(parsed.header), 'column')} but no row: the line "
+            f"of names begins with {parsed.header[0][:20]!r}. If that is not what the "
+            "file says, pass encoding=NAME or delimiter=CHARACTER."
         )
     yield parsed
 
 
 def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
-    """Pass lines on, and note them."""
+    """Pass lines on, and record them."""
     for line in lines:
         taken.append(line)
         yield line
@@ -405,7 +413,7 @@ def _next_part(parsed: DelimitedText) -> DelimitedText:
 def _first_lines(
     lines: list[str], delimiter: str, header_row: int | None
 ) -> list[list[str]]:
-    """Fields of the first records, each at the place of its first line."""
+    """Return the fields of the first records, each at the index of its first line."""
     wanted = max(_SAMPLE_RECORDS, header_row or 0)
     found: list[list[str]] = []
     reader = csv.reader(iter(lines[: 4 * wanted]), delimiter=delimiter)
@@ -417,12 +425,12 @@ def _first_lines(
             found.append(fields)
             found += [[]] * (reader.line_num - len(found))
     except csv.Error:
-        pass  # the reader of all lines says where
+        pass  # reading all lines will say where
     return found
 
 
 def is_blank(fields: list[str], header: list[str]) -> bool:
-    """Whether a line holds nothing, or nothing but spaces.
+    """Whether a line is empty or holds only spaces.
 
     Parameters
     ----------
@@ -442,7 +450,7 @@ def is_blank(fields: list[str], header: list[str]) -> bool:
 
 
 def _is_open(record: str, delimiter: str) -> bool:
-    """Whether a record ends within quotes, which the reader forgives."""
+    """Whether a record ends within quotes, which the reader tolerates."""
     if '"' not in record:
         return False
     lines = io.StringIO(record, newline="")
@@ -465,7 +473,9 @@ def _append(
     record = raw.rstrip("\r\n") if raw[-1:] in "\r\n" else raw
     end = raw[len(record) :]
     if not parsed.records:
-        parsed.header = fields
+        parsed.header = list(parsed.place.joined) or fields
+        if len(fields) < len(parsed.header):
+            parsed.short[0] = len(fields)
     else:
         missing = len(parsed.header) - len(fields)
         if missing < 0:
@@ -478,7 +488,7 @@ def _append(
         if missing > 0:
             if stop - start > 1:
                 raise TableError(
-                    f"{name}, line {start + 1}: a quote is opened and not closed "
+                    f"{name}, line {start + 1}: a quote is opened but not closed "
                     f"before line {stop}."
                 )
             parsed.short[len(parsed.records)] = len(fields)

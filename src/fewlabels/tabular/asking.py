@@ -1,4 +1,4 @@
-"""Say which rows of a table to label next."""
+"""Choose the rows of a table to label next."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -14,13 +14,13 @@ from fewlabels.preprocessing import Table
 from fewlabels.tabular.labeling import LabeledTable, learn_table
 from fewlabels.tabular.setup import TableSetup, distinct_rows, noting, silent
 
-# Uncertain rows that are compared when the next ones to label are chosen.
+# Uncertain rows among which the next ones to label are chosen.
 _POOL = 1000
 
 
 @dataclass
 class Suggestion:
-    """Rows that are worth a label.
+    """Rows to label next.
 
     It is made by :func:`suggest_rows`.
 
@@ -29,15 +29,15 @@ class Suggestion:
     rows : ndarray of int
         The rows, the most useful first.
     guesses : list of object
-        What their label may be; None where nothing is known.
+        Predicted labels; None if there is no prediction.
     confidence : ndarray of float
-        How probable that is; NaN where nothing is known.
+        Their probabilities; NaN if there is no prediction.
     reason : str
         How they were chosen.
     notes : list of str
         What the owner of the table should know.
     labeled : LabeledTable or None
-        What the labels have taught; None where there are fewer than two classes.
+        The labelled table with its model; None with fewer than two classes.
     """
 
     rows: NDArray[np.intp]
@@ -56,11 +56,11 @@ def suggest_rows(
     random_state: Any = 0,
     **options: Any,
 ) -> Suggestion:
-    """Say which rows to label next.
+    """Choose the rows to label next.
 
-    With labels of two classes or more, rows are chosen that the classifier would learn
-    most from, see :class:`fewlabels.active.FewLabelsSampling`. Without, rows are chosen
-    that stand for many others.
+    With labels of two classes or more, these are the rows that the classifier would
+    learn most from, see :class:`fewlabels.active.FewLabelsSampling`. Otherwise they are
+    rows that are typical of many others.
 
     Parameters
     ----------
@@ -78,8 +78,7 @@ def suggest_rows(
     Returns
     -------
     suggestion : Suggestion
-        The rows, the most useful first; different ones, and fewer than asked for where
-        there are no more.
+        Distinct rows, the most useful first; fewer than asked for if there are no more.
 
     Examples
     --------
@@ -105,7 +104,7 @@ def suggest_rows(
     with noting(encoded.notes):
         chosen = _typical(encoded.features[open_rows], n_rows, random_state)
     tell(1.0, "done")
-    why = "rows that stand for many others"
+    why = "rows that are typical of many others"
     if labels.numbers is None:
         why = f"fewer than two classes have a label: {why}"
     nothing = np.full(chosen.size, np.nan)
@@ -126,14 +125,14 @@ def _suggest_uncertain(labeled: Any, n_rows: int, random_state: Any) -> Suggesti
 
 
 def _useful(labeled: LabeledTable, n_rows: int, random_state: Any) -> NDArray[np.intp]:
-    """Different rows whose labels the classifier expects to learn most from."""
-    # Labelling and reading tables do without these, and start sooner.
+    """Return distinct rows whose labels would teach the classifier most."""
+    # Imported here so that labelling and reading tables start sooner.
     from fewlabels.active import FewLabelsSampling, margin
 
     open_rows = np.flatnonzero(~labeled.given)
     if open_rows.size == 0:
         return open_rows
-    # Of very many rows, the least sure ones are compared.
+    # If there are very many rows, only the least certain are compared.
     doubt = margin(labeled.probabilities[open_rows])
     open_rows = open_rows[np.argsort(-doubt, kind="stable")]
     open_rows = open_rows[: max(_POOL, 2 * n_rows)]
@@ -151,7 +150,7 @@ def _useful(labeled: LabeledTable, n_rows: int, random_state: Any) -> NDArray[np
 
 
 def _typical(features: Any, n_rows: int, random_state: Any) -> NDArray[np.intp]:
-    """Rows nearest to the centres of k-means, those of large clusters first."""
+    """Return the rows nearest to k-means centres, those of large clusters first."""
     first, copy_of = distinct_rows(features)
     n_rows = min(n_rows, first.size)
     if n_rows == 0:

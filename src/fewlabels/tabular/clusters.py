@@ -2,7 +2,9 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,15 @@ from fewlabels.preprocessing.cells import (
     text_of,
 )
 from fewlabels.tabular._models import TableModel
-from fewlabels.tabular.labeling import label_table, predicted_columns
+from fewlabels.tabular.labeling import (
+    PLAIN,
+    Shown,
+    label_table,
+    predicted_columns,
+)
+
+# Rows compared with the training rows before any part is labelled.
+FIRST_ROWS = 5000
 
 
 def labeled_cells(cells: Any, markers: Sequence[str] = ()) -> NDArray[np.bool_]:
@@ -34,7 +44,7 @@ def labeled_cells(cells: Any, markers: Sequence[str] = ()) -> NDArray[np.bool_]:
     Returns
     -------
     labeled : ndarray of bool
-        A part says what the whole column would: nothing depends on other cells.
+        Each cell is judged alone, so parts of a column can be used separately.
     """
     values = column_values(cells)
     if values.dtype.kind == "i":
@@ -59,6 +69,7 @@ def label_on_cluster(
     delimiter: str | None = None,
     sample_size: int = 100_000,
     random_state: int = 0,
+    shown: Shown = PLAIN,
     force: bool = False,
     progress: Callable[[float, str], None] = lambda share, what: None,
     **settings: Any,
@@ -83,10 +94,12 @@ def label_on_cluster(
         Rows without a label to learn from.
     random_state : int, default=0
         Seed.
+    shown : Shown, default=PLAIN
+        What to write.
     force : bool, default=False
         Whether to replace the parts of another job.
     progress : callable
-        Is given the share that is done, and what is going on.
+        Called with the share that is done, and the current step.
     **settings : dict
         Further parameters of :func:`label_table`.
 
@@ -120,14 +133,17 @@ def label_on_cluster(
     )
     progress(0.2, "learning")
     labeled = label_table(table, target, random_state=random_state, **settings)
+    shown.check(numbers=labeled.model.predicts_numbers)
     job: dict[str, Any] = {"table": path, "target": target, "markers": list(markers)}
     job |= {"sample": sample_size, "seed": random_state, **settings}
+    job |= {"shown": repr(shown)}
     written = write_parts(
         frame,
         folder,
         _labeled_part,
-        labeled.model,
+        replace(labeled.model, seen=[], rows=None),
         tuple(markers),
+        shown,
         job=job,
         client=client,
         force=force,
@@ -143,6 +159,8 @@ def predict_on_cluster(
     folder: str,
     *,
     delimiter: str | None = None,
+    shown: Shown = PLAIN,
+    strict: bool = False,
     force: bool = False,
     progress: Callable[[float, str], None] = lambda share, what: None,
 ) -> WrittenParts:
@@ -160,25 +178,40 @@ def predict_on_cluster(
         Where to write the parts.
     delimiter : str, default=None
         What separates fields of text.
+    shown : Shown, default=PLAIN
+        What to write.
+    strict : bool, default=False
+        Whether to refuse rows unlike the training rows; the first ones are checked
+        before anything is written.
     force : bool, default=False
         Whether to replace the parts of another job.
     progress : callable
-        Is given the share that is done, and what is going on.
+        Called with the share that is done, and the current step.
 
     Returns
     -------
     written : WrittenParts
         What was written.
     """
+    shown.check(numbers=model.predicts_numbers)
     frame = lazy_table(path, delimiter=delimiter)
     if len(frame.columns):
-        model.aligned(frame._meta)  # miss columns before anything is computed
+        model.aligned(frame._meta)  # raises early if columns are missing
+        first = frame.head(FIRST_ROWS, npartitions=-1)
+        if len(first):
+            model.predictions(Table.from_frame(first), whole=False, strict=strict)
     return write_parts(
         frame,
         folder,
         _predicted_part,
         model,
-        job={"table": path, "target": model.target, "model": dict(model.about)},
+        shown,
+        job={
+            "table": path,
+            "target": model.target,
+            "model": dict(model.about),
+            "shown": repr(shown),
+        },
         client=client,
         force=force,
         progress=lambda share: progress(share, "labelling"),
@@ -186,7 +219,7 @@ def predict_on_cluster(
 
 
 class _Labeled:
-    """Tell which cells hold a label; a class, so that it can be sent."""
+    """Tell which cells hold a label; a class, so that it can be pickled."""
 
     def __init__(self, markers: tuple[str, ...]) -> None:
         self.markers = markers
@@ -195,12 +228,17 @@ class _Labeled:
         return labeled_cells(cells, self.markers)
 
 
-def _predicted_part(part: Any, model: TableModel) -> Any:
+def _predicted_part(part: Any, model: TableModel, shown: Shown) -> Any:
     part = part.reset_index(drop=True)
-    return part.assign(**predicted_columns(model, Table.from_frame(part)))
+    table = Table.from_frame(part)
+    with warnings.catch_warnings():  # the first rows have spoken for all
+        warnings.simplefilter("ignore", UserWarning)
+        return part.assign(**predicted_columns(model, table, shown=shown, whole=False))
 
 
-def _labeled_part(part: Any, model: TableModel, markers: tuple[str, ...]) -> Any:
+def _labeled_part(
+    part: Any, model: TableModel, markers: tuple[str, ...], shown: Shown
+) -> Any:
     part = part.reset_index(drop=True)
     table = Table.from_frame(part)
     cells = table[model.target]
@@ -210,4 +248,4 @@ def _labeled_part(part: Any, model: TableModel, markers: tuple[str, ...]) -> Any
         else model.values.get(text_of(cells[row]), cells[row])
         for row in np.flatnonzero(labeled_cells(part[model.target], markers))
     }
-    return part.assign(**predicted_columns(model, table, given))
+    return part.assign(**predicted_columns(model, table, given, shown=shown))

@@ -3,70 +3,61 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import bz2
-import contextlib
 import gzip
-import io
 import lzma
 import os
-import re
-import stat
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, BinaryIO
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from fewlabels._words import listed, plural
 from fewlabels.preprocessing import FileError, Table, TableError
 from fewlabels.preprocessing.cells import object_array
-from fewlabels.tabular._decoding import binary_file, looks_binary
+from fewlabels.tabular import _replacing
+from fewlabels.tabular._extra_rows import real_rows
 from fewlabels.tabular._formats import (
     BY_SUFFIX,
-    EXTRA,
+    READ_ONLY,
+    Database,
+    DatabasePlace,
     DelimitedFile,
     FileFormat,
-    JsonFile,
-    ParquetFile,
     Reading,
+    Spreadsheet,
     Values,
-    Workbook,
-    check_sheet,
+    check_new_table,
+    database_place,
+    insert_table,
+    written,
 )
+from fewlabels.tabular._places import is_address, located
+from fewlabels.tabular._reading import read_data, read_place
+from fewlabels.tabular._replacing import pending, remove_pending, replacing
+from fewlabels.tabular._unpacking import COMPRESSIONS, format_of
 
-_MAGIC = (
-    (b"\x1f\x8b", ".gz"),
-    (b"BZh", ".bz2"),
-    (b"\xfd7zXZ\x00", ".xz"),
-    (b"\x28\xb5\x2f\xfd", ".zst"),
-)
-
-
-def _unpacked_zst(file: Any) -> Any:
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise TableError(f"Reading .zst needs pyarrow. {EXTRA}") from None
-    return pa.input_stream(file, compression="zstd")
-
-
-# From a file to one of what it holds.
-UNPACKERS: dict[str, Callable[[Any], Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
-    ".zst": _unpacked_zst,
-}
-COMPRESSIONS = (*UNPACKERS, ".zip")
-# What archives hold besides files of their owner.
-_LITTER = re.compile(r"(^|/)(__MACOSX/|\.|Thumbs\.db$|desktop\.ini$)", re.IGNORECASE)
-# Seconds after which a file that was never finished is litter of a run that was killed.
-_STALE = 3600.0
+__all__ = [
+    "Values",
+    "check_suffix",
+    "check_writable",
+    "encode_table",
+    "fill_cells",
+    "home_of",
+    "output_format",
+    "output_suffix",
+    "own_format",
+    "pending",
+    "read_table",
+    "remove_pending",
+    "replacing",
+    "with_features",
+    "write_table",
+]
 
 
 def read_table(
@@ -76,7 +67,10 @@ def read_table(
     encoding: str | None = None,
     sheet: str | None = None,
     header_row: int | None = None,
+    keep_rows: bool = False,
     features: str | os.PathLike[str] | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    embed_with: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Table:
     r"""Read a table from a file.
@@ -84,29 +78,41 @@ def read_table(
     Parameters
     ----------
     path : path-like, "-" or binary file
-        CSV or other delimited text, JSON (lines or a list of objects), Parquet or
-        Excel (.xlsx), also compressed (.gz, .bz2, .xz, .zst, or .zip with one file in
-        it). "-" is the standard input. Its first bytes decide the format,
-        then its name.
+        CSV or other delimited text, JSON (lines or a list of objects), Parquet, or a
+        spreadsheet (.xlsx, .xls, .xlsb, .ods), also compressed (.gz, .bz2, .xz, .zst,
+        or .zip with one file in it); its first bytes decide the format, then its name.
+        Or a table of a database, ``sqlite:file.db::table`` or
+        ``duckdb:file.db::table``, a folder of files with the same columns or of
+        pictures, or an address, also of a sheet of Google's. "-" is the standard input.
     delimiter : str, default=None
         Of delimited text; None to guess among comma, semicolon, tab and bar.
     encoding : str, default=None
         Of text; None for UTF-8, or what a byte-order mark says.
     sheet : str, default=None
-        Sheet of a workbook; None for the first.
+        Sheet of a workbook, None for the first; or table of a database, None for the
+        only one. ``::NAME`` behind the path says the same.
     header_row : int, default=None
-        Line with the names of the columns, 0 where there is none. None for the first
-        line, unless it is a title or holds numbers above numbers.
+        Line with the column names, 0 if there is none. None for the first line, unless
+        it is a title or holds numbers above numbers.
+    keep_rows : bool, default=False
+        Whether totals, units, footnotes and blank lines count as rows. Otherwise they
+        are not learned from, with a note, but are still written.
     features : path-like, default=None
         A .npy file with a vector for every row, such as embeddings, or an .npz file
         that holds one such array: one more column, "features".
+    labels : path-like, default=None
+        For a folder of pictures, a table with their names (column "file") and labels
+        (column "label"); without it, pictures are labelled by the folder they are in.
+    embed_with : str, default=None
+        For a folder of pictures, the network that turns them into vectors, see
+        :func:`fewlabels.embeddings.embedder_names`.
     progress : callable, default=None
-        Told the share that is read.
+        Called with the share read so far.
 
     Returns
     -------
     table : Table
-        The columns, and what is needed to write the file with columns added.
+        The columns, with all that is needed to write the file again with columns added.
 
     Raises
     ------
@@ -115,7 +121,7 @@ def read_table(
 
     See Also
     --------
-    write_table : The way back.
+    write_table : Write a table.
 
     Examples
     --------
@@ -125,30 +131,18 @@ def read_table(
     >>> table.names, len(table)
     (['size', 'name'], 2)
     """
+    options = (delimiter, encoding, sheet, header_row, progress)
     if isinstance(path, str | os.PathLike):
         name = "standard input" if path == "-" else os.fspath(path)
-        try:
-            data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        except OSError as error:
-            raise FileError(f"Cannot read {name}: {error.strerror}.") from None
+        given = None if labels is None else read_table(labels)
+        how = Reading(name, "", *options, given, embed_with)
+        table = read_place(os.fspath(path), how)
     else:
-        data, name = path.read(), getattr(path, "name", "table")
-    suffixes = [s.lower() for s in Path(str(name)).suffixes]
-    data, suffixes = _decompressed(data, suffixes, str(name))
-    if not data.strip(b" \r\n"):
-        raise TableError(f"{name} is empty: a table has a line of names and rows.")
-    suffix = suffixes[-1] if suffixes else ""
-    kind = format_of(data, suffix)
-    if not kind.is_binary and encoding is None and looks_binary(data):
-        if not data.startswith(_TEXT_MARKS):
-            raise binary_file(str(name))
-    check_sheet(kind, sheet, str(name))
-    options = (delimiter, encoding, sheet, header_row, progress)
-    table = kind.read(data, Reading(str(name), suffix, *options))
+        name = str(getattr(path, "name", "table"))
+        table = read_data(path.read(), name, Reading(name, "", *options))
+    if not keep_rows and not table.identifiers:
+        table = real_rows(table)
     return table if features is None else with_features(table, features)
-
-
-_TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 
 def with_features(table: Table, path: str | os.PathLike[str]) -> Table:
@@ -171,21 +165,25 @@ def with_features(table: Table, path: str | os.PathLike[str]) -> Table:
         if not isinstance(loaded, np.ndarray):
             names = list(loaded.files)
             if len(names) != 1:
-                raise TableError(f"{path} holds {listed(names)}: pass one array.")
+                raise TableError(f"{path} contains {listed(names)}: pass one array.")
             loaded = loaded[names[0]]
     except OSError as error:
         raise FileError(f"Cannot read {path}: {error.strerror or error}.") from None
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise TableError(f"{path} is no array of NumPy (.npy): {error}.") from None
+    except (ValueError, EOFError, zipfile.BadZipFile):
+        raise TableError(
+            f"{path} is not a NumPy array (.npy): write one with numpy.save."
+        ) from None
     if loaded.dtype.kind not in "biuf" or loaded.ndim < 2:
         raise TableError(
             f"{path} holds an array of {loaded.dtype} with {loaded.ndim} axes: pass "
-            "numbers, a row of them for every row of the table."
+            "numbers, one vector for every row of the table."
         )
+    if table.whole is not None and len(loaded) == table.whole.n_rows:
+        loaded = loaded[table.rows_in_whole]
     if len(loaded) != table.n_rows:
         raise TableError(
             f"{path} has {plural(len(loaded), 'row')}, the table has "
-            f"{table.n_rows:,}: they have to be the same rows in the same order."
+            f"{table.n_rows:,}: both need the same rows in the same order."
         )
     rows = loaded.reshape(len(loaded), -1)
     (name,) = table.free_names(["features"])
@@ -194,64 +192,6 @@ def with_features(table: Table, path: str | os.PathLike[str]) -> Table:
         names=[*table.names, name],
         columns=[*table.columns, object_array(list(rows))],
     )
-
-
-def _decompressed(
-    data: bytes, suffixes: list[str], name: str
-) -> tuple[bytes, list[str]]:
-    """Unpack once, and take the suffix of the compression away."""
-    found = next((s for magic, s in _MAGIC if data.startswith(magic)), None)
-    if data.startswith(b"PK\x03\x04") and not _is_workbook(data):
-        found = ".zip"
-    if found is None:
-        return data, suffixes
-    inner = suffixes[:-1] if suffixes and suffixes[-1] in COMPRESSIONS else suffixes
-    try:
-        if found == ".zip":
-            return _only_member(data, name)
-        with UNPACKERS[found](io.BytesIO(data)) as file:
-            return file.read(), inner
-    except TableError:
-        raise
-    except Exception as error:
-        raise TableError(f"{name} cannot be unpacked: {error}.") from None
-
-
-def _only_member(data: bytes, name: str) -> tuple[bytes, list[str]]:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = [
-            member
-            for member in archive.namelist()
-            if not member.endswith("/") and not _LITTER.search(member)
-        ]
-        if len(members) != 1:
-            raise TableError(
-                f"{name} holds {len(members)} files ({listed(members, 5)}): unpack it "
-                "and pass one of them."
-            )
-        ending = [s.lower() for s in Path(members[0]).suffixes]
-        return archive.read(members[0]), ending
-
-
-def _is_workbook(data: bytes) -> bool:
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return "[Content_Types].xml" in archive.namelist()
-    except zipfile.BadZipFile:
-        return False
-
-
-def format_of(data: bytes, suffix: str) -> type[FileFormat]:
-    """Tell the format by what a file begins with, then by its name."""
-    if data.startswith(b"PAR1"):
-        return ParquetFile
-    if data.startswith(b"PK\x03\x04"):
-        return Workbook
-    kind = BY_SUFFIX.get(suffix)
-    if kind is not None and not kind.is_binary:
-        return kind
-    head = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
-    return JsonFile if re.match(rb'\{\s*"|\[\s*\{', head) else DelimitedFile
 
 
 def own_format(table: Table) -> type[FileFormat]:
@@ -263,7 +203,7 @@ def own_format(table: Table) -> type[FileFormat]:
 def output_format(
     own: type[FileFormat], suffixes: Sequence[str]
 ) -> tuple[type[FileFormat], str, str]:
-    """Find out how a table is written.
+    """Choose the format in which a table is written.
 
     Parameters
     ----------
@@ -289,12 +229,104 @@ def output_format(
     suffix = ends[-1] if ends else ""
     if compression == ".zip":
         raise FileError("Tables cannot be written as .zip: use .gz.")
+    if suffix in READ_ONLY and not issubclass(READ_ONLY[suffix], Spreadsheet):
+        raise FileError(
+            f"To write to a database, name the table sqlite:FILE::NAME or "
+            f"duckdb:FILE::NAME instead of a {suffix} file."
+        )
     if suffix and suffix not in BY_SUFFIX:
         raise FileError(
             f"Tables cannot be written as {suffix}: use {', '.join(sorted(BY_SUFFIX))}"
-            ", with .gz behind it to compress."
+            ", followed by .gz to compress."
         )
     return BY_SUFFIX.get(suffix, own), suffix, compression
+
+
+def output_suffix(table: Table) -> str:
+    """Choose the suffix of a file that a table is written to, next to its own.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    suffix : str
+        That of its source if such files can be written, else that of its format.
+    """
+    own = own_format(table)
+    suffixes = Path(table.source).suffixes[-2:]
+    try:
+        output_format(own, suffixes)
+    except FileError:
+        suffixes = []
+    return "".join(suffixes) or own.suffixes[0]
+
+
+class Home(NamedTuple):
+    """Where to put files that belong to a table.
+
+    Attributes
+    ----------
+    folder : Path
+        Next to the table, or where the user is if it is not on a disk.
+    stem : str
+        What their names begin with.
+    file : Path or None
+        The file, where the table is one that can be read as bytes.
+    """
+
+    folder: Path
+    stem: str
+    file: Path | None
+
+
+def home_of(given: str | os.PathLike[str]) -> Home:
+    """Find where to put files that belong to a table.
+
+    Parameters
+    ----------
+    given : path-like
+        A table as for :func:`read_table`.
+
+    Returns
+    -------
+    home : Home
+        Its folder, its name, and its file.
+
+    Examples
+    --------
+    >>> from fewlabels.tabular.files import home_of
+    >>> home_of("sqlite:shop.db::orders").stem
+    'shop-orders'
+    """
+    text = os.fspath(given)
+    place = located(text)
+    if is_address(place.path):
+        return Home(Path.cwd(), PurePosixPath(place.path).stem or "table", None)
+    path = Path(place.path)
+    stem = path.name.removesuffix("".join(path.suffixes))
+    named = "" if place.sheet is None else f"-{place.sheet}"
+    plain = not named and place.database is None and not path.is_dir()
+    if plain and path.is_file():
+        with path.open("rb") as file:  # a database may keep rows in another file
+            plain = not issubclass(format_of(file.read(64), ""), Database)
+    return Home(path.resolve().parent, stem + named, path if plain else None)
+
+
+def check_suffix(own: type[FileFormat], path: str) -> None:
+    """Raise now if the table cannot be written in the format of a file.
+
+    Parameters
+    ----------
+    own : type
+        The format that the table came in.
+    path : str
+        Where it is to be written.
+    """
+    if path != "-" and database_place(path) is None:
+        output_format(own, Path(path).suffixes[-2:])
 
 
 def encode_table(
@@ -318,10 +350,10 @@ def encode_table(
         The next bytes of the file.
     """
     kind, suffix, compression = output_format(own_format(table), suffixes)
-    if isinstance(table.origin, kind):
-        chunks = table.origin.with_columns(added)
-    else:
-        chunks = kind.write(table, added, suffix)
+    if table.row_files is not None:
+        (name,) = table.free_names(["file"])
+        added = {name: table.row_files, **added}
+    chunks = written(table, added, kind, suffix)
     return _compressed(chunks, compression) if compression else chunks
 
 
@@ -350,11 +382,11 @@ def write_table(
     *,
     force: bool = False,
 ) -> None:
-    r"""Write a table with columns added; those that were there are not touched.
+    r"""Write a table with columns added; existing columns do not change.
 
     Delimited text and JSON lines keep their bytes, workbooks their formulas and other
     sheets, Parquet its types. Text in new columns that a spreadsheet would take for a
-    formula is put behind an apostrophe.
+    formula gets an apostrophe in front.
 
     Parameters
     ----------
@@ -362,7 +394,8 @@ def write_table(
         The table.
     path : path-like or "-"
         Where to write; the suffix says which format, and "-" is the standard output in
-        the format that the table came in. The file appears when it is complete.
+        the format that the table came in, or as CSV. The file appears when it is
+        complete. ``sqlite:file.db::name`` and ``duckdb:file.db::name`` are new tables.
     added : dict of str to sequence, default=None
         New columns.
     force : bool, default=False
@@ -401,13 +434,60 @@ def write_table(
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
         return
+    database = database_place(os.fspath(path))
+    if database is not None:
+        _write_new_table(database, os.fspath(path), table, added)
+        return
     with replacing(path, force=force) as file:
         for chunk in encode_table(table, added, Path(path).suffixes[-2:]):
             file.write(chunk)
 
 
+def _write_new_table(
+    place: DatabasePlace, text: str, table: Table, added: Values
+) -> None:
+    """Make a new table of a database, which may be new as well."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    data = b"".join(encode_table(table, added, [".parquet"]))
+    arrow = pq.read_table(pa.BufferReader(data))
+    if Path(place.path).exists():
+        insert_table(place, text, arrow)
+        return
+    with tempfile.TemporaryDirectory(prefix="fewlabels-") as folder:
+        new = place._replace(path=str(Path(folder, "database")))
+        insert_table(new, text, arrow)
+        with replacing(place.path, force=False) as file:
+            file.write(Path(new.path).read_bytes())
+
+
+def check_writable(path: str | os.PathLike[str], *, force: bool) -> None:
+    """Raise now what would otherwise fail after the work is done.
+
+    Parameters
+    ----------
+    path : path-like
+        A file to be written, or a new table of a database.
+    force : bool
+        Whether a file may exist; tables of a database are never replaced.
+
+    Raises
+    ------
+    FileError
+        If the file or table exists, or its folder cannot be written to.
+    """
+    database = database_place(os.fspath(path))
+    if database is not None:
+        check_new_table(database, os.fspath(path))
+        if Path(database.path).exists():
+            return
+        path = database.path
+    _replacing.check_writable(path, force=force)
+
+
 def fill_cells(table: Table, name: str, cells: Mapping[int, Any]) -> Table:
-    r"""Put values into some cells of a column; all others stay as they are.
+    r"""Replace some cells of a column; all others stay unchanged.
 
     Parameters
     ----------
@@ -438,135 +518,11 @@ def fill_cells(table: Table, name: str, cells: Mapping[int, Any]) -> Table:
     for row, value in cells.items():
         columns[place][row] = value
     filled = replace(table, columns=columns)
-    if hasattr(table.origin, "with_cells"):  # a file, not a frame
+    if table.whole is not None:
+        inside = table.rows_in_whole
+        whole = {int(inside[row]): value for row, value in cells.items()}
+        filled.whole = fill_cells(table.whole, name, whole)
+        filled.origin = filled.whole.origin
+    elif hasattr(table.origin, "with_cells"):  # a file, not a frame
         filled.origin = table.origin.with_cells(place, name, cells)
     return filled
-
-
-# Files that are being written, to be removed on an interrupt.
-pending: set[str] = set()
-
-
-def check_writable(path: str | os.PathLike[str], *, force: bool) -> None:
-    """Complain now about what would fail after the work is done.
-
-    Parameters
-    ----------
-    path : path-like
-        A file to be written.
-    force : bool
-        Whether it may exist.
-
-    Raises
-    ------
-    FileError
-        If the file exists, or its folder cannot be written to.
-    """
-    path = Path(path)
-    if _is_special(path):
-        return
-    if path.is_dir():
-        raise FileError(f"{path} is a folder: name a file in it.")
-    if not path.parent.is_dir():
-        raise FileError(f"There is no folder {path.parent}: make it first.")
-    if path.exists() and not force:
-        raise FileError(f"{path} exists: pass force=True to replace it, or rename.")
-    try:
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise FileError(f"Cannot write {path}: {error.strerror}.") from None
-
-
-def _is_special(path: Path) -> bool:
-    """Whether a path is a device or a pipe, which cannot be replaced."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str], *, force: bool) -> Iterator[BinaryIO]:
-    """Write a file that appears only when it is complete.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    force : bool
-        Whether it may exist.
-
-    Yields
-    ------
-    file : binary file
-        To be written to. It stays next to `path` under another name until the block has
-        ended without an exception.
-    """
-    check_writable(path, force=force)
-    path = Path(path)
-    if _is_special(path):
-        with path.open("wb") as device:
-            yield device
-        return
-    try:
-        handle, temporary = tempfile.mkstemp(
-            prefix=f".{path.name}.", suffix=".part", dir=path.parent
-        )
-    except OSError as error:
-        raise FileError(f"Cannot write {path}: {error.strerror}.") from None
-    pending.add(temporary)
-    _clear_stale(path)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, _mode_for(path))
-        _move(temporary, path, force)
-    except OSError as error:
-        raise FileError(f"Cannot write {path}: {error.strerror or error}.") from None
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        pending.discard(temporary)
-
-
-def _clear_stale(path: Path) -> None:
-    """Remove what earlier runs, killed while writing this file, have left."""
-    pattern = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")
-    with contextlib.suppress(OSError):
-        for other in path.parent.iterdir():
-            if pattern.fullmatch(other.name) and str(other) not in pending:
-                with contextlib.suppress(OSError):
-                    if time.time() - other.stat().st_mtime > _STALE:
-                        other.unlink()
-
-
-def _mode_for(path: Path) -> int:
-    """Permissions of the file that is replaced, or those of any new file."""
-    if path.exists():
-        return stat.S_IMODE(path.stat().st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _move(temporary: str, path: Path, force: bool) -> None:
-    if force:
-        os.replace(temporary, path)
-        return
-    try:
-        os.link(temporary, path)  # fails where a file has appeared meanwhile
-    except FileExistsError:
-        raise FileError(f"{path} has appeared meanwhile: pass force=True.") from None
-    except OSError:  # a file system without links
-        os.replace(temporary, path)
-
-
-def remove_pending() -> None:
-    """Remove files that are only half written."""
-    for temporary in list(pending):
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)

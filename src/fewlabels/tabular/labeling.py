@@ -1,4 +1,4 @@
-"""Label every row of a table, from the rows that have a label."""
+"""Label every row of a table from the rows that have a label."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -14,7 +14,17 @@ from fewlabels._rows import equal_rows
 from fewlabels._words import plural
 from fewlabels.preprocessing import ColumnDescription, Table, TableSummary
 from fewlabels.preprocessing.cells import object_array
+from fewlabels.tabular._drift import kept_rows, seen_columns
+from fewlabels.tabular._label_checks import check_labels
 from fewlabels.tabular._models import TableModel
+from fewlabels.tabular._new_columns import (
+    PLAIN,
+    Shown,
+    next_guesses,
+    number_columns,
+    predicted_columns,
+    result_columns,
+)
 from fewlabels.tabular._targets import TargetColumn, require_classes
 from fewlabels.tabular.setup import (
     EncodedTable,
@@ -25,10 +35,24 @@ from fewlabels.tabular.setup import (
     silent,
 )
 
+__all__ = [
+    "PLAIN",
+    "EstimatedTable",
+    "LabeledTable",
+    "LearnedTable",
+    "Shown",
+    "is_frame",
+    "label_table",
+    "learn_table",
+    "predict_table",
+    "predicted_columns",
+    "with_new_columns",
+]
+
 
 @dataclass
 class LearnedTable:
-    """What all results of :func:`label_table` have."""
+    """Base of all results of :func:`label_table`."""
 
     table: Table
     target: TargetColumn
@@ -42,7 +66,7 @@ class LearnedTable:
 
     @property
     def columns(self) -> list[ColumnDescription]:
-        """What the columns hold."""
+        """Descriptions of the columns."""
         return self.model.columns
 
 
@@ -84,16 +108,28 @@ class LabeledTable(LearnedTable):
     confidence: NDArray[Any]
     notes: list[str] = field(default_factory=list)
 
-    def new_columns(self) -> dict[str, list[Any]]:
+    def new_columns(self, shown: Shown = PLAIN) -> dict[str, list[Any]]:
         """Make the columns that are added to the table.
+
+        Parameters
+        ----------
+        shown : Shown, default=PLAIN
+            The least confidence of labels to write, and the number of guesses.
 
         Returns
         -------
         columns : dict of str to list
             The label, the confidence, and whether the label was given or predicted.
         """
+        others = next_guesses(self.model, self.probabilities, self.labels, shown.top)
         return result_columns(
-            self.table, self.target.name, self.labels, self.confidence, self.given
+            self.table,
+            self.target.name,
+            self.labels,
+            self.confidence,
+            self.given,
+            others,
+            shown,
         )
 
     def least_sure(self, n_rows: int = 10) -> NDArray[np.intp]:
@@ -114,83 +150,6 @@ class LabeledTable(LearnedTable):
         return open_rows[order[:n_rows]]
 
 
-def result_columns(
-    table: Table,
-    target: str,
-    labels: NDArray[Any],
-    confidence: NDArray[Any],
-    given: NDArray[np.bool_],
-) -> dict[str, list[Any]]:
-    """Name and round the columns of predicted labels: label, confidence, source."""
-    return _named(
-        table,
-        target,
-        predicted=labels.tolist(),
-        confidence=confidence.round(4).tolist(),
-        source=np.where(given, "given", "predicted").tolist(),
-    )
-
-
-def number_columns(
-    table: Table,
-    target: str,
-    numbers: NDArray[Any],
-    margins: NDArray[Any],
-    given: NDArray[np.bool_],
-) -> dict[str, list[Any]]:
-    """Name the columns of predicted numbers: the number, its interval, its source."""
-    known = not np.isnan(margins).any()
-    low, high = numbers - margins, numbers + margins
-    return _named(
-        table,
-        target,
-        predicted=[float(f"{v:.6g}") for v in numbers],
-        low=[float(f"{v:.6g}") for v in low] if known else None,
-        high=[float(f"{v:.6g}") for v in high] if known else None,
-        source=np.where(given, "given", "predicted").tolist(),
-    )
-
-
-def predicted_columns(
-    model: TableModel, table: Table, given: Mapping[int, Any] | None = None
-) -> dict[str, list[Any]]:
-    """Make the columns that a model adds to further rows; given labels stay.
-
-    Parameters
-    ----------
-    model : TableModel
-        The model.
-    table : Table
-        The rows.
-    given : dict of int to object, default=None
-        Classes or numbers of rows that have one.
-
-    Returns
-    -------
-    columns : dict of str to list
-        As those of :class:`LabeledTable` or :class:`EstimatedTable`.
-    """
-    if table.n_rows:
-        labels, sure = model.predict(table)
-    else:
-        labels, sure = np.empty(0, dtype=object), np.empty(0)
-    has = np.zeros(table.n_rows, dtype=bool)
-    for row, value in (given or {}).items():
-        labels[row], sure[row] = value, 0.0 if model.predicts_numbers else 1.0
-        has[row] = True
-    columns = number_columns if model.predicts_numbers else result_columns
-    return columns(table, model.target, labels, sure, has)
-
-
-def _named(
-    table: Table, target: str, **columns: list[Any] | None
-) -> dict[str, list[Any]]:
-    """Name new columns after the target, with a number where names are taken."""
-    made = {end: values for end, values in columns.items() if values is not None}
-    names = table.free_names([f"{target}_{ending}" for ending in made])
-    return dict(zip(names, made.values(), strict=True))
-
-
 @dataclass
 class EstimatedTable(LearnedTable):
     """A table with a number for every row.
@@ -208,10 +167,11 @@ class EstimatedTable(LearnedTable):
     features : {ndarray, csr_array} of shape (n_rows, n_features)
         The rows as the regressor sees them.
     numbers : ndarray of shape (n_rows,)
-        A number for every row: as given, else as predicted.
+        A number for every row: the given one, or else the predicted one.
     margins : ndarray of shape (n_rows,)
-        The truth lies within this of the number for nine in ten rows; 0 where it was
-        given, NaN where there are too few labels to tell.
+        Half the width of a 90 % interval (or another share, see `interval` of
+        :func:`label_table`); 0 where the number was given, NaN if there are too few
+        labels to tell.
     notes : list of str
         What the owner of the table should know.
 
@@ -229,14 +189,20 @@ class EstimatedTable(LearnedTable):
     margins: NDArray[np.float64]
     notes: list[str] = field(default_factory=list)
 
-    def new_columns(self) -> dict[str, list[Any]]:
+    def new_columns(self, shown: Shown = PLAIN) -> dict[str, list[Any]]:
         """Make the columns that are added to the table.
+
+        Parameters
+        ----------
+        shown : Shown, default=PLAIN
+            Must be the default: numbers have no confidence.
 
         Returns
         -------
         columns : dict of str to list
             The number, the ends of its interval, and whether it was given or predicted.
         """
+        shown.check(numbers=True)
         return number_columns(
             self.table, self.target.name, self.numbers, self.margins, self.given
         )
@@ -254,6 +220,7 @@ def label_table(
     as_frame: bool | str = "auto",
     device: str | None = None,
     random_state: Any = 0,
+    interval: float = 0.9,
     progress: Progress | None = None,
     summary: TableSummary | None = None,
     **encoding: Any,
@@ -268,15 +235,15 @@ def label_table(
     X : Table, DataFrame of pandas or polars, dict or array-like
         The table.
     target : str
-        The column of labels. A row has none where the cell is empty, NA or the like.
+        The column of labels. A row has no label if its cell is empty, NA or the like.
     markers : sequence, default=()
         Values that stand for "no label". Without them, signs such as "?" and "TBD" are
         taken as such, with a note.
     merge_labels : bool, default=False
         Whether labels that differ only in case and spaces are one class.
     task : {"auto", "classes", "numbers"}, default="auto"
-        Whether to predict classes or numbers. "auto" predicts numbers where the labels
-        have too many different values to be classes.
+        Whether to predict classes or numbers. "auto" predicts numbers if the labels are
+        numbers with too many distinct values to be classes.
     class_prior : {"auto", "labels", "uniform"} or dict, default="auto"
         Shares of the classes among the rows without a label, or their numbers, see
         :class:`~fewlabels.automatic.FewLabelsClassifier`.
@@ -285,13 +252,15 @@ def label_table(
         "auto" is "fast" beyond 20,000 rows and "default" otherwise.
     as_frame : bool or "auto", default="auto"
         Whether to return a frame like `X` with columns added; "auto" does so where `X`
-        is a frame of pandas or polars or a table of pyarrow. What should be known
-        about the labels is then warned about.
+        is a frame of pandas or polars or a table of pyarrow. Notes about the labels
+        then become warnings.
     device : {"cpu", "cuda"} or None, default=None
         Where to learn, see :class:`~fewlabels.automatic.FewLabelsClassifier`; None is
         the CPU.
     random_state : int or RandomState instance, default=0
         Seed.
+    interval : float, default=0.9
+        Coverage of the intervals of predicted numbers.
     progress : callable, default=None
         Called with the share of the work that is done, and what is going on.
     summary : TableSummary, default=None
@@ -311,7 +280,7 @@ def label_table(
     ------
     TableError
         If no row has a label, if there is a single class, if no column can be used, or
-        if shares are not those of the classes.
+        if `class_prior` does not match the classes.
 
     Examples
     --------
@@ -332,6 +301,7 @@ def label_table(
         device,
         random_state,
         encoding,
+        interval,
     )
     labels = setup.read_labels(table)
     result = learn_table(setup, table, labels, progress or silent, summary)
@@ -351,6 +321,7 @@ def learn_table(
 ) -> LabeledTable | EstimatedTable:
     """Encode a table, learn from its labels, and predict the others."""
     require_classes(labels)
+    check_labels(table, labels, setup.task)
     class_shares(labels, setup.class_prior)
     tell(0.0, "reading columns")
     encoded = setup.encode(table, labels, summary)
@@ -361,13 +332,13 @@ def learn_table(
     with noting(encoded.notes):
         learner.fit(encoded.features, labels.to_learn)
         learner.progress = False
-        result = predict_table(encoded, labels, learner)
+        result = predict_table(encoded, labels, learner, setup.interval)
     tell(1.0, "done")
     return result
 
 
 def predict_table(
-    encoded: EncodedTable, labels: TargetColumn, learner: Any
+    encoded: EncodedTable, labels: TargetColumn, learner: Any, interval: float = 0.9
 ) -> LabeledTable | EstimatedTable:
     """Predict for every row with a fitted learner; given labels stay.
 
@@ -379,6 +350,8 @@ def predict_table(
         The labels that `learner` has learned.
     learner : FewLabelsClassifier or FewLabelsRegressor
         What :meth:`TableSetup.learner` made, fitted.
+    interval : float, default=0.9
+        Coverage of the intervals of predicted numbers.
 
     Returns
     -------
@@ -386,13 +359,29 @@ def predict_table(
         The predictions, with the model.
     """
     table, features, given = encoded.table, encoded.features, labels.given
-    about = {"n_rows": table.n_rows, "n_labels": int(given.sum())}
-    model = TableModel(encoded.transformer, learner, labels.name, labels.values, about)
+    about: dict[str, Any] = {"n_rows": table.n_rows, "n_labels": int(given.sum())}
+    if labels.numbers is not None:
+        about["interval"] = interval
+    columns = encoded.transformer.columns_
+    model = TableModel(
+        encoded.transformer,
+        learner,
+        labels.name,
+        labels.values,
+        about,
+        seen_columns(table, columns),
+        kept_rows(features),
+    )
     notes = [*encoded.notes, *_label_notes(labels, features)]
     if labels.numbers is not None:
         numbers, radius = model.estimate(features)
         numbers = np.where(given, labels.numbers, numbers)
         margins = np.where(given, 0.0, radius)
+        if np.isnan(radius).any():
+            notes.append(
+                f"There are too few labels for intervals of {100 * interval:g} %: the "
+                "columns of their ends are left out."
+            )
         return EstimatedTable(table, labels, model, features, numbers, margins, notes)
     p = model.probabilities(features)
     decided, confidence = model.decide(p)
@@ -402,7 +391,7 @@ def predict_table(
 
 
 def _label_notes(labels: TargetColumn, features: Any) -> list[str]:
-    """Say where labels are fewer than they look, or nothing is left to predict."""
+    """Note if labelled rows are copies, or if nothing is left to predict."""
     notes, given = [], labels.given
     if given.all():
         most, count = next(iter(labels.class_counts.items()))
@@ -415,8 +404,8 @@ def _label_notes(labels: TargetColumn, features: Any) -> list[str]:
     n_distinct = int(equal_rows(features[rows]).max()) + 1
     if n_distinct < rows.size:
         notes.append(
-            f"Some of the {rows.size:,} labelled rows are copies of each other: they "
-            f"count as {n_distinct:,}, and the error is judged on these."
+            f"Some of the {rows.size:,} labelled rows are copies of each other: only "
+            f"{n_distinct:,} are distinct, and the error is estimated on these."
         )
     return notes
 
@@ -429,7 +418,7 @@ def is_frame(X: Any) -> bool:
 
 
 def with_new_columns(frame: Any, added: Mapping[str, Sequence[Any]]) -> Any:
-    """Put columns behind those of a frame of pandas, polars or pyarrow."""
+    """Append columns to a frame of pandas, polars or pyarrow."""
     if hasattr(frame, "append_column"):
         for name, values in added.items():
             frame = frame.append_column(name, [list(values)])

@@ -1,4 +1,4 @@
-"""Tables that do not fit into memory: read, learned from and written in batches."""
+"""Label, predict and group tables that do not fit into memory, in batches."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -19,7 +19,12 @@ from fewlabels.tabular._sampling import (
 )
 from fewlabels.tabular.files import Values
 from fewlabels.tabular.grouping import ClusteredTable, cluster_table
-from fewlabels.tabular.labeling import label_table, predicted_columns
+from fewlabels.tabular.labeling import (
+    PLAIN,
+    Shown,
+    label_table,
+    predicted_columns,
+)
 from fewlabels.tabular.setup import Progress, noting, silent
 
 __all__ = [
@@ -42,6 +47,8 @@ def predict_large(
     large: LargeTable,
     output: str,
     *,
+    shown: Shown = PLAIN,
+    strict: bool = False,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Written:
@@ -55,6 +62,10 @@ def predict_large(
         The table.
     output : str
         A file, "-", or a folder, see :func:`rewrite`.
+    shown : Shown, default=PLAIN
+        What to write.
+    strict : bool, default=False
+        Whether to refuse rows unlike the training rows.
     force : bool, default=False
         Whether to replace what exists.
     progress : callable, default=None
@@ -81,16 +92,24 @@ def predict_large(
     >>> dict(written.counts)
     {'small': 2, 'large': 1}
     """
+    doubts: dict[str, str] = {}
+
+    def tell(column: Any) -> None:
+        # Warn once per column, though the figures differ by batch.
+        doubts.setdefault(column.name, column.words)
 
     def new_columns(table: Table) -> Values:
         with noting(large.notes):
-            return predicted_columns(model, table)
+            return predicted_columns(
+                model, table, shown=shown, whole=False, strict=strict, tell=tell
+            )
 
     identity = {
+        "shown": repr(shown),
         "model": model.about.get("made"),
         "versions": model.about.get("versions"),
     }
-    return rewrite(
+    written = rewrite(
         large,
         output,
         new_columns,
@@ -99,6 +118,8 @@ def predict_large(
         identity=identity,
         progress=progress,
     )
+    large.notes += doubts.values()
+    return written
 
 
 def _learned(
@@ -113,7 +134,7 @@ def _learned(
     tell: Progress,
     until: tuple[float, float],
 ) -> tuple[Table, Any]:
-    """Draw a sample and learn from it, which are done at these shares of the work."""
+    """Draw a sample and learn from it; `until` are their ends on the progress bar."""
     drawn, done = until
     sample = sample_of(
         large,
@@ -141,6 +162,7 @@ def label_large(
     sample_rows: int = SAMPLE_ROWS,
     markers: Sequence[Any] = (),
     random_state: int = 0,
+    shown: Shown = PLAIN,
     force: bool = False,
     progress: Progress | None = None,
     encoding: Callable[[Table], dict[str, Any]] = lambda table: {},
@@ -162,6 +184,8 @@ def label_large(
         Values that stand for "no label".
     random_state : int, default=0
         Seed.
+    shown : Shown, default=PLAIN
+        What to write.
     force : bool, default=False
         Whether to replace what exists.
     progress : callable, default=None
@@ -190,7 +214,10 @@ def label_large(
         tell=tell,
         until=(0.25, 0.55),
     )
-    model = replace(labeled.model, classifier=labeled.model.classifier.compact())
+    # The model was trained on these rows, so there is nothing to compare.
+    compact = labeled.model.classifier.compact()
+    model = replace(labeled.model, classifier=compact, seen=[], rows=None)
+    shown.check(numbers=model.predicts_numbers)
     read = given_labels(sample, labeled.target.texts, target, markers)
     numbers = model.predicts_numbers
     known: dict[Any, Any] = dict(model.values)
@@ -204,7 +231,7 @@ def label_large(
             if text is not None
         }
         with noting(labeled.notes):
-            return predicted_columns(model, table, given)
+            return predicted_columns(model, table, given, shown=shown)
 
     written = rewrite(
         large,
@@ -217,6 +244,7 @@ def label_large(
             "seed": random_state,
             "sample": sample_rows,
             "markers": list(markers),
+            "shown": repr(shown),
             "options": repr(sorted(options.items())),
         },
         progress=lambda share, what: tell(0.55 + 0.45 * share, what),
@@ -230,6 +258,7 @@ def cluster_large(
     n_clusters: int | None,
     output: str,
     *,
+    target: str | None = None,
     sample_rows: int = SAMPLE_ROWS,
     device: str | None = None,
     random_state: int = 0,
@@ -247,6 +276,8 @@ def cluster_large(
         Number of groups, see :func:`~fewlabels.tabular.cluster_table`.
     output : str
         A file, "-", or a folder, see :func:`rewrite`.
+    target : str, default=None
+        A column of labels, which is left out.
     sample_rows : int, default=50,000
         Rows that are clustered; group 1 is the largest among these.
     device : str, default=None
@@ -269,7 +300,7 @@ def cluster_large(
     """
     tell = progress or silent
     _, grouped = _learned(
-        partial(cluster_table, n_clusters=n_clusters, device=device),
+        partial(cluster_table, n_clusters=n_clusters, target=target, device=device),
         large,
         sample_rows=sample_rows,
         random_state=random_state,
@@ -287,7 +318,12 @@ def cluster_large(
         output,
         new_columns,
         force=force,
-        identity={"clusters": n_clusters, "seed": random_state, "sample": sample_rows},
+        identity={
+            "clusters": n_clusters,
+            "target": target,
+            "seed": random_state,
+            "sample": sample_rows,
+        },
         progress=lambda share, what: tell(0.5 + 0.5 * share, what),
     )
     return grouped, written

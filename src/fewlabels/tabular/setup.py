@@ -1,8 +1,8 @@
 """The one way from a table to a model: read labels, encode columns, choose a bank.
 
-Whoever learns from a table (the commands, the labelling page, batches, clusters of
-computers, Python) describes what to do as a :class:`TableSetup` and follows its steps,
-so that all of them get the same model from the same labels.
+All callers (the commands, the labelling page, batches, clusters of computers, Python)
+describe what to do as a :class:`TableSetup` and follow its steps, so that the same
+labels always give the same model.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -29,15 +29,19 @@ from fewlabels.preprocessing import (
     TableTransformer,
     named_kinds,
 )
+from fewlabels.tabular._extra_rows import doubtful_rows
+from fewlabels.tabular._label_checks import check_markers, check_target_kind
 from fewlabels.tabular._targets import (
     TargetColumn,
+    class_text,
     read_target,
     require_classes,
     revealing_columns,
 )
+from fewlabels.tabular.telling import LEFT_OUT
 
-# Tables with more rows than this get the smaller bank, unless another is asked for, for
-# the time and memory it takes (docs/command_line.md).
+# Tables with more rows than this get the smaller bank by default, to save time and
+# memory (docs/command_line.md).
 FAST_ROWS = 20_000
 
 __all__ = [
@@ -45,7 +49,10 @@ __all__ = [
     "EncodedTable",
     "Progress",
     "TableSetup",
+    "check_markers",
+    "check_target_kind",
     "class_shares",
+    "class_text",
     "distinct_rows",
     "encode",
     "noting",
@@ -72,7 +79,7 @@ def noting(notes: list[str]) -> Iterator[None]:
     Yields
     ------
     None
-        Within the block nothing is shown.
+        Within the block, no warning is shown.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -120,16 +127,19 @@ def encode(
         features = transformer.fit_transform(TableSample(table, summary))
     if not issparse(features) and table.n_rows > FAST_ROWS:
         features = features.astype(np.float32)
-    _note_unused(transformer.columns_, found)
+    found += _unused_notes(transformer.columns_)
     return EncodedTable(table, transformer, features, found)
 
 
-def _note_unused(columns: list[ColumnDescription], notes: list[str]) -> None:
+def _unused_notes(columns: Sequence[ColumnDescription]) -> list[str]:
+    """List the columns that are left out because they carry no information."""
+    notes = []
     for kind in ("identifier", "constant", "empty"):
         names = [column.name for column in columns if column.kind == kind]
         if names:
             what = plural(len(names), f"{kind} column").removeprefix("1 ")
-            notes.append(f"Left out, {what}: {listed(names)}.")
+            notes.append(f"{LEFT_OUT}{what}: {listed(names)}.")
+    return notes
 
 
 @dataclass(frozen=True)
@@ -156,6 +166,8 @@ class TableSetup:
         Seed.
     encoding : dict
         Parameters of :class:`TableTransformer`.
+    interval : float
+        Coverage of the intervals of predicted numbers.
 
     Examples
     --------
@@ -176,10 +188,11 @@ class TableSetup:
     device: str | None = None
     random_state: Any = 0
     encoding: Mapping[str, Any] = field(default_factory=dict)
+    interval: float = 0.9
 
     @classmethod
     def of(cls, target: str, **options: Any) -> "TableSetup":
-        """Tell parameters of the transformer from all others.
+        """Make a setup, separating parameters of the transformer from all others.
 
         Parameters
         ----------
@@ -210,9 +223,17 @@ class TableSetup:
         labels : TargetColumn
             The labels.
         """
-        return read_target(
-            table, self.target, self.markers, merge=self.merge_labels, task=self.task
+        check_markers(table, self.target, self.markers)
+        labels = read_target(
+            table,
+            self.target,
+            self.markers,
+            merge=self.merge_labels,
+            task=self.task,
+            decimal=self.encoding.get("decimal", ()),
         )
+        labels.notes += doubtful_rows(table)
+        return labels
 
     def encode(
         self,
@@ -220,7 +241,7 @@ class TableSetup:
         labels: TargetColumn,
         summary: TableSummary | None = None,
     ) -> EncodedTable:
-        """Turn all columns but the labels, and what would reveal them, into features.
+        """Turn columns into features, except the labels and columns that leak them.
 
         Parameters
         ----------
@@ -241,15 +262,10 @@ class TableSetup:
         kind = named.get(self.target)
         if kind == "ignored":
             notes.append(
-                f"{self.target!r} holds the labels and is never learned from: there is "
-                "no need to leave it out (given as ignore)."
+                f"{self.target!r} holds the labels and is never used as a feature: "
+                "there is no need to leave it out (given as ignore)."
             )
-        elif kind is not None:
-            raise TableError(
-                f"{self.target!r} holds the labels and is never learned from, so it "
-                f"has no kind such as {kind.partition('=')[0]!r}. To say what to "
-                "predict, pass task='classes' or task='numbers'."
-            )
+        check_target_kind(self.target, kind)
         revealing = {
             name: why
             for name, why in revealing_columns(table, labels).items()
@@ -257,9 +273,12 @@ class TableSetup:
         }
         notes += [f"Column {n!r} is left out: {why}." for n, why in revealing.items()]
         ignored = [n for n in self.encoding.get("ignore", ()) if n != self.target]
+        signs = self.encoding.get("decimal", ())
+        signs = [signs] if isinstance(signs, str) else signs
+        signs = [s for s in signs if s.rpartition("=")[0] != self.target]
         encoded = encode(
             table.without([self.target]),
-            {**self.encoding, "ignore": [*ignored, *revealing]},
+            {**self.encoding, "ignore": [*ignored, *revealing], "decimal": signs},
             self.random_state,
             summary,
             notes,
@@ -300,7 +319,7 @@ class TableSetup:
         labels : TargetColumn
             Its labels, which decide between the two.
         progress : callable
-            Told the share of the work that is done.
+            Called with the share of the work that is done.
         bank : str, default=None
             Another bank than the one that suits the table.
 
@@ -324,7 +343,7 @@ class TableSetup:
 def class_shares(
     labels: TargetColumn, prior: str | Mapping[Any, float]
 ) -> dict[str, Any]:
-    """Name shares by the text of their classes, for the classifier only."""
+    """Key class shares by the text of the classes, for the classifier only."""
     if labels.numbers is not None:
         if prior == "auto":
             return {}
@@ -342,8 +361,8 @@ def class_shares(
             near = nearest_name(str(name), known)
             hint = f" Did you mean {near!r}?" if near else ""
             raise TableError(
-                f"No label in {labels.name!r} is {str(name)!r}, which has a class "
-                f"share.{hint} The classes are {listed(known)}."
+                f"A class share is given for {str(name)!r}, but {labels.name!r} has no "
+                f"such label.{hint} The classes are {listed(known)}."
             )
     absent = [name for name in known if name not in shares]
     if absent:
@@ -355,7 +374,7 @@ def class_shares(
 
 
 def distinct_rows(features: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """First of every set of equal rows, and for every row the number of its set."""
+    """Return the first of every set of equal rows, and the set of every row."""
     copy_of = equal_rows(features)
     _, first = np.unique(copy_of, return_index=True)
     return first, copy_of

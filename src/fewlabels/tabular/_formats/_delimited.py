@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fewlabels._words import plural
 from fewlabels.preprocessing import Table
@@ -22,17 +22,27 @@ from fewlabels.tabular._formats._base import (
     FileFormat,
     Reading,
     Values,
-    frame_of,
+    as_meant,
+    as_text,
+    columns_to_write,
     neutral,
+    typed,
 )
 from fewlabels.tabular._headers import header_notes
-from fewlabels.tabular._text import DelimitedText, guess_delimiter, parse, parse_lines
+from fewlabels.tabular._notation import decimal_sign
+from fewlabels.tabular._text import (
+    DelimitedText,
+    guess_delimiter,
+    parse,
+    parse_lines,
+    quoted,
+)
 
 _TABS = (".tsv", ".tab")
 
 
 class DelimitedFile(FileFormat):
-    """Delimited text, byte for byte."""
+    """Delimited text, kept byte for byte."""
 
     suffixes = (".csv", ".tsv", ".tab", ".txt")
 
@@ -41,7 +51,7 @@ class DelimitedFile(FileFormat):
 
     @classmethod
     def read(cls, data: bytes, how: Reading) -> Table:
-        """Read a table from the text of its records."""
+        """Read a table and keep the text of its records."""
         text, codec, bom = decode(data, how.encoding, how.name)
         delimiter = how.delimiter
         if delimiter is None and how.suffix in _TABS:
@@ -64,7 +74,7 @@ class DelimitedFile(FileFormat):
         codec, bom = mark_of(head, how.encoding)
         if not bom and how.encoding is None and looks_binary(head):
             raise binary_file(how.name)
-        # Lines that are cut at the end of the head do not matter for a guess.
+        # A last line cut short does not matter for a guess.
         begin = head[len(bom) :].decode(codec, errors="ignore")
         delimiter = how.delimiter
         if delimiter is None:
@@ -83,23 +93,49 @@ class DelimitedFile(FileFormat):
 
     @classmethod
     def _table(cls, parsed: DelimitedText, how: Reading) -> Table:
-        columns = [object_array(values) for values in zip(*parsed.rows, strict=True)]
+        columns = [
+            object_array([as_meant(v) if v.startswith("'") else v for v in values])
+            for values in zip(*parsed.rows, strict=True)
+        ]
         parsed.rows = []  # the columns hold the same strings
-        names = unique_names(parsed.header)
+        names = unique_names(list(map(as_meant, parsed.header)))
         table = Table(names, columns, how.name, cls(parsed))
         if not parsed.continued:
             table.notes += header_notes(parsed.place, names)
-        if parsed.short:
-            first = min(parsed.short)
-            n_short = plural(len(parsed.short), "row")
+        short = [row for row in parsed.short if row > 0]
+        if short:
+            first = min(short)
+            n_short = plural(len(short), "row")
             table.notes.append(
-                f"{n_short} had fewer fields than the line of names (row {first} is "
-                "the first): the missing ones are taken as empty."
+                f"{n_short} had fewer fields than the header (row {first} is "
+                "the first): the missing fields are taken as empty."
             )
         return table
 
+    def fits(self, suffix: str) -> bool:
+        """Whether the delimiter matches the suffix."""
+        return suffix not in _TABS or self.text.delimiter == "\t"
+
+    def in_notation(self, table: Table, added: Values) -> Values:
+        """Write decimal commas if the predicted column has them."""
+        return {
+            name: [_with_comma(value) for value in values]
+            if any(isinstance(v, float) for v in values)
+            and decimal_sign(table, name) == ","
+            else values
+            for name, values in added.items()
+        }
+
+    def cells(self, table: Table) -> dict[str, list[Any]]:
+        """Turn columns of numbers into numbers, and empty fields into missing ones."""
+        return {
+            name: typed(column.tolist())
+            for name, column in zip(table.names, table.columns, strict=True)
+            if all(isinstance(value, str) for value in column)
+        }
+
     def with_columns(self, added: Values) -> Iterator[bytes]:
-        """Repeat the records with fields behind them."""
+        """Write the records again with new fields appended."""
         texts = [[neutral(v) for v in values] for values in added.values()]
         return self.text.with_columns([neutral(name) for name in added], texts)
 
@@ -118,6 +154,22 @@ class DelimitedFile(FileFormat):
     ) -> Iterator[bytes]:
         """Write commas, or tabs where the suffix asks for them."""
         sign = "\t" if suffix in _TABS else ","
-        texts = {name: [neutral(v) for v in values] for name, values in added.items()}
-        frame = frame_of(table, texts)
-        yield frame.to_csv(index=False, sep=sign, header=not continued).encode()
+        own = isinstance(table.origin, cls)  # text that is text already
+        columns: list[Any] = table.columns if own else columns_to_write(table)
+        columns = [*columns, *added.values()]
+        lines = zip(*columns, strict=True)
+        names = [] if continued else [(*table.names, *added)]
+        for line in (*names, *lines):
+            fields = [_field(value, sign, own) for value in line]
+            yield (sign.join(fields) + "\n").encode()
+
+
+def _with_comma(value: Any) -> Any:
+    return as_text(value).replace(".", ",") if isinstance(value, float) else value
+
+
+def _field(value: Any, delimiter: str, own: bool) -> str:
+    """Write a cell; an empty text in quotes, unlike a missing one."""
+    if isinstance(value, str) and not value and not own:
+        return '""'
+    return quoted(neutral(value), delimiter)

@@ -1,10 +1,11 @@
-"""Objects of JSON."""
+"""JSON objects."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import json
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -14,23 +15,30 @@ from numpy.typing import NDArray
 from fewlabels._words import listed
 from fewlabels.preprocessing import Table, TableError
 from fewlabels.preprocessing.cells import object_array, unique_names
-from fewlabels.tabular._decoding import chained, decode, mark_of, text_lines
+from fewlabels.tabular._decoding import (
+    NoRowsError,
+    chained,
+    decode,
+    mark_of,
+    text_lines,
+)
 from fewlabels.tabular._formats._base import (
     HEAD,
     Appender,
     Cells,
     FileFormat,
+    FixedPoint,
     Reading,
     Values,
+    as_text,
     cells_of,
-    frame_of,
-    neutral,
+    columns_to_write,
     plain,
 )
 
 
 class JsonFile(FileFormat):
-    """Objects of JSON, one per line or in an array, whose text stays as it is."""
+    """JSON objects, one per line or in an array, whose text is kept."""
 
     suffixes = (".jsonl", ".ndjson", ".json")
 
@@ -48,7 +56,7 @@ class JsonFile(FileFormat):
         text, encoding, bom = decode(data, how.encoding, how.name)
         table = cls._table(text, encoding, bom, {}, how.name)
         if not table.n_rows:
-            raise TableError(f"{how.name} has no rows.")
+            raise NoRowsError(f"{how.name} has no rows.")
         return table
 
     @classmethod
@@ -62,7 +70,7 @@ class JsonFile(FileFormat):
             yield cls.read(chained(head, file).read(), how)
             return
         lines = text_lines(chained(head[len(bom) :], file), encoding, how.name)
-        # Members that a later object lacks are missing there.
+        # A member that a later object does not have is a missing value.
         names: dict[str, None] = {}
         line = 0
         while text := list(islice(lines, n_rows)):
@@ -74,7 +82,7 @@ class JsonFile(FileFormat):
             if table.n_rows:
                 yield table
         if not names:
-            raise TableError(f"{how.name} has no rows.")
+            raise NoRowsError(f"{how.name} has no rows.")
 
     @classmethod
     def _table(
@@ -90,8 +98,20 @@ class JsonFile(FileFormat):
             notes.append(f"Nested values became columns: {listed(nested, 5)}.")
         return Table(unique_names(names), columns, name, file, notes)
 
+    def fits(self, suffix: str) -> bool:
+        """Whether the layout, a list or lines, matches the suffix."""
+        end = self.spans[-1][1] if self.spans else 0
+        is_list = bool(self.text[end:].strip())  # something closes it
+        return suffix not in self.suffixes or is_list == (suffix == ".json")
+
+    def cells(self, table: Table) -> dict[str, list[Any]]:
+        """Turn text in columns back into lists."""
+        flat = [_flat(json.loads(self.text[start:end])) for start, end in self.spans]
+        found = {name: [row.get(name) for row in flat] for name in table.names}
+        return {n: v for n, v in found.items() if any(isinstance(x, list) for x in v)}
+
     def with_columns(self, added: Values) -> Iterator[bytes]:
-        """Put new members behind those of every object."""
+        """Append new members to every object."""
         names = [json.dumps(name, ensure_ascii=False) for name in added]
         columns = [[_json_value(v) for v in values] for values in added.values()]
         yield self.bom
@@ -143,10 +163,9 @@ class JsonFile(FileFormat):
         cls, table: Table, added: Values, suffix: str, *, continued: bool = False
     ) -> Iterator[bytes]:
         """Write one object per line; an array where the suffix is .json."""
-        frame = frame_of(table, {})
-        names = [json.dumps(n, ensure_ascii=False) for n in [*frame.columns, *added]]
-        texts = [[_json_value(v, False) for v in frame[n].tolist()] for n in frame]
-        texts += [[_json_value(v) for v in values] for values in added.values()]
+        names = [json.dumps(n, ensure_ascii=False) for n in [*table.names, *added]]
+        columns = [*columns_to_write(table), *added.values()]
+        texts = [[_json_value(v) for v in values] for values in columns]
         rows = [
             "{" + ", ".join(map(": ".join, zip(names, row, strict=True))) + "}"
             for row in zip(*texts, strict=True)
@@ -159,7 +178,7 @@ class JsonFile(FileFormat):
 def _json_rows(
     text: str, name: str
 ) -> tuple[list[dict[str, Any]], list[tuple[int, int]], list[str]]:
-    """Objects of a file, and where each of them stands."""
+    """Return the objects of a file, with their positions."""
     decoder, notes = json.JSONDecoder(), []
     place = _skip(text, 0, " \t\r\n")
     if text.startswith("[", place):
@@ -192,7 +211,7 @@ def _json_rows(
         spans.append((place, end))
         place = _skip(text, end, " \t\r\n," if closing else " \t\r\n")
     if closing and place >= len(text):
-        raise TableError(f"{name}: the list of rows is opened and not closed.")
+        raise TableError(f"{name}: the list of rows is not closed.")
     return rows, spans, notes
 
 
@@ -203,7 +222,7 @@ def _skip(text: str, place: int, signs: str) -> int:
 
 
 def _inner_array(text: str, place: int) -> tuple[str, int] | None:
-    """Where rows begin in ``{"data": [{...}, ...]}``: one object that wraps them."""
+    """Find where rows begin in ``{"data": [{...}, ...]}``, an object around them."""
     head = re.compile(r'\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*\[\s*(?=\{)').match(text, place)
     if head is None:
         return None
@@ -217,7 +236,7 @@ def _inner_array(text: str, place: int) -> tuple[str, int] | None:
 
 
 def _flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Members of nested objects, named by their way: ``{"a": {"b": 1}}`` is a.b."""
+    """Flatten nested objects, naming members by path: ``{"a": {"b": 1}}`` is a.b."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
         if isinstance(value, dict) and value:
@@ -243,17 +262,17 @@ def _unlisted(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, dict | list) else value
 
 
-def _json_value(value: Any, guarded: bool = True) -> str:
+def _json_value(value: Any) -> str:
     value = plain(value)
-    if isinstance(value, str):
-        return json.dumps(neutral(value) if guarded else value, ensure_ascii=False)
     if isinstance(value, float) and not np.isfinite(value):
         return "null"
+    if isinstance(value, FixedPoint | Decimal):
+        return as_text(value)
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _with_member(text: str, name: str, value: str) -> str:
-    """Set a member of an object, whose other text stays as it is."""
+    """Set a member of an object, keeping its other text."""
     decode_next = json.JSONDecoder().raw_decode
     blank = re.compile(r"\s*")
 
@@ -264,7 +283,7 @@ def _with_member(text: str, name: str, value: str) -> str:
     place, span = skip(1), None
     while text[place] != "}":
         key, place = decode_next(text, place)
-        start = skip(skip(place) + 1)  # behind the colon
+        start = skip(skip(place) + 1)  # after the colon
         _, end = decode_next(text, start)
         if key == name:
             span = (start, end)

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 from fewlabels.preprocessing import Table, TableError
 from fewlabels.preprocessing.cells import arrow_values, unique_names
+from fewlabels.tabular._decoding import NoRowsError
 from fewlabels.tabular._formats._base import (
     EXTRA,
     Appender,
@@ -15,9 +16,10 @@ from fewlabels.tabular._formats._base import (
     FileFormat,
     Reading,
     Values,
-    frame_of,
-    guarded,
+    as_text,
+    columns_to_write,
     plain,
+    with_all_rows,
 )
 
 
@@ -67,13 +69,18 @@ class ParquetFile(FileFormat):
         """Write a group of rows for every part."""
         return ParquetAppender(cls, file, suffix)
 
+    def cells(self, table: Table) -> dict[str, list[Any]]:
+        """Take the values of Arrow, with time zones and decimal numbers."""
+        values = [column.to_pylist() for column in self.arrow.columns]
+        return dict(zip(table.names, values, strict=False))
+
     def with_arrays(self, added: Values) -> Any:
         """Append columns."""
         import pyarrow as pa
 
         arrow = self.arrow
         for name, values in added.items():
-            cells = [guarded(v) for v in values]
+            cells = [plain(v) for v in values]
             arrow = arrow.append_column(name, arrow_array(pa, cells))
         return arrow
 
@@ -104,7 +111,7 @@ class ParquetFile(FileFormat):
     def write(
         cls, table: Table, added: Values, suffix: str, *, continued: bool = False
     ) -> Iterator[bytes]:
-        """Write columns of one type each; what is mixed becomes text."""
+        """Write columns of one type each; mixed columns become text."""
         return cls.of(table).with_columns(added)
 
     @classmethod
@@ -114,11 +121,8 @@ class ParquetFile(FileFormat):
 
         if isinstance(table.origin, cls):
             return table.origin
-        frame = frame_of(table, {})
-        columns = {}
-        for name in frame.columns:
-            columns[name] = arrow_array(pa, [plain(v) for v in frame[name].tolist()])
-        return cls(pa.table(columns))
+        columns = [arrow_array(pa, cells) for cells in columns_to_write(table)]
+        return cls(pa.table(columns, names=table.names))
 
 
 def _pyarrow() -> tuple[Any, Any]:
@@ -135,7 +139,7 @@ def _damaged(how: Reading, error: Exception) -> TableError:
 
 
 def _empty(how: Reading) -> TableError:
-    return TableError(f"{how.name} has no rows or no columns.")
+    return NoRowsError(f"{how.name} has no rows or no columns.")
 
 
 class ParquetAppender(Appender):
@@ -148,6 +152,7 @@ class ParquetAppender(Appender):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        table, added = with_all_rows(table, added)
         arrow = ParquetFile.of(table).with_arrays(added)
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._file, arrow.schema)
@@ -155,8 +160,8 @@ class ParquetAppender(Appender):
             arrow = arrow.cast(self._writer.schema)
         except (pa.ArrowException, ValueError) as error:
             raise TableError(
-                f"{table.source}: rows further down do not have the types that the "
-                f"first ones have ({error}): write a .csv file instead."
+                f"{table.source}: later rows have other types than the first ones "
+                f"({error}): write a .csv file instead."
             ) from None
         self._writer.write_table(arrow)
 
@@ -167,9 +172,9 @@ class ParquetAppender(Appender):
 
 
 def arrow_array(pa: Any, cells: list[Any]) -> Any:
-    """Cells as an array of Arrow; as text where they are of several types."""
+    """Return cells as an Arrow array; as text if they have several types."""
     cells = [None if isinstance(v, float) and v != v else v for v in cells]
     try:
         return pa.array(cells)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        return pa.array([None if v is None else str(v) for v in cells])
+        return pa.array([None if v is None else as_text(v) for v in cells])
