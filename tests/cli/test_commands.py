@@ -100,6 +100,10 @@ class TestLabel:
         assert "150 rows, 12 labels of 3 classes" in result.stderr
         assert "Expected error: " in result.stderr
         assert "To halve the error would take about " in result.stderr
+        *summary, written = result.stderr.splitlines()
+        about_columns = ("How the columns were read", "  ")
+        assert sum(not line.startswith(about_columns) for line in summary) <= 5
+        assert written.startswith("Written: ")
         assert "%]" not in result.stderr  # no bar where there is no terminal
 
     @pytest.mark.parametrize("command", ["label", "ask", "cluster", "fit", "report"])
@@ -213,10 +217,8 @@ class TestLabel:
         path.write_text(text_of(iris_rows(per_class=1)))
         out = tmp_path / "out.csv"
         result = fewlabels("label", path, "-t", "species", "-o", out)
-        assert (
-            "Expected error: unknown (some class has only one labelled row"
-            in result.stderr
-        )
+        assert "Expected error: unknown, perhaps " in result.stderr
+        assert "no class has two labelled rows" in result.stderr
         predicted = [row["species_predicted"] for row in read(out)]
         assert np.mean(predicted == SPECIES) > 0.6
 
@@ -266,7 +268,7 @@ class TestLabel:
         right = np.mean([row["topic_predicted"] for row in found] == np.array(kinds))
         assert right > 0.95
         assert [row["message"] for row in found] == [row[1] for row in rows[1:]]
-        assert "Left out, identifier column: 'id'" in result.stderr
+        assert "left out    id (identifier)" in result.stderr
 
     def test_mixed_types(self, tmp_path):
         rng = np.random.default_rng(0)
@@ -432,7 +434,7 @@ class TestWrongUse:
             (
                 ["--text", "kind"],
                 1,
-                ["never learned from", "pass --task classes or --task numbers."],
+                ["never used as a feature", "pass --task classes or --task numbers."],
             ),
             (
                 ["--numeric", "x", "--categorical", "x"],
@@ -479,7 +481,9 @@ class TestWrongUse:
     def test_ignoring_the_target(self, iris):
         options = ("-t", "species", "--ignore", "species", "--bank", "fast")
         result = fewlabels("label", iris, *options)
-        assert "'species' holds the labels and is never learned from" in result.stderr
+        assert (
+            "'species' holds the labels and is never used as a feature" in result.stderr
+        )
 
     def test_no_column_to_use(self, tmp_path):
         path = tmp_path / "t.csv"
@@ -512,7 +516,7 @@ class TestWrongUse:
     @pytest.mark.parametrize(
         "arguments",
         [
-            ["label", "t.csv"],
+            ["label", "-"],
             ["nothing"],
             ["label", "t.csv", "-t", "k", "--delimiter", "long"],
             ["cluster", "t.csv", "--clusters", "1"],
@@ -574,7 +578,7 @@ class TestAsk:
         path.write_text(text_of(hidden(blob_rows(["a", "b"])[0], 0)))
         result = fewlabels("ask", path, "-t", "kind", "-n", 3)
         assert len(result.stdout.splitlines()) == 4
-        assert "stand for many others" in result.stderr
+        assert "typical of many others" in result.stderr
         page = tmp_path / "r.html"
         result = fewlabels("ask", path, "-t", "kind", "--report", page, code=2)
         assert "needs labels of two classes" in result.stderr
@@ -596,11 +600,11 @@ class TestModels:
         fewlabels("label", iris, "-t", "species", "-o", labeled, "--bank", "fast")
         same = np.array([row["species_predicted"] for row in read(labeled)])[2::3]
         assert np.mean(predicted == same) > 0.95
-        assert "50 rows labelled" in result.stderr or "49 rows" in result.stderr
+        assert f"{new}: 50 rows labelled" in result.stderr
         assert "new rows" in page.read_text()
         new.write_text(text_of([["sepal length", "petal width"], [1, 2]]))
         result = fewlabels("predict", model, new, code=1)
-        assert "does not fit the model: it lacks 'sepal width'" in result.stderr
+        assert "does not fit the model: it has no 'sepal width'" in result.stderr
         result = fewlabels("predict", iris, new, code=1)
         assert "not a model of fewlabels" in result.stderr
 
@@ -611,7 +615,7 @@ class TestModels:
         given = ("-t", "species", "--bank", "fast", "-o", model)
         fewlabels("fit", iris, *given, "--features", vectors)
         error = fewlabels("predict", model, iris, code=1).stderr
-        assert "it lacks 'features'" in error
+        assert "it has no 'features'" in error
         assert "pass --features FILE" in error
         fewlabels("predict", model, iris, "--features", vectors)
         fewlabels("fit", iris, *given, "--force")
@@ -648,5 +652,46 @@ def test_examples_can_be_parsed():
             shown = commands.commands[name]
             with shown.make_context(name, arguments) as context:
                 assert "quiet" in context.params
-                # The studio only adds to its file of labels.
-                assert ("force" in context.params) == (name != "studio")
+                # The studio only adds to its file of labels, columns writes none.
+                assert ("force" in context.params) == (
+                    name not in ("studio", "columns")
+                )
+
+
+def test_intervals_of_numbers(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 2)).round(3)
+    price = (20 + 3 * x[:, 0] + rng.normal(size=120)).round(2)
+    path = tmp_path / "prices.csv"
+
+    def label(n_known, *options):
+        cells = ["" if k >= n_known else f"{v:g}" for k, v in enumerate(price)]
+        rows = [[a, b, c] for (a, b), c in zip(x, cells, strict=True)]
+        path.write_text(text_of([["a", "b", "price"], *rows]))
+        result = fewlabels(
+            "label",
+            path,
+            "-t",
+            "price",
+            "--task",
+            "numbers",
+            "--bank",
+            "fast",
+            *options,
+        )
+        return result, list(csv.DictReader(io.StringIO(result.stdout)))
+
+    widths = []
+    for level in (0.5, 0.9):
+        _, rows = label(40, "--interval", level)
+        low, high = (
+            np.array([float(r[f"price_{end}"]) for r in rows[40:]])
+            for end in ("low", "high")
+        )
+        widths.append((high - low).mean())
+        assert abs(np.mean((low <= price[40:]) & (price[40:] <= high)) - level) < 0.2
+        assert float(rows[0]["price_low"]) == float(rows[0]["price_high"]) == price[0]
+    assert widths[0] < widths[1]
+    result, rows = label(6)
+    assert "too few labels for intervals of 90 %" in result.stderr
+    assert "price_low" not in rows[0]

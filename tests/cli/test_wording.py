@@ -76,6 +76,7 @@ def test_all_parameters_that_messages_name_are_options():
         ("Rows stay. Pass a larger memory_budget (MiB) for it.", "Rows stay."),
         ("Two (suggest_rows says which).", "Two ('fewlabels ask' says which)."),
         ("A cell holds 'date=x'.", "A cell holds 'date=x'."),
+        ("or pass markers=['k.A.'].", "or pass --marker 'k.A.'."),
     ],
 )
 def test_words(message, worded):

@@ -235,7 +235,7 @@ def test_a_file_that_never_holds_still(path, store, monkeypatch):
         path.unlink(missing_ok=True)
 
     monkeypatch.setattr(os, "fsync", gone)
-    with pytest.raises(StoreError, match="all the time"):
+    with pytest.raises(StoreError, match="another program keeps"):
         store.act("label", [3], "elm")
     monkeypatch.undo()
     assert store.label_of(3) is None
@@ -328,11 +328,11 @@ def test_a_process_that_begins_a_new_file(path, store):
     path.unlink()
     second = opened(path)
     second.act("label", [7], "elm")
-    with pytest.raises(StoreError, match="begun a new"):
+    with pytest.raises(StoreError, match="started a new"):
         store.act("label", [3], "oak")
     # The first watches now; what it has saved is owed to the file.
     assert not store.writes
-    assert "begun a new" in store.notice
+    assert "started a new" in store.notice
     store.follow()
     assert (store.label_of(0), store.label_of(3), store.label_of(7)) == (
         *("oak", None),

@@ -41,6 +41,7 @@ from fewlabels.cli._job import Job, jsonable, worded
     options.report,
     options.columns,
     options.reading,
+    options.pictures,
     options.bank,
     options.device,
     options.running,
@@ -49,7 +50,7 @@ def ask(table: str, number: int, **settings: Any) -> None:
     """Say which rows of TABLE to label next, the most useful first.
 
     Row 1 is the first below the column names. Without any labels, it chooses rows that
-    are typical of many others.
+    are typical of many others, and the label column may be a new one.
     """
     console = Console(settings["quiet"])
     job = Job(console, settings)
@@ -60,14 +61,20 @@ def ask(table: str, number: int, **settings: Any) -> None:
         job.check_files()
         read = job.read(table)
         target = settings["target"]
+        asked = read
+        is_new = target not in read.names
+        if is_new:
+            asked = _with_new_column(read, target)
         found = suggest_rows(
-            read,
+            asked,
             target,
             number,
             **job.learning,
             progress=job.tell,
             **job.encoding(read),
         )
+        if is_new:
+            found.notes.insert(0, _new_column_said(target, job.output))
         if job.report and found.labeled is None:
             raise UseError("A report needs labels of two classes: leave --report out.")
         if job.report:
@@ -78,7 +85,8 @@ def ask(table: str, number: int, **settings: Any) -> None:
             part = read.take(found.rows)
             keys = ("rank", "row", "guess", "confidence")
             names = part.free_names(keys)
-            added = {
+            added = {target: [""] * len(rows)} if is_new else {}
+            added |= {
                 name: [_cell(row[key]) for row in rows]
                 for name, key in zip(names, keys, strict=True)
             }
@@ -92,7 +100,7 @@ def ask(table: str, number: int, **settings: Any) -> None:
             "output": job.output,
             "report": job.report,
         }
-        return summary, rows, read.names
+        return summary, rows, [n for n in read.names if n not in read.derived]
 
     summary, rows, names = console.work(work)
     if not settings["as_json"] and not job.output:
@@ -102,18 +110,50 @@ def ask(table: str, number: int, **settings: Any) -> None:
     job.finish(summary, [f"Chosen: {summary['reason']}."] if rows else [])
 
 
+# How like a column a new name must be to be a slip: Meite for Miete, not Neu for Note.
+_SLIP = 0.75
+
+
+def _with_new_column(table: Any, target: str) -> Any:
+    """Add an empty label column, unless its name looks like a typo."""
+    from fewlabels._words import nearest_name
+    from fewlabels.preprocessing import Table
+    from fewlabels.preprocessing.cells import object_array
+
+    if nearest_name(target, table.names, _SLIP):
+        table.index(target, "target")  # raises, suggesting the name that was meant
+    nothing = object_array([None] * table.n_rows)
+    names, columns = [*table.names, target], [*table.columns, nothing]
+    return Table(names, columns, table.source, notes=table.notes)
+
+
+def _new_column_said(target: str, output: str | None) -> str:
+    """Say what to do with a label column that the table does not have yet."""
+    if output:
+        return (
+            f"There is no column {target!r} yet: fill it in in {output}, and bring the "
+            "labels back with 'fewlabels merge'."
+        )
+    return (
+        f"There is no column {target!r} yet: add it to the table and fill it in for "
+        "these rows; or write them with -o FILE, fill it in there, and bring the "
+        "labels back with 'fewlabels merge'."
+    )
+
+
 def _questions(found: Any, table: Any) -> list[dict[str, Any]]:
-    """Rows to label, the most useful first, with what is known of them."""
+    """Return the rows to label as JSON: guess and confidence, most useful first."""
     chosen = zip(found.rows, found.guesses, found.confidence, strict=True)
     return [
         {
             "rank": rank,
-            "row": int(row) + 1,
+            "row": int(table.row_numbers[row]),
             "guess": guess,
             "confidence": round(float(sure), 4),
             "values": {
                 name: jsonable(column[row])
                 for name, column in zip(table.names, table.columns, strict=True)
+                if name not in table.derived
             },
         }
         for rank, (row, guess, sure) in enumerate(chosen, start=1)

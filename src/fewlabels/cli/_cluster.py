@@ -10,14 +10,14 @@ from fewlabels.cli import _options as options
 from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import commands
 from fewlabels.cli._help import CommandWithExamples
-from fewlabels.cli._job import Job, worded, written_words
+from fewlabels.cli._job import Job, as_read, worded, written_words
 
 
 @commands.command(
     cls=CommandWithExamples,
     examples=(
         "fewlabels cluster flowers.csv --clusters 3 -o grouped.csv",
-        "fewlabels cluster flowers.csv --ignore species --report groups.html > g.csv",
+        "fewlabels cluster flowers.csv -t species --report groups.html > g.csv",
     ),
 )
 @options.with_options(
@@ -28,10 +28,17 @@ from fewlabels.cli._job import Job, worded, written_words
         type=click.IntRange(2),
         help="How many groups; guessed by default.",
     ),
+    click.option(
+        "-t",
+        "--target",
+        metavar="COLUMN",
+        help="Column with labels, to leave out.",
+    ),
     options.output,
     options.report,
     options.columns,
     options.reading,
+    options.embed_with,
     options.device,
     options.batch_rows,
     options.sample_rows,
@@ -40,7 +47,8 @@ from fewlabels.cli._job import Job, worded, written_words
 def cluster(table: str, clusters: int | None, **settings: Any) -> None:
     """Group the rows of a TABLE that has no labels.
 
-    It adds the column 'cluster', in which 1 is the largest group.
+    It adds the column 'cluster', in which 1 is the largest group. Columns that look
+    like labels, with few values in few rows, are left out; --categorical uses one.
     """
     console = Console(settings["quiet"])
     job = Job(console, settings)
@@ -55,6 +63,7 @@ def cluster(table: str, clusters: int | None, **settings: Any) -> None:
         grouped = cluster_table(
             read,
             clusters,
+            target=settings["target"],
             device=settings["device"],
             random_state=settings["seed"],
             progress=job.tell,
@@ -77,13 +86,14 @@ def _in_batches(
 
     if large.source == "-":
         raise UseError(
-            "Grouping in batches reads the table twice: name a file, or pass "
+            "Grouping in batches reads the table twice: give it as a file, or pass "
             "--batch-rows 0."
         )
     grouped, written = cluster_large(
         large,
         clusters,
         str(job.output),
+        target=job.settings["target"],
         **job.sample,
         device=job.settings["device"],
         random_state=job.settings["seed"],
@@ -117,5 +127,6 @@ def _summary(
     said = ", ".join(f"{size:,}" for size in sizes.values())
     return summary, [
         f"{source}: {plural(n_rows, 'row')} in {plural(len(sizes), 'cluster')} of "
-        f"{said}."
+        f"{said}.",
+        *as_read(grouped.columns, source),
     ]

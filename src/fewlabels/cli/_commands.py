@@ -1,4 +1,4 @@
-"""All commands, each of which joins the group."""
+"""All commands; importing each adds it to the group."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from fewlabels.cli import _ask, _cluster, _label, _predict, _studio  # noqa: F401
+from fewlabels.cli import (  # noqa: F401
+    _ask,
+    _check,
+    _cluster,
+    _columns,
+    _label,
+    _predict,
+    _studio,
+)
 from fewlabels.cli._console import Console
 from fewlabels.cli._group import commands, run
 from fewlabels.cli._help import CommandWithExamples
@@ -35,8 +43,8 @@ __all__ = ["commands", "run"]
 def demo(output: str, quiet: bool, force: bool) -> None:
     """Show all commands on a table that comes with fewlabels.
 
-    Writes a table of wines, a few of them labelled, labels the rest, compares with the
-    truth, asks for more labels, saves a model, and writes a report.
+    Writes a table of wines, a few of them labelled, labels the rest, compares them with
+    the true classes, suggests rows to label, saves a model, and writes a report.
     """
     from fewlabels.cli._demo import tell_the_story
 

@@ -15,29 +15,29 @@ from fewlabels._progress import ProgressLine
 from fewlabels.cli._wording import in_options
 
 INTERRUPTED = 130
-# Seconds between two looks at the work.
+# Seconds between checks on the work.
 _INTERVAL = 0.1
 
 
 class DataError(click.ClickException):
-    """The data does not allow it."""
+    """The data does not allow what was asked for."""
 
     exit_code = 1
 
 
 class UseError(click.ClickException):
-    """Asked for in a way that cannot work."""
+    """The command was used in a way that cannot work."""
 
     exit_code = 2
 
 
 class Console:
-    """Where a command says what is going on: the standard error stream.
+    """Messages and progress of a command, on the standard error stream.
 
     Parameters
     ----------
     quiet : bool
-        Whether to say nothing but errors.
+        Whether to print errors only.
     """
 
     def __init__(self, quiet: bool) -> None:
@@ -56,7 +56,7 @@ class Console:
         self._share, self._what = share, what
 
     def work(self, job: Callable[[], Any]) -> Any:
-        """Do a job in a thread, draw the bar meanwhile, and stop at once on Ctrl-C.
+        """Run a job in a thread, draw its progress bar, and stop at once on Ctrl-C.
 
         Python handles an interrupt only between its own instructions, and a single call
         into compiled code may take a while. The main thread waits here instead of
@@ -65,12 +65,12 @@ class Console:
         Parameters
         ----------
         job : callable
-            What to do.
+            The work.
 
         Returns
         -------
         result : object
-            What the job returned. What it raised is raised here, errors of the data as
+            What the job returned. Its exceptions are raised here, errors in the data as
             messages.
         """
         outcome: dict[str, Any] = {}
@@ -96,12 +96,12 @@ class Console:
 
     @contextmanager
     def messages(self) -> Iterator[None]:
-        """Say what the data or the use is at fault for as a message.
+        """Report errors in the data or in the use of a command as messages.
 
         Yields
         ------
         None
-            To the block whose errors are said.
+            To the block whose errors are reported.
         """
         try:
             yield
@@ -119,7 +119,7 @@ class Console:
 
 
 def _as_message(error: BaseException) -> BaseException:
-    """Turn what a user can fix into a sentence; anything else is a bug and stays."""
+    """Turn an error that a user can fix into a message; others are bugs and stay."""
     from fewlabels.preprocessing import FileError, TableError, UnknownColumnError
 
     match error:
@@ -132,6 +132,6 @@ def _as_message(error: BaseException) -> BaseException:
         case ImportError() if "fewlabels[" in str(error):
             return DataError(in_options(str(error)))
         case MemoryError():
-            return DataError("Not enough memory: take fewer rows, or --bank fast.")
+            return DataError("Not enough memory: use fewer rows, or pass --bank fast.")
         case _:
             return error

@@ -1,4 +1,4 @@
-"""The whole story on a table that comes with scikit-learn."""
+"""All commands in turn, on a table that comes with scikit-learn."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -16,10 +16,10 @@ _NEW_ROWS = 20
 
 
 def write_wines(folder: Path, *, force: bool, seed: int = 3) -> dict[str, str]:
-    """Write a table of wines in which few cultivars are known, and one of new wines.
+    """Write a table of wines with few known cultivars, and one of new wines.
 
     The measurements are those of scikit-learn's set; bottles are numbered, some cells
-    are empty, and all but nine cultivars are taken away.
+    are empty, and all but nine cultivars are removed.
     """
     import io
 
@@ -58,7 +58,7 @@ def write_wines(folder: Path, *, force: bool, seed: int = 3) -> dict[str, str]:
 
 
 def tell_the_story(commands: Any, folder: Path, console: Console, force: bool) -> None:
-    """Run every command on the wines, and compare with the truth."""
+    """Run every command on the wines, and compare the labels with the true ones."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -86,7 +86,7 @@ def tell_the_story(commands: Any, folder: Path, console: Console, force: bool) -
     )
     console.say(_compared(path("labelled.csv"), truth) + "\n")
     step(
-        "Which wines should be looked at next?",
+        "Which wines should be labelled next?",
         *("ask", path("wines.csv"), "--target", "cultivar", "-n", "5"),
     )
     step(
@@ -101,19 +101,19 @@ def tell_the_story(commands: Any, folder: Path, console: Console, force: bool) -
     )
     console.say(_compared(path("new_labelled.csv"), truth) + "\n")
     step(
-        "And without any label:",
-        *("cluster", path("wines.csv"), "--clusters", "3", "--ignore", "cultivar"),
+        "Group the wines without any labels:",
+        *("cluster", path("wines.csv"), "--clusters", "3", "--target", "cultivar"),
         *("-o", path("grouped.csv")),
     )
     console.say(f"Open {click.style(path('report.html'), bold=True)} in a browser.")
 
 
 def _compared(path: str, truth: dict[str, str]) -> str:
-    """How many of the predicted labels are true."""
+    """Count how many of the predicted labels are correct."""
     with open(path, newline="", encoding="utf-8") as file:
         rows = [r for r in csv.DictReader(file) if r["cultivar_source"] == "predicted"]
     right = sum(truth[r["bottle"]] == r["cultivar_predicted"] for r in rows)
     return (
-        f"In truth, {right} of {len(rows)} predicted labels are right: "
-        f"{100 * (1 - right / len(rows)):.1f} % are wrong."
+        f"Compared with the true cultivars, {right} of {len(rows)} predicted labels "
+        f"are correct: an error of {100 * (1 - right / len(rows)):.1f} %."
     )

@@ -10,6 +10,7 @@ import click
 
 from fewlabels import __version__
 from fewlabels.cli._console import INTERRUPTED
+from fewlabels.cli._defaults import FROM_FILE
 from fewlabels.cli._help import GroupWithExamples
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -30,16 +31,18 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 def commands() -> None:
     """Label all rows of a table from the few that have a label.
 
-    TABLE is a CSV, TSV, JSON lines, Parquet or Excel file, perhaps compressed, or - for
-    the standard input. Its first line names the columns. New here? Try fewlabels demo.
+    TABLE is a CSV, TSV, JSON lines, Parquet, Excel or OpenDocument file, perhaps
+    compressed, a folder of such files, sqlite:FILE::NAME or duckdb:FILE::NAME, an
+    address, or - for the standard input. Its first line names the columns. New here?
+    Try fewlabels demo.
 
-    Exit codes: 0 done, 1 the data does not allow it, 2 wrong use, 130 interrupted.
+    Exit codes: 0 success, 1 problem with the data, 2 wrong usage, 130 interrupted.
     """
 
 
 def run() -> None:
-    """Run the command line, and leave with its exit code."""
-    # Who is asked to leave does so as on Ctrl-C: without half-written files.
+    """Run the command line, and exit with its code."""
+    # When asked to terminate, leave no half-written files, as on Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         commands(prog_name="fewlabels")
@@ -49,5 +52,6 @@ def run() -> None:
 
 def typed() -> str:
     """Repeat the command line, so that it can be typed again."""
-    arguments = click.get_current_context().find_root().obj or sys.argv[1:]
-    return shlex.join(["fewlabels", *arguments])
+    ctx = click.get_current_context()
+    arguments = ctx.find_root().obj or sys.argv[1:]
+    return shlex.join(["fewlabels", *arguments, *ctx.meta.get(FROM_FILE, [])])

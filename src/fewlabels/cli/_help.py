@@ -1,4 +1,4 @@
-"""Commands: help that ends with examples, and files that must be there."""
+"""Commands whose help ends with examples, and arguments that must be files."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from fewlabels.cli._console import UseError
+from fewlabels.cli._defaults import FROM_FILE, file_options, local_path
 
 
 class Examples:
-    """Makes a command of click show examples below its options.
+    """Show examples below the options in the help of a click command.
 
     Parameters
     ----------
@@ -36,41 +37,104 @@ class Examples:
 
 
 class FileArgument(click.Argument):
-    """A file that must be there, - for the standard input, or an address."""
+    """A file that must exist, - for the standard input, or an address."""
 
     def check(self, value: str) -> None:
-        """Miss it before anything is loaded that could read it.
+        """Refuse a missing file before the readers are imported.
 
         Parameters
         ----------
         value : str
             What was given.
         """
-        if value != "-" and "://" not in value:
-            try:
-                os.stat(value)  # not opened: it may be a pipe
-            except (OSError, ValueError) as error:
-                why = getattr(error, "strerror", None) or error
-                raise UseError(f"Cannot read {value}: {why}.") from None
+        inner = local_path(value)
+        if inner is None:
+            return
+        try:
+            os.stat(inner)  # not opened: it may be a pipe
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise UseError(f"Cannot read {inner}: {why}.") from None
+
+
+class TargetOption(click.Option):
+    """A column that must be named, unless the table is a folder of pictures."""
+
+    def known(self, ctx: click.Context) -> str:
+        """Name the column.
+
+        Parameters
+        ----------
+        ctx : click.Context
+            Has what was given for the command.
+
+        Returns
+        -------
+        target : str
+            As given, or that of a folder of pictures.
+        """
+        given = ctx.params[str(self.name)]
+        if given is not None:
+            return str(given)
+        from fewlabels.tabular.picture_folders import LABEL, holds_pictures
+
+        if not holds_pictures(ctx.params["table"]):
+            raise click.MissingParameter(ctx=ctx, param=self)
+        return LABEL
 
 
 class CommandWithExamples(Examples, click.Command):
-    """A command with examples."""
+    """A command with examples, which reads further options from a file by the table."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the arguments, and the options file next to the table."""
+        first = super().make_context(
+            info_name, list(args), parent, resilient_parsing=True, **extra
+        )
+        group = parent.command if parent is not None else None
+        known = group.commands.values() if isinstance(group, click.Group) else [self]
+        found = file_options(first.params.get("table"), known)
+        values = found.default_map(self)
+        if values:
+            extra["default_map"] = values
+        try:
+            ctx = super().make_context(info_name, args, parent, **extra)
+        except click.BadParameter as error:
+            if error.param is None or error.param.name not in values:
+                raise
+            said = f"{error.message} (Options from {found.path} are used.)"
+            raise click.BadParameter(said, error.ctx, error.param) from None
+        taken = found.taken(ctx) if values else []
+        ctx.meta[FROM_FILE] = taken
+        if taken and not ctx.params.get("quiet"):
+            click.echo(found.said(taken), err=True)
+        return ctx
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, if its files are there."""
+        """Run the command, if its files exist."""
         for argument in self.params:
             if isinstance(argument, FileArgument):
                 argument.check(ctx.params[str(argument.name)])
+            elif isinstance(argument, TargetOption):
+                ctx.params[str(argument.name)] = argument.known(ctx)
         return super().invoke(ctx)
 
 
 class GroupWithExamples(Examples, click.Group):
-    """A group of commands with examples, in the order in which people need them."""
+    """A group of commands with examples, listed in the order people need them."""
 
-    ORDER = ("label", "report", "ask", "studio", "merge", "fit", "predict", "cluster")
+    ORDER = (
+        *("label", "report", "columns", "ask", "studio", "merge"),
+        *("fit", "predict", "cluster"),
+    )
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands in that order."""
+        """List the commands in that order."""
         rest = set(self.commands) - set(self.ORDER)
         return [name for name in self.ORDER if name in self.commands] + sorted(rest)

@@ -1,8 +1,9 @@
-"""What the commands have in common."""
+"""The steps that commands share."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import json
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,16 +18,17 @@ from fewlabels.cli._group import typed
 from fewlabels.cli._wording import in_options
 
 LABELS = ("markers", "merge_labels", "task")
-READING = ("delimiter", "encoding", "sheet", "header_row")
+FEATURES = ("scale", "text_weight", "embed")
+READING = ("delimiter", "encoding", "sheet", "header_row", "keep_rows")
 
 
 class Job:
-    """What the commands have in common: read, check, summarise, write.
+    """The steps that commands share: read, check, summarise, write.
 
     Parameters
     ----------
     console : Console
-        Where to say what is going on.
+        Where messages and progress go.
     settings : dict
         Options of the command.
     """
@@ -34,13 +36,17 @@ class Job:
     def __init__(self, console: Console, settings: dict[str, Any]) -> None:
         self.console = console
         self.settings = settings
-        # What a report says of how it was made.
+        # How it was made, for the report.
         self.page: dict[str, Any] = {
             "command": typed(),
             "random_state": settings.get("seed"),
         }
+        # Share of the work that reading is; pictures take far longer than a file.
+        self.reads = 0.1
         self.output: str | None = settings.get("output")
         self.report: str | None = settings.get("report_path")
+        if self.report:
+            check_page(self.report)
         streams = [self.output, self.report, "-" if settings["as_json"] else None]
         if streams.count("-") > 1:
             raise UseError(
@@ -49,7 +55,7 @@ class Job:
             )
 
     def check_files(self) -> None:
-        """Complain now about what would fail at the end."""
+        """Raise now what would otherwise fail at the end."""
         from fewlabels.tabular.files import check_writable
 
         force = self.settings["force"]
@@ -78,8 +84,12 @@ class Job:
             raise UseError(
                 "--features needs all rows at once: pass --batch-rows 0 with it."
             )
+        for key in ("labels", "embed_with"):
+            if self.settings.get(key):
+                name = key.replace("_", "-")
+                raise UseError(f"{path} is no folder of pictures: leave --{name} out.")
         if self.report and found.source == "-":
-            raise UseError("A report needs rows that can be read again: name a file.")
+            raise UseError("A report reads the rows twice: give the table as a file.")
         from fewlabels.tabular.files import check_writable
         from fewlabels.tabular.large import check_output
 
@@ -89,46 +99,59 @@ class Job:
         return found
 
     @property
+    def shown(self) -> Any:
+        """Return which predictions to write."""
+        from fewlabels.tabular.labeling import Shown
+
+        return Shown(self.settings["min_confidence"], self.settings["top"])
+
+    @property
     def sample(self) -> dict[str, Any]:
-        """How many rows to learn from, if an option says so."""
+        """Return the number of rows to learn from, if an option sets it."""
         given = self.settings["sample_rows"]
         return {} if given is None else {"sample_rows": given}
 
     def read(self, path: str, *, rewritten: bool = False) -> Any:
-        """Read the table, which may have to be written in another format."""
+        """Read the table, and check that it can be written as asked."""
         from fewlabels.tabular import read_table
-        from fewlabels.tabular.files import output_format, own_format
+        from fewlabels.tabular.files import check_suffix, own_format
+        from fewlabels.tabular.picture_folders import holds_pictures
 
+        what = "reading the file"
+        if holds_pictures(path):
+            self.reads, what = 0.8, "looking at pictures"
         table = read_table(
             path,
             **reading(self.settings),
-            progress=lambda share: self.console.tell(0.1 * share, "reading the file"),
+            progress=lambda share: self.console.tell(self.reads * share, what),
         )
-        if rewritten and self.output != "-":
-            output_format(own_format(table), Path(str(self.output)).suffixes[-2:])
+        check_text_options(table, self.settings)
+        if rewritten and self.output is not None:
+            check_suffix(own_format(table), self.output)
         return worded(table)
 
     def tell(self, share: float, what: str) -> None:
-        """Pass progress on: reading was a tenth."""
-        self.console.tell(0.1 + 0.85 * share, what)
+        """Pass progress on, behind that of reading."""
+        self.console.tell(self.reads + (0.95 - self.reads) * share, what)
 
     def encoding(self, table: Any) -> dict[str, Any]:
-        """Columns named by options, and their scales."""
+        """Return the columns named by options, and their scaling."""
         return encoding(self.settings, table.names)
 
     @property
     def learning(self) -> dict[str, Any]:
-        """Options of whatever learns from labels."""
+        """Return the options for learning from labels."""
         return {
             **{key: self.settings[key] for key in LABELS},
             "class_prior": self.settings.get("class_shares", "auto"),
             "bank": self.settings["bank"],
             "device": self.settings["device"],
             "random_state": self.settings["seed"],
+            "interval": self.settings.get("interval", 0.9),
         }
 
     def label(self, table: Any) -> Any:
-        """Label a table as the options say."""
+        """Label a table according to the options."""
         from fewlabels.tabular import label_table
 
         return worded(
@@ -143,15 +166,16 @@ class Job:
 
     @contextmanager
     def cluster(self) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """Connect to the cluster that the options name, which do not all go with it."""
+        """Connect to the cluster; refuse options that do not work there."""
         try:
             from distributed import Client
         except ImportError:
             raise UseError(
                 "--scheduler needs Dask: pip install 'fewlabels[dask]'."
             ) from None
-        keys = ("features", "sheet", "encoding", "report_path")
-        refused = [key for key in keys if self.settings.get(key)]
+        keys = ("features", "sheet", "encoding", "report_path", "keep_rows", "explain")
+        pictures = ("labels", "embed_with", "sort_into")
+        refused = [key for key in (*keys, *pictures) if self.settings.get(key)]
         for key in ("header_row", "batch_rows", "sample_rows"):
             if self.settings.get(key) is not None:
                 refused.append(key)
@@ -170,7 +194,7 @@ class Job:
             client = Client(address, timeout="10s", set_as_default=False)
         except (OSError, ValueError) as error:
             raise UseError(
-                f"No Dask scheduler answers at {address}: {error}."
+                f"There is no Dask scheduler at {address}: {error}."
             ) from None
         with client:
             given = {key: self.settings[key] for key in ("delimiter", "force")}
@@ -179,11 +203,11 @@ class Job:
     def label_on_cluster(
         self, path: str, summarise: Callable[[Any], tuple[dict[str, Any], list[str]]]
     ) -> tuple[dict[str, Any], list[str]]:
-        """Label a large table where its parts are."""
+        """Label a large table on the cluster."""
         from fewlabels.tabular.clusters import label_on_cluster
 
         with self.cluster() as (client, given):
-            kept = ("markers", "merge_labels", "task", "bank")
+            kept = ("markers", "merge_labels", "task", "bank", "interval")
             labeled, written, n_rows = label_on_cluster(
                 client,
                 path,
@@ -192,6 +216,7 @@ class Job:
                 random_state=self.settings["seed"],
                 **{key: self.settings[key] for key in kept},
                 class_prior=self.settings["class_shares"],
+                shown=self.shown,
                 **self.encoding(Names(path, given["delimiter"])),
                 **given,
             )
@@ -202,18 +227,23 @@ class Job:
     def predict_on_cluster(
         self, model: Any, path: str
     ) -> tuple[dict[str, Any], list[str]]:
-        """Label a large table by a model, where its parts are."""
+        """Label a large table with a saved model, on the cluster."""
         from fewlabels.tabular.clusters import predict_on_cluster
+        from fewlabels.tabular.setup import noting
 
-        with self.cluster() as (client, given):
-            written = predict_on_cluster(client, model, path, str(self.output), **given)
-        summary = {"table": path, "target": model.target}
+        notes: list[str] = []
+        given_too = {"shown": self.shown, "strict": self.settings["strict"]}
+        with self.cluster() as (client, given), noting(notes):
+            written = predict_on_cluster(
+                client, model, path, str(self.output), **given_too, **given
+            )
+        summary = {"table": path, "target": model.target, "notes": notes}
         return self._parts(summary, [], written)
 
     def _parts(
         self, summary: dict[str, Any], lines: list[str], written: Any
     ) -> tuple[dict[str, Any], list[str]]:
-        kept = f", {written.n_kept} of them before" if written.n_kept else ""
+        kept = f", {written.n_kept} of them by an earlier run" if written.n_kept else ""
         lines = [*lines, f"{written.n_parts} parts written{kept}."]
         summary |= {"parts": written.n_parts, "parts_kept": written.n_kept}
         return summary | {"output": written.folder}, lines
@@ -235,6 +265,30 @@ class Job:
             if warning.category is UserWarning:
                 self.console.say(f"Note: {warning.message}")
 
+    def check_sorting(self, path: str) -> None:
+        """Complain now about pictures that cannot be sorted."""
+        from fewlabels.tabular.picture_folders import check_sorting, holds_pictures
+
+        folder = self.settings["sort_into"]
+        if folder is not None:
+            if not holds_pictures(path):
+                raise UseError(
+                    f"{path} is no folder of pictures: leave --sort-into out."
+                )
+            check_sorting(path, folder)
+
+    def sort_files(self, labeled: Any) -> list[str]:
+        """Link pictures into folders by their labels, if an option says so."""
+        from fewlabels._words import plural
+        from fewlabels.tabular.picture_folders import FILE, sort_files
+
+        folder, table = self.settings["sort_into"], labeled.table
+        if folder is None:
+            return []
+        n_copies = sort_files(table.source, table[FILE], labeled.labels, folder)
+        how = "copied" if n_copies == table.n_rows else "linked"
+        return [f"{plural(table.n_rows, 'picture')} {how} by label: {folder}"]
+
     def write_page(self, html: str, path: str | None) -> None:
         """Write a report."""
         page = html.encode("utf-8", errors="xmlcharrefreplace")  # as it declares
@@ -247,47 +301,74 @@ class Job:
             file.write(page)
 
     def finish(self, summary: dict[str, Any], lines: Sequence[str]) -> None:
-        """Say what was done, in words or as JSON."""
+        """Print a summary, in words or as JSON."""
+        from fewlabels.tabular.telling import LEFT_OUT
+
         for line in lines:
             self.console.say(line)
         if "notes" in summary:
             summary["notes"] = [in_options(note) for note in summary["notes"]]
         for note in summary.get("notes", []):
-            self.console.say(f"Note: {note}")
+            # Already in the lines.
+            if "columns" not in summary or not note.startswith(LEFT_OUT):
+                self.console.say(f"Note: {note}")
         for what in ("output", "report", "model"):
             if summary.get(what) not in (None, "-"):
                 self.console.say(f"Written: {summary[what]}")
         if self.settings["as_json"]:
-            # Escapes where the terminal, as on Windows, may not know all letters.
+            # Escaped, as some terminals (on Windows) cannot show all letters.
             plain = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
             click.echo(json.dumps(jsonable(summary), ensure_ascii=plain, indent=1))
 
 
+def check_text_options(table: Any, settings: dict[str, Any]) -> None:
+    """Refuse options for text files where the file is not text."""
+    if getattr(table.origin, "is_binary", False):
+        for key in ("delimiter", "encoding"):
+            if settings.get(key) is not None:
+                raise UseError(
+                    f"{table.source} is not delimited text (given as --{key}): leave "
+                    "it out."
+                )
+
+
+def check_page(path: str) -> None:
+    """Refuse a report file with the suffix of another format."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in ("", ".html", ".htm", ".xhtml"):
+        name = Path(path).with_suffix(".html").name
+        raise UseError(
+            f"A report is an HTML page, not a {suffix} file: name it {name}. Any "
+            "browser can open it and print it as PDF."
+        )
+
+
 def worded(result: Any) -> Any:
-    """Word the notes of a result for somebody who typed a command."""
+    """Reword the notes of a result for the command line."""
     result.notes[:] = [in_options(note) for note in result.notes]
     return result
 
 
 def reading(settings: dict[str, Any]) -> dict[str, Any]:
-    """Options for reading a table that were given."""
-    keys = (*READING, "features")
+    """Return the given options for reading a table."""
+    keys = (*READING, "features", "labels", "embed_with")
     return {k: settings[k] for k in keys if settings.get(k) is not None}
 
 
 def encoding(settings: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Columns named by options (a,b,c names three), and their scales."""
+    """Return the columns named by options (a,b,c names three), and their scaling."""
     kinds = {
         key: [name for given in settings[key] for name in names_in(given, names)]
         for key in ("ignore", "text", "categorical", "numeric", "date")
     }
+    kinds |= {key: list(settings.get(key, ())) for key in ("decimal", "missing")}
     return {key: value for key, value in kinds.items() if value} | {
-        key: settings[key] for key in ("scale", "text_weight", "embed")
+        key: settings[key] for key in FEATURES
     }
 
 
 class Names:
-    """Names of the columns of a table that is not read."""
+    """Return the column names of a table without reading all of it."""
 
     def __init__(self, path: str, delimiter: str | None) -> None:
         from fewlabels.dask import lazy_table
@@ -298,7 +379,7 @@ class Names:
 
 
 def names_in(given: str, known: Sequence[str]) -> list[str]:
-    """Names of an option; with a format of dates behind one, it is a single name."""
+    """Split an option into names; one with a date format is a single name."""
     if "=" in given:
         return [given]
     parts = [part.strip() for part in given.split(",")]
@@ -306,7 +387,7 @@ def names_in(given: str, known: Sequence[str]) -> list[str]:
 
 
 def jsonable(value: Any) -> Any:
-    """Plain values; what is not a number is null."""
+    """Convert to plain JSON values; NaN becomes null."""
     if isinstance(value, dict):
         return {str(k): jsonable(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -320,24 +401,33 @@ def jsonable(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
+def as_read(columns: Sequence[Any], source: str) -> list[str]:
+    """Summarise how the columns were read, one line per kind."""
+    from fewlabels.tabular.telling import reading_lines
+
+    more = shlex.join(["fewlabels", "columns", source])
+    return [f"How the columns were read ({more} says more):", *reading_lines(columns)]
+
+
 def counted(classes: dict[str, int], limit: int = 8) -> str:
-    """Name the most frequent classes with their counts."""
-    shown = [f"{name} {count:,}" for name, count in list(classes.items())[:limit]]
+    """List the most frequent classes with their counts; an empty name is no label."""
+    most = list(classes.items())[:limit]
+    shown = [f"{name or 'without a label'} {count:,}" for name, count in most]
     return ", ".join([*shown, "..."] if len(classes) > limit else shown)
 
 
 def sampled(lines: list[str], labeled: Any, n_rows: int) -> list[str]:
-    """Say in the first line that it is about a sample of a larger table."""
+    """State in the first line that this is a sample of a larger table."""
     source = f"{labeled.table.source}: "
     rest = lines[0].removeprefix(source)
     return [f"{source}{n_rows:,} rows in all; learned from {rest}", *lines[1:]]
 
 
 def written_words(written: Any) -> list[str]:
-    """Say which parts of a folder were there already."""
+    """Report which parts of a folder existed already."""
     from fewlabels._words import plural
 
     if not written.n_skipped:
         return []
     parts = plural(written.n_skipped, "part")
-    return [f"{parts} of an earlier run are left as they are (--force replaces them)."]
+    return [f"Kept {parts} of an earlier run (--force replaces them)."]

@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+import os
 from typing import Any
 
 import click
@@ -10,11 +11,19 @@ from fewlabels.cli import _options as options
 from fewlabels.cli._console import Console, UseError
 from fewlabels.cli._group import commands
 from fewlabels.cli._help import CommandWithExamples
-from fewlabels.cli._job import Job, counted, sampled, worded, written_words
+from fewlabels.cli._job import (
+    Job,
+    as_read,
+    check_page,
+    counted,
+    sampled,
+    worded,
+    written_words,
+)
 
 
 def _estimates(model: Any) -> dict[str, dict[str, Any]]:
-    """Both errors of a model, for the summary."""
+    """Return the expected error and the baseline's, for the summary."""
     return {
         name: {"value": e.value, "low": e.low, "high": e.high, "note": e.note}
         for name, e in (
@@ -46,6 +55,7 @@ def _number_summary(estimated: Any) -> tuple[dict[str, Any], list[str]]:
         f"{table.source}: {plural(table.n_rows, 'row')}, {plural(n_labels, 'number')} "
         f"given between {given.min():.4g} and {given.max():.4g}; {used} of "
         f"{plural(len(estimated.columns), 'column')} used.",
+        *as_read(estimated.columns, table.source),
         f"Expected error (root of the mean square): {model.expected_error_}.",
         _supervised_said(model),
     ]
@@ -53,13 +63,13 @@ def _number_summary(estimated: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 def _supervised_said(model: Any) -> str:
-    """Say what error a supervised model would have with the same labels."""
+    """State the error of a supervised model with the same labels."""
     name = model.baseline_.name
-    return f"Supervised, from the same labels: {model.baseline_error_} ({name})."
+    return f"Supervised, with the same labels: {model.baseline_error_} ({name})."
 
 
 def _shares_said(shares: dict[str, float], counts: dict[str, int]) -> list[str]:
-    """Say which shares of the classes were assumed where they are not the labels'."""
+    """State the assumed class shares where they differ from those of the labels."""
     n_labels = sum(counts.values())
     if all(abs(shares[name] - n / n_labels) < 0.005 for name, n in counts.items()):
         return []
@@ -81,6 +91,9 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
     )
     n_labels = int(labeled.given.sum())
     used = sum(column.is_used for column in labeled.columns)
+    half = (
+        model.learning_curve().halving()[0] if model.expected_error_.is_known else None
+    )
     summary = {
         "table": table.source,
         "rows": table.n_rows,
@@ -91,9 +104,7 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         **_estimates(model),
         "baseline": model.baseline_.name,
         "verdict": model.verdict(),
-        "labels_to_halve_error": model.learning_curve().halving()[0]
-        if model.expected_error_.is_known
-        else None,
+        "labels_to_halve_error": half if half and half <= table.n_rows else None,
         "errors_above_confidence": [
             {
                 "confidence": accepted.confidence,
@@ -119,12 +130,13 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         f"{plural(n_labels, 'label')} of {plural(len(classes), 'class', 'classes')} "
         f"({counted(classes)}); {used} of "
         f"{plural(len(labeled.columns), 'column')} used.",
+        *as_read(labeled.columns, table.source),
         *_shares_said(shares, classes),
         f"Expected error: {model.expected_error_}.",
         _supervised_said(model),
-        *model.advice(row_numbers=table.row_numbers),
+        " ".join(model.advice(row_numbers=table.row_numbers)),
     ]
-    return summary, lines
+    return summary, [line for line in lines if line]
 
 
 @commands.command(
@@ -134,16 +146,32 @@ def label_summary(labeled: Any) -> tuple[dict[str, Any], list[str]]:
         "fewlabels label orders.xlsx -t status --ignore notes -o labelled.xlsx",
         "cat t.tsv | fewlabels label - -t kind --marker '?' > labelled.tsv",
         "fewlabels label measured/ -t state -o labelled/",
+        "fewlabels label photos/ -o labelled.csv --sort-into sorted/",
     ),
 )
 @options.with_options(
     options.table,
     options.target,
     options.class_shares,
+    options.interval,
+    options.shown,
+    click.option(
+        "--explain",
+        type=click.IntRange(1),
+        multiple=True,
+        metavar="ROW",
+        help="Explain the label of this row, counted from 1 (repeat).",
+    ),
     options.output,
     options.report,
     options.columns,
     options.reading,
+    options.pictures,
+    click.option(
+        "--sort-into",
+        metavar="FOLDER",
+        help="Also link the pictures of a folder into FOLDER, by label.",
+    ),
     options.bank,
     options.scheduler,
     options.device,
@@ -161,21 +189,34 @@ def label(table: str, **settings: Any) -> None:
     job = Job(console, settings)
 
     def work() -> tuple[dict[str, Any], list[str]]:
+        job.check_sorting(table)
         if settings["scheduler"]:
             return job.label_on_cluster(table, label_summary)
         large = job.large(table)
         if large is not None:
+            if settings["explain"]:
+                raise UseError(
+                    "--explain needs all rows at once: pass --batch-rows 0 with it."
+                )
             return _in_batches(job, large)
         read = job.read(table, rewritten=True)
         labeled = job.label(read)
-        added = labeled.new_columns()
+        added = labeled.new_columns(job.shown)
         summary, lines = label_summary(labeled)
+        lines += _unsure_said(job, next(iter(added.values())).count(None))
+        if settings["explain"]:
+            from fewlabels.tabular.explaining import explain_row
+
+            told = [explain_row(labeled, row) for row in settings["explain"]]
+            lines += [line for row in told for line in row.lines()]
+            summary["explained"] = [vars(row) for row in told]
         if job.report:
             from fewlabels.tabular import label_report
 
             console.tell(0.95, "drawing the report")
             job.write_page(label_report(labeled, **job.page), job.report)
         job.write(read, added)
+        lines += job.sort_files(labeled)
         summary |= {
             "new_columns": list(added),
             "output": job.output,
@@ -186,13 +227,24 @@ def label(table: str, **settings: Any) -> None:
     job.finish(*console.work(work))
 
 
+def _unsure_said(job: Job, n: int) -> list[str]:
+    """Report how many rows got no label because their confidence is too low."""
+    from fewlabels._words import plural
+
+    least = job.settings["min_confidence"]
+    if not least:
+        return []
+    rows = plural(n, "row")
+    return [f"Left without a label, below a confidence of {least:g}: {rows}."]
+
+
 def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
     from fewlabels.tabular import label_report
     from fewlabels.tabular.large import label_large
 
     if large.source == "-":
         raise UseError(
-            "Labelling in batches reads the table twice: name a file, or pass "
+            "Labelling in batches reads the table twice: give it as a file, or pass "
             "--batch-rows 0."
         )
     labeled, written = label_large(
@@ -200,6 +252,7 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
         job.settings["target"],
         str(job.output),
         **job.sample,
+        shown=job.shown,
         force=job.settings["force"],
         progress=job.console.tell,
         encoding=job.encoding,
@@ -217,6 +270,7 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
     }
     return summary, [
         *sampled(lines, labeled, large.n_rows),
+        *_unsure_said(job, written.counts[""]),
         *written_words(written),
     ]
 
@@ -232,6 +286,7 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
     options.table,
     options.target,
     options.class_shares,
+    options.interval,
     click.option(
         "-o",
         "--output",
@@ -243,6 +298,7 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
     options.report,
     options.columns,
     options.reading,
+    options.pictures,
     options.bank,
     options.device,
     options.running,
@@ -250,8 +306,8 @@ def _in_batches(job: Job, large: Any) -> tuple[dict[str, Any], list[str]]:
 def fit(table: str, **settings: Any) -> None:
     """Learn from TABLE and save a model for new rows.
 
-    Loading the file runs no code of its maker. It contains much of what is in TABLE, so
-    keep it as confidential.
+    Loading the file never runs code from it. It contains much of TABLE's data: treat it
+    as confidentially.
     """
     console = Console(settings["quiet"])
     job = Job(console, settings)
@@ -259,6 +315,8 @@ def fit(table: str, **settings: Any) -> None:
     def work() -> tuple[dict[str, Any], list[str]]:
         from fewlabels.tabular import label_report, save_model
 
+        if os.path.exists(str(job.output)) and os.path.samefile(table, str(job.output)):
+            raise UseError(f"The model would replace {table}: name another file.")
         job.check_files()
         labeled = job.label(job.read(table))
         if job.report:
@@ -290,6 +348,7 @@ def fit(table: str, **settings: Any) -> None:
     ),
     options.columns,
     options.reading,
+    options.pictures,
     options.bank,
     options.device,
     options.running,
@@ -307,6 +366,7 @@ def report(table: str, **settings: Any) -> None:
     def work() -> tuple[dict[str, Any], list[str]]:
         from fewlabels.tabular import label_report
 
+        check_page(str(job.output))
         job.check_files()
         labeled = job.label(job.read(table))
         console.tell(0.95, "drawing the report")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fewlabels.cli._console import UseError
-from fewlabels.cli._help import FileArgument
+from fewlabels.cli._help import FileArgument, TargetOption
 from fewlabels.cli._wording import in_options
 
 Command = Callable[..., Any]
@@ -68,7 +68,7 @@ def _several(*flags: str, help: str) -> Callable[[Command], Command]:
 
 
 def _device(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Miss a device before any work is done."""
+    """Refuse a device that is not available before any work is done."""
     if value != "cpu":
         from fewlabels._backend import get_backend
 
@@ -80,7 +80,7 @@ def _device(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 def file(name: str) -> Callable[[Command], Command]:
-    """Argument for a file that must be there; - is the standard input."""
+    """Return an argument for a file that must exist; - is the standard input."""
     return click.argument(name, metavar=name.upper(), cls=FileArgument)
 
 
@@ -93,12 +93,20 @@ file_format = (
         help="Character between fields; guessed by default.",
     ),
     click.option("--encoding", help="Encoding of the text; UTF-8 by default."),
-    click.option("--sheet", help="Sheet of the workbook; the first by default."),
+    click.option(
+        "--sheet",
+        help="Sheet of the workbook, the first by default; table of the database.",
+    ),
     click.option(
         "--header-row",
         type=click.IntRange(0),
         metavar="LINE",
         help="Line with the column names, 0 if there is none; guessed by default.",
+    ),
+    click.option(
+        "--keep-rows",
+        is_flag=True,
+        help="Treat totals, units, footnotes and blank lines as rows like the others.",
     ),
 )
 reading = (
@@ -108,6 +116,21 @@ reading = (
         metavar="FILE",
         help="A .npy file with a vector for every row, such as embeddings.",
     ),
+)
+embed_with = click.option(
+    "--embed-with",
+    metavar="NAME",
+    help="Network for a folder of pictures; efficientnet-lite2 by default.",
+)
+pictures = (
+    click.option(
+        "--labels",
+        type=click.Path(),
+        metavar="FILE",
+        help="Table with the columns file and label, for a folder of pictures; without "
+        "it, their folders are their labels.",
+    ),
+    embed_with,
 )
 batch_rows = click.option(
     "--batch-rows",
@@ -127,9 +150,9 @@ label_column = (
     click.option(
         "-t",
         "--target",
-        required=True,
+        cls=TargetOption,
         metavar="COLUMN",
-        help="Column with the labels.",
+        help="Column with the labels; not needed for a folder of pictures.",
     ),
     click.option(
         "--marker",
@@ -166,6 +189,18 @@ columns = (
         "--date", help="Treat a column as dates; 'born=%d.%m.%y' also names the format."
     ),
     click.option(
+        "--decimal",
+        multiple=True,
+        metavar="SIGN",
+        help="Sign before decimals, ',' or '.'; 'rent=,' is for one column.",
+    ),
+    click.option(
+        "--missing",
+        multiple=True,
+        metavar="VALUE",
+        help="Value that means missing, such as -999; 'age=-1' is for one column.",
+    ),
+    click.option(
         "--scale",
         type=click.Choice(["auto", "standard", "none"]),
         default="auto",
@@ -197,6 +232,14 @@ class_shares = click.option(
     help="Shares or row counts of the classes among the unlabelled rows, such as "
     "spam=0.1,ham=0.9; labels: as among the labels; uniform: all the same.",
 )
+interval = click.option(
+    "--interval",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the predicted numbers whose interval contains the truth.",
+)
 bank = click.option(
     "--bank",
     type=click.Choice(["auto", "fast", "default", "thorough"]),
@@ -212,9 +255,13 @@ device = click.option(
     callback=_device,
     help="Where to compute; cuda is an NVIDIA GPU and needs fewlabels[gpu].",
 )
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print a summary as JSON."
+)
 printing = (
-    click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
-    click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON."),
+    quiet,
+    as_json,
     click.option("-f", "--force", is_flag=True, help="Replace files that exist."),
 )
 seed = click.option(
@@ -242,6 +289,29 @@ output = click.option(
 )
 
 
+shown = (
+    click.option(
+        "--min-confidence",
+        type=click.FloatRange(0, 1),
+        default=0.0,
+        metavar="SHARE",
+        help="Write no label below this confidence, such as 0.9.",
+    ),
+    click.option(
+        "--top",
+        type=click.IntRange(1, 9),
+        default=1,
+        metavar="NUMBER",
+        help="How many guesses to write for a row; 2 adds the second.",
+    ),
+)
+strict = click.option(
+    "--strict",
+    is_flag=True,
+    help="Refuse a table unlike the model's training table, instead of warning.",
+)
+
+
 scheduler = click.option(
     "--scheduler",
     metavar="ADDRESS",
@@ -252,7 +322,7 @@ scheduler = click.option(
 
 
 def with_options(*groups: Any) -> Callable[[Command], Command]:
-    """Add options to a command, in the order in which they are named."""
+    """Add options to a command, in the given order."""
     flat = [
         o for group in groups for o in (group if isinstance(group, tuple) else (group,))
     ]

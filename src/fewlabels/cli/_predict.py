@@ -23,8 +23,11 @@ from fewlabels.cli._job import Job, counted, written_words
     options.file("model"),
     options.table,
     options.output,
+    options.shown,
+    options.strict,
     options.report,
     options.reading,
+    options.embed_with,
     options.scheduler,
     options.batch_rows,
     options.running,
@@ -33,16 +36,17 @@ def predict(model: str, table: str, **settings: Any) -> None:
     """Label the rows of a new TABLE with a saved MODEL.
 
     The table needs the columns that the model uses, in any order; others are passed
-    through. A file that is not a model, or that would run code, is refused.
+    through. Where a column has other values than in training, there is a warning, and
+    confidence is lower. A file that is not a model, or would run code, is refused.
     """
     console = Console(settings["quiet"])
     job = Job(console, settings)
 
     def work() -> tuple[dict[str, Any], list[str]]:
-        from fewlabels.preprocessing.cells import counts, text_of
+        from fewlabels.preprocessing.cells import counts
         from fewlabels.tabular import load_model, prediction_report
         from fewlabels.tabular.labeling import predicted_columns
-        from fewlabels.tabular.setup import noting
+        from fewlabels.tabular.setup import class_text, noting
 
         if settings["scheduler"]:
             return job.predict_on_cluster(load_model(model), table)
@@ -59,7 +63,9 @@ def predict(model: str, table: str, **settings: Any) -> None:
         notes = [*loaded.about["notes"], *read.notes]
         job.tell(0.1, "labelling")
         with noting(notes):
-            added = predicted_columns(loaded, read)
+            added = predicted_columns(
+                loaded, read, shown=job.shown, strict=settings["strict"]
+            )
         if job.report:
             job.write_page(prediction_report(loaded, read, **job.page), job.report)
         job.write(read, added)
@@ -67,7 +73,7 @@ def predict(model: str, table: str, **settings: Any) -> None:
         if loaded.predicts_numbers:
             found: Any = (min(labels), max(labels))
         else:
-            found = dict(counts(text_of(value) for value in labels))
+            found = dict(counts(map(class_text, labels)))
         return _summary(job, loaded, read.source, read.n_rows, found, added, notes)
 
     job.finish(*console.work(work))
@@ -107,6 +113,8 @@ def _in_batches(job: Job, model: Any, large: Any) -> tuple[dict[str, Any], list[
         model,
         large,
         str(job.output),
+        shown=job.shown,
+        strict=job.settings["strict"],
         force=job.settings["force"],
         progress=job.console.tell,
     )

@@ -1,4 +1,4 @@
-"""The labelling page, and labels that were given elsewhere."""
+"""The labelling page, and merging labels from elsewhere."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -6,11 +6,18 @@ from typing import Any
 
 import click
 
+from fewlabels._words import plural
 from fewlabels.cli import _options as options
 from fewlabels.cli._console import Console, DataError, UseError
 from fewlabels.cli._group import commands, typed
 from fewlabels.cli._help import CommandWithExamples
-from fewlabels.cli._job import Job, encoding, names_in, reading
+from fewlabels.cli._job import (
+    Job,
+    check_text_options,
+    encoding,
+    names_in,
+    reading,
+)
 from fewlabels.cli._wording import in_options
 
 
@@ -62,6 +69,7 @@ from fewlabels.cli._wording import in_options
     ),
     options.columns,
     options.reading,
+    options.embed_with,
     options.bank,
     options.device,
     options.seed,
@@ -71,7 +79,7 @@ def studio(table: str, **settings: Any) -> None:
     """Label TABLE in the browser, the most useful rows first.
 
     The label column may be empty, or new. Each label is saved at once in a file next to
-    the table, which itself is never touched. Ctrl-C ends; start again to continue.
+    the table, which itself never changes. Ctrl-C stops; start again to continue.
     """
     import webbrowser
 
@@ -98,12 +106,13 @@ def studio(table: str, **settings: Any) -> None:
             command=typed(),
             wording=in_options,
         )
+        check_text_options(page.table, settings)
     if page.is_new:
-        console.say(f"There is no column {settings['target']!r} yet: it is a new one.")
+        console.say(f"There is no column {settings['target']!r} yet: it will be added.")
     if not page.store.writes:
         console.say(
             f"Process {page.store.holder.get('pid', '?')} is labelling this table: "
-            "you may watch."
+            "here you can only watch."
         )
     if settings["host"] not in ("127.0.0.1", "localhost", "::1"):
         console.say("Anyone who can reach this computer and has the address can label.")
@@ -145,11 +154,11 @@ def studio(table: str, **settings: Any) -> None:
     options.printing,
 )
 def merge(table: str, labels: str, **settings: Any) -> None:
-    """Bring LABELS that were given elsewhere back to the rows of TABLE.
+    """Merge LABELS that were given elsewhere into the rows of TABLE.
 
     LABELS is a file written by 'fewlabels ask -o', with the labels filled in, an export
     of Label Studio (JSON, JSON_MIN or CSV), or the labels file of 'fewlabels studio'.
-    All other cells of TABLE come back as they were.
+    All other cells of TABLE stay unchanged.
     """
     console = Console(settings["quiet"])
     job = Job(console, settings)
@@ -182,7 +191,8 @@ def merge(table: str, labels: str, **settings: Any) -> None:
             "output": job.output,
         }
         lines = [
-            f"{len(merged.labels):,} labels merged, {merged.same:,} known already.",
+            f"{plural(len(merged.labels), 'label')} merged, "
+            f"{merged.same:,} already there.",
             *merged.problems[:20],
         ]
         if len(merged.problems) > 20:

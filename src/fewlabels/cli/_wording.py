@@ -1,7 +1,7 @@
-"""From parameters to options: messages of the library in the words of the commands.
+"""Reword messages of the library for the command line: parameters become options.
 
-The library speaks of its parameters and functions, always as ``pass name=value``, or
-``pass name=value or name=value``. All that a command prints goes through
+Messages of the library name parameters and functions, always as ``pass name=value``
+or ``pass name=value or name=value``. All that a command prints goes through
 :func:`in_options`.
 """
 
@@ -12,7 +12,7 @@ import re
 import shlex
 from typing import Any
 
-# Options that are not called like their parameter.
+# Options whose name differs from their parameter's.
 _OPTIONS = {
     "class_prior": "--class-shares",
     "markers": "--marker",
@@ -29,14 +29,14 @@ _PARAMETER = re.compile(rf"\b([a-z_]+)=({_VALUE})")
 _ADVICE = re.compile(
     rf"\b[Pp]ass {_PARAMETER.pattern}(?:(?:, | or ){_PARAMETER.pattern})*"
 )
-# Advice that no option follows.
+# Advice for which there is no option.
 _NO_OPTION = re.compile(r" ?Pass a larger memory_budget\b[^.]*\.")
 _FUNCTION = re.compile(rf"\b({'|'.join(_COMMANDS)})\b")
 _ROLE = re.compile(r"\(given as ([a-z_]+)(?: and ([a-z_]+))?\)")
 
 
 def in_options(text: str) -> str:
-    """Name options and commands where a message names parameters and functions.
+    """Replace parameters and functions in a message by options and commands.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def in_options(text: str) -> str:
     Returns
     -------
     text : str
-        The same for somebody who typed a command.
+        The same for a user of the command line.
 
     Examples
     --------
@@ -79,11 +79,16 @@ def _given(parameter: str, value: str) -> str:
     if meant is True:
         return option
     values = meant if isinstance(meant, list) else [meant]
-    return " ".join(f"{option} {shlex.quote(str(v))}" for v in values)
+    return " ".join(f"{option} {_quoted(str(v))}" for v in values)
+
+
+def _quoted(value: str) -> str:
+    """Write a value as it would be typed, in quotes if it ends like a sentence."""
+    return f"'{value}'" if re.fullmatch(r"[\w.-]*\.", value) else shlex.quote(value)
 
 
 def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
-    except ValueError:  # a name that stands for a value
+    except ValueError:  # a placeholder for a value
         return text.strip("[]")

@@ -6,21 +6,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fewlabels.studio._check import TableCheck
     from fewlabels.studio._exchange import MergedLabels, merge_labels
     from fewlabels.studio._run import Studio, serve
 
-__all__ = ["MergedLabels", "Studio", "merge_labels", "serve"]
+__all__ = ["MergedLabels", "Studio", "TableCheck", "merge_labels", "serve"]
 
 _MODULES = {
     "MergedLabels": "fewlabels.studio._exchange",
     "Studio": "fewlabels.studio._run",
+    "TableCheck": "fewlabels.studio._check",
     "merge_labels": "fewlabels.studio._exchange",
     "serve": "fewlabels.studio._run",
 }
 
 
 def __getattr__(name: str) -> Any:
-    # The server is made of Starlette and uvicorn, which only the studio needs.
+    # The server uses Starlette and uvicorn, which only the studio needs.
     if name not in _MODULES:
         raise AttributeError(f"module 'fewlabels.studio' has no attribute {name!r}")
     try:

@@ -1,4 +1,4 @@
-"""Rows as a page shows them: cells, pictures from files, pictures from pixels."""
+"""Rows as the page shows them: cells, image files, and images made of pixel columns."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fewlabels.studio._store import cell_text
 
-# What a picture begins with, and what it is called. SVG can hold scripts: left out.
+# First bytes and type of each image format. SVG is left out: it can contain scripts.
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -27,13 +27,13 @@ _SUFFIXES = frozenset(
     {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".avif", ".jfif"}
 )
 _DATA_URI = re.compile(r"data:image/[a-z0-9.+-]+;base64,", re.IGNORECASE)
-# Cells looked at to find out whether a column holds pictures.
+# Cells checked to find whether a column names images.
 _SAMPLE = 50
 MIN_SIDE, MAX_SIDE = 2, 64
 
 
 def image_type(data: bytes) -> str | None:
-    """Say what kind of picture some bytes are; None for anything else."""
+    """Return the image type of some bytes; None for anything else."""
     for magic, name in _MAGIC:
         if data.startswith(magic):
             return name
@@ -46,7 +46,7 @@ def image_type(data: bytes) -> str | None:
 
 @dataclass(frozen=True)
 class Pixels:
-    """Columns that are the pixels of a picture, row by row."""
+    """Columns that hold the pixels of an image, row by row."""
 
     columns: list[int]
     height: int
@@ -63,7 +63,7 @@ def parse_size(text: str) -> tuple[int, int]:
     height, width = int(found[1]), int(found[2])
     if not all(MIN_SIDE <= side <= MAX_SIDE for side in (height, width)):
         raise ValueError(
-            f"An image of {text} is too small or too large: sides are between "
+            f"An image of {text} is too small or too large: sides must be between "
             f"{MIN_SIDE} and {MAX_SIDE} pixels."
         )
     return height, width
@@ -100,11 +100,11 @@ class Cards:
     columns : sequence of ndarray
         Their cells.
     hidden : set of str
-        Columns that are not shown: the target, and what earlier runs predicted.
+        Columns that are not shown: the target, and predictions of earlier runs.
     folder : Path or None
-        Where pictures may lie.
+        Where image files may be.
     image : tuple of (int, int) or None
-        Height and width of the pictures that columns of pixels make.
+        Height and width of the images that columns of pixels form.
     """
 
     def __init__(
@@ -131,11 +131,11 @@ class Cards:
         return [self._names[k] for k in self._shown]
 
     def cells(self, row: int) -> list[str]:
-        """Texts of the columns that are shown."""
+        """Return the texts of the shown columns."""
         return [cell_text(self._columns[k][row]) for k in self._shown]
 
     def pictures(self, row: int) -> list[dict[str, Any]]:
-        """List the pictures of a row: the place of the column, and its name."""
+        """List the images of a row: index and name of the column."""
         return [
             {"place": k, "name": self._names[k]}
             for k in self._pictures
@@ -143,7 +143,7 @@ class Cards:
         ]
 
     def picture(self, row: int, place: int) -> tuple[bytes, str] | None:
-        """Read a picture of a row; None where there is none that may be read."""
+        """Read an image of a row; None if there is none that may be read."""
         if place not in self._pictures or not 0 <= row < self._columns[place].size:
             return None
         data = self._picture_bytes(cell_text(self._columns[place][row]).strip())
@@ -164,7 +164,7 @@ class Cards:
             return None
 
     def _inside(self, text: str) -> Path | None:
-        """Find a file beneath the folder of the table, whatever links say."""
+        """Find a file in the folder of the table, refusing links that leave it."""
         suffix = text[text.rfind(".") :].lower() if "." in text[-6:] else ""
         if self._folder is None or suffix not in _SUFFIXES or "\0" in text:
             return None
@@ -197,7 +197,7 @@ class Cards:
         return Pixels(places, height, width, low, high)
 
     def drawn(self, row: int) -> dict[str, Any] | None:
-        """Grey values of a row's picture, between 0 and 255."""
+        """Return the grey values of a row's image, between 0 and 255."""
         if self.pixels is None:
             return None
         p = self.pixels

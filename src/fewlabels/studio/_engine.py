@@ -1,7 +1,7 @@
-"""What is learned while somebody labels: guesses, the next questions, errors, a map.
+"""Learning during a session: predictions, the next questions, errors, a map.
 
-It runs in a process of its own, see :mod:`fewlabels.studio._worker`, and knows nothing
-of pages. Labels come as ``{row: class}``, results are plain values and arrays.
+It runs in its own process, see :mod:`fewlabels.studio._worker`, and knows nothing of
+pages. Labels come as ``{row: class}``, results are plain values and arrays.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -29,24 +29,25 @@ from fewlabels.tabular import (
     save_model,
     write_table,
 )
+from fewlabels.tabular.files import output_suffix
 from fewlabels.tabular.labeling import predict_table
 from fewlabels.tabular.setup import Progress, TableSetup, noting, require_classes
 
-# Tables with more rows than this get a small bank for the first guesses, while the one
-# that they are to have is built: 3.6 s against 7.6 s with 20,000 rows of 20 numbers.
+# Tables with more rows than this get a small bank for the first guesses, while the
+# full bank is built: 3.6 s against 7.6 s with 20,000 rows of 20 numbers.
 QUICK_ROWS = 5_000
-# Rows among which typical ones are looked for.
+# Rows searched for typical ones.
 COVER_ROWS = 3_000
-# Least certain rows that are compared when the next questions are chosen.
+# Least certain rows among which the next questions are chosen.
 POOL = 400
 QUESTIONS = 12
-# Classes that a row's guesses name, the most probable first.
+# Guesses per row, the most probable class first.
 N_GUESSES = 3
-# Rows that t-SNE places; all others lie between their neighbours among these.
+# Rows that t-SNE places; all others are placed between their neighbours among these.
 MAP_ROWS = 2_500
-# Rows of a group are labelled together: their mean number, and the most groups.
+# Rows of a group are labelled together: mean size of a group, and most groups.
 GROUP_SIZE, MAX_GROUPS = 40, 150
-# Up to this many labels, typical rows alternate with rows that the model asks for.
+# Up to this many labels, typical rows alternate with the model's queries.
 EXPLORED = 20
 # The most suspicious labels that are shown, and the largest odds.
 MAX_SUSPECTS, MAX_ODDS = 20, 1000.0
@@ -72,14 +73,14 @@ class Guesses:
 
 
 class Engine:
-    """The model beneath a labelling session.
+    """The model of a labelling session.
 
     Parameters
     ----------
     table : Table
         The table.
     setup : TableSetup
-        What to learn, as in all commands.
+        What to learn and how, as for the commands.
     """
 
     def __init__(self, table: Table, setup: TableSetup) -> None:
@@ -101,7 +102,7 @@ class Engine:
 
     @property
     def banks(self) -> list[str]:
-        """Banks to build: a quick one first where the right one takes a while."""
+        """Return the banks to build: first a quick one if the full one is slow."""
         bank = self.setup.bank_for(self.table.n_rows)
         quick = self.table.n_rows > QUICK_ROWS and bank != "fast"
         return ["fast", bank] if quick else [bank]
@@ -111,7 +112,7 @@ class Engine:
         model = self.setup.learner(
             self.encoded, self.given, lambda share: tell(share, "learning"), bank
         )
-        # The bank depends on rows alone; any label will do until there are some.
+        # The bank depends only on rows; any labels will do until there are real ones.
         with noting([]):
             model.fit(self.features, self._y({0: "?"}))
         model.progress = False
@@ -144,7 +145,7 @@ class Engine:
         return np.clip(plane, 0, 1).astype(np.float32)
 
     def groups(self) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Group rows that are alike, with the distance to the centre of the group."""
+        """Group similar rows, with their distance to the centre of the group."""
         dense = self._dense()
         k = int(np.clip(self.table.n_rows // GROUP_SIZE, 1, MAX_GROUPS))
         kmeans = MiniBatchKMeans(k, n_init=1, random_state=self.setup.random_state)
@@ -154,7 +155,7 @@ class Engine:
         return codes.astype(np.int32), own.astype(np.float32)
 
     def _dense(self) -> NDArray[Any]:
-        """Features as a dense array of few columns."""
+        """Return the features as a dense array with few columns."""
         if not issparse(self.features) and self.features.shape[1] <= 100:
             return self.features
         size = min(50, *(side - 1 for side in self.features.shape))
@@ -168,7 +169,7 @@ class Engine:
     # -- after every label --------------------------------------------------------
 
     def cover(self, labels: Mapping[int, str], banned: set[int]) -> list[int]:
-        """Choose typical rows of groups that have no label yet."""
+        """Choose typical rows of groups without a label."""
         rng = np.random.default_rng(self.setup.random_state)
         n = self.table.n_rows
         known = np.array(sorted(labels), dtype=np.intp)
@@ -190,11 +191,11 @@ class Engine:
         return rows[found.indices].tolist()
 
     def learn(self, labels: Mapping[int, str], *, judge: bool) -> Guesses | None:
-        """Learn the labels; None where there are fewer than two classes."""
+        """Learn from the labels; None with fewer than two classes."""
         self._labels, self._is_judged = dict(labels), judge
         if len(set(labels.values())) < 2:
             return None
-        self.model.refit_labels(self._y(labels), judge=judge)
+        self.model.refit_labels(self._y(labels), estimate_error=judge)
         self._p = self.model.predict_proba(self.features)
         classes = [str(c) for c in self.model.classes_]
         codes = np.argsort(-self._p, axis=1, kind="stable")[:, :N_GUESSES]
@@ -217,20 +218,20 @@ class Engine:
         ).indices.tolist()
 
     def next_rows(self, labels: Mapping[int, str], banned: set[int]) -> list[int]:
-        """Choose the next questions: to cover the table first, then to learn most."""
+        """Choose the next questions: first to cover the table, then to learn most."""
         if len(set(labels.values())) < 2:
             return self.cover(labels, banned)
         asked = self.questions(banned)
         if len(labels) >= EXPLORED:
             return asked
-        # Classes that nobody has met yet are found by typical rows only.
+        # Only typical rows can find classes that have no label yet.
         typical = self.cover(labels, banned)
         pairs = zip(asked, typical, strict=False)
         mixed = [row for pair in pairs for row in pair]
         return list(dict.fromkeys([*mixed, *asked, *typical]))[:QUESTIONS]
 
     def judgement(self) -> dict[str, Any]:
-        """Say what the labels are worth."""
+        """Estimate the errors of the predictions."""
         per_class = [
             {
                 "name": str(e.label),
@@ -250,7 +251,7 @@ class Engine:
         }
 
     def suspects(self) -> list[dict[str, Any]]:
-        """Find labels that all other labels speak against, once they are judged."""
+        """Find labels that the other labels contradict, after judging."""
         return [
             {
                 "row": s.row,
@@ -277,8 +278,7 @@ class Engine:
         labeled = predict_table(self.encoded, given, self.model)
         tell(0.9, "writing")
         with tempfile.TemporaryDirectory() as folder:
-            suffix = "".join(Path(self.table.source).suffixes[-2:])
-            path = Path(folder, "out" + (suffix or ".csv"))
+            path = Path(folder, "out" + output_suffix(self.table))
             match what:
                 case "table":
                     write_table(self.table, path, labeled.new_columns())
@@ -298,7 +298,7 @@ class Engine:
 
 
 def _like(text: str, values: Mapping[str, Any]) -> Any:
-    """Take a new class for a number where all others are."""
+    """Read a new class as a number if all others are numbers."""
     if values and all(type(v) is int for v in values.values()):
         try:
             return int(text)

@@ -1,4 +1,4 @@
-"""Labels from elsewhere and for elsewhere: spreadsheets, journals, Label Studio."""
+"""Import and export labels: spreadsheets, journals, Label Studio."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fewlabels._words import nearest_name
 from fewlabels.studio._store import LabelStore, RowKeys, cell_text
 from fewlabels.tabular import (
     FileError,
@@ -21,6 +22,7 @@ from fewlabels.tabular import (
     read_table,
     read_target,
 )
+from fewlabels.tabular.setup import check_markers
 
 # Columns that Label Studio adds to its CSV and JSON_MIN, and that `fewlabels ask` adds.
 _ADDED = frozenset(
@@ -60,7 +62,7 @@ class Imported:
 
 @dataclass(frozen=True)
 class _Record:
-    """A label, with what is known of its row."""
+    """A label, with what identifies its row."""
 
     where: str
     label: str
@@ -124,7 +126,7 @@ def _label_studio(data: bytes, name: str, target: str) -> Iterator[_Record]:
         raise TableError(f"{name} is not JSON: {error}.") from None
     for k, task in enumerate(tasks, start=1):
         if not isinstance(task, dict):
-            raise TableError(f"{name}: entry {k} is no task of Label Studio.")
+            raise TableError(f"{name}: entry {k} is not a Label Studio task.")
         if "annotations" in task or "completions" in task:
             cells = task.get("data") or {}
             given = task.get("annotations") or task.get("completions") or []
@@ -177,7 +179,7 @@ def _from_table(
     column = label_column or _label_column(labels.names, target)
     if column is None or column not in labels.names:
         raise TableError(
-            f"{name} has no column {column or target!r} of labels: pass "
+            f"{name} has no label column {column or target!r}: pass "
             f"labels_in=COLUMN. Its columns are {', '.join(map(repr, labels.names))}."
         )
     names = [n for n in labels.names if n != column]
@@ -199,12 +201,21 @@ def _number(cells: Mapping[str, str]) -> int | None:
 
 
 def _same(text: str) -> str:
-    """Write cells alike that only look different: 1, 1.0 and ' 1'."""
+    """Normalise cells that only look different: 1, 1.0 and ' 1'."""
     text = text.strip()
     try:
         return repr(float(text))
     except ValueError:
         return text
+
+
+def _require_key(on: str, where: str, names: Sequence[str]) -> None:
+    if on not in names:
+        near = nearest_name(on, names)
+        hint = f" Did you mean {near!r}?" if near else ""
+        raise TableError(
+            f"{where} has no column {on!r} to find its rows by (given as on).{hint}"
+        )
 
 
 def _matched(
@@ -215,8 +226,9 @@ def _matched(
         n for n in table.names if n != target and all(n in r.cells for r in records)
     ]
     if on is not None:
-        if on not in table.names or any(on not in r.cells for r in records):
-            raise TableError(f"Not both tables have a column {on!r} to join them on.")
+        _require_key(on, "The table", table.names)
+        for record in records:
+            _require_key(on, "The table with the labels", list(record.cells))
         shared = [on]
     own = [n for n in shared if n not in _ADDED] or shared
     texts = [[_same(cell_text(v)) for v in table[n]] for n in own]
@@ -224,25 +236,45 @@ def _matched(
     places: dict[tuple[str, ...], list[int]] = {}
     for row, key in enumerate(keys):
         places.setdefault(key, []).append(row)
+    numbers = {int(number): row for row, number in enumerate(table.row_numbers)}
+    if on is not None:
+        _check_keys(records, on, places)
     for record in records:
         key = tuple(_same(record.cells[n]) for n in own)
         rows = places.get(key, []) if own else []
-        numbered = (record.number or 0) - 1
-        if on is None and 0 <= numbered < table.n_rows:
+        numbered = numbers.get(record.number or 0)
+        if on is None and numbered is not None:
             if not own or numbered in rows:
                 rows = [numbered]
         if not rows:
             found.problems.append(
-                f"{record.where} ({record.label!r}): no row of the table is like it."
+                f"{record.where} ({record.label!r}): the table has no such row."
             )
         for place in rows:
             before = found.labels.setdefault(place, record.label)
             if before != record.label:
                 found.problems.append(
-                    f"{record.where}: row {place + 1} is {record.label!r} here and "
-                    f"{before!r} above; the first is taken."
+                    f"{record.where}: row {table.row_numbers[place]} is "
+                    f"{record.label!r} here but {before!r} above; the first is used."
                 )
     return found
+
+
+def _check_keys(
+    records: Sequence[_Record], on: str, places: Mapping[tuple[str, ...], list[int]]
+) -> None:
+    """Refuse keys that several rows share: a label could go to the wrong row."""
+    used = dict.fromkeys(record.cells[on] for record in records)
+    shared = [key for key in used if len(places.get((_same(key),), [])) > 1]
+    if shared:
+        rows = ", ".join(str(row + 1) for row in places[(_same(shared[0]),)][:5])
+        raise TableError(
+            f"{on!r} does not identify a row (given as on): {shared[0]!r} is in rows "
+            f"{rows}"
+            + (f", and {len(shared) - 1:,} more keys repeat" if shared[1:] else "")
+            + ". Name a column with a different value in every row, or leave it "
+            "out: rows are then found by their number and content."
+        )
 
 
 @dataclass
@@ -258,7 +290,7 @@ class MergedLabels:
     labels : dict of int to str
         The labels that are new, by row, counted from 0.
     same : int
-        How many the table had already.
+        How many labels the table already had.
     problems : list of str
         Labels whose row was not found or has another label, and why.
     """
@@ -279,15 +311,15 @@ def merge_labels(
     markers: Sequence[Any] = (),
     overwrite: bool = False,
 ) -> MergedLabels:
-    r"""Bring labels that were given elsewhere back to their rows.
+    r"""Merge labels that were given elsewhere into a table.
 
     Parameters
     ----------
     X : Table, DataFrame of pandas or polars, dict or array-like
         The table that was labelled.
     labels : path-like
-        What came back: a table such as ``fewlabels ask -o`` writes, JSON, JSON_MIN or
-        CSV of Label Studio, or a journal of the studio.
+        The labels: a table as ``fewlabels ask -o`` writes it, JSON, JSON_MIN or CSV of
+        Label Studio, or a journal of the studio.
     target : str
         The label column; a new one where the table has none of that name.
     labels_in : str, default=None
@@ -327,6 +359,7 @@ def merge_labels(
     known: list[str | None] = [None] * table.n_rows
     values: dict[str, Any] = {}
     if target in table.names:
+        check_markers(table, target, markers)
         column = read_target(table, target, markers)
         known, values = column.texts.tolist(), column.values
     if data.startswith(b'{"studio"'):
@@ -343,8 +376,8 @@ def merge_labels(
             new[row] = label
         else:
             found.problems.append(
-                f"row {row + 1}: {label!r} elsewhere, {known[row]!r} in the table, "
-                "which is kept."
+                f"row {table.row_numbers[row]}: {label!r} elsewhere, but "
+                f"{known[row]!r} in the table, which is kept."
             )
     cells = {row: values.get(label, label) for row, label in new.items()}
     if target in table.names:
@@ -363,7 +396,7 @@ def _from_journal(
         if action is not None and action.do == "label" and action.label is not None:
             found.labels[row] = action.label
     found.problems += [
-        f"row {c.place} ({c.label!r}): its cells are others now."
+        f"row {c.place} ({c.label!r}): its cells have changed."
         for c in store.conflicts
         if c.kind == "row"
     ]
@@ -394,9 +427,11 @@ def export_labels(what: str, table: Table, session: Any) -> bytes:
     def cells(row: int) -> dict[str, str]:
         return {n: cell_text(c[row]) for n, c in zip(names, columns, strict=True)}
 
-    rows = sorted(session.labels)
+    rows, numbers = sorted(session.labels), table.row_numbers.tolist()
     if what == "label-studio":
-        tasks = [_task(row, cells(row), session) for row in range(table.n_rows)]
+        tasks = [
+            _task(row, numbers[row], cells(row), session) for row in range(table.n_rows)
+        ]
         return json.dumps(tasks, ensure_ascii=False, indent=1).encode(
             "utf-8", "replace"
         )
@@ -405,18 +440,18 @@ def export_labels(what: str, table: Table, session: Any) -> bytes:
     if what == "labels":
         writer.writerow(["row", *names, target])
         writer.writerows(
-            [row + 1, *cells(row).values(), session.labels[row]] for row in rows
+            [numbers[row], *cells(row).values(), session.labels[row]] for row in rows
         )
     else:
         writer.writerow(["row", *names, "id", target, "annotation_id"])
         writer.writerows(
-            [row + 1, *cells(row).values(), row + 1, session.labels[row], row + 1]
+            [n := numbers[row], *cells(row).values(), n, session.labels[row], n]
             for row in rows
         )
     return text.getvalue().encode("utf-8", "replace")
 
 
-def _task(row: int, cells: dict[str, str], session: Any) -> dict[str, Any]:
+def _task(row: int, number: int, cells: dict[str, str], session: Any) -> dict[str, Any]:
     target = session.about["target"]
 
     def result(label: str) -> list[dict[str, Any]]:
@@ -429,7 +464,7 @@ def _task(row: int, cells: dict[str, str], session: Any) -> dict[str, Any]:
             }
         ]
 
-    task: dict[str, Any] = {"id": row + 1, "data": {"row": row + 1, **cells}}
+    task: dict[str, Any] = {"id": number, "data": {"row": number, **cells}}
     if row in session.labels:
         task["annotations"] = [{"result": result(session.labels[row])}]
         return task

@@ -15,7 +15,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-# How often to write again while another program changes the file under our hands.
+# How often to retry while another program keeps changing the file.
 _TRIES = 20
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
@@ -41,9 +41,9 @@ class Journal:
     content : bytearray
         Whole lines: those of the file, and those that this process has confirmed.
     rewritten : int
-        How often the content has changed other than by growing.
+        How often the content has changed other than by appending.
     odd : list of str
-        What other programs did to the file, for people to read.
+        Messages on what other programs did to the file.
     trouble : str
         Why nothing can be saved at the moment; empty when all is well.
     """
@@ -55,10 +55,10 @@ class Journal:
         self.odd: list[str] = []
         self.trouble = ""
         self._file: int | None = None
-        # The state of the file in which it is known to hold the content exactly.
+        # State of the file when it was last known to hold exactly the content.
         self._seen: tuple[int, ...] | None = None
         self._extended = False
-        # Whether the content is more than what was found: it has been confirmed.
+        # Whether the content was confirmed, and not only found.
         self._vouches = False
 
     @property
@@ -72,7 +72,7 @@ class Journal:
         Raises
         ------
         LockedError
-            If another process is.
+            If another process is the writer.
         StoreError
             If the file cannot be written to.
         """
@@ -84,16 +84,17 @@ class Journal:
         self._vouches = True
 
     def append(self, line: bytes = b"") -> None:
-        """Append a line; the file of that name holds it, and all others, afterwards.
+        """Append a line; afterwards the file of that name holds it and all others.
 
         Raises
         ------
         StoreError
-            If it could not be saved; it does not count then.
+            If it could not be saved; it then does not count.
         """
         if self._file is None:
             raise StoreError(
-                self.trouble or "Another process is labelling this table: watch only."
+                self.trouble
+                or "Another process is labelling this table: you can only watch."
             )
         try:
             self._save(line)
@@ -102,10 +103,10 @@ class Journal:
             raise StoreError(self.trouble) from None
 
     def check(self) -> None:
-        """Read what is new; the one who writes also writes again what has vanished."""
+        """Read what is new; the writer also restores lines that have vanished."""
         if self._file is not None:
-            # An answer waits for its own line to be read back, not for the whole file;
-            # that is compared here, for the sake of whoever wrote at the same moment.
+            # Saving a label waits only until its own line is read back. The whole file
+            # is compared here, in case another program wrote at the same moment.
             if self._extended:
                 self._seen = None
             with suppress(StoreError):  # `trouble` says so
@@ -126,9 +127,9 @@ class Journal:
             self.trouble = ""
 
     def close(self) -> None:
-        """Compare the whole file once more, and let go of it.
+        """Compare the whole file once more, and release it.
 
-        What cannot be written to it is written to another file, and `trouble` says so.
+        If it cannot be written, lines go to another file, and `trouble` says so.
         """
         self._seen = None
         try:
@@ -147,8 +148,8 @@ class Journal:
         except LockedError:
             if self._vouches:
                 self.trouble = (
-                    f"Another process has begun a new {self.path.name}. Take over when "
-                    "it has ended: what was labelled here is then added to the file."
+                    f"Another process has started a new {self.path.name}. Take over "
+                    "when it has ended: labels given here are then added to the file."
                 )
             raise
         except OSError as error:
@@ -163,7 +164,7 @@ class Journal:
         return StoreError(self.trouble)
 
     def _merge(self, line: bytes) -> str:
-        """Write what the file lacks until it lacks nothing; what was odd about it."""
+        """Write missing lines until the file is complete; return what was odd."""
         odd = ""
         for _ in range(_TRIES):
             file, there = self._hold()
@@ -184,15 +185,15 @@ class Journal:
                 self._adopt(found, there)
                 return odd
             _write(file, (b"\n" if rest else b"") + missing)
-        raise OSError(0, "another program changes the file all the time")
+        raise OSError(0, "another program keeps changing the file")
 
     def _hold(self) -> tuple[int, os.stat_result]:
-        """Open and lock the file of that name, unless it is the one that is open."""
+        """Open and lock the file of that name, unless it is already open."""
         for _ in range(_TRIES):
             if self._file is not None:
                 with suppress(FileNotFoundError):
                     there = os.stat(self.path)
-                    # Windows lets nobody replace a file that is open.
+                    # On Windows, an open file cannot be replaced.
                     if os.name == "nt" or os.path.samestat(there, os.fstat(self._file)):
                         return self._file, there
             file = os.open(self.path, _FLAGS, 0o666)
@@ -206,10 +207,10 @@ class Journal:
             self._release()
             self._file = file
             _sync_folder(self.path.parent)
-        raise OSError(0, "another program replaces the file all the time")
+        raise OSError(0, "another program keeps replacing the file")
 
     def _extend(self, file: int, line: bytes) -> bool:
-        """Append to a file that holds the content; whether it is as it should be."""
+        """Append to a file that holds the content; return whether that worked."""
         _write(file, line)
         end = len(self.content)
         with suppress(FileNotFoundError):
@@ -224,7 +225,7 @@ class Journal:
         return False
 
     def _missing(self, found: bytes, line: bytes) -> bytes:
-        """List the lines that this process knows, and that were not found."""
+        """List the known lines that were not found."""
         known = bytes(self.content) if self._vouches else b""
         if found.startswith(known):
             found, known = found[len(known) :], b""
@@ -232,7 +233,7 @@ class Journal:
         return b"".join(w + b"\n" for w in _lines(known + line) if w not in there)
 
     def _what_happened(self, found: bytes, line: bytes) -> str:
-        """Tell people what became of the file since it was last seen, if it is odd."""
+        """Describe what happened to the file since it was last seen, if it is odd."""
         if not self._vouches or found in (self.content, self.content + line):
             return ""
         when, name = datetime.now().strftime("%H:%M:%S"), self.path.name
@@ -249,7 +250,7 @@ class Journal:
         )
 
     def _adopt(self, found: bytes, there: os.stat_result | None) -> None:
-        """Take what the file holds for the content."""
+        """Take over the content of the file."""
         self.rewritten += not found.startswith(self.content)
         self.content[:] = found
         whole = there is not None and there.st_size == len(found)
@@ -262,12 +263,12 @@ class Journal:
             self._file = None
 
     def _rescue(self) -> None:
-        """Write to another file what that of this name does not take."""
+        """Write to another file what this one does not accept."""
         found = b""
         with suppress(OSError):
             found = self.path.read_bytes()
         if not self._missing(_whole_lines(found)[0], b""):
-            self.trouble = ""  # it is all there, though nothing more can be added
+            self.trouble = ""  # all is saved, though nothing more can be added
             return
         name = f"{self.path.name.removesuffix('.jsonl')}.{os.getpid()}.jsonl"
         for folder in (self.path.parent, Path(tempfile.gettempdir())):
@@ -285,18 +286,18 @@ class Journal:
 
 
 def _state(there: os.stat_result) -> tuple[int, ...]:
-    """Say which file it is, and in which state; any write changes that."""
+    """Identify the file and its state; any write changes that."""
     times = there.st_mtime_ns, there.st_ctime_ns
     return there.st_dev, there.st_ino, there.st_size, *times
 
 
 def _lines(data: bytes) -> list[bytes]:
-    # Editors and git may turn line ends into those of Windows.
+    # Editors and git may change line ends to those of Windows.
     return [line for line in map(bytes.strip, data.split(b"\n")) if line]
 
 
 def _whole_lines(data: bytes) -> tuple[bytes, bytes]:
-    """Divide into whole lines and a last one without an end."""
+    """Split into complete lines and an unfinished last one."""
     end = data.rfind(b"\n") + 1
     return data[:end], data[end:]
 
@@ -310,7 +311,7 @@ def _read_from(file: int, start: int) -> bytes:
 
 
 def _write(file: int, data: bytes) -> None:
-    """Append and sync, or leave the file as it was."""
+    """Append and sync, or leave the file unchanged."""
     before = os.fstat(file).st_size
     try:
         left = memoryview(data)
@@ -326,7 +327,7 @@ def _write(file: int, data: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make sure that a new file is still there after a power cut."""
+    """Make sure that a new file survives a power cut."""
     with suppress(OSError):  # Windows cannot, and need not
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,10 +1,9 @@
-"""Put a session together and run it: for the command line, and for notebooks."""
+"""Set up and run a session, for the command line and for notebooks."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import asyncio
 import os
-import re
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +18,12 @@ from fewlabels.studio._cards import Cards, parse_size
 from fewlabels.studio._journal import LockedError
 from fewlabels.studio._server import App, Server
 from fewlabels.studio._session import Session
-from fewlabels.studio._store import LabelStore, RowKeys
+from fewlabels.studio._store import (
+    LabelStore,
+    RowKeys,
+    answer_columns,
+    journal_path,
+)
 from fewlabels.studio._worker import Worker
 from fewlabels.tabular import (
     Table,
@@ -28,7 +32,8 @@ from fewlabels.tabular import (
     read_table,
     read_target,
 )
-from fewlabels.tabular.files import with_features
+from fewlabels.tabular.files import home_of, with_features
+from fewlabels.tabular.setup import check_markers, check_target_kind
 
 Encoding = Mapping[str, Any]
 
@@ -37,7 +42,7 @@ class Studio:
     """A table that is being labelled in the browser.
 
     Each label is saved in a journal next to the table before the next row is shown; the
-    table itself is never touched. A classifier learns in a process of its own.
+    table itself never changes. A classifier learns in a separate process.
 
     Parameters
     ----------
@@ -46,12 +51,12 @@ class Studio:
     target : str
         The label column; a new one where the table has none of that name.
     store : path-like, default=None
-        The journal of labels. When None, ``NAME.labels.jsonl`` next to the table, or in
-        the current folder, named after the target, where there is no file.
+        The journal of labels. When None, ``NAME.labels.jsonl`` next to the table; if
+        the table is not a file, in the current folder and named after the target.
     classes : sequence of str, default=()
         Classes that are known beforehand, in the order of their keys.
     image : str, default=None
-        Height and width of the pictures that columns of pixels make, as in "28x28".
+        Height and width of images that columns of pixels form, as in "28x28".
     markers : sequence, default=()
         Values that stand for "no label", besides empty cells and NA.
     encoding : dict or callable, default=None
@@ -68,11 +73,11 @@ class Studio:
     reading : dict, default=None
         Parameters of :func:`fewlabels.tabular.read_table`.
     host : str, default="127.0.0.1"
-        Address to listen on; any but this one can be reached by others.
+        Address to listen on; any other lets other computers connect.
     port : int, default=0
         Port; 0 for a free one.
     framed : bool, default=False
-        Whether the page may stand in a frame of another page, as in a notebook.
+        Whether the page may be framed by another page, as in a notebook.
     command : str, default=""
         What was typed, for the report.
     wording : callable, default=str
@@ -87,7 +92,7 @@ class Studio:
 
     See Also
     --------
-    serve : The same in a cell of a notebook.
+    serve : The same in a notebook cell.
 
     Examples
     --------
@@ -124,7 +129,7 @@ class Studio:
         size = None if image is None else parse_size(image)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._early: list[tuple[Any, ...]] = []
-        # First of all: its imports take longer than all that follows.
+        # First, as its imports take longer than all that follows.
         self._worker = Worker(self._receive)
         try:
             self._open(table, target, store, classes, size, markers, reading or {})
@@ -151,32 +156,30 @@ class Studio:
         self.path: Path | None = None
         self._data: Any = None
         self._reading: dict[str, Any] = {}
+        name, folder, stem = "table", Path.cwd(), target
         if isinstance(source, str | os.PathLike):
-            self.path = Path(source)
+            folder, stem, self.path = home_of(source)
+            name = stem if self.path is None else self.path.name
+        if self.path is not None:
             table = self._read(self.path, dict(reading))
-            name, folder = self.path.name, self.path.resolve().parent
+        elif isinstance(source, str | os.PathLike):
+            table = self._data = read_table(source, **reading)
         else:
             table = self._data = Table.from_frame(source)
-            name, folder = "table", Path.cwd()
         if store is None:
-            stem = (
-                name.removesuffix("".join(self.path.suffixes)) if self.path else target
-            )
-            store = folder / f"{_file_name(stem) or 'table'}.labels.jsonl"
+            store = journal_path(folder, stem)
         self.table = table
         self.is_new = target not in table.names
         if self.is_new:
             nothing = np.full(table.n_rows, None, dtype=object)
             self.given = TargetColumn(target, nothing, {})
         else:
+            check_markers(table, target, markers)
             self.given = read_target(table, target, markers, task="classes")
-        # Labels, and what an earlier run has predicted, are no part of a question.
-        earlier = re.compile(
-            re.escape(target) + r"(_(predicted|confidence|source)(_\d+)?)?"
-        )
-        hidden = {name for name in table.names if earlier.fullmatch(name)}
+        hidden = answer_columns(table.names, target) | table.derived
+        beside = Path(table.source) if table.derived else folder
         self.cards = Cards(
-            table.names, table.columns, hidden=hidden, folder=folder, image=size
+            table.names, table.columns, hidden=hidden, folder=beside, image=size
         )
         keys = RowKeys(table.names, table.columns)
         columns = [n for n in table.names if n not in hidden]
@@ -190,10 +193,11 @@ class Studio:
         self._hidden, self._name = hidden, name
 
     def _check_kinds(self, options: Mapping[str, Any]) -> None:
-        """Complain now, and not on the page, about columns whose kind is given."""
+        """Raise now, not on the page, for wrong columns or kinds."""
         named = named_kinds(self.table, **options)
+        check_target_kind(self.given.name, named.get(self.given.name))
         others = [name for name in self.table.names if name not in named]
-        kinds = ("text", "categorical", "numeric", "date", "ignore")
+        kinds = ("text", "categorical", "numeric", "date", "ignore", "decimal")
         describe_columns(
             self.table.without(others), **{k: options[k] for k in kinds if k in options}
         )
@@ -214,7 +218,7 @@ class Studio:
         features = reading.pop("features", None)
         table = read_table(file, **reading)
         if features is not None:
-            with_features(table, features)  # complain now: only the worker needs it
+            with_features(table, features)  # raises now: only the worker needs it
         return table
 
     def _teach(
@@ -283,7 +287,7 @@ class Studio:
             self.store.close()
 
     def run(self, ready: Callable[[], Any] = lambda: None) -> None:
-        """Answer the browser until Ctrl-C.
+        """Serve the page until Ctrl-C.
 
         Parameters
         ----------
@@ -299,7 +303,7 @@ class Studio:
             asyncio.run(self._serve(ready))
 
     def start(self) -> Self:
-        """Answer the browser from a thread, and return at once.
+        """Serve the page from a thread, and return at once.
 
         Returns
         -------
@@ -320,8 +324,8 @@ class Studio:
         Returns
         -------
         None
-            The page no longer answers. A warning says so if the journal could not be
-            written to at last.
+            The page is no longer served. If the journal could not be written in the
+            end, there is a warning.
         """
         self.server.stop()
         self._thread.join(10)
@@ -335,7 +339,7 @@ class Studio:
         self.stop()
 
     def _repr_html_(self) -> str:
-        """Show the page in a cell of a notebook."""
+        """Show the page in a notebook cell."""
         return (
             f'<iframe src="{self.address}" title="fewlabels studio" width="100%" '
             'height="760" style="border: 1px solid #8884; border-radius: 12px">'
@@ -344,7 +348,7 @@ class Studio:
 
 
 def serve(table: Any, *, target: str, **options: Any) -> Studio:
-    """Label a table in a cell of a notebook.
+    """Label a table in a notebook cell.
 
     Parameters
     ----------
@@ -358,8 +362,8 @@ def serve(table: Any, *, target: str, **options: Any) -> Studio:
     Returns
     -------
     studio : Studio
-        As the last line of a cell it shows the page. Its ``labels`` are up to date at
-        any time, and ``stop()`` ends it.
+        As the last line of a cell, it shows the page. Its ``labels`` are always up to
+        date, and ``stop()`` ends it.
 
     Examples
     --------
@@ -381,11 +385,6 @@ def _fingerprint(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return stat.st_size, stat.st_mtime_ns
-
-
-def _file_name(text: str) -> str:
-    """Keep what may stand in the name of a file."""
-    return "".join(c if c.isalnum() or c in "-_. " else "_" for c in text).strip(". ")
 
 
 def _natural(text: str) -> tuple[Any, ...]:

@@ -34,6 +34,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from fewlabels.studio._exchange import export_labels, import_labels
 from fewlabels.studio._journal import LockedError, StoreError
 from fewlabels.studio._session import Session, TakenError
+from fewlabels.tabular.files import output_suffix
 
 PAGE = Path(__file__).parent / "page"
 _TYPES = {
@@ -45,7 +46,7 @@ _TYPES = {
 _MAX_BODY = 2**20
 _MAX_IMPORT = 2**28
 _MAX_LABEL = 500
-# Seconds between two looks at files that others may change.
+# Seconds between checks of files that others may change.
 _LOOK = 0.5
 _HEARTBEAT = 15.0
 DOWNLOADS = {
@@ -59,12 +60,12 @@ DOWNLOADS = {
 
 
 class Guard:
-    """Refuses requests that do not come from the page itself.
+    """Refuse requests that do not come from the page itself.
 
     Parameters
     ----------
     app : ASGI application
-        What is guarded.
+        The guarded application.
     token : str
         The first part of every path.
     host : str
@@ -91,7 +92,7 @@ class Guard:
         ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -109,16 +110,16 @@ class Guard:
         await self._app(scope, receive, guarded)
 
     def refusal(self, scope: Scope) -> str:
-        """Say why a request is refused; nothing where it is not."""
+        """Return why a request is refused; nothing if it is accepted."""
         headers = {
             k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]
         }
         host = headers.get("host", "")
         if not self._is_own(host):
-            return "Refused: this address is not ours."
+            return "Refused: this address is not that of the studio."
         first = scope["path"].lstrip("/").partition("/")[0]
         if not hmac.compare_digest(first.encode(), self._token.encode()):
-            return "Refused: open the address that fewlabels studio has printed."
+            return "Refused: open the address that fewlabels studio printed."
         if scope["method"] in ("GET", "HEAD"):
             return ""
         origin = headers.get("origin")
@@ -129,7 +130,7 @@ class Guard:
         return ""
 
     def _is_own(self, host: str) -> bool:
-        """Whether a Host header names this server; names of others may be rebound."""
+        """Whether a Host header names this server; other names may be rebound."""
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
         name = name.strip("[]").lower()
         if name in ("localhost", self._host.lower()):
@@ -145,7 +146,7 @@ _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 class App:
-    """Responds to all requests.
+    """The application that responds to all requests.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ class App:
     table : object
         The table, for exports.
     changed : callable
-        Whether the table on the disk is another one by now.
+        Whether the table on the disk has changed.
     """
 
     def __init__(
@@ -176,7 +177,7 @@ class App:
         }
 
     def routes(self) -> list[Route]:
-        """List what can be asked for."""
+        """Return the routes."""
         gets = {
             "/": self.file,
             "/{name}": self.file,
@@ -205,18 +206,18 @@ class App:
         ]
 
     async def file(self, request: Request) -> Response:
-        """Give a file of the page."""
+        """Return a file of the page."""
         name = request.path_params.get("name", "index.html")
         if name not in self._files:
             return PlainTextResponse("There is no such file.", status_code=404)
         return Response(self._files[name], media_type=_TYPES[Path(name).suffix])
 
     async def state(self, request: Request) -> Response:
-        """Give everything that a page needs when it opens."""
+        """Return everything that a page needs when it opens."""
         return _json(self.session.state())
 
     async def next(self, request: Request) -> Response:
-        """Give the next question."""
+        """Return the next question."""
         return _json({"next": self._next(request.query_params.get("client", ""))})
 
     def _next(self, client: str) -> dict[str, Any] | None:
@@ -224,49 +225,49 @@ class App:
         return None if row is None else self.session.card(row)
 
     async def card(self, request: Request) -> Response:
-        """Give one row."""
+        """Return one row."""
         row = request.path_params["row"]
         if row >= self.session.n_rows:
             return _error(404, "There is no such row.")
         return _json(self.session.card(row))
 
     async def grid(self, request: Request) -> Response:
-        """Give rows that are alike."""
+        """Return similar rows."""
         return _json(self.session.grid(int(request.query_params.get("after", 0))))
 
     async def map(self, request: Request) -> Response:
-        """Give the places of all rows: pairs of float32."""
+        """Return the positions of all rows: pairs of float32."""
         if self.session.plane is None:
-            return _error(409, "The map is not ready.")
+            return _error(409, "The map is not ready yet.")
         plane = self.session.plane.astype("<f4")
         return Response(plane.tobytes(), media_type="application/octet-stream")
 
     async def colors(self, request: Request) -> Response:
-        """Give class, confidence and marks of all rows."""
+        """Return class, confidence and flags of all rows."""
         data = self.session.colors()
         return Response(data, media_type="application/octet-stream")
 
     async def history(self, request: Request) -> Response:
-        """Give the last labels."""
+        """Return the latest labels."""
         return _json(self.session.history())
 
     async def conflicts(self, request: Request) -> Response:
-        """Give the labels whose rows have changed."""
+        """Return the labels whose rows have changed."""
         return _json(self.session.conflicts())
 
     async def picture(self, request: Request) -> Response:
-        """Give a picture of a row."""
+        """Return an image of a row."""
         found = await run_in_threadpool(
             self.session.cards.picture,
             request.path_params["row"],
             request.path_params["place"],
         )
         if found is None:
-            return _error(404, "There is no picture that may be shown.")
+            return _error(404, "There is no image that may be shown.")
         return Response(found[0], media_type=found[1])
 
     async def label(self, request: Request) -> Response:
-        """Save a label, and give the next question."""
+        """Save a label, and return the next question."""
         body = await _body(request)
         do, label, session = body.get("do", "label"), body.get("label"), self.session
         rows = _rows(body.get("rows"), session.n_rows)
@@ -275,7 +276,7 @@ class App:
         if do == "label":
             label = label.strip() if isinstance(label, str) else ""
             if not label or len(label) > _MAX_LABEL:
-                return _error(400, "A class has a name of 1 to 500 characters.")
+                return _error(400, "The name of a class needs 1 to 500 characters.")
         client = str(body.get("client", ""))
         try:
             action = session.act(
@@ -297,7 +298,7 @@ class App:
         return _json(answer)
 
     async def undo(self, request: Request) -> Response:
-        """Take the last action back, and show its row."""
+        """Undo the last action, and return its row."""
         body = await _body(request)
         try:
             action = self.session.undo(str(body.get("key", ""))[:80])
@@ -328,7 +329,7 @@ class App:
         return _json(self.session.conflicts())
 
     async def export(self, request: Request) -> Response:
-        """Give a file to be saved."""
+        """Return a file to be saved."""
         what = (await _body(request)).get("what")
         if what not in DOWNLOADS:
             return _error(400, "There is no such export.")
@@ -341,8 +342,8 @@ class App:
         except (ValueError, ImportError) as error:
             return _error(409, str(error))
         source = Path(self.session.about["name"])
-        suffix = "".join(source.suffixes[-2:]) or ".csv"
-        stem = source.name.removesuffix(suffix) or "table"
+        stem = source.name.removesuffix("".join(source.suffixes[-2:])) or "table"
+        suffix = output_suffix(self._table)
         name = DOWNLOADS[what].format(stem=stem, suffix=suffix)
         return Response(
             data,
@@ -351,7 +352,7 @@ class App:
         )
 
     async def import_(self, request: Request) -> Response:
-        """Take labels that were given elsewhere."""
+        """Import labels that were given elsewhere."""
         try:
             data = await _read(request, _MAX_IMPORT)
             name = request.query_params.get("name", "labels")
@@ -378,17 +379,17 @@ class App:
         )
 
     async def take_over(self, request: Request) -> Response:
-        """Become the one who writes."""
+        """Become the writer."""
         try:
             self.session.take_over()
         except LockedError:
-            return _error(409, "The other process is still there.")
+            return _error(409, "The other process is still running.")
         except StoreError as error:
             return _error(507, str(error))
         return _json(self.session.state())
 
     async def events(self, request: Request) -> Response:
-        """Tell a page what happens, as it happens."""
+        """Stream events to a page as they happen."""
         client = request.query_params.get("client", "")
         queue = self.session.subscribe()
 
@@ -420,7 +421,7 @@ class App:
 
 
 def _rows(given: Any, n_rows: int) -> list[int]:
-    """Take rows from a request; none where some are unknown."""
+    """Read rows from a request; none if some are unknown."""
     if not isinstance(given, list):
         return []
     fine = all(type(row) is int and 0 <= row < n_rows for row in given)
@@ -434,7 +435,7 @@ def _event(event: dict[str, Any]) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """NaN is no JSON."""
+    """Replace NaN, which JSON does not have."""
     if isinstance(value, float) and value != value:
         return None
     if isinstance(value, dict):
@@ -458,7 +459,9 @@ async def _read(request: Request, limit: int) -> bytes:
     async for chunk in request.stream():
         data += chunk
         if len(data) > limit:
-            raise ValueError(f"More than {limit / 2**20:.0f} MB: give a smaller file.")
+            raise ValueError(
+                f"More than {limit / 2**20:.0f} MB: choose a smaller file."
+            )
     return bytes(data)
 
 
@@ -476,13 +479,13 @@ class Server:
     Parameters
     ----------
     app : App
-        What responds to requests.
+        The application.
     host : str, default="127.0.0.1"
         Address to listen on.
     port : int, default=0
         Port; 0 for a free one.
     framed : bool, default=False
-        Whether the page may stand in a frame.
+        Whether the page may be framed.
     """
 
     def __init__(
@@ -498,7 +501,7 @@ class Server:
             self.socket.close()
             raise ValueError(
                 f"Cannot listen on {host}, port {port}: {error.strerror}: pass "
-                "port=0 for one that is free."
+                "port=0 for a free one."
             ) from None
         self.token = secrets.token_urlsafe(18)
         port = self.socket.getsockname()[1]
@@ -519,7 +522,7 @@ class Server:
         )
 
     async def serve(self, ready: Callable[[], Any] = lambda: None) -> None:
-        """Answer until somebody stops it."""
+        """Serve until stopped."""
         watch = asyncio.create_task(self.app.look())
         leave = asyncio.create_task(self._leave())
         self.socket.listen(128)
@@ -533,7 +536,7 @@ class Server:
                     await task
 
     async def _leave(self) -> None:
-        """End streams as soon as the server is to stop; it waits for them."""
+        """End streams when the server shuts down, as it waits for them."""
         while not self._server.should_exit:
             await asyncio.sleep(0.1)
         self.app.session.end()

@@ -1,6 +1,6 @@
-"""A labelling session: which rows are asked about, their labels, and what was learned.
+"""A labelling session: which rows to ask about, their labels, and the predictions.
 
-No HTTP here, and nothing that takes a while: the worker learns, the store saves.
+No HTTP here, and nothing slow: the worker learns, the store saves.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -22,21 +22,21 @@ from fewlabels.studio._journal import StoreError
 from fewlabels.studio._sketch import covering_rows
 from fewlabels.studio._store import Action, LabelStore
 
-# Seconds for which a row that one tab shows is not shown in another.
+# Seconds for which a row shown in one tab is not shown in another.
 RESERVED = 900.0
 GRID = 24
 FIRST = 24
-# Bits of a row on the map.
+# Flags of a row on the map.
 LABELED, SKIPPED, SUSPECT = 1, 2, 4
 NO_CLASS = 65535
 
 
 class TakenError(Exception):
-    """A row was labelled elsewhere since it was shown."""
+    """A row was labelled elsewhere after it was shown."""
 
 
 class Session:
-    """Everything that the page asks for.
+    """The state of a labelling session, for the page.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Session:
     # -- labels -------------------------------------------------------------------
 
     def _sync(self, rows: Iterable[int]) -> None:
-        """Bring labels of some rows up to date with the store."""
+        """Update the labels of some rows from the store."""
         for row in rows:
             action = self.store.current(row)
             label = self.store.label_of(row)
@@ -111,12 +111,12 @@ class Session:
             if label is not None:
                 self.labels[row] = label
                 self._known_classes.setdefault(label)
-            elif action is not None and action.do == "skip":
+            elif action is not None and action.do in ("skip", "check"):
                 self.skipped.add(row)
 
     @property
     def classes(self) -> list[str]:
-        """Classes in the order of their keys; one that lost all labels is gone."""
+        """Return classes in the order of their keys; one without labels is gone."""
         used = set(self.labels.values())
         kept = used.union(self._fixed_classes)
         return [name for name in self._known_classes if name in kept]
@@ -143,11 +143,11 @@ class Session:
         seen: int | None = None,
         check: bool = False,
     ) -> Action:
-        """Save an action; `seen` is the last one that the page knew of, if to check."""
+        """Save an action; `seen` is the last one that the page knew, to be checked."""
         now = self.store.current(rows[0]) if check else None
         if now is not None and now.key not in (seen, key):
             raise TakenError(
-                f"Row {rows[0] + 1:,} was labelled elsewhere meanwhile"
+                f"Row {rows[0] + 1:,} has since been labelled elsewhere"
                 + (f", as {now.label!r}." if now.label else ".")
             )
         try:
@@ -156,7 +156,7 @@ class Session:
             self._changed()
 
     def undo(self, key: str) -> Action | None:
-        """Take the last action back."""
+        """Undo the last action."""
         try:
             action = self.store.undo(key)
         finally:
@@ -182,7 +182,7 @@ class Session:
             self._changed()
 
     def follow(self) -> None:
-        """Look at the journal: others may have written to it, or have taken it away."""
+        """Check the journal: others may have written to it, or removed it."""
         before = self.store.notice, self.store.writes
         if self.store.follow() or before != (self.store.notice, self.store.writes):
             self._changed()
@@ -212,12 +212,12 @@ class Session:
         return row not in self.labels and row not in self.skipped
 
     def _spare_row(self, others: set[int]) -> int | None:
-        """Any row without a label, where the questions have run out."""
+        """Return any row without a label, when the questions have run out."""
         while self._spare_at < self.n_rows:
             if self._is_open(int(self._spare[self._spare_at])):
                 break
             self._spare_at += 1
-        # An undone label may lie before that place.
+        # A row before this one may have lost its label by undo.
         for place in (*range(self._spare_at, self.n_rows), *range(self._spare_at)):
             row = int(self._spare[place])
             if self._is_open(row) and row not in others:
@@ -225,7 +225,7 @@ class Session:
         return next((r for r in sorted(others) if self._is_open(r)), None)
 
     def card(self, row: int) -> dict[str, Any]:
-        """Show a row."""
+        """Return a row to be shown."""
         action = self.store.current(row)
         return {
             "row": row,
@@ -240,7 +240,7 @@ class Session:
         }
 
     def guesses_of(self, row: int) -> list[dict[str, Any]]:
-        """Say what the model takes a row for."""
+        """Return the model's guesses for a row."""
         if self.guesses is None:
             return []
         pairs = zip(self.guesses.codes[row], self.guesses.shares[row], strict=True)
@@ -250,7 +250,7 @@ class Session:
         ]
 
     def grid(self, after: int = 0) -> dict[str, Any]:
-        """Choose rows that are alike, and that the model takes for the same class."""
+        """Choose similar rows for which the model predicts the same class."""
         if self.groups is None or self._depth is None:
             return {"ready": False, "cards": []}
         open_rows = np.ones(self.n_rows, dtype=bool)
@@ -265,7 +265,7 @@ class Session:
             sure = self.guesses.shares[rows, 0].astype(float)
         pairs = self.groups[rows].astype(np.int64) * 70_000 + codes
         _, inverse, sizes = np.unique(pairs, return_inverse=True, return_counts=True)
-        # Groups in which much can be settled at once, the doubtful ones first.
+        # Groups in which many rows can be labelled at once, the least certain first.
         doubt = np.bincount(inverse, weights=1.02 - sure) / sizes
         value = np.minimum(sizes, GRID) * np.sqrt(doubt)
         ranked = np.argsort(-value, kind="stable")
@@ -296,12 +296,12 @@ class Session:
         }
 
     def state(self) -> dict[str, Any]:
-        """Everything that a page needs when it opens."""
+        """Return everything that a page needs when it opens."""
         notes = [self._wording(note) for note in self.notes]
         if self.store.moved:
             notes.append(
-                f"The table has changed: {self.store.moved:,} labels were found again "
-                "by the content of their rows."
+                f"The table has changed: {self.store.moved:,} labels were matched by "
+                "the content of their rows."
             )
         if self.store.damaged:
             notes.append(
@@ -324,7 +324,7 @@ class Session:
         }
 
     def quality(self) -> dict[str, Any]:
-        """Errors so far, and what more labels would do."""
+        """Return the errors so far, and the effect of more labels."""
         curve: list[dict[str, Any]] = []
         for e in self.store.errors:
             while curve and curve[-1]["labels"] >= e["labels"]:
@@ -353,7 +353,7 @@ class Session:
         return float(np.median(gaps)) if len(gaps) >= 3 else None
 
     def history(self) -> list[dict[str, Any]]:
-        """List the rows that were acted on, the last first."""
+        """List the rows that were labelled or skipped, the latest first."""
         found = []
         for action in reversed(self.store.actions):
             for row in action.rows:
@@ -374,7 +374,7 @@ class Session:
         return found[:500]
 
     def conflicts(self) -> list[dict[str, Any]]:
-        """List the labels whose rows are not as they were."""
+        """List the labels whose rows have changed."""
         return [
             {
                 "action": c.action,
@@ -388,7 +388,7 @@ class Session:
         ]
 
     def colors(self) -> bytes:
-        """Class, confidence and marks of every row, for the map."""
+        """Return class, confidence and flags of every row, for the map."""
         places = {name: k for k, name in enumerate(self.classes)}
         codes = np.full(self.n_rows, NO_CLASS, dtype="<u2")
         sure = np.zeros(self.n_rows, dtype=np.uint8)
@@ -409,33 +409,33 @@ class Session:
     # -- events and the worker ----------------------------------------------------
 
     def connect(self, send: Callable[..., None]) -> None:
-        """Learn with a worker from now on."""
+        """Learn with this worker from now on."""
         self._send = send
         self._teach()
 
     def subscribe(self) -> Queue[dict[str, Any]]:
-        """Hear of everything that happens."""
+        """Subscribe to all events."""
         queue: Queue[dict[str, Any]] = Queue(maxsize=1000)
         self._subscribers.append(queue)
         return queue
 
     def unsubscribe(self, queue: Queue[dict[str, Any]], client: str) -> None:
-        """Hear no more."""
+        """Unsubscribe."""
         self._subscribers.remove(queue)
         self._shown.pop(client, None)
 
     def end(self) -> None:
-        """Let all streams of events end."""
+        """End all event streams."""
         self.publish("end", None)
 
     def publish(self, kind: str, content: Any) -> None:
-        """Tell all pages."""
+        """Send an event to all pages."""
         for queue in self._subscribers:
             if not queue.full():
                 queue.put_nowait({"kind": kind, "content": content})
 
     def receive(self, message: tuple[Any, ...]) -> None:
-        """Take a message of the worker."""
+        """Process a message from the worker."""
         match message:
             case ("status", what, share):
                 self.status = {"what": what, "share": round(share, 3)}
@@ -472,7 +472,7 @@ class Session:
                 self._fail(text)
             case ("ended", code):
                 if not self.failure:
-                    self._fail(f"The process that learns has ended ({code}).")
+                    self._fail(f"The learning process has ended ({code}).")
 
     def _fail(self, text: str) -> None:
         text = self.failure = self._wording(text)
@@ -493,7 +493,7 @@ class Session:
         self.publish("quality", self.quality())
 
     async def export(self, loop: AbstractEventLoop, what: str, typed: str) -> bytes:
-        """Have the worker make a file."""
+        """Let the worker make a file."""
         if self.failure:
             raise ValueError(self.failure)
         number = time.monotonic_ns()
@@ -503,9 +503,9 @@ class Session:
 
 
 def outlook(curve: Sequence[dict[str, Any]], n_open: int) -> dict[str, Any]:
-    r"""Say what more labels would do, from errors so far.
+    r"""Predict the effect of more labels from the errors so far.
 
-    A line through :math:`\log e` over :math:`\log n` is the usual law of learning
+    Fits a line to :math:`\log e` over :math:`\log n`, the usual power law of learning
     curves, :math:`e = a n^{-b}`.
 
     Parameters
@@ -529,7 +529,7 @@ def outlook(curve: Sequence[dict[str, Any]], n_open: int) -> dict[str, Any]:
     if n_open == 0:
         return {**found, "stop": "Every row has a label."}
     if last["high"] <= 0.02 and n >= 10:
-        found["stop"] = "At most 2 % of the other rows should be wrong."
+        found["stop"] = "The expected error on the other rows is at most 2 %."
     points = [p for p in curve if p["labels"] >= max(6, n / 4)]
     x = np.log([p["labels"] for p in points])
     y = np.log([max(p["value"], 1e-3) for p in points])

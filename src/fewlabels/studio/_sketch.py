@@ -1,4 +1,4 @@
-"""Rows that cover a table, chosen in milliseconds and with NumPy alone.
+"""Choose rows that cover a table, in milliseconds and with NumPy alone.
 
 The first question cannot wait for scikit-learn to be imported and columns to be
 encoded. A sample of rows is sketched and clustered roughly; the engine chooses better
@@ -25,7 +25,7 @@ def covering_rows(
     n_rows: int,
     random_state: int = 0,
 ) -> list[int]:
-    """Choose rows that stand for many others, the most typical first.
+    """Choose rows that are typical of many others, the most typical first.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def covering_rows(
 
 
 def _sketched(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Turn a column into numbers of total variance one: itself, or hashed words."""
+    """Turn a column into numbers, or hashed words, of total variance one."""
     try:
         numbers = np.array([np.nan if v == "" else v for v in values], dtype=float)
     except (TypeError, ValueError):
@@ -71,7 +71,7 @@ def _sketched(values: NDArray[Any]) -> NDArray[np.float64]:
     known = np.isfinite(numbers)
     if known.sum() < 2:
         return np.empty((values.size, 0))
-    # Ranks: no outlier, and no unit, says more than the others.
+    # Ranks, so that outliers and units do not matter.
     ranks = np.full(values.size, 0.5)
     order = np.unique(numbers[known], return_inverse=True)[1]
     if order.max() == 0:
@@ -84,7 +84,7 @@ def _hashed(values: NDArray[Any]) -> NDArray[np.float64]:
     texts = ["" if v is None else str(v) for v in values]
     distinct = len(set(texts))
     if distinct == len(texts) and not any(" " in text for text in texts):
-        return np.empty((values.size, 0))  # names of the rows
+        return np.empty((values.size, 0))  # identifiers
     Z = np.zeros((values.size, _WORDS))
     for k, text in enumerate(texts):
         words = text.lower().split() if " " in text else [text]

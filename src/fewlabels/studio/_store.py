@@ -1,28 +1,33 @@
-"""The journal of labels: one line per action, on the disk before anyone is told.
+"""The journal of labels: one line per action, saved before it is confirmed.
 
 Each line is a JSON object. A line with ``"opened"`` begins a section: it names the
-target and the columns that rows are known by. The others say what was done::
+target and the columns that identify rows. The others are actions::
 
     {"in": "5d81...", "key": "c3a0...", "do": "label", "label": "oak",
      "rows": [[17, "9f2c..."]], ...}
     {"in": "5d81...", "do": "undo", "of": "c3a0...", ...}
 
-Lines name their section and each other by keys, and count in the order of their times:
-a line is later than all that its writer had read. So journals of two sides are merged
-by appending lines in any order. Rows have the number
-that a person counts (1 is the first below the names) and a digest of their cells, so
-that a label finds its row again after the table has changed.
+A row with ``"do": "check"`` has a label that nobody learns from: it was drawn, by a
+line with ``"do": "draw"``, to check predictions.
+
+Lines refer to their section and to each other by keys, and apply in the order of their
+times; a line is later than all that its writer had read. Two journals can therefore be
+merged by appending lines in any order. Rows are identified by their number (1 is the
+first below the column names) and a digest of their cells, so that a label finds its
+row again after the table has changed.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 from fewlabels._words import plural
@@ -31,8 +36,21 @@ from fewlabels.studio._journal import Journal, LockedError
 FORMAT = 2
 
 
+def journal_path(folder: Path, stem: str) -> Path:
+    """Name the journal of a table, by what may stand in the name of a file."""
+    name = "".join(c if c.isalnum() or c in "-_. " else "_" for c in stem).strip(". ")
+    return folder / f"{name or 'table'}.labels.jsonl"
+
+
+def answer_columns(names: Sequence[str], target: str) -> set[str]:
+    """Find the labels, and what an earlier run has predicted: no part of a question."""
+    ends = r"(_(predicted|confidence|source)(_\d+)?)?"
+    earlier = re.compile(re.escape(target) + ends)
+    return {name for name in names if earlier.fullmatch(name)}
+
+
 def cell_text(value: Any) -> str:
-    """Write a cell as text; nothing where there is no value."""
+    """Write a cell as text; empty if there is no value."""
     if isinstance(value, str):
         return value
     if value is None or value != value:
@@ -41,8 +59,8 @@ def cell_text(value: Any) -> str:
 
 
 def row_digest(cells: Sequence[str]) -> str:
-    """Name a row by its content."""
-    # Lengths keep "a", "bc" and "ab", "c" apart.
+    """Return the digest of a row's cells."""
+    # Lengths distinguish "a", "bc" from "ab", "c".
     joined = "".join(f"{len(cell)}:{cell}" for cell in cells)
     return blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
@@ -68,11 +86,11 @@ class RowKeys:
         return all(name in self._columns for name in names)
 
     def digest(self, row: int, names: Sequence[str]) -> str:
-        """Name one row by some of its columns."""
+        """Return the digest of one row over some of its columns."""
         return row_digest([cell_text(self._columns[name][row]) for name in names])
 
     def places(self, digest: str, names: Sequence[str]) -> list[int]:
-        """Find the rows of a digest."""
+        """Find the rows with a digest."""
         key = tuple(names)
         if key not in self._places:
             index: dict[str, list[int]] = {}
@@ -84,25 +102,25 @@ class RowKeys:
 
 @dataclass
 class Action:
-    """One thing that a person did to some rows.
+    """An action of a person on some rows.
 
     Attributes
     ----------
     key : str
-        Its name in the journal. The page chooses it, so that a repeated request does
-        nothing twice.
-    do : {"label", "skip", "clear"}
+        Its name in the journal. The page chooses it, so that a repeated request has no
+        effect.
+    do : {"label", "check", "skip", "clear"}
         What was done.
     label : str or None
         The class.
     rows : list of int
-        The rows, as the table has them now.
+        The rows in the current table.
     how : str
-        Where: "card", "grid", "map", "history", "import" or "review".
+        Where: "card", "grid", "map", "history", "import", "review" or "check".
     time : str
         When, in UTC.
     void : set of int
-        Rows for which it no longer holds: undone, or settled otherwise.
+        Rows for which it no longer holds: undone, or dropped in a conflict.
     """
 
     key: str
@@ -114,24 +132,49 @@ class Action:
     void: set[int] = field(default_factory=set)
 
 
+@dataclass
+class Draw:
+    """Rows that were drawn to check predictions.
+
+    Attributes
+    ----------
+    key : str
+        Its name in the journal.
+    rows : list of int or None
+        The rows, as the table has them now; None for one that is gone.
+    audit : dict
+        All else that was noted.
+    time : str
+        When, in UTC.
+    look : int
+        How often more rows were asked for, from 1.
+    """
+
+    key: str
+    rows: list[int | None]
+    audit: dict[str, Any]
+    time: str
+    look: int = 1
+
+
 @dataclass(frozen=True)
 class Conflict:
-    """A label whose row is not as it was.
+    """A label whose row has changed.
 
     Attributes
     ----------
     action : str
         Key of the action.
     place : int
-        The row number that the journal has, counted from 1.
+        The row number in the journal, counted from 1.
     label : str or None
-        What was said of it.
+        The label in the journal.
     kind : {"row", "label"}
-        Whether the row has other cells now, or the table another label.
+        Whether the cells of the row have changed, or its label in the table.
     row : int or None
-        The row that stands there now.
+        The row that now has this number.
     table_label : str or None
-        What the table says now.
+        The label in the current table.
     """
 
     action: str
@@ -144,7 +187,7 @@ class Conflict:
 
 @dataclass(frozen=True)
 class _Section:
-    """What the lines of a section share, and the rows that they have claimed."""
+    """Data that the lines of a section share, and the rows they have claimed."""
 
     target: str
     columns: list[str]
@@ -164,11 +207,11 @@ class LabelStore:
     target : str
         The label column.
     columns : sequence of str
-        Columns that rows are known by.
+        Columns that identify rows.
     given : sequence of str or None
-        Labels that the table itself has.
+        Labels in the table itself.
     write : bool, default=True
-        Whether to take the lock; without, the journal can only be watched.
+        Whether to take the lock; without it, the journal is read-only.
     """
 
     def __init__(
@@ -197,10 +240,11 @@ class LabelStore:
             self.follow()
 
     def _begin(self) -> None:
-        """Know nothing yet of the journal."""
+        """Forget all that was read from the journal."""
         self._changed.update(self._of_row)
         self.actions: list[Action] = []
         self.errors: list[dict[str, Any]] = []
+        self.draws: dict[str, Draw] = {}
         self.conflicts: list[Conflict] = []
         self.moved = 0
         self.damaged = 0
@@ -222,35 +266,35 @@ class LabelStore:
         return None
 
     def label_of(self, row: int) -> str | None:
-        """Say the label of a row: what a person said, else what the table has."""
+        """Return the label of a row: the one given here, or else the table's."""
         action = self.current(row)
         if action is None:
             return self.given[row]
         return action.label if action.do == "label" else None
 
     def touched(self) -> list[int]:
-        """List the rows that somebody has acted on."""
+        """List the rows with an action."""
         return list(self._of_row)
 
     def pop_changed(self) -> set[int]:
-        """List the rows on which something has changed since the last call."""
+        """List the rows that have changed since the last call."""
         rows, self._changed = self._changed, set()
         return rows
 
     @property
     def writes(self) -> bool:
-        """Whether this process is the one that writes."""
+        """Whether this process is the writer."""
         return self.journal.writes
 
     @property
     def notice(self) -> str:
-        """What is wrong with the file, or else the last odd thing that befell it."""
+        """The current problem with the file, or else the last oddity."""
         if self.journal.trouble and self.writes:
-            return f"{self.journal.trouble} Answers are refused until they can."
+            return f"{self.journal.trouble} Until they can, new labels are refused."
         return self.journal.trouble or "".join(self.journal.odd[-1:])
 
     def last_words(self) -> list[str]:
-        """Say how many labels the file on the disk holds, and all that was odd."""
+        """Report how many labels the file on disk holds, and all that was odd."""
         columns, given = self.columns, self.given
         read = LabelStore(
             self.path, self._keys, self.target, columns, given, write=False
@@ -266,7 +310,7 @@ class LabelStore:
     # -- reading ------------------------------------------------------------------
 
     def follow(self) -> bool:
-        """Bring all up to date with the file; whether there was anything new."""
+        """Update from the file; return whether there was anything new."""
         self.journal.check()
         return self._replay()
 
@@ -276,7 +320,7 @@ class LabelStore:
             self._begin()
         new = bytes(self.journal.content[self._offset :])
         entries = self._parse(new)
-        if any(time < self._last for time, _ in entries):  # of another side
+        if any(time < self._last for time, _ in entries):  # from another writer
             self._begin()
             entries = self._parse(bytes(self.journal.content))
         self._offset = len(self.journal.content)
@@ -326,7 +370,14 @@ class LabelStore:
                     self._named[entry["key"]] = action
             case "settle":
                 self._settled(entry["of"], entry["row"])
-            case "label" | "skip" | "clear":
+            case "draw":
+                rows = [self._find(k, name, section) for k, name in entry["rows"]]
+                draw = Draw(entry["key"], rows, entry["audit"], entry["at"])
+                self.draws[draw.key] = draw
+            case "look":
+                draw = self.draws[entry["of"]]
+                draw.look = max(draw.look, entry["look"])
+            case "label" | "check" | "skip" | "clear":
                 self._keep(entry, section)
 
     def _void(self, action: Action) -> None:
@@ -354,7 +405,7 @@ class LabelStore:
                 continue
             action.rows.append(row)
             self._of_row.setdefault(row, []).append(action)
-            # The table was edited since, and says something else.
+            # The table has since been edited, and has another label.
             now, before = self.given[row], was[0] if was else None
             self.conflicts = [
                 c for c in self.conflicts if c.kind != "label" or c.row != row
@@ -395,7 +446,7 @@ class LabelStore:
         exact = exact and self._keys.digest(row, names) == digest
         taken = section.taken
         if not exact or row in taken:
-            # Of equal rows the nearest one that no other label of this section has.
+            # Of equal rows, the nearest not claimed by another label of this section.
             places = self._keys.places(digest, names)
             free = [p for p in places if p not in taken] or places
             if not free:
@@ -446,11 +497,11 @@ class LabelStore:
         how: str = "card",
         key: str = "",
     ) -> Action:
-        """Write an action down; it is on the disk when this returns.
+        """Record an action; it is on disk when this returns.
 
         Parameters
         ----------
-        do : {"label", "skip", "clear"}
+        do : {"label", "check", "skip", "clear"}
             What was done.
         rows : sequence of int
             To which rows.
@@ -459,18 +510,18 @@ class LabelStore:
         how : str, default="card"
             Where it was done.
         key : str, default=""
-            What the page calls it. An action of the same key is returned instead of
-            being done again.
+            The page's key. If an action with this key exists, it is returned instead of
+            being repeated.
 
         Returns
         -------
         action : Action
-            As it stands in the journal.
+            The action as recorded in the journal.
 
         Raises
         ------
         StoreError
-            If it could not be saved; nothing has changed then.
+            If it could not be saved; then nothing has changed.
         """
         if key in self._named:
             return self._named[key]
@@ -485,7 +536,7 @@ class LabelStore:
         return self._named[key]
 
     def undo(self, key: str = "") -> Action | None:
-        """Take the last action back that still holds; None where there is none."""
+        """Undo the last action that still holds; None if there is none."""
         if key in self._named:
             return self._named[key]
         for action in reversed(self.actions):
@@ -495,23 +546,34 @@ class LabelStore:
         return None
 
     def settle(self, conflict: Conflict, keep: bool) -> None:
-        """Decide a conflict: keep the label for the row that stands there, or not."""
+        """Decide a conflict: keep the label for the row now there, or drop it."""
         if keep and conflict.row is not None and conflict.label is not None:
             self.act("label", [conflict.row], conflict.label, how="review")
         self._append({"do": "settle", "of": conflict.action, "row": conflict.place}, "")
 
     def note_error(self, n_labels: int, value: float, low: float, high: float) -> None:
-        """Keep a point of the curve of errors."""
+        """Record a point of the error curve."""
         entry = {"do": "error", "labels": n_labels, "value": value}
         self._append({**entry, "low": low, "high": high}, "")
 
+    def note_draw(self, rows: Sequence[int], audit: dict[str, Any]) -> Draw:
+        """Keep which rows were drawn to check predictions, before anyone sees them."""
+        key = secrets.token_hex(8)
+        placed = [[row + 1, self._keys.digest(row, self.columns)] for row in rows]
+        self._append({"do": "draw", "rows": placed, "audit": audit}, key)
+        return self.draws[key]
+
+    def note_look(self, draw: Draw, look: int) -> None:
+        """Keep that more rows of a draw were asked for."""
+        self._append({"do": "look", "of": draw.key, "look": look}, "")
+
     def close(self) -> None:
-        """Make sure that all is there, and let go of the journal."""
+        """Check that all is saved, and release the journal."""
         self.journal.close()
         self._replay()
 
     def _now(self) -> str:
-        """Tell the time, which never goes back."""
+        """Return the time, which never goes back."""
         now = max(datetime.now(UTC), self._last + timedelta(milliseconds=1))
         return now.isoformat(timespec="milliseconds")
 

@@ -1,8 +1,8 @@
-"""The process that learns, separate from the one that serves the browser.
+"""The learning process, separate from the one that serves the browser.
 
-A refit keeps a core busy for a while; in the same process it would make a key press
-wait. The two talk through pipes: pickles of tuples ``(what, *content)``. The parent
-starts the child by name, not by fork, so that a notebook or script may call it too.
+A refit keeps a core busy for a while; in the same process, it would delay key presses.
+The two communicate through pipes: pickled tuples ``(what, *content)``. The parent
+starts the child by name, not by fork, so that notebooks and scripts can call it too.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -20,9 +20,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-# Seconds between two estimates of the error while labels keep coming.
+# Seconds between estimates of the error while labels keep coming.
 PATIENCE = 4.0
-# Labels between two searches for suspicious ones.
+# Labels between searches for suspicious ones.
 SUSPECT_EVERY = 10
 _THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB")
 
@@ -35,7 +35,7 @@ class Worker:
     Parameters
     ----------
     receive : callable
-        Given every message of the child, in a thread of its own. The last one is
+        Called with every message of the child, in its own thread. The last one is
         ``("ended", exit code)``.
     """
 
@@ -64,7 +64,7 @@ class Worker:
         self._outbox.put(message)
 
     def stop(self) -> None:
-        """End the child, whatever it does."""
+        """End the child, whatever it is doing."""
         self._outbox.put(None)
         self._process.kill()
         self._process.wait()
@@ -72,7 +72,7 @@ class Worker:
             thread.join(5)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                with suppress(OSError):  # what was not sent goes nowhere
+                with suppress(OSError):  # unsent data is lost
                     pipe.close()
 
     def _send_all(self) -> None:
@@ -81,7 +81,7 @@ class Worker:
             try:
                 pickle.dump(message, pipe, protocol=5)
                 pipe.flush()
-            except OSError:  # it has ended, which the other thread tells
+            except OSError:  # it has ended, which the other thread reports
                 return
 
     def _receive_all(self) -> None:
@@ -96,7 +96,7 @@ class Worker:
 
 
 class _Child:
-    """The child: learns the newest labels, again and again.
+    """The child: learns from the newest labels, again and again.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class _Child:
         self.tell("status", what, share)
 
     def _finish(self, engine: Any, banks: list[str]) -> None:
-        """Compute what no label changes, and what nobody waits for."""
+        """Compute what does not depend on labels and nobody waits for."""
         try:
             self.tell("groups", *engine.groups())
             for bank in banks:
@@ -197,7 +197,7 @@ class _Child:
                     engine.use(self._refined)
                     self._refined, self._is_final = None, True
                     learned = judged = -1
-                # Files are made with the bank that the table is to have.
+                # Files are made with the full bank.
                 waiting = self._is_final and bool(self._requests)
                 request = self._requests.pop(0) if waiting else None
                 version, labels, banned = self._version, self._labels, self._banned
@@ -208,16 +208,16 @@ class _Child:
                 continue
             self._tell_share(0.0, "learning")
             overdue = time.monotonic() - last_judged > PATIENCE
-            # Errors are those of the bank that the table is to have.
+            # Errors are those of the full bank.
             judge = self._is_final and (version == learned or seconds < 1.0 or overdue)
             begun = time.monotonic()
             guesses = engine.learn(labels, judge=judge)
             if judge:
                 seconds = time.monotonic() - begun
-            # Of the same labels, judging changes confidences, and no question.
+            # With the same labels, judging changes confidences but not the questions.
             order = None if version == learned else engine.next_rows(labels, banned)
             self.tell("learned", version, guesses, order)
-            if finishing is None:  # the first guesses have come before all this
+            if finishing is None:  # the first guesses have been sent already
                 finishing = threading.Thread(
                     target=self._finish, args=(engine, banks), daemon=True
                 )
@@ -257,7 +257,7 @@ def _said(error: Exception) -> str:
 
 
 def _read(data: bytes, name: str, **reading: Any) -> Any:
-    """Read the bytes that the parent has read, in the same way."""
+    """Read the parent's bytes in the same way."""
     from fewlabels.tabular import read_table
 
     file = io.BytesIO(data)
@@ -267,14 +267,19 @@ def _read(data: bytes, name: str, **reading: Any) -> Any:
 
 def main() -> None:
     """Run the child."""
-    # What anything prints must not get into the pipe.
+    from fewlabels._threads import serial_blas
+
+    # Nothing printed may get into the pipe.
     inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if hasattr(os, "nice"):
         os.nice(5)
     child = _Child(inbox, outbox)
     try:
-        child.run()
+        # Two threads compute; if one lifts the limit on threads, as scikit-learn does,
+        # the other's results would be rounded differently.
+        with serial_blas(2):
+            child.run()
     except Exception as error:
         child.tell("failed", _said(error), traceback.format_exc())
         threading.Event().wait()  # the parent decides when to leave

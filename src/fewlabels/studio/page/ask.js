@@ -38,7 +38,7 @@ export async function open(row) {
 }
 
 function shownCard() {
-  const why = card.label ? "labelled" : single ? "" : state.order === "model" ? "the model would learn most from it" : "stands for many others";
+  const why = card.label ? "labelled" : single ? "" : state.order === "model" ? "the model would learn most from it" : "typical of many others";
   const cells = card.cells.map((text, k) => cell(state.columns[k], text));
   const images = pictures(card);
   return el("article", { class: "card", "aria-labelledby": "card-title" },
@@ -74,7 +74,7 @@ function guess() {
   if (!best) {
     if (state.classes.length > 1) return null;
     return el("div", { class: "panel guess" }, el("h3", {}, "No guess yet"),
-      el("p", { class: "small quiet" }, state.classes.length ? "With labels of two classes, a guess will stand here." : "Type the class of this row below. Guesses begin with the second class."));
+      el("p", { class: "small quiet" }, state.classes.length ? "A guess will appear here once two classes have labels." : "Type the class of this row below. Guesses start with the second class."));
   }
   return el("div", { class: "panel guess", colour: colour(best.label) },
     el("h3", {}, "Probably"),
@@ -86,7 +86,7 @@ function guess() {
 
 function finished() {
   const skipped = state.skipped ? ` ${plural(state.skipped, "row")} ${state.skipped === 1 ? "was" : "were"} skipped.` : "";
-  return el("div", { class: "empty" }, el("h2", {}, "Every row has an answer"), el("p", { class: "quiet" }, `There is nothing left to ask.${skipped}`),
+  return el("div", { class: "empty" }, el("h2", {}, "All rows are done"), el("p", { class: "quiet" }, `There is nothing left to label.${skipped}`),
     el("button", { class: "button primary", onclick: () => $("open-files").click() }, "Export"));
 }
 
@@ -103,7 +103,7 @@ async function send(body) {
     show(answer.next);
     const said = body.label ? `${body.label}` : body.do === "clear" ? "label removed" : "skipped";
     $("toast").textContent = `Row ${row + 1}: ${said}. Saved.`; // for screen readers; not shown
-    // Time from the key to the next card, for those who measure.
+    // Time from the key press to the next card, for measurements.
     requestAnimationFrame(() => performance.measure("answer", { start: pressed, end: performance.now() }));
   } catch (error) {
     busy = false;
@@ -132,7 +132,7 @@ export async function undo() {
   } catch (error) { busy = false; toast(error.message); }
 }
 
-/** Guesses have changed: show the new ones, and leave the rest as it is. */
+/** Show changed guesses, and leave the rest of the card alone. */
 export async function refresh() {
   if (!card || busy || state.view !== "ask") return;
   const row = card.row;
@@ -145,7 +145,7 @@ export async function refresh() {
     const held = focused?.dataset?.class;
     document.querySelector(".answers")?.replaceWith(answers());
     if (held !== undefined) document.querySelector(`[data-class="${CSS.escape(held)}"]`)?.focus();
-  } catch { /* the next answer will tell */ }
+  } catch { /* the next request will show the error */ }
 }
 
 export function key(event) {

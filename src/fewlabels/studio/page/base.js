@@ -1,4 +1,4 @@
-// What all views share: elements without HTML strings, requests, state, small words.
+// Shared by all views: elements without HTML strings, requests, state, wording.
 
 export const state = { classes: [], labels: 0, rows: 0, columns: [], quality: {}, writes: true };
 
@@ -37,7 +37,7 @@ export async function ask(path, body) {
   try {
     answer = await fetch(path, body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
   } catch {
-    throw new Error("The server cannot be reached. What was confirmed is saved; start fewlabels studio again to go on.");
+    throw new Error("The server cannot be reached. Confirmed labels are saved; start fewlabels studio again to continue.");
   }
   if (answer.headers.get("content-type") !== "application/json") {
     if (!answer.ok) throw new Error(await answer.text());
@@ -57,7 +57,7 @@ export function toast(text) {
   fading = setTimeout(() => node.classList.remove("on"), 2600);
 }
 
-/** Colour of a class, by its place. */
+/** Colour of a class, by its index. */
 export function colour(name) {
   const place = typeof name === "number" ? name : state.classes.findIndex((c) => c.name === name);
   return place < 0 ? "var(--soft)" : `var(--c${place % 12})`;
@@ -73,7 +73,7 @@ export function chip(name) {
   return el("span", { class: "chip", colour: colour(name) }, el("i"), el("span", { dir: "auto" }, name));
 }
 
-/** The picture that pixels make, or those that a column names. */
+/** The image made of pixel columns, and the images that columns name. */
 export function pictures(card) {
   const found = [];
   if (card.pixels) found.push(drawn(card));
@@ -86,7 +86,7 @@ export function pictures(card) {
 
 function drawn(card) {
   const { width, height, grey } = card.pixels;
-  const canvas = el("canvas", { class: "pixels", width, height, role: "img", "aria-label": `Picture of row ${card.row + 1}` });
+  const canvas = el("canvas", { class: "pixels", width, height, role: "img", "aria-label": `Image of row ${card.row + 1}` });
   const context = canvas.getContext("2d");
   const image = context.createImageData(width, height);
   const bytes = Uint8Array.from(atob(grey), (c) => c.charCodeAt(0));
@@ -95,7 +95,7 @@ function drawn(card) {
   return canvas;
 }
 
-/** Box to search classes in, and to name new ones. */
+/** Box to search for classes and add new ones. */
 export function classBox(choose, { label = "Another class" } = {}) {
   const list = el("ul", { role: "listbox", id: `list-${newKey()}`, "aria-label": "Classes", hidden: true });
   const input = el("input", {

@@ -18,14 +18,14 @@ export async function history() {
   let entries;
   try { entries = await ask("api/history"); } catch (error) { toast(error.message); return; }
   const list = el("div");
-  const find = el("input", { class: "find", type: "search", placeholder: "Find a class, a row number or a cell", "aria-label": "Find in the history", dir: "auto" });
+  const find = el("input", { class: "find", type: "search", placeholder: "Search for a class, row number or cell", "aria-label": "Search the history", dir: "auto" });
   const show = () => {
     const wanted = find.value.trim().toLocaleLowerCase();
     const fits = (e) => !wanted || [e.label || "skipped", String(e.row + 1), ...e.cells].some((t) => t.toLocaleLowerCase().includes(wanted));
     list.replaceChildren(...entries.filter(fits).slice(0, 200).map((e) => el("button", { class: "entry", onclick: () => { close(); openRow(e.row); } },
       el("span", { class: "what" }, `Row ${e.row + 1}`, el("small", { dir: "auto" }, [when(e.time), e.how, ...e.cells.filter(Boolean)].join(" · "))),
-      e.do === "label" ? chip(e.label) : el("span", { class: "quiet" }, e.do === "skip" ? "not sure" : "removed"))));
-    if (!list.children.length) list.replaceChildren(el("p", { class: "quiet" }, entries.length ? "Nothing fits." : "Nothing was labelled here yet."));
+      e.do === "label" ? chip(e.label) : el("span", { class: "quiet" }, ({ skip: "not sure", check: "check only" })[e.do] || "removed"))));
+    if (!list.children.length) list.replaceChildren(el("p", { class: "quiet" }, entries.length ? "Nothing matches." : "Nothing has been labelled here yet."));
   };
   find.addEventListener("input", show);
   show();
@@ -35,8 +35,8 @@ export async function history() {
 const when = (time) => (time ? new Date(time).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" }) : "");
 
 const FILES = [
-  ["table", "The table", "same rows, same bytes, three more columns: label, confidence, source"],
-  ["model", "The model", "for fewlabels predict, on new rows"],
+  ["table", "The table", "the same rows and columns, plus label, confidence and source"],
+  ["model", "The model", "to label new rows with fewlabels predict"],
   ["report", "The report", "one HTML page about labels and errors"],
   ["labels", "The labels", "a CSV of the labelled rows, for fewlabels merge"],
   ["label-studio", "Label Studio", "JSON with annotations and predictions"],
@@ -46,10 +46,10 @@ const FILES = [
 export function files() {
   const input = el("input", { type: "file", id: "import-file", class: "visually-hidden", tabindex: -1, "aria-label": "File with labels", accept: ".json,.csv,.tsv,.jsonl,.xlsx,.parquet", onchange: () => input.files[0] && upload(input.files[0]) });
   open("Export and import",
-    el("p", {}, `${state.name} itself is never touched. Labels are in ${state.store}.`),
+    el("p", {}, `${state.name} itself never changes. Labels are saved in ${state.store}.`),
     el("div", { class: "files" }, FILES.map(([what, name, text]) => el("button", { class: "file", "data-what": what, onclick: (event) => save(what, event.currentTarget) }, el("b", {}, name), el("small", {}, text)))),
     el("h3", {}, "Labels from elsewhere"),
-    el("p", { class: "quiet small" }, "A table with a label column, or JSON or CSV of Label Studio. Rows are found by number and content."),
+    el("p", { class: "quiet small" }, "A table with a label column, or JSON or CSV from Label Studio. Rows are matched by number and content."),
     input, el("button", { class: "button", disabled: !state.writes, onclick: () => input.click() }, "Choose a file"),
     el("p", { id: "import-result", role: "status" }));
 }
@@ -58,7 +58,7 @@ async function save(what, button) {
   const note = button.querySelector("small");
   const text = note.textContent;
   button.disabled = true;
-  note.textContent = "being made…";
+  note.textContent = "preparing…";
   try {
     const answer = await ask("api/export", { what });
     const name = JSON.parse(answer.headers.get("x-file-name"));
@@ -78,7 +78,7 @@ async function upload(file) {
     const answer = await fetch(`api/import?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
     const content = await answer.json();
     if (!answer.ok) throw new Error(content.error);
-    result.replaceChildren(`${plural(content.imported, "label")} taken over, ${content.same} known already.`,
+    result.replaceChildren(`${plural(content.imported, "label")} imported, ${content.same} already there.`,
       ...(content.n_problems ? [` ${plural(content.n_problems, "problem")}: `, content.problems.slice(0, 5).join(" ")] : []));
   } catch (error) { result.textContent = error.message; }
 }
@@ -87,23 +87,23 @@ export async function conflicts() {
   let found;
   try { found = await ask("api/conflicts"); } catch (error) { toast(error.message); return; }
   const show = (entries) => {
-    if (!entries.length) { close(); toast("All conflicts are settled."); return; }
+    if (!entries.length) { close(); toast("All conflicts are resolved."); return; }
     const decide = async (c, keep) => { try { show(await ask("api/settle", { action: c.action, place: c.place, keep })); } catch (error) { toast(error.message); } };
     open("The table has changed",
-      el("p", {}, "These labels were given to rows that are not as they were. Nothing is decided for you."),
+      el("p", {}, "These labels belong to rows that have changed since. Decide which ones to keep."),
       el("div", {}, entries.map((c) => el("div", { class: "suspect" },
         c.kind === "label" ? el("div", {}, `Row ${c.place}: you said `, chip(c.label || "–"), ", the table says ", chip(c.table_label), " now.")
-          : el("div", {}, `Row ${c.place} was labelled `, chip(c.label || "not sure"), ", but its cells are others now", c.card ? el("small", { class: "quiet", dir: "auto" }, `: ${c.card.cells.filter(Boolean).slice(0, 5).join(" · ")}`) : " (there is no such row)", "."),
+          : el("div", {}, `Row ${c.place} was labelled `, chip(c.label || "not sure"), ", but its cells have changed", c.card ? el("small", { class: "quiet", dir: "auto" }, `: ${c.card.cells.filter(Boolean).slice(0, 5).join(" · ")}`) : " (there is no such row)", "."),
         el("div", { class: "row" },
           c.card && c.label ? el("button", { class: "button", onclick: () => decide(c, true) }, "Keep the label") : null,
-          el("button", { class: "button", onclick: () => decide(c, false) }, c.kind === "label" ? "Take the table's" : "Drop it"))))));
+          el("button", { class: "button", onclick: () => decide(c, false) }, c.kind === "label" ? "Use the table's label" : "Drop the label"))))));
   };
   show(found);
 }
 
 const KEYS = [
-  [["1", "…", "9"], "label with this class"], [["Enter"], "accept the guess"], [["S"], "not sure: skip the row"], [["/"], "search a class, or name a new one"],
-  [["U"], "undo the last answer"], [["H"], "history: change any label"], [["E"], "export and import"],
+  [["1", "…", "9"], "label with this class"], [["Enter"], "accept the guess"], [["S"], "not sure: skip the row"], [["/"], "search for a class, or add a new one"],
+  [["U"], "undo the last label"], [["H"], "history: change any label"], [["E"], "export and import"],
   [["A"], "Ask"], [["G"], "Many at once"], [["M"], "Map"], [["Q"], "How good is it"], [["N"], "another group, in Many at once"], [["L"], "lasso, on the map"], [["?"], "this list"],
 ];
 

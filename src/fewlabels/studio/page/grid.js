@@ -1,4 +1,4 @@
-// Rows that are alike, labelled together.
+// Similar rows, labelled together.
 
 import { $, ask, classBox, classButton, client, el, newKey, percent, pictures, plural, state, toast, waiting } from "./base.js";
 
@@ -10,17 +10,17 @@ let busy = false;
 
 export function render(view) {
   if (!shown) { load(); view.replaceChildren(); return; }
-  if (!shown.ready) { view.replaceChildren(waiting("Groups are being found", "Rows that are alike will stand here in a moment.")); return; }
-  if (!shown.cards.length) { view.replaceChildren(waiting("Nothing left to group", "Every row has an answer.")); return; }
+  if (!shown.ready) { view.replaceChildren(waiting("Finding groups", "Similar rows will appear here in a moment.")); return; }
+  if (!shown.cards.length) { view.replaceChildren(waiting("Nothing left to group", "All rows are done.")); return; }
   const kept = shown.cards.length - odd.size;
   const sure = shown.cards.map((c) => c.guesses[0]?.share ?? 0);
   const mean = sure.reduce((a, b) => a + b, 0) / sure.length;
   const guess = shown.cards[0].guesses[0]?.label;
   view.replaceChildren(
     el("div", { class: "grid-head" }, el("div", {}, el("h2", {}, `${plural(shown.cards.length, "row")} that look alike`),
-      el("p", {}, guess ? `Probably “${guess}”, with ${percent(mean, 0)} in the mean. ` : "", "Click the odd ones out, then label the rest together.")),
+      el("p", {}, guess ? `Probably “${guess}”, with ${percent(mean, 0)} confidence on average. ` : "", "Click the odd ones out, then label the rest together.")),
     el("button", { class: "button", onclick: () => other(1), "aria-keyshortcuts": "N" }, "Another group", el("kbd", { "aria-hidden": "true" }, "N"))),
-    el("div", { class: "tiles", role: "group", "aria-label": "Rows; press one that does not belong" }, shown.cards.map(tile)),
+    el("div", { class: "tiles", role: "group", "aria-label": "Rows; press those that do not belong" }, shown.cards.map(tile)),
     el("div", { class: "panel choose", role: "group", "aria-label": "Label for these rows" },
       state.classes.slice(0, 12).map((c, k) => classButton(c, k, { pressed: c.name === label, onclick: () => { label = c.name; render(view); } })),
       classBox((name) => { label = name; if (!state.classes.some((c) => c.name === name)) toast(`New class: ${name}`); render(view); }),

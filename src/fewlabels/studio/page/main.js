@@ -1,4 +1,4 @@
-// Puts the views together: tabs, keys, events of the server.
+// Connects the views: tabs, keys, events from the server.
 
 import { $, ask, client, el, percent, plural, state, toast } from "./base.js";
 import * as question from "./ask.js";
@@ -43,10 +43,10 @@ function figures() {
   const idle = what === "ready";
   $("busy").classList.toggle("on", !idle);
   $("busy").lastElementChild.textContent = idle ? "up to date" : share > 0 && share < 1 ? `${what} ${Math.round(100 * share)} %` : what;
-  banner("watch", state.writes === false ? `Another process${state.holder ? ` (${state.holder})` : ""} is labelling this table: you are watching.` : "", "Take over", takeOver);
-  banner("conflicts", state.conflicts ? `The table has changed: ${plural(state.conflicts, "label")} of rows that are not as they were.` : "", "Decide", dialogs.conflicts);
+  banner("watch", state.writes === false ? `Another process${state.holder ? ` (${state.holder})` : ""} is labelling this table: you can only watch.` : "", "Take over", takeOver);
+  banner("conflicts", state.conflicts ? `The table has changed: ${plural(state.conflicts, "label")} may no longer fit.` : "", "Decide", dialogs.conflicts);
   banner("notice", state.notice === read ? "" : state.notice, "OK", () => { read = state.notice; figures(); });
-  banner("failure", state.failure ? `Guesses are not available: ${state.failure} Labels are saved all the same.` : "");
+  banner("failure", state.failure ? `Guesses are not available: ${state.failure} Labels are still saved.` : "");
 }
 
 function banner(name, text, action, onclick) {
@@ -114,7 +114,7 @@ function start() {
   document.addEventListener("keydown", key);
   const events = new EventSource(`api/events?client=${client}`);
   events.addEventListener("message", (event) => receive(JSON.parse(event.data)));
-  events.addEventListener("error", () => banner("lost", "The connection is lost. Everything that was confirmed is saved; if this stays, start fewlabels studio again."));
+  events.addEventListener("error", () => banner("lost", "The connection is lost. Confirmed labels are saved; if this message stays, start fewlabels studio again."));
 }
 
 start();

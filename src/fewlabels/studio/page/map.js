@@ -19,10 +19,10 @@ export const onOpen = (callback) => { openRow = callback; };
 export async function render(view) {
   if (!state.map) {
     points = null;
-    view.replaceChildren(waiting("The map is being drawn", "Rows are placed once, in the background; neighbours come to lie together.", state.status?.share));
+    view.replaceChildren(waiting("Drawing the map", "Rows are placed once, in the background, so that similar rows are close together.", state.status?.share));
     return;
   }
-  canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": "Map of all rows. Arrow keys move, plus and minus zoom. Every row can also be reached in the view Ask." });
+  canvas = el("canvas", { tabindex: 0, role: "application", "aria-label": "Map of all rows. Arrow keys move, plus and minus zoom. Every row can also be reached in the Ask view." });
   view.replaceChildren(el("div", { class: "panel map", id: "map" }, canvas, tools(), legend(), el("div", { class: "panel tip", hidden: true, id: "tip" }), el("div", { id: "selection" })));
   context = canvas.getContext("2d");
   listen();
@@ -61,10 +61,10 @@ function tools() {
 
 function legend() {
   if (by === "sure") {
-    return el("div", { class: "panel legend" }, el("div", {}, "Confidence"), el("div", { class: "ramp" }), el("p", {}, "in doubt (left) to sure (right); ringed rows have a label"));
+    return el("div", { class: "panel legend" }, el("div", {}, "Confidence"), el("div", { class: "ramp" }), el("p", {}, "uncertain (left) to certain (right); ringed rows have a label"));
   }
   return el("div", { class: "panel legend" }, el("ul", {}, state.classes.slice(0, 14).map((c) => el("li", {}, chip(c.name)))),
-    el("p", {}, state.classes.length ? "Ringed rows have a label; the fainter the colour, the less sure the guess." : "Grey: no label and no guess yet."));
+    el("p", {}, state.classes.length ? "Ringed rows have a label; fainter colours mean less certain guesses." : "Grey: no label and no guess yet."));
 }
 
 function reset() {
@@ -74,7 +74,7 @@ function reset() {
     x0 = Math.min(x0, points[k]); x1 = Math.max(x1, points[k]);
     y0 = Math.min(y0, points[k + 1]); y1 = Math.max(y1, points[k + 1]);
   }
-  // Below the tools, which lie on the map.
+  // Below the tools, which overlay the map.
   const top = 64, free = [box.width - 48, box.height - top - 24];
   scale = Math.max(100, Math.min(free[0] / Math.max(x1 - x0, 0.01), free[1] / Math.max(y1 - y0, 0.01)));
   shiftX = (box.width - scale * (x0 + x1)) / 2;
@@ -245,7 +245,7 @@ function selection() {
   $("map").querySelector(".legend").hidden = chosen.length > 0;
   if (!chosen.length) { holder.replaceChildren(); return; }
   holder.replaceChildren(el("div", { class: "panel selected", role: "group", "aria-label": "Selected rows" },
-    el("strong", {}, plural(rows.length, "row"), kept ? el("span", { class: "quiet" }, ` (${kept} labelled already, left alone)`) : ""),
+    el("strong", {}, plural(rows.length, "row"), kept ? el("span", { class: "quiet" }, ` (${kept} already labelled, kept)`) : ""),
     state.classes.slice(0, 9).map((c, k) => classButton(c, k, { onclick: () => apply(rows, c.name), disabled: !state.writes || !rows.length })),
     state.writes ? classBox((name) => apply(rows, name)) : null,
     el("button", { class: "button plain", onclick: () => { chosen = []; selection(); plan(); } }, "Cancel")));

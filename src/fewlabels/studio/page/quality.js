@@ -1,4 +1,4 @@
-// What the labels are worth.
+// The expected error, and what more labels would do.
 
 import { ask, chip, client, colour, el, newKey, percent, plural, state, svg, toast, waiting } from "./base.js";
 
@@ -9,7 +9,7 @@ export function render(view) {
   const { judgement, curve = [], outlook = {}, suspects = [], seconds } = state.quality;
   if (!judgement) {
     const few = state.classes.filter((c) => c.count).length < 2;
-    view.replaceChildren(waiting("Nothing can be said yet", few ? "Label rows of two classes at least." : "The first estimate is on its way.", few ? undefined : state.status?.share));
+    view.replaceChildren(waiting("No estimate yet", few ? "Label rows of at least two classes." : "The first estimate is on its way.", few ? undefined : state.status?.share));
     return;
   }
   view.replaceChildren(el("div", { class: "quality" },
@@ -24,7 +24,7 @@ function estimate(judgement, curve, outlook, seconds) {
     el("h2", { id: "q-error" }, "Expected error"),
     el("div", { class: "headline" }, el("b", { id: "error" }, known ? percent(error.value) : "not known yet"),
       known ? el("span", { class: "quiet" }, `between ${percent(error.low)} and ${percent(error.high)}`) : null),
-    el("p", { class: "quiet small" }, known ? `of the ${plural(state.rows - judgement.labels, "row")} without a label would get the wrong one; the interval holds in 9 of 10 cases.` : `${error.note || ""}`),
+    el("p", { class: "quiet small" }, known ? `of the ${plural(state.rows - judgement.labels, "row")} without a label would get the wrong one; the range is a 90 % interval.` : `${error.note || ""}`),
     known && error.note ? el("p", { class: "quiet small" }, `Note: ${error.note}.`) : null,
     curve.length > 1 ? drawn(curve) : null,
     advice(outlook, seconds));
@@ -34,9 +34,9 @@ function advice(outlook, seconds) {
   if (outlook.stop) return el("p", { class: "advice stop" }, el("b", {}, "A good moment to stop. "), outlook.stop);
   if (outlook.halve) {
     const minutes = seconds ? Math.max(1, Math.round(outlook.halve * seconds / 60)) : null;
-    return el("p", { class: "advice" }, `About ${plural(outlook.halve, "more label", "more labels")} would halve the error`, minutes ? `: some ${plural(minutes, "minute")} at your pace.` : ".");
+    return el("p", { class: "advice" }, `About ${plural(outlook.halve, "more label", "more labels")} would halve the error`, minutes ? `: roughly ${plural(minutes, "minute")} at your pace.` : ".");
   }
-  return el("p", { class: "advice" }, "Keep labelling: a few more labels will show how much further ones would help.");
+  return el("p", { class: "advice" }, "Keep labelling: a few more labels will show how much additional ones would help.");
 }
 
 function drawn(curve) {
@@ -81,19 +81,19 @@ function compared(judgement) {
   const { baseline, gain } = judgement;
   const known = baseline.value !== null && baseline.value !== undefined;
   const helped = gain.value === null || gain.value === undefined ? "" : gain.low > 0 ? "The rows without a label probably helped." : gain.high < 0 ? "The rows without a label probably hurt." : "There are too few labels to tell whether the rows without a label helped.";
-  return el("section", { class: "panel", "aria-labelledby": "q-base" }, el("h2", { id: "q-base" }, "Supervised, from the same labels"),
+  return el("section", { class: "panel", "aria-labelledby": "q-base" }, el("h2", { id: "q-base" }, "Supervised, with the same labels"),
     el("div", { class: "headline" }, el("b", { class: "lesser" }, known ? percent(baseline.value) : "–")),
-    el("p", { class: "quiet small" }, "is the expected error of the best supervised model from the same labels. ", helped));
+    el("p", { class: "quiet small" }, "is the expected error of the best supervised model with the same labels. ", helped));
 }
 
 function review(suspects) {
-  return el("section", { class: "panel", "aria-labelledby": "q-review" }, el("h2", { id: "q-review" }, "Labels to look at again"),
+  return el("section", { class: "panel", "aria-labelledby": "q-review" }, el("h2", { id: "q-review" }, "Labels to check"),
     suspects.length ? el("div", {}, suspects.map((s) => el("div", { class: "suspect" },
       el("div", {}, `Row ${s.row + 1} is `, chip(s.label), ", but the other labels say ", chip(s.likely), ` (${Math.round(s.odds)} to 1).`),
       el("div", { class: "row" },
         el("button", { class: "button", disabled: !state.writes, onclick: () => change(s) }, `Change to “${s.likely}”`),
         el("button", { class: "button plain", onclick: () => openRow(s.row) }, "Look")))))
-      : el("p", { class: "quiet small" }, "None of the given labels stands against all others."));
+      : el("p", { class: "quiet small" }, "No given label contradicts all the others."));
 }
 
 async function change(suspect) {
