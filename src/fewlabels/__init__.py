@@ -18,6 +18,7 @@ _SUBMODULES = (
     "dask",
     "datasets",
     "decomposition",
+    "embeddings",
     "ensemble",
     "exceptions",
     "feature_selection",
@@ -37,7 +38,7 @@ _SUBMODULES = (
     "transfer",
 )
 
-# Names offered at the top level, each with the module it lives in.
+# Names available at the top level, each with its module.
 _FLAGSHIPS = {
     "FewLabelsClassifier": "fewlabels.automatic",
     "FewLabelsRegressor": "fewlabels.automatic",

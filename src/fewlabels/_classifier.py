@@ -1,4 +1,4 @@
-"""Classifiers whose y may have missing labels, and inner ones of class indices."""
+"""Classifiers whose y may have missing labels, and inner ones on class indices."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 
 from fewlabels._labels import Labels, label_array, unlabeled_mask
 
-# Probabilities no further apart are equal: models trained by iteration have no more
+# Probabilities closer than this count as equal: iteratively trained models have no more
 # digits, and rounding would decide what is learnt.
 SURENESS_TOL = 1e-6
 
@@ -24,7 +24,7 @@ def as_decision(outputs: NDArray[Any]) -> NDArray[Any]:
 
 
 class PartialLabelClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier with a `y` that may have missing labels."""
+    """A classifier whose `y` may have missing labels."""
 
     classes_: NDArray[Any]
 
@@ -36,7 +36,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as `predict` takes them.
+            Rows in the form `predict` accepts.
         y : array-like of shape (n_samples,)
             True labels, some of which may be missing.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -45,7 +45,7 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         score : float
-            Share of right predictions among labelled rows.
+            Share of correct predictions among labelled rows.
         """
         known = ~unlabeled_mask(y)
         if not known.any():
@@ -58,19 +58,19 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):
 
 
 class SupervisedClassifier(PartialLabelClassifier):
-    """A classifier that learns from the labelled rows alone."""
+    """A classifier that learns only from the labelled rows."""
 
     def _predict_codes(self, X: Any) -> NDArray[np.intp]:
-        """Index of the class of every row, validated before; for a subclass."""
+        """Predict class indices of validated rows; defined by a subclass."""
         raise NotImplementedError
 
     def _transduction(self, X: Any, labels: Labels) -> NDArray[Any]:
-        """Label of every training row: the given one, or else the predicted one."""
+        """Label of every training row: given or predicted."""
         return labels.completed(lambda i: labels.classes[self._predict_codes(X[i])])
 
 
 def accepts_sparse(*estimators: Any) -> bool:
-    """Whether all of the estimators that are given take sparse rows."""
+    """Whether all given estimators accept sparse rows."""
     return all(
         get_tags(estimator).input_tags.sparse
         for estimator in estimators
@@ -79,35 +79,35 @@ def accepts_sparse(*estimators: Any) -> bool:
 
 
 def fitted(estimator: Any, X: Any, codes: NDArray[np.intp]) -> Any:
-    """Fit a copy of a classifier; a constant one where there is a single class."""
-    if np.unique(codes).size == 1:  # which many classifiers refuse
+    """Fit a copy of a classifier, or a constant one if there is a single class."""
+    if np.unique(codes).size == 1:  # many classifiers refuse a single class
         return DummyClassifier(strategy="prior").fit(X, codes)
     return clone(estimator).fit(X, codes)
 
 
 def _about_best(proba: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which classes are as probable as any, to six digits."""
+    """Which classes tie for the largest probability, to six digits."""
     return proba >= proba.max(axis=1, keepdims=True) - SURENESS_TOL
 
 
 def most_probable(proba: NDArray[Any]) -> NDArray[np.intp]:
-    """Index of the most probable class; of those equal to six digits, the first."""
+    """Index of the most probable class, or the first of those equal to six digits."""
     return _about_best(proba).argmax(axis=1)
 
 
 def vote_of(model: Any, X: Any) -> NDArray[Any]:
-    """Class indices that a classifier predicts, the first of equally probable ones."""
+    """Class indices predicted by a classifier; ties go to the first class."""
     codes = model.predict(X)
     if not hasattr(model, "predict_proba"):
         return codes
     about_best = _about_best(model.predict_proba(X))
-    # Some predict by another rule than their probabilities: that is their vote.
+    # Some predict by a rule other than their probabilities: that rule is their vote.
     by_proba = (about_best & np.equal.outer(codes, model.classes_)).any(axis=1)
     return np.where(by_proba, model.classes_[about_best.argmax(axis=1)], codes)
 
 
 def falling_ranks(values: NDArray[Any]) -> NDArray[np.intp]:
-    """Ranks by falling value, equal for values that are equal to six digits."""
+    """Ranks by decreasing value; values equal to six digits share a rank."""
     order = np.argsort(-values, kind="stable")
     ranks = np.zeros(values.size, dtype=np.intp)
     ranks[order[1:]] = np.cumsum(-np.diff(values[order]) > SURENESS_TOL)
@@ -115,27 +115,27 @@ def falling_ranks(values: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def by_sureness(sure: NDArray[Any]) -> NDArray[np.intp]:
-    """Places by falling sureness, those equal to six digits in order of the rows."""
+    """Sort rows by decreasing confidence, stably for those equal to six digits."""
     return np.argsort(falling_ranks(sure), kind="stable")
 
 
 def exact_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Round weights to multiples of a power of two, so that all sums are exact.
 
-    Trees choose among splits by such sums: those that are equally good must not be
-    told apart by the order in which rows are added up.
+    Trees choose splits by such sums: the order in which rows are added must not decide
+    between equally good ones.
     """
     unit = 2.0 ** (np.frexp(weights.sum())[1] - np.finfo(np.float64).nmant)
     return np.round(weights / unit) * unit
 
 
 def outputs_of(model: Any, X: Any, n_classes: int) -> NDArray[np.float64]:
-    """Real outputs of a classifier, for all classes and in the usual shape.
+    """Real outputs of a classifier for all classes, in the usual shape.
 
     Parameters
     ----------
     model : classifier
-        Fitted to class indices, perhaps not all of them.
+        Fitted to class indices, possibly not all of them.
     X : {ndarray, sparse matrix} of shape (n_samples, n_features)
         Rows.
     n_classes : int
@@ -144,8 +144,8 @@ def outputs_of(model: Any, X: Any, n_classes: int) -> NDArray[np.float64]:
     Returns
     -------
     outputs : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        For two classes one value per row, positive for the second class. Classes that
-        the model does not know get the least output.
+        For two classes, one value per row, positive for the second class. Classes the
+        model has not seen get the smallest output.
     """
     n = X.shape[0]
     if hasattr(model, "decision_function"):

@@ -1,4 +1,4 @@
-"""Squared distances between rows that keep their digits, wherever the rows are."""
+"""Squared distances that keep their digits even for rows far from the origin."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.extmath import row_norms
 
-# Where a squared distance is a smaller share of the squares that it is the difference
-# of, the rows are subtracted instead: ten digits of sixteen are left.
+# If a squared distance is a smaller share than this of the squares it is computed from,
+# the rows are subtracted instead: this leaves ten of sixteen digits.
 CANCELLED = 1e-6
 
-# Rows whose median stands for the middle of all.
+# Rows from which the median is estimated.
 _CENTRE_ROWS = 512
 
 # A row is far if it is this many times as far from the middle as nine rows in ten, as
-# a normal variable is once in a million times; in the benchmark sets no row is. Few
-# rows say less about what is usual: of 20 it takes twice the distance.
+# happens to a normal variable once in a million times, and to no row of the benchmark
+# sets. A few rows show less of what is usual: among 20, twice the distance is needed.
 _FAR, _NEAR_SHARE, _FEW_ROWS = 3.0, 0.9, 20
 
-# Numbers held at a time where rows are gathered pair by pair: 32 MB of float64.
+# Numbers held at a time when rows are gathered pair by pair: 32 MB of float64.
 _BATCH_NUMBERS = 2**22
 
-# Numbers that stay in the cache while a block of squares is put together.
+# Numbers that stay in the cache while a block of squares is computed.
 _CACHED_NUMBERS = 2**16
 
 # Values whose squares, and sums of squares, neither overflow nor lose digits.
@@ -33,7 +33,7 @@ _SAFE_POWERS = {np.dtype(np.float32): 50, np.dtype(np.float64): 450}
 
 
 def centre_of(X: NDArray[Any]) -> NDArray[np.float64]:
-    """Median of some rows, which unlike the mean does not follow a few far ones.
+    """Median of some rows, which unlike the mean is robust to a few outliers.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def centre_of(X: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def far_rows(X: Any) -> NDArray[np.bool_]:
-    """Tell which rows are so far from the others that an average would be theirs.
+    """Tell which rows are so far from the others that they would dominate an average.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def far_rows(X: Any) -> NDArray[np.bool_]:
     """
     unit = safe_unit(X)
     X = X if unit == 1.0 else X / unit
-    if issparse(X):  # whose means would be taken in single precision
+    if issparse(X):  # their means would be computed in single precision
         X = X.astype(np.float64)
 
     def squares(rows: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -74,7 +74,7 @@ def far_rows(X: Any) -> NDArray[np.bool_]:
         else:
             found = row_norms(X - middle, squared=True)
         # Equal rows differ from their mean by the rounding errors of a sum, which grow
-        # with the number of rows and are no distance.
+        # with the number of rows but are not distances.
         noise = (16 + rows.size) * np.finfo(np.float64).eps
         sizes = row_norms(X, squared=True) + middle @ middle
         return np.where(found <= noise**2 * sizes, 0.0, found)
@@ -104,19 +104,38 @@ def far_from_middle(
         return np.zeros(n_rows, dtype=bool)
     first = squares(np.arange(n_rows))
     second = squares(np.flatnonzero(first <= np.sort(first)[(n_rows - 1) // 2]))
-    usual = np.sort(second)[int(_NEAR_SHARE * (n_rows - 1))]
-    limit = (_FAR * (1 + _FEW_ROWS / n_rows)) ** 2 * usual
-    return second > limit if usual > 0 else np.zeros(n_rows, dtype=bool)
+    return far_lengths(np.sqrt(np.maximum(second, 0.0)))
+
+
+def far_lengths(lengths: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which lengths are many times those of nine rows in ten.
+
+    Parameters
+    ----------
+    lengths : ndarray of shape (n_rows,)
+        A length per row.
+
+    Returns
+    -------
+    far : ndarray of bool of shape (n_rows,)
+        At most one row in ten; none if most lengths are zero.
+    """
+    n_rows = lengths.size
+    if n_rows < 3:
+        return np.zeros(n_rows, dtype=bool)
+    usual = np.sort(lengths)[int(_NEAR_SHARE * (n_rows - 1))]
+    limit = _FAR * (1 + _FEW_ROWS / n_rows) * usual
+    return lengths > limit if usual > 0 else np.zeros(n_rows, dtype=bool)
 
 
 def without_far_rows(X: Any) -> Any:
-    """Rows that a rule for a width may follow."""
+    """Rows that count in a rule for a width."""
     far = far_rows(X)
     return X[~far] if far.any() else X
 
 
 def safe_unit(*rows: Any) -> float:
-    """Power of two that brings extreme rows to a range where squares are safe.
+    """Power of two that scales extreme rows to a range where squares are safe.
 
     Parameters
     ----------
@@ -126,8 +145,8 @@ def safe_unit(*rows: Any) -> float:
     Returns
     -------
     unit : float
-        1 unless the largest value is beyond 1e135 or below 1e-135, or 1e15 and 1e-15 in
-        single precision.
+        1 unless the largest value is above 1e135 or below 1e-135 (1e15 and 1e-15 in
+        single precision).
     """
     largest, power = 0.0, 450
     for X in rows:
@@ -143,10 +162,10 @@ def safe_unit(*rows: Any) -> float:
 def squared_distances(X: Any, Y: Any = None) -> NDArray[Any]:
     r"""Compute :math:`\|x - z\|^2` between all rows of X and all rows of Y.
 
-    The squares come from products, as far as these carry the digits: dense rows are
-    moved to the origin first, which changes no distance, and where the rest still
-    cancels, as between rows that are close to each other and far from the others, the
-    rows themselves are subtracted.
+    Squares are computed from products as long as these have enough digits. Dense rows
+    are first shifted to the origin, which changes no distance; where digits still
+    cancel, as between rows close to each other but far from the others, the rows
+    themselves are subtracted.
 
     Parameters
     ----------
@@ -158,8 +177,8 @@ def squared_distances(X: Any, Y: Any = None) -> NDArray[Any]:
     Returns
     -------
     d2 : ndarray of shape (n_samples_X, n_samples_Y)
-        The squares, never negative, in the dtype of `X`, to a relative accuracy of
-        about 1e-9 in double precision. Copies of a row are at 0.
+        The squares, never negative, in the dtype of `X`, with a relative accuracy of
+        about 1e-9 in double precision. Copies of a row have distance 0.
 
     Examples
     --------
@@ -181,12 +200,12 @@ def squared_distances(X: Any, Y: Any = None) -> NDArray[Any]:
 
 
 class DistancesTo:
-    """Squared distances of rows, batch by batch, to dense ones that stay the same.
+    """Squared distances of batches of rows to fixed dense rows.
 
     Parameters
     ----------
     Y : ndarray of shape (n_samples_Y, n_features)
-        The rows that stay.
+        The fixed rows.
     """
 
     def __init__(self, Y: NDArray[Any]) -> None:
@@ -196,7 +215,7 @@ class DistancesTo:
         self._near = B - self._centre
 
     def __call__(self, X: NDArray[Any] | None = None) -> NDArray[Any]:
-        """See :func:`squared_distances`; without rows, those between all that stay."""
+        """See :func:`squared_distances`; without rows, between all fixed rows."""
         B, near = self._B, self._near
         if X is None:
             return _from_products(B, B, near, near, True, self._dtype)
@@ -211,7 +230,7 @@ def _float_type(X: Any) -> np.dtype[Any]:
 def _from_products(
     A: Any, B: Any, near_A: Any, near_B: Any, same: bool, dtype: np.dtype[Any]
 ) -> NDArray[Any]:
-    """Squared distances between rows that are also given near the origin."""
+    """Squared distances between rows, which are also passed shifted to the origin."""
     unit = safe_unit(A, B)
     if unit != 1.0:
         A, near_A, near_B = A / unit, near_A / unit, near_B / unit
@@ -230,7 +249,7 @@ def _from_products(
         block += total
         total *= CANCELLED
         own = np.arange(len(block))
-        if same:  # a row is at 0 from itself, and stays out of the next line
+        if same:  # a row has distance 0 to itself, and is skipped below
             block[own, own + first] = np.inf
         close = block <= total
         rows, columns = np.nonzero(close) if close.any() else (own[:0], own[:0])

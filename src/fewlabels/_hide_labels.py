@@ -1,4 +1,4 @@
-"""Take labels away, to turn a labelled data set into an experiment."""
+"""Hide labels, to turn a labelled data set into an experiment."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -23,21 +23,21 @@ def hide_labels(
 ) -> NDArray[Any]:
     """Replace all but a few labels by the marker for "unlabelled".
 
-    The labels that stay are drawn at random, separately in each class. Rows that are
-    unlabelled already stay so and are never drawn. Give exactly one of `n_labeled`
-    and `per_class`.
+    The labels to keep are drawn at random, separately in each class. Rows that are
+    already unlabelled stay so and are never drawn. Pass exactly one of `n_labeled` and
+    `per_class`.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Labels, some of which may be missing; :func:`fewlabels.unlabeled_mask` says
-        which. Mind that -1 in integer `y` is a missing label, not a class.
+        which. Note that -1 in integer `y` is a missing label, not a class.
     n_labeled : int or float, default=None
-        How many labels to keep in all: a number of rows if an int, a share in (0, 1]
-        of the labels given if a float. Every class keeps at least one label; beyond
-        that, the classes keep their proportions as well as whole numbers allow.
+        Total number of labels to keep: a number of rows if an int, a share in (0, 1] of
+        the given labels if a float. Every class keeps at least one label; beyond that,
+        the classes keep their proportions as well as whole numbers allow.
     per_class : int, default=None
-        How many labels to keep in each class.
+        Number of labels to keep in each class.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw; pass an int for the same labels on every call.
 
@@ -47,12 +47,12 @@ def hide_labels(
         A copy of `y` in which labels are missing, always a NumPy array (the index of a
         pandas Series is dropped). A missing label is -1 among integers, NaN among
         floats, and None among strings and objects, whose dtype becomes object. Booleans
-        and unsigned integers cannot mark it and come back as int64.
+        and unsigned integers have no marker and are returned as int64.
 
     Raises
     ------
     ValueError
-        If there are fewer labels than asked for, or fewer are asked for than there are
+        If there are fewer labels than requested, if fewer are requested than there are
         classes, or if integer `y` holds only -1 and one other value.
 
     See Also
@@ -135,7 +135,7 @@ def _number_to_keep(n_labeled: float | None, counts: NDArray[np.intp]) -> int:
 
 
 def _proportional_quota(counts: NDArray[np.intp], n_kept: int) -> NDArray[np.intp]:
-    """Largest remainders, with at least one seat for each class."""
+    """Allocate labels by largest remainders, at least one to each class."""
     total = counts.sum()
     due = n_kept * counts  # in units of 1 / total, to stay with exact integers
     quota = np.maximum(due // total, 1)
@@ -143,7 +143,7 @@ def _proportional_quota(counts: NDArray[np.intp], n_kept: int) -> NDArray[np.int
         owed = due - total * quota
         if missing > 0:
             quota[owed.argmax()] += 1
-        else:  # the single seats of small classes come from those with most to spare
+        else:  # labels for small classes come from those with most to spare
             spare = np.flatnonzero(quota > 1)
             quota[spare[owed[spare].argmin()]] -= 1
     return quota

@@ -1,4 +1,4 @@
-"""Estimators that hold another one and hand predictions on to it."""
+"""Estimators that hold another one and delegate predictions to it."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 
 def inner_has(method: str) -> Any:
-    """Offer a method exactly where the inner estimator has it."""
+    """Offer a method only if the inner estimator has it."""
 
     def check(self: Any) -> bool:
         fitted = hasattr(self, "estimator_")
@@ -22,7 +22,7 @@ def inner_has(method: str) -> Any:
 
 
 class InnerModelMixin(MetaEstimatorMixin):
-    """Predict with the estimator that was fitted inside."""
+    """Predict with a fitted inner estimator."""
 
     estimator: Any
     estimator_: Any
@@ -41,7 +41,7 @@ class InnerModelMixin(MetaEstimatorMixin):
         return self.estimator_
 
     def _inner_rows(self, X: Any) -> Any:
-        """Rows as the inner estimator takes them."""
+        """Convert rows to the form the inner estimator accepts."""
         return X
 
     @inner_has("predict")

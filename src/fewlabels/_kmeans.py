@@ -1,4 +1,4 @@
-"""Many runs of k-means side by side, on arrays of any library."""
+"""Many runs of k-means at once, on arrays of any library."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -23,17 +23,17 @@ def lloyd_runs(
     r"""Find centres by several runs of Lloyd's algorithm from k-means++.
 
     As in scikit-learn, k-means++ tries several rows for every centre and takes the one
-    that lowers the sum of squares most. Here they are rows at evenly spaced places of
-    the cumulated squared distances, all from one random number: whatever has the same
-    numbers finds the same centres. A cluster without rows keeps its centre. A row that
-    is as near to several centres counts for the first.
+    that lowers the sum of squares most. Here these rows lie at evenly spaced points of
+    the cumulative squared distances, all derived from one random number: the same
+    numbers give the same centres in every library. A cluster without rows keeps its
+    centre. A row equally near to several centres belongs to the first.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        Rows, near the origin for their size, as squared distances come from products.
+        Rows, near the origin, since squared distances are computed from products.
     samples : array of int of shape (n_runs, n_rows) or None
-        Rows that each run looks at; None is all.
+        Rows used by each run; None is all.
     k : int
         Number of centres.
     starts : array of shape (n_runs, k)
@@ -41,11 +41,11 @@ def lloyd_runs(
     max_iter : int, default=50
         Largest number of steps.
     tol : float, default=1e-4
-        A run ends where the sum of the squared shifts of the centres is not above this
+        A run ends when the sum of the squared shifts of the centres is at most this
         share of the mean variance of the features.
     xp : module, default=numpy
         Namespace of the arrays in the sense of the array API standard. Runs on large
-        NumPy arrays are dealt to threads, others are done all at once.
+        NumPy arrays are distributed over threads; others are done all at once.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def lloyd_runs(
 def _alone(
     Z: NDArray[Any], k: int, u: NDArray[Any], max_iter: int, tol: float
 ) -> NDArray[Any]:
-    """One run, nearly all of it in loops that let other threads work."""
+    """One run, mostly in compiled loops that do not block other threads."""
     from fewlabels._loops.means import lloyd, plus_plus
 
     (n, d), n_trials, kind = Z.shape, _n_trials(k), Z.dtype
@@ -101,7 +101,7 @@ def _alone(
 
 
 def _rows(X: Any, numbers: Any, xp: Any) -> Any:
-    """Rows of the given numbers, in the shape of these."""
+    """Select rows by number, in the shape of the numbers."""
     rows = xp.take(X, xp.reshape(numbers, (-1,)), axis=0)
     return xp.reshape(rows, (*numbers.shape, X.shape[-1]))
 
@@ -111,7 +111,7 @@ def _square(Z: Any, xp: Any) -> Any:
 
 
 def _n_trials(k: int) -> int:
-    """Rows that are tried for each of some centres."""
+    """Candidate rows for each new centre."""
     return 2 + int(np.log(k))
 
 
@@ -138,7 +138,7 @@ def _plus_plus(Z: Any, k: int, u: Any, xp: Any) -> Any:
     centers = [at(xp.astype(u[:, :1] * n, xp.int64))]
     nearest = distances(centers[0])[:, 0, :]
     for step in range(1, k):
-        # The standard's name of this is too new for some versions of NumPy.
+        # The standard's name for this is too new for some versions of NumPy.
         total = xp.cumsum(xp.astype(nearest, xp.float64), axis=-1)
         shares = (u[:, step : step + 1] + grid) % 1.0
         below = total[:, None, :] <= (shares * total[:, -1:])[..., None]
@@ -153,7 +153,7 @@ def _plus_plus(Z: Any, k: int, u: Any, xp: Any) -> Any:
 
 
 def _lloyd(Z: Any, centers: Any, max_iter: int, tol: float, xp: Any) -> Any:
-    """Move the centres of every run until they stay; runs that are done are dropped."""
+    """Move the centres of every run until they converge; converged runs are dropped."""
     n_runs = centers.shape[0]
     limit = tol * xp.mean(xp.var(Z, axis=1), axis=-1)
     numbers = xp.arange(n_runs, device=centers.device)

@@ -1,22 +1,25 @@
-"""What counts as unlabelled, and how labels become numbers.
+"""Which rows count as unlabelled, and how labels become numbers.
 
-Every estimator reads its ``y`` through this module, so that the answer to "which of my
-rows have no label?" is the same everywhere:
+Every estimator reads its ``y`` through this module, so that the same rows count as
+unlabelled everywhere:
 
 =====================  ==========================================
 ``y`` holds            a row is unlabelled where ``y`` is
 =====================  ==========================================
 integers               -1 (nullable ones: missing too)
 floats                 NaN
-strings or objects     None or NaN (``pandas.NA``, ``NaT`` too)
+strings or objects     None, NaN (``pandas.NA``, ``NaT``) or empty
 booleans, unsigned     never: there is no room for a marker
 =====================  ==========================================
+
+``_missing`` defines missing single values, and missing labels in columns of tables.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
 import warnings
 from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,13 +28,18 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from fewlabels._lazy import refuse_lazy
+from fewlabels._missing import (
+    UNLABELED,
+    is_empty,
+    is_na,
+    minus_one_marks,
+    seems_missing,
+)
 from fewlabels._sklearn import check_sample_weight, validate_data
-
-UNLABELED = -1
 
 
 class Labels(NamedTuple):
-    """Labels as numbers.
+    """Labels encoded as numbers.
 
     Attributes
     ----------
@@ -52,7 +60,7 @@ class Labels(NamedTuple):
     def completed(
         self, predict: Callable[[NDArray[np.intp]], NDArray[Any]]
     ) -> NDArray[Any]:
-        """Label of every row: the given one, or else the one `predict` has for it."""
+        """Label of every row: given, or predicted by `predict`."""
         y = self.classes[self.codes]
         free = np.flatnonzero(self.codes == UNLABELED)
         if free.size:
@@ -61,7 +69,7 @@ class Labels(NamedTuple):
 
 
 def _holds_nullable_integers(y: ArrayLike) -> bool:
-    """Whether y is of a pandas type for integers (or categories) with missing ones."""
+    """Whether y has a pandas type of nullable integers (or categories of them)."""
     dtype = getattr(y, "dtype", None)
     categories = getattr(dtype, "categories", None)
     inner = dtype if categories is None else categories.dtype
@@ -79,7 +87,7 @@ def label_array(y: ArrayLike) -> NDArray[Any]:
             values = np.ma.filled(y.astype(np.int64), UNLABELED)
     elif _holds_nullable_integers(y):
         objects = np.array(y, dtype=object)
-        holes = [_is_missing(v) for v in objects]
+        holes = [is_empty(v) for v in objects]
         values = np.where(holes, UNLABELED, objects).astype(np.int64)
     elif hasattr(y, "to_numpy"):  # pandas and polars keep None, NaN and NA this way
         values = y.to_numpy()
@@ -88,6 +96,7 @@ def label_array(y: ArrayLike) -> NDArray[Any]:
         if values.dtype.kind in "US" and not isinstance(y, np.ndarray):
             # NumPy has just turned the NaN of ["a", NaN] into the text "nan".
             values = np.asarray(y, dtype=object)
+    _refuse_dates(values, "pass their names as text, or numbers to a regressor")
     if values.dtype.kind not in "biufOUS":  # NumPy's and pandas' newer string types
         values = values.astype(object)
     if values.ndim == 2 and values.shape[1] > 1:
@@ -98,13 +107,13 @@ def label_array(y: ArrayLike) -> NDArray[Any]:
     return column_or_1d(values, warn=True)
 
 
-def _is_missing(value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        return bool(value != value)  # NaN and NaT differ from themselves
-    except TypeError:  # pandas.NA has no truth value
-        return True
+def _refuse_dates(values: NDArray[Any], remedy: str) -> None:
+    """Raise where y holds dates, whose numbers depend on the unit they are kept in."""
+    known = (v for v in values.flat if not is_empty(v))
+    if values.dtype.kind in "mM" or (
+        values.dtype.kind == "O" and isinstance(next(known, None), date | timedelta)
+    ):
+        raise ValueError(f"y holds dates or durations: {remedy}.")
 
 
 def _mask_of(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -114,10 +123,10 @@ def _mask_of(values: NDArray[Any]) -> NDArray[np.bool_]:
         case "f":
             return np.isnan(values)
         case "O":
-            return np.array([_is_missing(v) for v in values], dtype=bool)
+            return np.array([is_empty(v) for v in values], dtype=bool)
         case "U":
             # How NumPy writes NaN into an array of text: np.array(["a", np.nan]).
-            return values == "nan"
+            return np.char.isspace(values) | (values == "") | (values == "nan")
         case _:
             return np.zeros(values.shape, dtype=bool)
 
@@ -128,8 +137,8 @@ def unlabeled_mask(y: ArrayLike) -> NDArray[np.bool_]:
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels. A missing one is -1 among integers, NaN among floats, None or NaN among
-        strings and objects (NumPy, pandas and plain lists alike).
+        Labels. A missing one is -1 among integers, NaN among floats, None, NaN or an
+        empty text among strings and objects (NumPy, pandas and plain lists alike).
 
     Returns
     -------
@@ -138,7 +147,7 @@ def unlabeled_mask(y: ArrayLike) -> NDArray[np.bool_]:
 
     See Also
     --------
-    fewlabels.datasets.hide_labels : Take labels away, for experiments.
+    fewlabels.datasets.hide_labels : Hide labels, for experiments.
 
     Examples
     --------
@@ -174,7 +183,7 @@ def with_holes(y: ArrayLike, hidden: NDArray[np.bool_] | None = None) -> NDArray
             holed, marker = values.copy(), np.nan
         case _:
             holed, marker = values.astype(object), None
-            # What NumPy writes for a missing text is no label among objects.
+            # The text NumPy writes for a missing value is not a label among objects.
             holed[_mask_of(values)] = None
     if hidden is not None:
         holed[hidden] = marker
@@ -182,7 +191,7 @@ def with_holes(y: ArrayLike, hidden: NDArray[np.bool_] | None = None) -> NDArray
 
 
 def encode_labels(y: ArrayLike) -> Labels:
-    """Encode labels of which some are missing as class indices.
+    """Encode labels, some of them missing, as class indices.
 
     Examples
     --------
@@ -205,7 +214,7 @@ def encode_labels(y: ArrayLike) -> Labels:
         if not any(isinstance(v, str) for v in given):
             given = np.asarray(
                 given.tolist()
-            )  # numbers that made room for a missing one
+            )  # integers that became floats because of a missing value
         elif not all(isinstance(v, str) for v in given):
             kinds = sorted({type(v).__name__ for v in given})
             raise ValueError(
@@ -240,25 +249,66 @@ def encode_labels(y: ArrayLike) -> Labels:
             UserWarning,
             stacklevel=3,
         )
+    if not mask.any():
+        _warn_of_marks(classes, np.bincount(codes_given))
     codes = np.full(values.shape, UNLABELED, dtype=np.intp)
     codes[~mask] = codes_given
     return Labels(codes, classes)
 
 
+def _warn_of_marks(classes: NDArray[Any], sizes: NDArray[np.intp]) -> None:
+    """Point out a class that seems to stand for "no label", as no row lacks one."""
+    for name, size in zip(classes, sizes, strict=True):
+        most = 2 * size > sizes.sum() and classes.size > 2
+        if is_na(name) or (most and seems_missing(name)):
+            warnings.warn(
+                f"y holds {str(name)!r} as a class; if it marks rows without a label, "
+                "use None.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+
+def _warn_of_frames(X: Any, y: Any) -> None:
+    """Point out what the names of rows and columns say against taking y as it is."""
+    name = getattr(y, "name", None)
+    if isinstance(name, str) and name and name in getattr(X, "columns", ()):
+        warnings.warn(
+            f"X has a column {name!r}, which is the name of y: if it holds the "
+            "answers, leave it out of X.",
+            UserWarning,
+            stacklevel=4,
+        )
+    if not (hasattr(X, "iloc") and hasattr(y, "iloc")) or X.index.equals(y.index):
+        return
+    if len(X) == len(y) and set(X.index) == set(y.index):
+        warnings.warn(
+            "y has the index of X in another order, and is matched to its rows by "
+            "position: to match by the index, pass y.loc[X.index], else y.to_numpy().",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
 def validate_partially_labeled(
-    estimator: Any, X: Any, y: ArrayLike, **check_params: Any
+    estimator: Any, X: Any, y: ArrayLike, *, given: Any = None, **check_params: Any
 ) -> tuple[Any, Labels]:
-    """Validate X and labels, some missing; the first line of every `fit`."""
+    """Validate X and labels, some missing; the first line of every `fit`.
+
+    Where X was encoded, `given` is what it was made from.
+    """
     if y is None:
         validate_data(estimator, X, y=None, **check_params)  # raises, naming y
+    given = X if given is None else given
     X = validate_data(estimator, X, **check_params)
     labels = encode_labels(y)
     check_length(labels.codes.size, X)
+    _warn_of_frames(given, y)
     return X, labels
 
 
 def check_length(n_entries: int, X: Any) -> None:
-    """Raise where y and X differ in length."""
+    """Raise an error if y and X differ in length."""
     if n_entries != X.shape[0]:
         raise ValueError(
             f"y has {n_entries} entries but X has {X.shape[0]} rows: pass one label "
@@ -267,7 +317,7 @@ def check_length(n_entries: int, X: Any) -> None:
 
 
 def target_array(y: ArrayLike) -> NDArray[np.float64]:
-    """1-D array of real targets, NaN where there is none; perhaps nowhere any."""
+    """1-D array of real targets, NaN where missing; possibly all missing."""
     refuse_lazy(y, "y")
     values = y.to_numpy() if hasattr(y, "to_numpy") else np.ma.asarray(y)
     if isinstance(values, np.ma.MaskedArray):
@@ -281,29 +331,36 @@ def target_array(y: ArrayLike) -> NDArray[np.float64]:
             "fit one model per column."
         )
     values = column_or_1d(values, warn=True)
-    if values.dtype.kind == "O":
-        values = np.array([np.nan if _is_missing(v) else v for v in values], object)
-    return np.asarray(values, dtype=np.float64)
+    _refuse_dates(values, "pass numbers, such as the days since the first one")
+    if values.dtype.kind not in "biuf":
+        values = np.array([np.nan if is_empty(v) else v for v in values], object)
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"y holds something that is no number ({error}): pass numbers, with NaN "
+            "or None for rows without a target, or use a classifier."
+        ) from error
 
 
 def encode_targets(y: ArrayLike) -> NDArray[np.float64]:
-    """Read real targets of which some are missing.
+    """Read real targets, some of them missing.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Numbers; NaN, None or a masked entry marks a row without a target. No number
-        does, not even -1 among integers.
+        Numbers; NaN, None or a masked entry marks a row without a target. Among
+        integers -1 does, with a warning, unless others are masked or negative.
 
     Returns
     -------
     targets : ndarray of shape (n_samples,)
-        The targets, NaN where there is none.
+        The targets, NaN where missing.
 
     Raises
     ------
     ValueError
-        If no row has a target, or if one is infinite or no number.
+        If no row has a target, or if one is infinite or not a number.
 
     Examples
     --------
@@ -312,6 +369,22 @@ def encode_targets(y: ArrayLike) -> NDArray[np.float64]:
     array([ 1., nan, -1.])
     """
     targets = target_array(y)
+    kind = getattr(getattr(y, "dtype", np.asarray(y).dtype), "kind", "O")
+    if kind == "i" and not np.isnan(targets).any() and minus_one_marks(targets):
+        targets[targets == UNLABELED] = np.nan
+        warnings.warn(
+            "y holds integers, so its -1 is taken as the mark of rows without a "
+            "target; if it is a value, pass floats.",
+            UserWarning,
+            stacklevel=3,
+        )
+    elif kind == "i" and 2 * np.sum(targets == UNLABELED) > targets.size > 2:
+        warnings.warn(
+            "y is -1 in most rows, which is taken as a value; if it marks rows without "
+            "a target, use NaN.",
+            UserWarning,
+            stacklevel=3,
+        )
     known = ~np.isnan(targets)
     if not known.any():
         raise ValueError(
@@ -323,14 +396,19 @@ def encode_targets(y: ArrayLike) -> NDArray[np.float64]:
 
 
 def validate_partial_targets(
-    estimator: Any, X: Any, y: ArrayLike, **check_params: Any
+    estimator: Any, X: Any, y: ArrayLike, *, given: Any = None, **check_params: Any
 ) -> tuple[Any, NDArray[np.float64]]:
-    """Validate X and targets, some missing; the first line of a regressor's `fit`."""
+    """Validate X and targets, some missing; the first line of a regressor's `fit`.
+
+    Where X was encoded, `given` is what it was made from.
+    """
     if y is None:
         validate_data(estimator, X, y=None, **check_params)  # raises, naming y
+    given = X if given is None else given
     X = validate_data(estimator, X, **check_params)
     targets = encode_targets(y)
     check_length(targets.size, X)
+    _warn_of_frames(given, y)
     return X, targets
 
 
@@ -371,7 +449,7 @@ def decide(decision: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
 
 
 def by_first_row(labels: NDArray[Any]) -> NDArray[np.intp]:
-    """Return numbers by the first row of every cluster; empty ones come last."""
+    """Renumber clusters by their first row; empty ones come last."""
     order = np.unique(labels, return_index=True)[1]
     first = np.full(labels.max() + 1, labels.size)
     first[labels[order]] = order
@@ -381,10 +459,10 @@ def by_first_row(labels: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def relative_weights(weights: NDArray[Any]) -> NDArray[np.float64]:
-    """Weights in units of the largest, to 40 bits each.
+    """Weights in units of the largest, rounded to 40 bits.
 
-    Where only ratios count, a common factor changes nothing, not even the last digits,
-    by which ties between splits or candidates would be broken.
+    If only ratios count, a common factor then changes nothing, not even the last
+    digits, which could break ties between splits or candidates.
     """
     digits, powers = np.frexp(weights / weights.max())
     return np.ldexp(np.round(np.ldexp(digits, 40)), powers - 40)
@@ -393,7 +471,7 @@ def relative_weights(weights: NDArray[Any]) -> NDArray[np.float64]:
 def weighted_labels(
     labels: Labels, sample_weight: ArrayLike | None
 ) -> tuple[Labels, NDArray[Any]]:
-    """Check weights of labels, and take labels of weight zero away."""
+    """Check weights of labels, and remove labels of weight zero."""
     n = labels.codes.size
     if sample_weight is None:
         return labels, np.ones(n)

@@ -23,7 +23,7 @@ def line_search(
         + q_0 s + \tfrac12 q_1 s^2
 
     The derivative is piecewise linear and increasing. Its breakpoints are sorted once,
-    and cumulated sums give its two coefficients on every interval, so that the root
+    and cumulative sums give its two coefficients on every interval, so that the root
     costs O(l log l).
 
     Parameters
@@ -38,12 +38,12 @@ def line_search(
     curvature : ndarray of shape (n_targets,)
         Their second derivative, :math:`q_1 \ge 0`.
     hinge : bool, default=True
-        Whether the maximum is there; without it the loss is the squared one.
+        Whether to take the maximum; without it the loss is the squared loss.
 
     Returns
     -------
     steps : ndarray of shape (n_targets,)
-        The minimisers; 0 where the function does not fall.
+        The minimisers; 0 if the function does not decrease.
     n_intervals : ndarray of shape (n_targets,)
         Intervals visited up to the one of the minimiser.
 
@@ -74,7 +74,7 @@ def line_search(
         steps_l = np.take_along_axis(sign * rates**2, order, axis=0)
         constant[1:] = constant[0] + np.cumsum(steps_c, axis=0)
         linear[1:] = linear[0] + np.cumsum(steps_l, axis=0)
-    # What cumulated rounding may leave below the curvature that is always there.
+    # Rounding in cumulative sums may fall below the curvature that is always there.
     linear = np.maximum(linear, curvature)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         reached = constant + linear * ends >= 0

@@ -1,4 +1,4 @@
-"""Checks of parameters that several packages share."""
+"""Parameter checks shared by several packages."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -16,7 +16,7 @@ _COUNT = [Interval(Integral, 1, None, closed="left")]
 _POSITIVE = [Interval(Real, 0, None, closed="neither")]
 _NON_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
-# What most estimators allow for the names of the common vocabulary.
+# Constraints of common parameters in most estimators.
 _USUAL: dict[str, list[Any]] = {
     "C": _POSITIVE,
     "alpha": _NON_NEGATIVE,
@@ -45,7 +45,7 @@ def check_number(
     above: float | None = None,
     below: float = np.inf,
 ) -> None:
-    """Refuse a number outside its bounds, and NaN; infinity needs ``most=np.inf``."""
+    """Refuse NaN and numbers out of bounds; infinity needs ``most=np.inf``."""
     bounds = []
     if least is not None:
         bounds.append((value >= least, f"at least {least:g}"))
@@ -74,7 +74,7 @@ def check_params(
     constraints: Mapping[str, list[Any]],
     owner: str,
 ) -> dict[str, Any]:
-    """Copy a dictionary of parameters, all of them names and values that `owner` takes.
+    """Copy a dictionary of parameters after checking that `owner` accepts them.
 
     `constraints` are scikit-learn's, as in `_parameter_constraints`.
     """
@@ -96,7 +96,7 @@ def default_of(owner: Callable[..., Any], parameter: str) -> Any:
 
 
 def is_default(owner: Callable[..., Any], parameter: str, value: Any) -> bool:
-    """Whether a parameter was left at its default, whatever type it was given as."""
+    """Whether a parameter has its default value, in whatever type."""
     default = default_of(owner, parameter)
     return value is default or (type(value) is type(default) and value == default)
 

@@ -11,21 +11,21 @@ Progress = bool | str | Callable[[float], None]
 # Seconds before a line appears by itself, and between two updates of it.
 PATIENCE = 2.0
 INTERVAL = 0.2
-# Seconds after which the rest can be told.
+# Seconds after which the remaining time can be estimated.
 MIN_TOLD = 10.0
 # Characters of the line, and of a bar on it.
 WIDTH = 78
 BAR = 30
-# Said while a loop is compiled, which the first use after an installation waits for.
+# Shown while a loop is compiled, on first use after an installation.
 COMPILING = "compiling, once"
 
-# Lines that may be seen at present, and the compilations inside each other.
+# Lines currently shown, and the number of nested compilations.
 _lines: list["ProgressLine"] = []
 _compilations = 0
 
 
 def compilation_begins() -> None:
-    """Say so on every line; :mod:`fewlabels._loops` lets numba call this."""
+    """Note it on every line; :mod:`fewlabels._loops` lets numba call this."""
     global _compilations
     _compilations += 1
     if _compilations == 1:
@@ -34,22 +34,22 @@ def compilation_begins() -> None:
 
 
 def compilation_ends() -> None:
-    """Go back to what the lines said."""
+    """Remove the note from the lines."""
     global _compilations
     _compilations -= 1
 
 
 class ProgressLine:
-    """Tell how much of some work is done.
+    """Report how much of the work is done.
 
     Parameters
     ----------
     progress : "auto", bool or callable
-        A callable is given the share of the work that is done, between 0 and 1. True
-        writes a line to the standard error stream; "auto" does so only on a terminal
-        and for work that takes longer than two seconds.
+        A callable receives the share of the work done, between 0 and 1. True writes a
+        line to the standard error stream; "auto" does so only on a terminal and for
+        work that takes longer than two seconds.
     name : str or None
-        What the line says is going on; without it, a bar is drawn.
+        Name of the work shown on the line; without it, a bar is drawn.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class ProgressLine:
             sys.stderr.write("\n")
 
     def update(self, share: float, note: str = "") -> None:
-        """Tell what share of the work is done."""
+        """Report the share of the work done."""
         self._share = share
         if self._report is not None:
             self._report(share)
@@ -100,7 +100,7 @@ class ProgressLine:
         self._write(share, now, note)
 
     def announce(self) -> None:
-        """Say that a loop is being compiled, at once: nothing else moves meanwhile."""
+        """Show at once that a loop is being compiled: nothing else moves meanwhile."""
         if self._patience is not None:
             self._write(self._share, perf_counter(), COMPILING)
 
@@ -112,7 +112,7 @@ class ProgressLine:
             sys.stderr.flush()
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._line:
             sys.stderr.write("\r" + " " * WIDTH + "\r")
             sys.stderr.flush()
@@ -127,7 +127,7 @@ class ProgressLine:
 
 
 def _left(share: float, elapsed: float) -> str:
-    """Say how long the rest takes, where that can be told and is worth it."""
+    """Say how long the rest takes, if it can be estimated and is worth it."""
     if not 0.05 <= share < 1 or elapsed < MIN_TOLD:
         return ""
     seconds = elapsed * (1 - share) / share

@@ -13,7 +13,7 @@ from fewlabels._labels import encode_targets
 
 
 class PartialTargetMixin(RegressorMixin):
-    """What regressors share whose targets may be missing."""
+    """Base class of regressors whose targets may be missing."""
 
     def score(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -23,7 +23,7 @@ class PartialTargetMixin(RegressorMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows, as `predict` takes them.
+            Rows in the form `predict` accepts.
         y : array-like of shape (n_samples,)
             True targets, some of which may be missing.
         sample_weight : array-like of shape (n_samples,), default=None

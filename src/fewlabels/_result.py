@@ -1,4 +1,4 @@
-"""What the records of all solvers have in common."""
+"""Base class of the results of all solvers."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SolverResult:
-    """What a solver found, how it got there and why it stopped.
+    """The result of a solver: its objective, history and reason for stopping.
 
     Every solver returns a subclass, which adds the solution.
 
     Attributes
     ----------
     objective : float or ndarray of shape (n_targets,)
-        What was minimised, at the solution.
+        The objective at the solution.
     history : ndarray or dict of str to ndarray
-        The objective at the records, or several quantities by name, "objective" among
-        them; records are rows.
+        The objective per record, or several quantities by name, including "objective";
+        records are rows.
     stop_reason : str
         Why the solver stopped.
     """
@@ -32,7 +32,7 @@ class SolverResult:
 
     @property
     def trace(self) -> NDArray[np.float64]:
-        """The objective at every record, summed over targets: a curve to plot."""
+        """The objective at every record, summed over targets, for plotting."""
         history = self.history
         seen = np.asarray(
             history["objective"] if isinstance(history, dict) else history

@@ -1,4 +1,4 @@
-"""Rows as estimators take them: checks, distances, views, equal rows."""
+"""Rows of estimators: validation, distances, views and duplicates."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -20,9 +20,9 @@ TABLE_COLUMNS = 20
 TABLE_RATIO = 4.0
 # Sparse rows with at most this many entries, zeros included, may be made dense.
 DENSE_ENTRIES = 10_000_000
-# Rows, so that a batch of usual width stays in the cache.
+# Rows per batch, so that a batch of usual width stays in the cache.
 _BATCH = 256
-# Constants of the generator SplitMix64, whose last step spreads every bit.
+# Constants of the generator SplitMix64, whose last step mixes all bits.
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
@@ -33,13 +33,13 @@ def check_rows(X: Any) -> Any:
 
 
 def dense_if_small(X: Any) -> Any:
-    """Sparse rows as dense ones where these fit: some models treat them differently."""
+    """Make sparse rows dense if they fit: some models treat them differently."""
     small = issparse(X) and math.prod(X.shape) <= DENSE_ENTRIES
     return X.toarray() if small else X
 
 
 def is_euclidean(metric: Any, metric_params: dict[str, Any] | None) -> bool:
-    """Whether the distance is the length of the difference."""
+    """Whether a metric is the Euclidean distance."""
     return metric in ("euclidean", "l2") or (
         metric == "minkowski" and metric_params in (None, {}, {"p": 2})
     )
@@ -98,7 +98,7 @@ def _salts(columns: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def _row_sums(words: Any, salts: Any, factors: Any, sums: Any) -> None:
-    """Do in NumPy what the compiled loop of the same name does."""
+    """NumPy version of the compiled loop of the same name."""
     for half in range(2):
         mixed = np.where(words << np.uint64(1), mixed_words(words + salts[half]), 0)
         sums[:, half] = mixed.sum(axis=1, dtype=np.uint64)
@@ -124,7 +124,7 @@ def _digest_dense(X: Any, halves: NDArray[np.uint64]) -> None:
 
 
 def row_digests(X: Any) -> NDArray[Any]:
-    """Fingerprints of 16 bytes: equal rows, dense or sparse, have equal ones.
+    """Fingerprint rows in 16 bytes; equal rows, dense or sparse, have equal ones.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def row_digests(X: Any) -> NDArray[Any]:
     Returns
     -------
     digests : ndarray of shape (n_samples,)
-        Of a type that can be compared, sorted and searched.
+        Fingerprints that can be compared, sorted and searched.
     """
     halves = np.empty((X.shape[0], 2), dtype=np.uint64)
     if issparse(X):
@@ -152,7 +152,7 @@ def row_digests(X: Any) -> NDArray[Any]:
 
 
 class DistinctRows(NamedTuple):
-    """Which rows are copies of others; distinct rows are numbered as they come.
+    """Which rows are copies of others; distinct rows are numbered by first occurrence.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class DistinctRows(NamedTuple):
     digests : ndarray of shape (n_distinct,)
         Digests of the distinct rows, sorted.
     numbers : ndarray of shape (n_distinct,)
-        And their numbers.
+        Row numbers in the order of the digests.
     """
 
     of_row: NDArray[np.intp]
@@ -184,7 +184,7 @@ def distinct_rows(X: Any) -> DistinctRows:
 
 
 class KnownRows:
-    """Training rows, among which equal rows are found again.
+    """Training rows, among which equal rows can be found.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class KnownRows:
         Returns
         -------
         numbers : ndarray of shape (n_queries,)
-            Distinct rows are numbered in the order of their first.
+            Distinct rows are numbered by first occurrence.
         """
         known = self._rows.digests
         if not known.size:
@@ -238,7 +238,7 @@ class KnownRows:
         values : ndarray of shape (n_samples, n_values)
             Values of the training rows.
         weights : ndarray of shape (n_samples,)
-            How much each row counts.
+            Weights of the rows.
 
         Returns
         -------
@@ -255,7 +255,7 @@ class KnownRows:
 
 
 def equal_rows(X: Any) -> NDArray[np.intp]:
-    """Give every row the number of its distinct row, in the order of their first.
+    """Return each row's number, counting distinct rows by first occurrence.
 
     Parameters
     ----------
@@ -271,12 +271,12 @@ def equal_rows(X: Any) -> NDArray[np.intp]:
 
 
 def has_own_units(deviations: NDArray[Any]) -> bool:
-    """Tell a table from columns of one unit, such as pixels.
+    """Tell a table from columns in the same unit, such as pixels.
 
     Parameters
     ----------
     deviations : ndarray of shape (n_columns,)
-        Standard deviations of the columns; those that do not vary do not count.
+        Standard deviations of the columns; constant columns do not count.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Samples of rows that do not depend on how the rows come, whole or in parts.
+"""Samples of rows that do not depend on how the rows are split into batches.
 
 Every row has a key, a hash of its number and a seed; the rows with the smallest keys
-are a uniform sample without replacement, whichever batches they came in.
+are a uniform sample without replacement, however they are batched.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
@@ -17,14 +17,14 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def row_keys(start: int, stop: int, seed: int) -> NDArray[np.uint64]:
-    """Hash the numbers of rows, by the last step of SplitMix64.
+    """Hash row numbers with the last step of SplitMix64.
 
     Parameters
     ----------
     start, stop : int
-        The first row, and the one behind the last.
+        The first row, and one past the last.
     seed : int
-        Not negative; another one gives other keys.
+        Non-negative seed; different seeds give different keys.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def row_keys(start: int, stop: int, seed: int) -> NDArray[np.uint64]:
     True
     """
     salt = mixed_words(np.array([seed], dtype=np.uint64) * _STEP + _STEP)
-    # Sums wrap around; a step that is odd gives different rows different sums.
+    # Sums wrap around; an odd step gives different rows different sums.
     return mixed_words(np.arange(start, stop, dtype=np.uint64) * _STEP + salt)
 
 
@@ -49,9 +49,9 @@ class SmallestKeys(NamedTuple):
     Attributes
     ----------
     size : int
-        How many to keep.
+        Number of rows to keep.
     keys : ndarray of shape (n_kept,)
-        Keys in rising order.
+        Keys in ascending order.
     rows : ndarray of shape (n_kept,)
         Numbers of the rows.
 
@@ -73,7 +73,7 @@ class SmallestKeys(NamedTuple):
     rows: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
     def seen(self, rows: NDArray[Any], keys: NDArray[np.uint64]) -> Self:
-        """Take further rows into account.
+        """Add further rows.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class SmallestKeys(NamedTuple):
         Returns
         -------
         smallest : SmallestKeys
-            Of all rows.
+            The smallest keys of all rows.
         """
         if self.keys.size == self.size and self.size:
             below = keys < self.keys[-1]
@@ -96,16 +96,16 @@ class SmallestKeys(NamedTuple):
         return self._replace(keys=keys[order], rows=rows[order])
 
     def join(self, other: "SmallestKeys") -> Self:
-        """Join with the smallest keys of other rows.
+        """Merge with the smallest keys of other rows.
 
         Parameters
         ----------
         other : SmallestKeys
-            Of other rows.
+            The smallest keys of other rows.
 
         Returns
         -------
         smallest : SmallestKeys
-            Of all rows.
+            The smallest keys of all rows.
         """
         return self.seen(other.rows, other.keys)

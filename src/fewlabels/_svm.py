@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-# libsvm turns for hours over unscaled rows without getting anywhere.
+# libsvm can iterate for hours on unscaled rows without converging.
 MAX_SVM_ITER = 10_000_000
 
 
@@ -33,7 +33,7 @@ class SVMDual(NamedTuple):
 def centered_kernel(
     K: NDArray[Any],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Kernel matrix relative to the mean in feature space, and its row means."""
+    """Kernel matrix centred in feature space, and its row means."""
     K = np.asarray(K, dtype=np.float64)
     means = K.mean(axis=1)
     return K - means - (means - means.mean())[:, None], means
@@ -44,8 +44,8 @@ def svm_dual(
 ) -> SVMDual:
     """Solve the dual of a support vector machine with scikit-learn's SVC.
 
-    libsvm holds kernels in single precision, which has no digits left for rows far
-    from the origin. The intercept is free, so that the kernel may be centred.
+    libsvm holds kernels in single precision, which has too few digits for rows far from
+    the origin. Since the intercept is free, the kernel may be centred.
     """
     beta = np.zeros(y.size)
     if np.ptp(y) == 0:  # nothing to separate
@@ -54,6 +54,6 @@ def svm_dual(
     machine = SVC(C=C, kernel="precomputed", tol=tol, max_iter=MAX_SVM_ITER).fit(K, y)
     beta[machine.support_] = machine.dual_coef_[0]
     value = np.abs(beta).sum() - 0.5 * beta @ K @ beta
-    # The coefficients add up to zero: a constant is all that centring has changed.
+    # The coefficients sum to zero, so centring only changes a constant.
     intercept = float(machine.intercept_[0] - beta @ means)
     return SVMDual(beta, intercept, float(value))

@@ -1,4 +1,4 @@
-"""Words for messages: lists of names, counts with their nouns, and what recurs."""
+"""Words for messages: lists of names, counts with their nouns, recurring phrases."""
 
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def listed(names: Iterable[object], limit: int = 12) -> str:
-    """Names in quotes, the first ones where there are many: ``'a', 'b' and 3 more``."""
+    """Names in quotes, only the first if there are many: ``'a', 'b' and 3 more``."""
     quoted = [repr(str(name)) for name in names]
     if len(quoted) > limit:
         return f"{', '.join(quoted[:limit])} and {len(quoted) - limit} more"
@@ -19,10 +19,10 @@ def plural(count: int, singular: str, plural_form: str | None = None) -> str:
     return f"{count:,} {singular if count == 1 else plural_form or singular + 's'}"
 
 
-def nearest_name(name: str, names: Sequence[str]) -> str | None:
+def nearest_name(name: str, names: Sequence[str], cutoff: float = 0.5) -> str | None:
     """Find the name that may have been meant; None if there is none."""
     folded = {other.casefold(): other for other in reversed(names)}
-    near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
+    near = get_close_matches(name.casefold(), folded, n=1, cutoff=cutoff)
     return folded[near[0]] if near else None
 
 
