@@ -19,7 +19,7 @@ TESTS = Path(__file__).parent
 # Imports point downwards only: a package may use those on lower floors, and on its own
 # floor nobody but itself. What is not built yet has its floor reserved.
 FLOORS = [
-    {"_lazy", "_progress"},
+    {"_lazy", "_missing", "_progress"},
     {"_sklearn", "exceptions"},
     {"_gpu_loops", "_loops", "_threads"},
     {
@@ -41,7 +41,7 @@ FLOORS = [
         "_svm",
     },
     {"_backend", "_sampling"},
-    {"kernels", "graphs", "partition", "optimize", "preprocessing"},
+    {"embeddings", "graphs", "kernels", "optimize", "partition", "preprocessing"},
     {
         "cluster",
         "datasets",
@@ -70,6 +70,7 @@ CORE = {
     "automatic",
     "cluster",
     "dask",
+    "embeddings",
     "graphs",
     "kernels",
     "model_selection",
@@ -96,6 +97,7 @@ BASE = {name for name in FLOOR_OF if name.startswith("_")} - {"__main__"}
 
 # Loaded inside the functions that need them, never by `import fewlabels.<package>`.
 OPTIONAL = (
+    "PIL",
     "click",
     "cvxpy",
     "dask",

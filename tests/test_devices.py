@@ -427,7 +427,7 @@ class TestLocalSearch:
     def test_a_matrix_that_does_not_fit(self, monkeypatch):
         problem = random_problem(0, n=30)
         monkeypatch.setattr(Double, "room", lambda self: 100)
-        with pytest.warns(IgnoredParameterWarning, match="does not hold"):
+        with pytest.warns(IgnoredParameterWarning, match="does not fit into"):
             local_search(problem, "random", device=Double())
         with pytest.warns(IgnoredParameterWarning, match="factor"):
             local_search(problem, "random", representation="factor", device=Double())

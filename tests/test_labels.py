@@ -18,6 +18,7 @@ from fewlabels._labels import (
     encode_targets,
     signed_targets,
     unlabeled_mask,
+    validate_partial_targets,
     validate_partially_labeled,
 )
 
@@ -34,6 +35,11 @@ WITH_HOLE = {
     "object array with None": (np.array(["a", None, "b"], dtype=object), ["a", "b"]),
     "object array with NaN": (np.array(["a", NAN, "b"], dtype=object), ["a", "b"]),
     "text array made from NaN": (np.array(["a", np.nan, "b"]), ["a", "b"]),
+    "list with empty text": (["a", "", "b"], ["a", "b"]),
+    "array with empty text": (np.array(["a", "", "b"]), ["a", "b"]),
+    "array with spaces": (np.array(["a", "  ", "b"]), ["a", "b"]),
+    "Series with spaces": (pd.Series(["a", " ", "b"]), ["a", "b"]),
+    "NA beside None": (["NA", None, "EU"], ["EU", "NA"]),
     "list with None": (["a", None, "b"], ["a", "b"]),
     "list with NaN": (["a", NAN, "b"], ["a", "b"]),
     "numbers with None": ([0, None, 1], [0, 1]),
@@ -213,6 +219,72 @@ def test_targets_and_decisions_are_inverse(n_classes):
     assert_array_equal(decide(decision, classes), classes)
 
 
+def test_na_is_a_class_in_arrays_which_is_said():
+    with pytest.warns(UserWarning, match="'NA' as a class.*use None"):
+        assert_array_equal(encode_labels(["EU", "NA", "EU"]).classes, ["EU", "NA"])
+
+
+@pytest.mark.parametrize("mark", ["None", "<NA>", "-1", "?", "unknown"])
+def test_text_that_may_be_meant_as_a_hole_is_pointed_out(mark):
+    with pytest.warns(UserWarning, match=f"holds '[{mark}]+' as a class.*use None"):
+        assert encode_labels([mark] * 5 + ["a", "b"]).classes.size == 3
+
+
+@pytest.mark.parametrize(
+    "y", [["-1", "-1", "1"], ["unknown", "a", "b", "b"], ["None", "None", "a", "b", ""]]
+)
+def test_text_that_is_a_class_is_not_pointed_out(y, recwarn):
+    encode_labels(y)
+    assert not recwarn.list
+
+
+DATES = pd.Series(pd.to_datetime(["2024-01-01", None, "2024-02-01"]))
+
+
+@pytest.mark.parametrize("encode", [encode_labels, encode_targets])
+@pytest.mark.parametrize(
+    "y",
+    [
+        DATES,
+        DATES.astype("datetime64[ns]").to_numpy(),
+        DATES.astype(object),
+        DATES - DATES[0],
+    ],
+)
+def test_dates_are_refused(encode, y):
+    with pytest.raises(ValueError, match="y holds dates or durations: pass"):
+        encode(y)
+
+
+FRAME = pd.DataFrame({"a": [0.0, 1.0, 2.0], "b": [1.0, 0.0, 1.0]}, index=[7, 8, 9])
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (pd.Series([0, 1, -1], index=[9, 8, 7]), "index of X in another order"),
+        (pd.Series([0, 1, -1], index=[7, 8, 9], name="b"), "X has a column 'b'"),
+    ],
+)
+def test_names_that_speak_against_y_are_pointed_out(y, message):
+    for validate in (validate_partially_labeled, validate_partial_targets):
+        with pytest.warns(UserWarning, match=message):
+            validate(BaseEstimator(), FRAME, y.astype(float).replace(-1, NAN))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pd.Series([0, 1, -1]),
+        pd.Series([0, 1, -1], index=[7, 8, 9], name="kind"),
+        [0, 1, -1],
+    ],
+)
+def test_names_that_say_nothing_against_y(y, recwarn):
+    validate_partially_labeled(BaseEstimator(), FRAME, y)
+    assert not recwarn.list
+
+
 class TestRealTargets:
     @pytest.mark.parametrize(
         "y",
@@ -229,9 +301,22 @@ class TestRealTargets:
     def test_holes(self, y):
         assert_array_equal(encode_targets(y), [-1.0, NAN, 2.0])
 
-    def test_no_number_is_a_hole(self):
-        assert_array_equal(encode_targets(np.array([-1, 0, 1])), [-1.0, 0.0, 1.0])
-        assert_array_equal(encode_targets([True, False]), [1.0, 0.0])
+    @pytest.mark.parametrize("y", [np.array([-1, 0, 1]), [-1, 0, 1]])
+    def test_minus_one_is_a_hole_among_integers(self, y):
+        with pytest.warns(UserWarning, match="its -1 is taken as the mark"):
+            assert_array_equal(encode_targets(y), [NAN, 0.0, 1.0])
+
+    @pytest.mark.parametrize("y", [[-1, -2, 1], [-1, 1, 1], [-1.0, 0.0, 1.0], [True]])
+    def test_numbers_that_are_no_holes(self, y):
+        assert_array_equal(encode_targets(y), np.array(y, dtype=float))
+
+    def test_minus_one_that_may_be_meant_as_a_hole_is_pointed_out(self):
+        with pytest.warns(UserWarning, match="y is -1 in most rows"):
+            assert not np.isnan(encode_targets([-1, -1, -1, -7, 5])).any()
+
+    @pytest.mark.parametrize("make", [list, np.array, pd.Series])
+    def test_numbers_as_text(self, make):
+        assert_array_equal(encode_targets(make(["1.5", "", "2"])), [1.5, NAN, 2.0])
 
     @pytest.mark.parametrize(
         ("y", "message"),
@@ -239,7 +324,7 @@ class TestRealTargets:
             ([NAN, None], "y has no labelled row"),
             ([1.0, np.inf], "Input y contains infinity"),
             ([[1.0, 2.0]], "fit one model per column"),
-            (["a", "b"], "could not convert"),
+            (["a", "b"], "no number .could not convert"),
         ],
     )
     def test_refused(self, y, message):

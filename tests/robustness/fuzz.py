@@ -100,7 +100,7 @@ def merge(states):
 
 
 def page(state):
-    """The table of the report."""
+    """The table of the report, below a line that sums it up."""
     counts = Counter(state["counts"])
     ran = ", ".join(f"{first:,} to {last - 1:,}" for first, last in state["ranges"])
     columns = ("cases", "agree", "disagree")
@@ -175,11 +175,11 @@ def _line(name, row, columns, ways):
     return f"| {name} | {numbers} | {ways} |"
 
 
-def write(state, path):
-    """Put the report between its marks."""
+def write(text, path):
+    """Put a report between its marks."""
     before, rest = path.read_text().split(MARKS[0])
     after = rest.split(MARKS[1])[1]
-    path.write_text(f"{before}{MARKS[0]}\n\n{page(state)}\n\n{MARKS[1]}{after}")
+    path.write_text(f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}")
 
 
 def run(state, last, jobs, out, methods=None):
@@ -218,7 +218,15 @@ def main():
         help="only these; writes no page",
     )
     parser.add_argument("--merge", type=Path, nargs="+", help="files to add up")
-    parser.add_argument("--page", type=Path, default=ROOT / "docs/reliability.md")
+    parser.add_argument(
+        "--page",
+        type=Path,
+        default=ROOT / "docs/reliability.md",
+        help="gets the line that sums all up",
+    )
+    parser.add_argument(
+        "--table", type=Path, default=Path(__file__).parent / "README.md"
+    )
     parser.add_argument(
         "--times", action="store_true", help="print time by estimator, and messages"
     )
@@ -241,7 +249,9 @@ def main():
             print(f"{name:42} {n:6,} {seconds:8.1f} s {n / seconds:8.1f} per second")
         print(messages(state))
     if not options.methods and (options.merge or options.first == 0):
-        write(state, options.page)
+        report = page(state)
+        write(report, options.table)
+        write(report.partition("\n")[0], options.page)
     if state["wrong"]:
         raise SystemExit("\n".join(["These disagree:", *state["wrong"]]))
 

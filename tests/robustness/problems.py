@@ -124,13 +124,17 @@ def widened(problem, rng):
     return replace(problem, X=X, X_new=X_new, kinds=kinds, reach=30)
 
 
-def ties(X, X_new):
-    """Whether the order of rows decides who is whose neighbour."""
+def ties(X, X_new, again=False):
+    """Whether the order of rows decides who is whose neighbour.
+
+    Searched for again, as a new one, a row is the first of its own neighbours.
+    """
     alike = 1 + (1e-6 if X.dtype == np.float32 else 1e-9)  # to the digits of rows
     X, X_new = X.astype(np.float64), X_new.astype(np.float64)
-    for A, skip in ((X, 1), (X_new, 0)):
+    others = (1, N_NEIGHBORS - 1, N_NEIGHBORS) if again else (1, N_NEIGHBORS)
+    for A, skip, counts in ((X, 1, others), (X_new, 0, (1, N_NEIGHBORS))):
         d = np.sort(cdist(A, X), axis=1)[:, skip:]
-        for k in (1, N_NEIGHBORS):
+        for k in counts:
             if d.shape[1] > k and np.any(d[:, k] <= d[:, k - 1] * alike):
                 return True
     return False

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import FunctionTransformer
 
 import fewlabels
 from tests.robustness import cases, fuzz
@@ -21,6 +22,8 @@ from tests.robustness.methods import (
     agree,
     equally_good,
     fit,
+    has_unit,
+    read,
 )
 from tests.robustness.problems import WAYS, strange_problem, widened
 from tests.robustness.solvers import OTHERS
@@ -82,7 +85,25 @@ def test_what_once_disagreed(name, seed):
 
 @pytest.mark.parametrize(
     ("name", "seed"),
-    [("ClusterThenLabelClassifier", 85672), ("RLSClassifier linear", 400019)],
+    [
+        ("ClusterThenLabelClassifier", 85672),
+        ("RLSClassifier linear", 400019),
+        ("LaplacianSVC pcg", 121496),
+        ("LaplacianSVC dense", 35501),
+        ("GraphRegularizationClassifier", 148067),
+        ("S2RLSClassifierCV", 102027),
+        ("S2RLSClassifierCV", 115420),
+        ("SimilarityGraphTransformer", 30645),
+        ("FeatureSimilaritySelector", 8431),
+        ("FeatureSimilaritySelector", 25605),
+        ("FeatureSimilaritySelector", 2002839),
+        ("CoTrainingClassifier", 132273),
+        ("NystromFeatures", 20228),
+        ("HeterogeneousFeatureAugmentation", 55396),
+        ("ASOClassifier", 60432),
+        ("ASOClassifier", 98446),
+        ("SelfTaughtClassifier", 74864),
+    ],
 )
 def test_what_once_disagreed_on_wider_problems(name, seed):
     report = cases.run_estimator(seed, name)
@@ -122,10 +143,32 @@ def test_a_wrong_answer_is_noticed(kind):
     assert not agree(method, base, base * np.nan, single=False)
 
 
+def test_features_may_be_turned(rng):
+    """Eigenvectors of equal eigenvalues are any basis."""
+    problem = strange_problem(rng)
+    Z = rng.normal(size=(problem.X.shape[0] + problem.X_new.shape[0], 3))
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    base, turned, other = (
+        read(Method(make=None, kind="gram"), FunctionTransformer(lambda _, T=T: T), p)
+        for T, p in ((Z, problem), (Z @ turn, problem), (Z * [1, 1, 1.01], problem))
+    )
+    assert agree(Method(make=None, kind="gram"), base, turned, single=False)
+    assert not agree(Method(make=None, kind="gram"), base, other, single=False)
+
+
 def test_decisions_without_a_lead_may_differ():
     base = np.array([[1.0, -1.0], [1e-9, 0.0]])
     method = METHODS["RLSClassifier"]
     assert agree(method, base, base * [[1], [-1]], single=False)
+
+
+def test_a_target_of_equal_rows_has_no_unit(rng):
+    """The source has features of its own, even if a case takes the same."""
+    method = METHODS["HeterogeneousFeatureAugmentation"]
+    problem = replace(strange_problem(rng), X=np.arange(9.0)[:, None])
+    problem = replace(problem, domain=np.r_[np.ones(8), -1])
+    assert not has_unit(method, problem)
+    assert has_unit(method, replace(problem, domain=-problem.domain))
 
 
 def test_equally_good_answers_are_told_by_their_value():
@@ -136,6 +179,19 @@ def test_equally_good_answers_are_told_by_their_value():
     )
     assert not equally_good(method, problem, replace(problem, X=problem.X[::2]))
     assert not equally_good(METHODS["TensorKMeans"], problem, problem)
+
+
+def test_rules_without_any_loss_are_equally_good():
+    """The shared subspace is free: it may hold many that separate the rows."""
+    method = METHODS["ASOClassifier"]
+    mixed = strange_problem(np.random.default_rng(1))
+    mixed = replace(mixed, X=np.ones_like(mixed.X))  # which no rule separates
+    assert not equally_good(method, mixed, mixed)
+    problem, _ = cases.problem_for(
+        method, np.random.default_rng(98446), np.random.default_rng([98446, 1])
+    )
+    other = WAYS["permuted"](problem, np.random.default_rng(0))
+    assert equally_good(method, problem, other)
 
 
 def test_intervals_that_do_not_meet_disagree():
@@ -184,19 +240,26 @@ def test_a_false_proof_is_noticed():
 
 
 class TestDriver:
+    @pytest.fixture
+    def pages(self, tmp_path):
+        """Files for the report, and the arguments that name them."""
+        page, table = tmp_path / "page.md", tmp_path / "table.md"
+        for path in (page, table):
+            path.write_text(f"a {fuzz.MARKS[0]} old {fuzz.MARKS[1]} z")
+        return page, table, ("--page", page, "--table", table)
+
     def run(self, monkeypatch, *arguments):
         monkeypatch.setattr("sys.argv", ["fuzz", "--jobs", "1", *map(str, arguments)])
         fuzz.main()
 
-    def test_shards_add_up(self, monkeypatch, tmp_path):
-        page = tmp_path / "page.md"
-        page.write_text(f"a {fuzz.MARKS[0]} old {fuzz.MARKS[1]} z")
+    def test_shards_add_up(self, monkeypatch, tmp_path, pages):
+        page, _, names = pages
         files = [tmp_path / name for name in ("all.json", "first.json", "second.json")]
         for file, first, size in zip(files, (0, 0, 6), (10, 6, 4), strict=True):
-            where = ("--out", file, "--page", page)
+            where = ("--out", file, *names)
             self.run(monkeypatch, "--first", first, "--cases", size, *where)
         whole = json.loads(files[0].read_text())
-        self.run(monkeypatch, "--merge", *files[:0:-1], "--page", page)
+        self.run(monkeypatch, "--merge", *files[:0:-1], *names)
         assert page.read_text().startswith("a ")
         assert "Cases 0 to 9: 10 agree, 0 alone, 0 refused" in page.read_text()
         merged = fuzz.merge([json.loads(file.read_text()) for file in files[1:]])
@@ -207,37 +270,35 @@ class TestDriver:
         with pytest.raises(SystemExit, match="different versions"):
             fuzz.merge([whole, whole | {"net": "another"}])
 
-    def test_goes_on_where_it_stopped(self, monkeypatch, tmp_path):
-        out, page = tmp_path / "fuzz.json", tmp_path / "page.md"
-        page.write_text("".join(fuzz.MARKS))
-        where = ("--out", out, "--page", page)
+    def test_goes_on_where_it_stopped(self, monkeypatch, tmp_path, pages):
+        out, (_, table, names) = tmp_path / "fuzz.json", pages
+        where = ("--out", out, *names)
         self.run(monkeypatch, "--cases", 5, *where)
         state = json.loads(out.read_text())
         out.write_text(json.dumps(state | {"counts": {"remembered|agree": 5}}))
         self.run(monkeypatch, "--cases", 10, *where)
-        assert "| remembered | 5 |" in page.read_text()
+        assert "| remembered | 5 |" in table.read_text()
         out.write_text(json.dumps(state | {"net": "another"}))  # of older code
         self.run(monkeypatch, "--cases", 5, *where)
         assert json.loads(out.read_text())["counts"] == state["counts"]
 
-    def test_only_some_methods(self, monkeypatch, tmp_path, capsys):
-        page, out = tmp_path / "page.md", tmp_path / "fuzz.json"
-        page.write_text("".join(fuzz.MARKS))
-        where = ("--out", out, "--page", page, "--methods", "GPSR", "RowCenterer")
+    def test_only_some_methods(self, monkeypatch, tmp_path, pages):
+        out, (page, _, names) = tmp_path / "fuzz.json", pages
+        before = page.read_text()
+        where = ("--out", out, *names, "--methods", "GPSR", "RowCenterer")
         self.run(monkeypatch, "--cases", 300, *where)
         counts = json.loads(out.read_text())["counts"]
         assert {key.split("|")[0] for key in counts} == {"GPSR", "RowCenterer"}
-        assert page.read_text() == "".join(fuzz.MARKS)
+        assert page.read_text() == before
         with pytest.raises(SystemExit):
             self.run(monkeypatch, "--methods", "Unknown")
 
-    def test_a_disagreement_is_a_failure(self, monkeypatch, tmp_path):
-        file, page = tmp_path / "fuzz.json", tmp_path / "page.md"
-        page.write_text("".join(fuzz.MARKS))
+    def test_a_disagreement_is_a_failure(self, monkeypatch, tmp_path, pages):
+        file, (_, table, names) = tmp_path / "fuzz.json", pages
         file.write_text(json.dumps(fuzz.empty(0) | {"wrong": ["case 1: A: scaled"]}))
         with pytest.raises(SystemExit, match="case 1: A: scaled"):
-            self.run(monkeypatch, "--merge", file, "--page", page)
-        assert "A: scaled (case 1)" in page.read_text()
+            self.run(monkeypatch, "--merge", file, *names)
+        assert "A: scaled (case 1)" in table.read_text()
 
     def test_messages_are_counted_but_for_their_numbers(self):
         heard = {"1 of 2 rows": 3, "1,000.5 of 1e-3 rows": 4, "no rows": 1}
