@@ -44,8 +44,8 @@ from sklearn.svm import SVC
 from tqdm import tqdm
 
 from fewlabels import FewLabelsClassifier, RLSClassifier
-from fewlabels.automatic._families import FAMILIES
 from fewlabels.automatic._losses import log_losses
+from fewlabels.automatic._pool import FAMILIES
 from fewlabels.automatic._recipe import BANKS
 from fewlabels.automatic._scaling import RowScaling
 from fewlabels.automatic._tuned import FINAL_TEMPERATURES
@@ -211,9 +211,9 @@ def new_rows(name, n_labels, X, y, labeled):
         test = np.arange(n_train, y.size)
         labels = holes(y, inside(labeled, y, n_train))
         model, _ = bank_of(name, n_train, "default")
-        model.refit_labels(labels[:n_train], judge=False)
+        model.refit_labels(labels[:n_train], estimate_error=False)
     everything, _ = bank_of(name, X.shape[0], "default")
-    everything.refit_labels(labels, judge=False)
+    everything.refit_labels(labels, estimate_error=False)
     others = np.setdiff1d(np.flatnonzero(labels == -1), test)
     answers = everything.transduction_.copy()
     line = {
@@ -453,7 +453,7 @@ def drop(path, wanted, sizes, n_splits):
             model._bank.candidates = [k for k in everything if k.family != family]
             errors = []
             for labeled in splits[:n_splits]:
-                model.refit_labels(holes(y, labeled), judge=False)
+                model.refit_labels(holes(y, labeled), estimate_error=False)
                 rows = np.setdiff1d(np.arange(y.size), labeled)
                 errors.append(100 * np.mean(model.transduction_[rows] != y[rows]))
             cells.append(f"{np.mean(errors):.1f}")
@@ -529,7 +529,7 @@ def dense(path, wanted, sizes, n_splits):
                 model.fit(X, holes(y, splits[0]))
             errors = []
             for labeled in splits[:n_splits]:
-                model.refit_labels(holes(y, labeled), judge=False)
+                model.refit_labels(holes(y, labeled), estimate_error=False)
                 rows = np.setdiff1d(np.arange(y.size), labeled)
                 errors.append(100 * np.mean(model.transduction_[rows] != y[rows]))
             line[form] = f"{np.mean(errors):.2f}"

@@ -35,7 +35,6 @@ RESULTS = Path(__file__).parent / "results" / "constants.csv"
 CHANGES = {
     "as it is": {},
     "SMOOTHNESS": {"SMOOTHNESS": 0.0},
-    "INSURANCE": {"INSURANCE": 0.0},
     "FEW_INSURANCE": {"FEW_INSURANCE": 0.0},
     "STACKING_STRENGTH": {"STACKING_STRENGTH": 1e9},
     "N_HALVES": {"N_HALVES": 10},

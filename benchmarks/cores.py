@@ -41,7 +41,7 @@ PHASES = {
     "small eigenproblems": ("_backend._numpy", "NumpyBackend.eigh"),
     "normal numbers": ("_backend._numpy", "NumpyBackend.standard_normal"),
     "Gaussian features": ("automatic._features", "Nystrom.__init__"),
-    "Gaussian features, root": ("automatic._features", "inverse_square_root"),
+    "Gaussian features, root": ("kernels._nystrom", "inverse_square_root"),
     "linear features": ("automatic._features", "LinearFeatures.__init__"),
     "path features": ("automatic._paths", "Geodesics.__init__"),
     "path features, root": ("automatic._paths", "inverse_square_root"),

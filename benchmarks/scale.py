@@ -222,7 +222,7 @@ def sample(
                         bank=bank, device=device, random_state=0
                     ).fit(X[order[:size]], y)
                 else:
-                    model.refit_labels(y, judge=False)
+                    model.refit_labels(y, estimate_error=False)
                 answers = np.concatenate(
                     [model.transduction_, model.predict(X[order[size:]])]
                     if size < n_rows

@@ -51,7 +51,7 @@ errors = []
 for draw in range(10):
     y_draw = hide_labels(y_true, per_class=2, random_state=draw)
     hidden = y_draw == -1
-    redrawn = model.refit_labels(y_draw, judge=False)
+    redrawn = model.refit_labels(y_draw, estimate_error=False)
     alone = np.mean((redrawn.baseline_.predict(X) != y_true)[hidden])
     automatic = np.mean((redrawn.transduction_ != y_true)[hidden])
     errors.append([alone, automatic])
