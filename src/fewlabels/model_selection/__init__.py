@@ -2,6 +2,15 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
+from fewlabels.model_selection._agreement import (
+    Agreement,
+    PairAgreement,
+    agreement,
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    opinion_table,
+)
 from fewlabels.model_selection._audit import AuditReport, ErrorAudit
 from fewlabels.model_selection._compare import Comparison, PairedDifference, compare
 from fewlabels.model_selection._cross_validation import cross_validate_labels
@@ -21,6 +30,7 @@ from fewlabels.model_selection._splitters import (
 from fewlabels.model_selection._stratified import ShareEstimate, stratified_interval
 
 __all__ = [
+    "Agreement",
     "AuditReport",
     "Comparison",
     "ErrorAudit",
@@ -29,14 +39,20 @@ __all__ = [
     "LabeledKFold",
     "LabeledOnly",
     "LabeledSplit",
+    "PairAgreement",
     "PairedDifference",
     "ShareEstimate",
     "TrainOnAll",
+    "agreement",
+    "cohen_kappa",
     "compare",
     "cross_validate_labels",
+    "fleiss_kappa",
+    "krippendorff_alpha",
     "learning_curve_labels",
     "log_evidence_score",
     "loo_accuracy_score",
     "loo_neg_squared_error",
+    "opinion_table",
     "stratified_interval",
 ]
