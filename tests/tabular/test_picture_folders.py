@@ -15,8 +15,8 @@ from fewlabels.tabular import (
     save_model,
     write_table,
 )
+from fewlabels.tabular.file_folders import folder_kind, sort_files
 from fewlabels.tabular.large import open_large
-from fewlabels.tabular.picture_folders import holds_pictures, sort_files
 from tests.embeddings.pictures import Edges, needs_pillow, needs_weights, save
 
 pytestmark = needs_pillow
@@ -109,7 +109,7 @@ def test_labels_come_from_a_table(photos, edges, tmp_path):
     ("text", "message"),
     [
         ("file\na.png\n", "one column"),
-        ("file,label\nabsent.png,a\n", "names no picture"),
+        ("file,label\nabsent.png,a\n", "names no file"),
         ("file,label\ndisc/0.png,a\ndisc/0.png,b\n", "two labels"),
     ],
 )
@@ -138,13 +138,13 @@ def test_a_folder_of_broken_pictures_is_refused(tmp_path, edges):
 
 
 def test_folders_of_tables_are_told_apart(photos, tmp_path, edges):
-    assert holds_pictures(str(photos))
+    assert folder_kind(str(photos)) == "picture"
     assert open_large(str(photos)) is None
     parts = tmp_path / "parts"
     save(parts / "plot.png", "disc", 0)
     for k in range(2):
         (parts / f"{k}.csv").write_text("a,b\n1,2\n")
-    assert not holds_pictures(str(parts))
+    assert not folder_kind(str(parts))
     assert read_table(parts).names == ["a", "b"]
     with pytest.raises(TableError, match=r"no folder of pictures \(given as embed"):
         read_table(parts, embed_with="edges")

@@ -76,9 +76,9 @@ class TargetOption(click.Option):
         given = ctx.params[str(self.name)]
         if given is not None:
             return str(given)
-        from fewlabels.tabular.picture_folders import LABEL, holds_pictures
+        from fewlabels.tabular.file_folders import LABEL, folder_kind
 
-        if not holds_pictures(ctx.params["table"]):
+        if not folder_kind(ctx.params["table"]):
             raise click.MissingParameter(ctx=ctx, param=self)
         return LABEL
 

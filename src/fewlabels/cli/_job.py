@@ -114,11 +114,11 @@ class Job:
     def read(self, path: str, *, rewritten: bool = False) -> Any:
         """Read the table, and check that it can be written as asked."""
         from fewlabels.tabular import read_table
+        from fewlabels.tabular.file_folders import folder_kind
         from fewlabels.tabular.files import check_suffix, own_format
-        from fewlabels.tabular.picture_folders import holds_pictures
 
         what = "reading the file"
-        if holds_pictures(path):
+        if folder_kind(path) == "picture":
             self.reads, what = 0.8, "looking at pictures"
         table = read_table(
             path,
@@ -267,11 +267,11 @@ class Job:
 
     def check_sorting(self, path: str) -> None:
         """Complain now about pictures that cannot be sorted."""
-        from fewlabels.tabular.picture_folders import check_sorting, holds_pictures
+        from fewlabels.tabular.file_folders import check_sorting, folder_kind
 
         folder = self.settings["sort_into"]
         if folder is not None:
-            if not holds_pictures(path):
+            if not folder_kind(path):
                 raise UseError(
                     f"{path} is no folder of pictures: leave --sort-into out."
                 )
@@ -280,7 +280,7 @@ class Job:
     def sort_files(self, labeled: Any) -> list[str]:
         """Link pictures into folders by their labels, if an option says so."""
         from fewlabels._words import plural
-        from fewlabels.tabular.picture_folders import FILE, sort_files
+        from fewlabels.tabular.file_folders import FILE, sort_files
 
         folder, table = self.settings["sort_into"], labeled.table
         if folder is None:

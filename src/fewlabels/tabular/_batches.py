@@ -20,7 +20,7 @@ from fewlabels.tabular._places import (
     is_web,
     located,
 )
-from fewlabels.tabular.picture_folders import holds_pictures
+from fewlabels.tabular.file_folders import folder_kind
 
 # Files with more bytes than the first are read in batches of the second, in rows.
 LARGE_BYTES = 2**27
@@ -174,7 +174,7 @@ def open_large(
         return None
     if path == "-" and batch_rows is None:
         return None
-    if holds_pictures(place.path):
+    if folder_kind(place.path):
         return None
     parts = find_parts(place.path)
     several = len(parts) > 1 or parts[0].path != place.path

@@ -25,7 +25,11 @@ from fewlabels.tabular._places import (
 )
 from fewlabels.tabular._text import DelimitedText
 from fewlabels.tabular._unpacking import check_text, decompressed, format_of
-from fewlabels.tabular.picture_folders import holds_pictures, read_pictures
+from fewlabels.tabular.file_folders import folder_kind
+from fewlabels.tabular.picture_folders import read_pictures
+
+# How to read a folder, by what its files hold.
+FOLDERS = {"picture": read_pictures}
 
 
 def read_place(given: str, how: Reading) -> Table:
@@ -48,8 +52,8 @@ def read_place(given: str, how: Reading) -> Table:
     how = replace(how, sheet=place.sheet)
     if place.database is not None:
         return place.database.read_path(_existing(place.path), how)
-    if holds_pictures(place.path):
-        return read_pictures(place.path, how)
+    if kind := folder_kind(place.path):
+        return FOLDERS[kind](place.path, how)
     for name in ("labels", "embed_with"):
         if getattr(how, name) is not None:
             raise TableError(
