@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from fewlabels.studio._store import LabelStore, RowKeys
+from fewlabels.studio._rows import RowKeys
+from fewlabels.studio._store import LabelStore
 from fewlabels.tabular import read_table
 from tests.cli.test_commands import SPECIES, fewlabels, iris_rows, text_of
 

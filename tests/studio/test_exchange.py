@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from fewlabels.cli import commands
 from fewlabels.studio import merge_labels
-from fewlabels.studio._store import LabelStore, RowKeys
+from fewlabels.studio._rows import RowKeys
+from fewlabels.studio._store import LabelStore
 from fewlabels.tabular import Table, TableError, fill_cells, read_table
 from fewlabels.tabular.files import encode_table
 

@@ -14,7 +14,8 @@ from contextlib import contextmanager, nullcontext, suppress
 import pytest
 
 from fewlabels.studio._journal import LockedError, StoreError
-from fewlabels.studio._store import LabelStore, RowKeys
+from fewlabels.studio._rows import RowKeys
+from fewlabels.studio._store import LabelStore
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows lets nobody delete a file that is open"
@@ -362,7 +363,7 @@ def test_journals_of_the_first_format_are_read(path):
     store = opened(path)
     assert on_disk(path) == {1: "fir"}
     store.undo()
-    assert (on_disk(path), store.damaged) == ({}, 0)
+    assert (on_disk(path), store.damaged) == ({}, [])
     store.close()
 
 

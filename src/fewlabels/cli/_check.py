@@ -78,9 +78,9 @@ def check(table: str, **settings: Any) -> None:
     if settings["output"] is None:
         from fewlabels.tabular.files import home_of
 
-        folder, stem, path = home_of(table)
-        folder = folder if path is None else path.parent
-        settings["output"] = str(folder / f"{stem}.check.csv")
+        home = home_of(table)
+        folder = home.folder if home.file is None else home.file.parent
+        settings["output"] = str(folder / f"{home.stem}.check.csv")
     job = Job(console, settings)
 
     def work() -> tuple[dict[str, Any], list[str]]:

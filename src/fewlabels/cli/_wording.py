@@ -17,6 +17,7 @@ _OPTIONS = {
     "class_prior": "--class-shares",
     "markers": "--marker",
     "n_clusters": "--clusters",
+    "store": "--labels",
 }
 _COMMANDS = {
     "cluster_table": "fewlabels cluster",

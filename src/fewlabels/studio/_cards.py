@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fewlabels.studio._store import cell_text
+from fewlabels.studio._rows import cell_text
 
 # First bytes and type of each image format. SVG is left out: it can contain scripts.
 _MAGIC = (

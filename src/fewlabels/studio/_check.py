@@ -14,14 +14,9 @@ from fewlabels.preprocessing import Table, TableError
 from fewlabels.preprocessing.cells import is_missing, text_of
 from fewlabels.studio._exchange import import_labels
 from fewlabels.studio._journal import LockedError
-from fewlabels.studio._store import (
-    Draw,
-    LabelStore,
-    RowKeys,
-    answer_columns,
-    cell_text,
-    journal_path,
-)
+from fewlabels.studio._rows import RowKeys, answer_columns, cell_text
+from fewlabels.studio._salvage import find_journal
+from fewlabels.studio._store import Draw, LabelStore
 from fewlabels.tabular import read_target
 from fewlabels.tabular.files import home_of, replacing
 
@@ -86,13 +81,13 @@ class TableCheck:
         merge_labels: bool = False,
     ) -> None:
         self.table, self.target = table, target
-        self.path = journal_path(*home_of(source)[:2])
         self.given = read_target(
             table, target, markers, merge=merge_labels, task="classes"
         )
         hidden = answer_columns(table.names, target)
         self._columns = [name for name in table.names if name not in hidden]
         keys = RowKeys(table.names, table.columns)
+        self.path, _ = find_journal(home_of(source), keys)
         texts = self.given.texts.tolist()
         try:
             self.store = LabelStore(self.path, keys, target, self._columns, texts)

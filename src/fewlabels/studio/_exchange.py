@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from fewlabels._words import nearest_name
-from fewlabels.studio._store import LabelStore, RowKeys, cell_text
+from fewlabels.studio._rows import RowKeys, cell_text
+from fewlabels.studio._store import LabelStore
 from fewlabels.tabular import (
     FileError,
     Table,

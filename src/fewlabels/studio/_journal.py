@@ -15,6 +15,8 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from fewlabels.tabular import FileError
+
 # How often to retry while another program keeps changing the file.
 _TRIES = 20
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
@@ -24,7 +26,7 @@ class LockedError(Exception):
     """Another process writes to this journal."""
 
 
-class StoreError(Exception):
+class StoreError(FileError):
     """A label could not be saved."""
 
 

@@ -15,17 +15,15 @@ import numpy as np
 
 from fewlabels.preprocessing import describe_columns, named_kinds
 from fewlabels.studio._cards import Cards, parse_size
-from fewlabels.studio._journal import LockedError
+from fewlabels.studio._journal import LockedError, StoreError
+from fewlabels.studio._rows import RowKeys, answer_columns, journal_path
+from fewlabels.studio._salvage import find_journal
 from fewlabels.studio._server import App, Server
 from fewlabels.studio._session import Session
-from fewlabels.studio._store import (
-    LabelStore,
-    RowKeys,
-    answer_columns,
-    journal_path,
-)
+from fewlabels.studio._store import LabelStore
 from fewlabels.studio._worker import Worker
 from fewlabels.tabular import (
+    FileError,
     Table,
     TableError,
     TargetColumn,
@@ -156,18 +154,22 @@ class Studio:
         self.path: Path | None = None
         self._data: Any = None
         self._reading: dict[str, Any] = {}
-        name, folder, stem = "table", Path.cwd(), target
+        name, home = "table", None
         if isinstance(source, str | os.PathLike):
-            folder, stem, self.path = home_of(source)
-            name = stem if self.path is None else self.path.name
+            home = home_of(source)
+            self.path = home.file
+            name = home.stem if self.path is None else self.path.name
         if self.path is not None:
             table = self._read(self.path, dict(reading))
         elif isinstance(source, str | os.PathLike):
             table = self._data = read_table(source, **reading)
         else:
             table = self._data = Table.from_frame(source)
-        if store is None:
-            store = journal_path(folder, stem)
+        keys, note = RowKeys(table.names, table.columns), ""
+        if store is None and home is not None:
+            store, note = find_journal(home, keys)
+        elif store is None:
+            store = journal_path(Path.cwd(), target)
         self.table = table
         self.is_new = target not in table.names
         if self.is_new:
@@ -177,20 +179,24 @@ class Studio:
             check_markers(table, target, markers)
             self.given = read_target(table, target, markers, task="classes")
         hidden = answer_columns(table.names, target) | table.derived
+        folder = Path.cwd() if home is None else home.folder
         beside = Path(table.source) if table.derived else folder
         self.cards = Cards(
             table.names, table.columns, hidden=hidden, folder=beside, image=size
         )
-        keys = RowKeys(table.names, table.columns)
         columns = [n for n in table.names if n not in hidden]
         texts = self.given.texts.tolist()
         try:
             self.store = LabelStore(store, keys, target, columns, texts)
         except LockedError:
             self.store = LabelStore(store, keys, target, columns, texts, write=False)
+        except StoreError as error:
+            raise FileError(
+                f"{error} Pass store=FILE for labels in another place."
+            ) from None
         known = sorted(self.given.class_counts, key=_natural)
         self._classes = list(dict.fromkeys([*classes, *known]))
-        self._hidden, self._name = hidden, name
+        self._hidden, self._name, self._note = hidden, name, note
 
     def _check_kinds(self, options: Mapping[str, Any]) -> None:
         """Raise now, not on the page, for wrong columns or kinds."""
@@ -247,7 +253,8 @@ class Studio:
             random_state=options["random_state"],
             wording=wording,
         )
-        self.session.notes += [*table.notes, *self.given.notes]
+        notes = [self._note, *table.notes, *self.given.notes]
+        self.session.notes += filter(None, notes)
         app = App(self.session, command=command, table=table, changed=self._changed)
         host, port, framed = where
         self.server = Server(app, host=host, port=port, framed=framed)

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels.studio._actions import Action
 from fewlabels.studio._cards import Cards
 from fewlabels.studio._journal import StoreError
 from fewlabels.studio._sketch import covering_rows
-from fewlabels.studio._store import Action, LabelStore
+from fewlabels.studio._store import LabelStore
 
 # Seconds for which a row shown in one tab is not shown in another.
 RESERVED = 900.0
@@ -166,11 +167,15 @@ class Session:
         return action
 
     def settle(self, action: str, place: int, keep: bool) -> None:
-        """Decide a conflict."""
+        """Decide a conflict, or all of them when no action is named."""
         try:
-            for conflict in list(self.store.conflicts):
-                if (conflict.action, conflict.place) == (action, place):
-                    self.store.settle(conflict, keep)
+            found = [
+                c
+                for c in self.store.conflicts
+                if (c.action, c.place) == (action, place) or not action
+            ]
+            if found:
+                self.store.settle(found, keep)
         finally:
             self._changed()
 
@@ -303,11 +308,12 @@ class Session:
                 f"The table has changed: {self.store.moved:,} labels were matched by "
                 "the content of their rows."
             )
-        if self.store.damaged:
-            notes.append(
-                f"{self.store.damaged:,} damaged lines of {self.store.path.name} were "
-                "passed over."
-            )
+        for old, new in self.store.renamed.items():
+            if old != new:
+                notes.append(
+                    f"Column {old!r} is called {new!r} now: its cells are the same, "
+                    "and all labels were carried over."
+                )
         return {
             **self.about,
             **self.summary(),

@@ -7,6 +7,10 @@ target and the columns that identify rows. The others are actions::
      "rows": [[17, "9f2c..."]], ...}
     {"in": "5d81...", "do": "undo", "of": "c3a0...", ...}
 
+Where rows get different labels at once, as in an import, ``"labels"`` lists them in
+the order of the rows. ``"by"`` is the name of the person, where it is known.
+``"do": "classes"`` describes the classes, and ``"do": "note"`` flags rows.
+
 A row with ``"do": "check"`` has a label that nobody learns from: it was drawn, by a
 line with ``"do": "draw"``, to check predictions.
 
@@ -21,178 +25,22 @@ row again after the table has changed.
 
 import json
 import os
-import re
 import secrets
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 from fewlabels._words import plural
+from fewlabels.studio._actions import Action, Conflict, Draw, Note, Section
 from fewlabels.studio._journal import Journal, LockedError
+from fewlabels.studio._rows import RowKeys
+from fewlabels.studio._salvage import Damaged, damaged_line, set_aside
 
-FORMAT = 2
-
-
-def journal_path(folder: Path, stem: str) -> Path:
-    """Name the journal of a table, by what may stand in the name of a file."""
-    name = "".join(c if c.isalnum() or c in "-_. " else "_" for c in stem).strip(". ")
-    return folder / f"{name or 'table'}.labels.jsonl"
-
-
-def answer_columns(names: Sequence[str], target: str) -> set[str]:
-    """Find the labels, and what an earlier run has predicted: no part of a question."""
-    ends = r"(_(predicted|confidence|source)(_\d+)?)?"
-    earlier = re.compile(re.escape(target) + ends)
-    return {name for name in names if earlier.fullmatch(name)}
-
-
-def cell_text(value: Any) -> str:
-    """Write a cell as text; empty if there is no value."""
-    if isinstance(value, str):
-        return value
-    if value is None or value != value:
-        return ""
-    return str(value.item() if hasattr(value, "item") else value)
-
-
-def row_digest(cells: Sequence[str]) -> str:
-    """Return the digest of a row's cells."""
-    # Lengths distinguish "a", "bc" from "ab", "c".
-    joined = "".join(f"{len(cell)}:{cell}" for cell in cells)
-    return blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-class RowKeys:
-    """Digests of the rows of a table, by any set of its columns.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of all columns.
-    columns : sequence of sequence
-        Their cells.
-    """
-
-    def __init__(self, names: Sequence[str], columns: Sequence[Any]) -> None:
-        self._columns = dict(zip(names, columns, strict=True))
-        self._places: dict[tuple[str, ...], dict[str, list[int]]] = {}
-        self.n_rows = len(columns[0]) if columns else 0
-
-    def knows(self, names: Sequence[str]) -> bool:
-        """Whether the table has all of these columns."""
-        return all(name in self._columns for name in names)
-
-    def digest(self, row: int, names: Sequence[str]) -> str:
-        """Return the digest of one row over some of its columns."""
-        return row_digest([cell_text(self._columns[name][row]) for name in names])
-
-    def places(self, digest: str, names: Sequence[str]) -> list[int]:
-        """Find the rows with a digest."""
-        key = tuple(names)
-        if key not in self._places:
-            index: dict[str, list[int]] = {}
-            for row in range(self.n_rows):
-                index.setdefault(self.digest(row, key), []).append(row)
-            self._places[key] = index
-        return self._places[key].get(digest, [])
-
-
-@dataclass
-class Action:
-    """An action of a person on some rows.
-
-    Attributes
-    ----------
-    key : str
-        Its name in the journal. The page chooses it, so that a repeated request has no
-        effect.
-    do : {"label", "check", "skip", "clear"}
-        What was done.
-    label : str or None
-        The class.
-    rows : list of int
-        The rows in the current table.
-    how : str
-        Where: "card", "grid", "map", "history", "import", "review" or "check".
-    time : str
-        When, in UTC.
-    void : set of int
-        Rows for which it no longer holds: undone, or dropped in a conflict.
-    """
-
-    key: str
-    do: str
-    label: str | None
-    rows: list[int]
-    how: str
-    time: str
-    void: set[int] = field(default_factory=set)
-
-
-@dataclass
-class Draw:
-    """Rows that were drawn to check predictions.
-
-    Attributes
-    ----------
-    key : str
-        Its name in the journal.
-    rows : list of int or None
-        The rows, as the table has them now; None for one that is gone.
-    audit : dict
-        All else that was noted.
-    time : str
-        When, in UTC.
-    look : int
-        How often more rows were asked for, from 1.
-    """
-
-    key: str
-    rows: list[int | None]
-    audit: dict[str, Any]
-    time: str
-    look: int = 1
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """A label whose row has changed.
-
-    Attributes
-    ----------
-    action : str
-        Key of the action.
-    place : int
-        The row number in the journal, counted from 1.
-    label : str or None
-        The label in the journal.
-    kind : {"row", "label"}
-        Whether the cells of the row have changed, or its label in the table.
-    row : int or None
-        The row that now has this number.
-    table_label : str or None
-        The label in the current table.
-    """
-
-    action: str
-    place: int
-    label: str | None
-    kind: str
-    row: int | None
-    table_label: str | None = None
-
-
-@dataclass(frozen=True)
-class _Section:
-    """Data that the lines of a section share, and the rows they have claimed."""
-
-    target: str
-    columns: list[str]
-    claims: dict[tuple[int, str], int] = field(default_factory=dict)
-    taken: set[int] = field(default_factory=set)
+FORMAT = 3
+# Rows by which a renamed column is recognised.
+_SAMPLE = 40
 
 
 class LabelStore:
@@ -212,6 +60,8 @@ class LabelStore:
         Labels in the table itself.
     write : bool, default=True
         Whether to take the lock; without it, the journal is read-only.
+    by : str, default=""
+        Who labels, where it is one person.
     """
 
     def __init__(
@@ -223,7 +73,9 @@ class LabelStore:
         given: Sequence[str | None],
         *,
         write: bool = True,
+        by: str = "",
     ) -> None:
+        self.by = by
         self.journal = Journal(path)
         self.path = self.journal.path
         self.target = target
@@ -246,31 +98,78 @@ class LabelStore:
         self.errors: list[dict[str, Any]] = []
         self.draws: dict[str, Draw] = {}
         self.conflicts: list[Conflict] = []
+        self.notes: dict[int, Note] = {}
+        self.renamed: dict[str, str] = {}
         self.moved = 0
-        self.damaged = 0
+        self.damaged: list[Damaged] = []
         self.holder: dict[str, Any] = {}
         self._of_row = {}
+        self._renamings: list[Action] = []
         self._named: dict[str, Action] = {}
-        self._sections: dict[str, _Section] = {}
+        self._sections: dict[str, Section] = {}
         self._rewritten = self.journal.rewritten
         self._offset = 0
         self._last = datetime.min.replace(tzinfo=UTC)
 
     # -- what holds now -----------------------------------------------------------
 
-    def current(self, row: int) -> Action | None:
-        """Find the last action that holds for a row."""
+    def current(self, row: int, by: str | None = None) -> Action | None:
+        """Find the last action that holds for a row, of anybody or of one person."""
         for action in reversed(self._of_row.get(row, [])):
-            if row not in action.void:
+            if row not in action.void and by in (None, action.by):
                 return action
         return None
 
+    def opinions(self, row: int) -> dict[str, Action]:
+        """Find what each person last did with a row.
+
+        A decision, and what nobody put a name to, ends all that was before.
+        """
+        found: dict[str, Action] = {}
+        for action in reversed(self._of_row.get(row, [])):
+            if row in action.void:
+                continue
+            if action.how == "settled" or not action.by:
+                return found or {"": action}
+            found.setdefault(action.by, action)
+        return found
+
+    def said(self, action: Action, row: int) -> str | None:
+        """Return the class that an action gave to a row, by its name of today."""
+        if action.do != "label":
+            return None
+        return self._called(action.label_of(row), action.place)
+
+    def _called(self, label: str | None, since: int = -1) -> str | None:
+        for change in self._renamings:
+            if change.place > since and not change.undone and label is not None:
+                label = change.renames.get(label, label)
+        return label
+
+    def votes(self, row: int) -> Counter[str]:
+        """Count the labels that people gave a row."""
+        said = (self.said(action, row) for action in self.opinions(row).values())
+        return Counter(label for label in said if label is not None)
+
     def label_of(self, row: int) -> str | None:
-        """Return the label of a row: the one given here, or else the table's."""
-        action = self.current(row)
-        if action is None:
-            return self.given[row]
-        return action.label if action.do == "label" else None
+        """Return the label of a row: the one given here, or else the table's.
+
+        Where people disagree, it is that of the majority; None without one.
+        """
+        if not self.opinions(row):
+            return self._called(self.given[row])
+        ranked = self.votes(row).most_common(2)
+        if len(ranked) > 1 and ranked[0][1] == ranked[1][1]:
+            return None
+        return ranked[0][0] if ranked else None
+
+    @property
+    def class_list(self) -> list[dict[str, Any]] | None:
+        """Descriptions of the classes; None if nobody gave any."""
+        for action in reversed(self._renamings):
+            if not action.undone:
+                return action.classes
+        return None
 
     def touched(self) -> list[int]:
         """List the rows with an action."""
@@ -324,6 +223,7 @@ class LabelStore:
             self._begin()
             entries = self._parse(bytes(self.journal.content))
         self._offset = len(self.journal.content)
+        self._open_sections([entry for _, entry in entries])
         for time, entry in sorted(entries, key=lambda pair: pair[0]):
             self._last = time
             self._read(entry)
@@ -338,8 +238,37 @@ class LabelStore:
                 time = datetime.fromisoformat(entry.get("at") or entry["opened"])
                 entries.append((time.astimezone(UTC), entry))
             except (ValueError, KeyError, TypeError, AttributeError):
-                self.damaged += 1
+                self._pass_over(line)
         return entries
+
+    def _pass_over(self, raw: bytes) -> None:
+        """Keep a damaged line, and what can be read of it as conflicts."""
+        line = damaged_line(raw)
+        self.damaged.append(line)
+        names = self.columns
+        for place, digest in line.rows if line.label is not None else []:
+            there = 0 < place <= self._keys.n_rows
+            if there and self._keys.digest(place - 1, names) == digest:
+                key = line.key or digest
+                found = Conflict(key, place, line.label, "line", place - 1)
+                self.conflicts.append(found)
+
+    def _open_sections(self, entries: Sequence[dict[str, Any]]) -> None:
+        """Find what columns of new sections are called now."""
+        rows: dict[str, set[tuple[int, str]]] = {}
+        for entry in entries:
+            with suppress(ValueError, TypeError, KeyError, AttributeError):
+                pairs = rows.setdefault(entry.get("in", ""), set())
+                pairs.update((place, digest) for place, digest, *_ in entry["rows"])
+        for entry in entries:
+            names, key = entry.get("columns"), entry.get("key", "")
+            if "opened" not in entry or self._keys.knows(names or []):
+                continue
+            samples = sorted(rows.get(key, ()))[:_SAMPLE]
+            now = self._keys.renamed(names, samples) if names and samples else None
+            if now is not None:
+                self.renamed |= {a: b for a, b in zip(names, now, strict=True)}
+                entry["columns"] = now
 
     def _read(self, entry: dict[str, Any]) -> None:
         try:
@@ -347,7 +276,8 @@ class LabelStore:
                 self.holder = entry
                 key = entry.get("key", "")
                 if not key or key not in self._sections:
-                    section = _Section(entry["target"], entry["columns"])
+                    by = str(entry.get("by", ""))
+                    section = Section(entry["target"], entry["columns"], by)
                     self._sections[key] = section
             else:
                 if "n" in entry:  # format 1 counted lines, and had no keys of sections
@@ -357,9 +287,9 @@ class LabelStore:
                 if section.target == self.target:
                     self._apply(entry, section)
         except (ValueError, KeyError, TypeError, AttributeError):
-            self.damaged += 1
+            self._pass_over(_line(entry).strip())
 
-    def _apply(self, entry: dict[str, Any], section: _Section) -> None:
+    def _apply(self, entry: dict[str, Any], section: Section) -> None:
         match entry["do"]:
             case "error":
                 self.errors.append(entry)
@@ -369,7 +299,16 @@ class LabelStore:
                 if entry.get("key"):
                     self._named[entry["key"]] = action
             case "settle":
-                self._settled(entry["of"], entry["row"])
+                for key, place in entry.get("all") or [[entry["of"], entry["row"]]]:
+                    self._settled(key, place)
+            case "note":
+                for place, digest, *_ in entry["rows"]:
+                    row = self._find(place, digest, section)
+                    if row is not None:
+                        by = entry.get("by", section.by)
+                        text, flag = str(entry["text"]), bool(entry["flag"])
+                        self.notes[row] = Note(text, flag, by, entry["at"])
+                        self._changed.add(row)
             case "draw":
                 rows = [self._find(k, name, section) for k, name in entry["rows"]]
                 draw = Draw(entry["key"], rows, entry["audit"], entry["at"])
@@ -377,15 +316,18 @@ class LabelStore:
             case "look":
                 draw = self.draws[entry["of"]]
                 draw.look = max(draw.look, entry["look"])
-            case "label" | "check" | "skip" | "clear":
+            case "label" | "check" | "skip" | "clear" | "classes":
                 self._keep(entry, section)
 
     def _void(self, action: Action) -> None:
         action.void.update(action.rows)
+        action.undone = True
         self._changed.update(action.rows)
+        if action.do == "classes":
+            self._changed.update(range(self._keys.n_rows))
         self._forget_conflicts(action.key)
 
-    def _keep(self, entry: dict[str, Any], section: _Section) -> None:
+    def _keep(self, entry: dict[str, Any], section: Section) -> None:
         action = Action(
             entry["key"],
             entry["do"],
@@ -393,32 +335,49 @@ class LabelStore:
             [],
             entry.get("how", ""),
             entry.get("at", ""),
+            entry.get("by", section.by),
+            classes=entry.get("classes"),
+            renames=entry.get("renames", {}),
+            place=len(self.actions),
         )
+        if action.do == "classes":
+            self._renamings.append(action)
+            self._changed.update(range(self._keys.n_rows))
+        each = entry.get("labels") or [action.label] * len(entry["rows"])
         earlier = self._named.get(action.key)
         if earlier is not None:  # the same line again
             self._void(earlier)
-        for place, digest, *was in entry["rows"]:
+        for (place, digest, *was), label in zip(entry["rows"], each, strict=True):
             row = self._find(place, digest, section)
             if row is None:
                 there = place - 1 if place <= self._keys.n_rows else None
-                self._conflict(action, place, "row", there)
+                self._conflict(action, place, "row", there, label)
                 continue
             action.rows.append(row)
+            if label != action.label:
+                action.labels[row] = label
             self._of_row.setdefault(row, []).append(action)
             # The table has since been edited, and has another label.
             now, before = self.given[row], was[0] if was else None
             self.conflicts = [
                 c for c in self.conflicts if c.kind != "label" or c.row != row
             ]
-            if now not in (None, before, action.label):
-                self._conflict(action, place, "label", row)
+            if now not in (None, before, label):
+                self._conflict(action, place, "label", row, label)
         self.actions.append(action)
         self._named[action.key] = action
         self._changed.update(action.rows)
 
-    def _conflict(self, action: Action, place: int, kind: str, row: int | None) -> None:
+    def _conflict(
+        self,
+        action: Action,
+        place: int,
+        kind: str,
+        row: int | None,
+        label: str | None,
+    ) -> None:
         said = None if row is None else self.given[row]
-        found = Conflict(action.key, place, action.label, kind, row, said)
+        found = Conflict(action.key, place, label, kind, row, said)
         self.conflicts.append(found)
 
     def _settled(self, key: str, place: int) -> None:
@@ -434,7 +393,7 @@ class LabelStore:
             c for c in self.conflicts if c.action != key or place not in (None, c.place)
         ]
 
-    def _find(self, place: int, digest: str, section: _Section) -> int | None:
+    def _find(self, place: int, digest: str, section: Section) -> int | None:
         """Find a row by its number, or else by its content."""
         names = section.columns
         if not self._keys.knows(names):
@@ -479,6 +438,7 @@ class LabelStore:
             "pid": os.getpid(),
             "target": self.target,
             "columns": self.columns,
+            **({"by": self.by} if self.by else {}),
         }
         try:
             self.journal.take_over(_line(opened))
@@ -487,6 +447,9 @@ class LabelStore:
             raise
         self._section = key
         self._replay()
+        odd = set_aside(self.path, self.damaged)
+        if odd:
+            self.journal.odd.append(odd)
 
     def act(
         self,
@@ -496,12 +459,15 @@ class LabelStore:
         *,
         how: str = "card",
         key: str = "",
+        by: str | None = None,
+        labels: Sequence[str] | None = None,
+        **more: Any,
     ) -> Action:
         """Record an action; it is on disk when this returns.
 
         Parameters
         ----------
-        do : {"label", "check", "skip", "clear"}
+        do : {"label", "check", "skip", "clear", "classes"}
             What was done.
         rows : sequence of int
             To which rows.
@@ -512,6 +478,12 @@ class LabelStore:
         key : str, default=""
             The page's key. If an action with this key exists, it is returned instead of
             being repeated.
+        by : str, default=None
+            Who did it; when None, the person of this process.
+        labels : sequence of str, default=None
+            Classes of the rows, where they differ.
+        **more : dict
+            What the line says besides.
 
         Returns
         -------
@@ -527,29 +499,41 @@ class LabelStore:
             return self._named[key]
         key = key or secrets.token_hex(8)
         listed: list[list[Any]] = []
-        for row in rows:
-            entry: list[Any] = [row + 1, self._keys.digest(row, self.columns)]
-            if self.given[row] is not None:
-                entry.append(self.given[row])
-            listed.append(entry)
-        self._append({"do": do, "label": label, "rows": listed, "how": how}, key)
+        for placed, row in zip(self._placed(rows), rows, strict=True):
+            table = self.given[row]
+            listed.append(placed if table is None else [*placed, table])
+        entry = {"do": do, "label": label, "rows": listed, "how": how, **more}
+        entry |= {"by": by} if by not in (None, self.by) else {}
+        entry |= {"labels": list(labels)} if labels is not None else {}
+        self._append(entry, key)
         return self._named[key]
 
-    def undo(self, key: str = "") -> Action | None:
-        """Undo the last action that still holds; None if there is none."""
+    def _placed(self, rows: Sequence[int]) -> list[list[Any]]:
+        return [[row + 1, self._keys.digest(row, self.columns)] for row in rows]
+
+    def undo(self, key: str = "", by: str | None = None) -> Action | None:
+        """Undo the last action that still holds, of anybody or of one person."""
         if key in self._named:
             return self._named[key]
         for action in reversed(self.actions):
-            if set(action.rows) - action.void:
+            if action.holds and by in (None, action.by):
                 self._append({"do": "undo", "of": action.key}, key)
                 return self._named[action.key]
         return None
 
-    def settle(self, conflict: Conflict, keep: bool) -> None:
-        """Decide a conflict: keep the label for the row now there, or drop it."""
-        if keep and conflict.row is not None and conflict.label is not None:
-            self.act("label", [conflict.row], conflict.label, how="review")
-        self._append({"do": "settle", "of": conflict.action, "row": conflict.place}, "")
+    def settle(self, conflicts: Sequence[Conflict], keep: bool) -> None:
+        """Decide conflicts: keep labels for the rows now there, or drop them."""
+        kept = {c.row: c.label for c in conflicts if keep}
+        fits = {r: a for r, a in kept.items() if r is not None and a is not None}
+        if fits:
+            self.act("label", [*fits], labels=[*fits.values()], how="review")
+        pairs = [[c.action, c.place] for c in conflicts]
+        self._append({"do": "settle", "all": pairs}, "")
+
+    def note(self, row: int, text: str, flag: bool, by: str | None = None) -> None:
+        """Write something about a row, or flag it."""
+        entry = {"do": "note", "rows": self._placed([row]), "text": text, "flag": flag}
+        self._append({**entry, "by": self.by if by is None else by}, "")
 
     def note_error(self, n_labels: int, value: float, low: float, high: float) -> None:
         """Record a point of the error curve."""
@@ -559,8 +543,7 @@ class LabelStore:
     def note_draw(self, rows: Sequence[int], audit: dict[str, Any]) -> Draw:
         """Keep which rows were drawn to check predictions, before anyone sees them."""
         key = secrets.token_hex(8)
-        placed = [[row + 1, self._keys.digest(row, self.columns)] for row in rows]
-        self._append({"do": "draw", "rows": placed, "audit": audit}, key)
+        self._append({"do": "draw", "rows": self._placed(rows), "audit": audit}, key)
         return self.draws[key]
 
     def note_look(self, draw: Draw, look: int) -> None:

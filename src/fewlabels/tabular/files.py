@@ -275,11 +275,14 @@ class Home(NamedTuple):
         What their names begin with.
     file : Path or None
         The file, where the table is one that can be read as bytes.
+    earlier : str
+        What their names began with in version 0.1.
     """
 
     folder: Path
     stem: str
     file: Path | None
+    earlier: str
 
 
 def home_of(given: str | os.PathLike[str]) -> Home:
@@ -304,15 +307,19 @@ def home_of(given: str | os.PathLike[str]) -> Home:
     text = os.fspath(given)
     place = located(text)
     if is_address(place.path):
-        return Home(Path.cwd(), PurePosixPath(place.path).stem or "table", None)
+        name = PurePosixPath(place.path).stem or "table"
+        return Home(Path.cwd(), name, None, name)
     path = Path(place.path)
-    stem = path.name.removesuffix("".join(path.suffixes))
+    earlier = path.name.removesuffix("".join(path.suffixes))
+    packed = path.suffix.lower() in (".gz", ".bz2", ".xz", ".zip", ".zst")
+    stem = Path(path.stem).stem if packed else path.stem
     named = "" if place.sheet is None else f"-{place.sheet}"
     plain = not named and place.database is None and not path.is_dir()
     if plain and path.is_file():
         with path.open("rb") as file:  # a database may keep rows in another file
             plain = not issubclass(format_of(file.read(64), ""), Database)
-    return Home(path.resolve().parent, stem + named, path if plain else None)
+    file = path if plain else None
+    return Home(path.resolve().parent, stem + named, file, earlier + named)
 
 
 def check_suffix(own: type[FileFormat], path: str) -> None:
