@@ -261,11 +261,11 @@ class LabelStore:
                 pairs = rows.setdefault(entry.get("in", ""), set())
                 pairs.update((place, digest) for place, digest, *_ in entry["rows"])
         for entry in entries:
-            names, key = entry.get("columns"), entry.get("key", "")
-            if "opened" not in entry or self._keys.knows(names or []):
+            names: list[str] = entry.get("columns") or []
+            if "opened" not in entry or self._keys.knows(names):
                 continue
-            samples = sorted(rows.get(key, ()))[:_SAMPLE]
-            now = self._keys.renamed(names, samples) if names and samples else None
+            samples = sorted(rows.get(entry.get("key", ""), ()))[:_SAMPLE]
+            now = self._keys.renamed(names, samples) if samples else None
             if now is not None:
                 self.renamed |= {a: b for a, b in zip(names, now, strict=True)}
                 entry["columns"] = now

@@ -318,8 +318,8 @@ def home_of(given: str | os.PathLike[str]) -> Home:
     if plain and path.is_file():
         with path.open("rb") as file:  # a database may keep rows in another file
             plain = not issubclass(format_of(file.read(64), ""), Database)
-    file = path if plain else None
-    return Home(path.resolve().parent, stem + named, file, earlier + named)
+    source = path if plain else None
+    return Home(path.resolve().parent, stem + named, source, earlier + named)
 
 
 def check_suffix(own: type[FileFormat], path: str) -> None:
