@@ -47,6 +47,27 @@ def test_first_questions_find_all_classes(engine):
     assert not set(again) & set(rows[:2])
 
 
+def test_a_sketch_guesses_before_any_bank_is_built():
+    table = Table.from_frame(
+        {
+            "bottle": [f"B{k}" for k in range(178)],
+            **{f"x{k}": WINE.data[:, k] for k in range(13)},
+            "note": ["" if k % 7 else "dry and red" for k in range(178)],
+            "same": ["x"] * 178,
+            "kind": [None] * 178,
+        }
+    )
+    engine = Engine(table, TableSetup("kind"))
+    rows = np.random.default_rng(0).choice(178, 12, replace=False)
+    assert engine.learn({0: "Barolo", 1: "Barolo"}, judge=False) is None
+    guesses = engine.learn(labels_of(rows), judge=False)
+    said = np.array(guesses.classes)[guesses.codes[:, 0]]
+    assert np.mean(said == NAMES) > 0.85
+    assert np.allclose(guesses.shares.sum(axis=1), 1, atol=1e-3)
+    empty = Engine(table.without(table.names[1:-1]), TableSetup("kind"))
+    assert empty.learn(labels_of(rows), judge=False) is None
+
+
 def test_few_answers_label_the_rest(engine):
     labels = {}
     for _ in range(15):

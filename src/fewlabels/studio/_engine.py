@@ -21,6 +21,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import NearestNeighbors
 
 from fewlabels.active import ClusterCoverage, FewLabelsSampling, margin
+from fewlabels.studio._sketch import SketchModel
+from fewlabels.studio._store import answer_columns
 from fewlabels.tabular import (
     Table,
     TargetColumn,
@@ -92,6 +94,12 @@ class Engine:
             self.given = TargetColumn(setup.target, nothing, {})
         self._labels: dict[int, str] = {}
         self._is_judged = False
+        # Guesses of a sketch do until the first bank is built.
+        self.model: Any = None
+        left_out = answer_columns(table.names, setup.target) | table.derived
+        left_out |= set(setup.encoding.get("ignore", ()))
+        pairs = zip(table.names, table.columns, strict=True)
+        self.sketch = SketchModel([c for name, c in pairs if name not in left_out])
 
     # -- once ---------------------------------------------------------------------
 
@@ -195,9 +203,14 @@ class Engine:
         self._labels, self._is_judged = dict(labels), judge
         if len(set(labels.values())) < 2:
             return None
-        self.model.refit_labels(self._y(labels), estimate_error=judge)
-        self._p = self.model.predict_proba(self.features)
-        classes = [str(c) for c in self.model.classes_]
+        if self.model is None:
+            classes, self._p = self.sketch.shares(labels)
+            if not classes:
+                return None
+        else:
+            self.model.refit_labels(self._y(labels), estimate_error=judge)
+            self._p = self.model.predict_proba(self.features)
+            classes = [str(c) for c in self.model.classes_]
         codes = np.argsort(-self._p, axis=1, kind="stable")[:, :N_GUESSES]
         shares = np.take_along_axis(self._p, codes, axis=1)
         return Guesses(classes, codes.astype(np.int16), shares)

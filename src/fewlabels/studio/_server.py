@@ -497,6 +497,8 @@ class Server:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             self.socket.bind((host, port))
+            # Whoever knows the address may connect, and wait for the first response.
+            self.socket.listen(128)
         except OSError as error:
             self.socket.close()
             raise ValueError(
@@ -525,7 +527,6 @@ class Server:
         """Serve until stopped."""
         watch = asyncio.create_task(self.app.look())
         leave = asyncio.create_task(self._leave())
-        self.socket.listen(128)
         asyncio.get_running_loop().call_soon(ready)
         try:
             await self._server.serve(sockets=[self.socket])

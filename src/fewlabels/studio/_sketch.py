@@ -1,13 +1,14 @@
-"""Choose rows that cover a table, in milliseconds and with NumPy alone.
+"""Numbers for a table in milliseconds: the first questions, and the first guesses.
 
 The first question cannot wait for scikit-learn to be imported and columns to be
 encoded. A sample of rows is sketched and clustered roughly; the engine chooses better
-ones as soon as it can.
+ones as soon as it can. The same sketch of all rows gives guesses until the classifier
+is built.
 """
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -15,8 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 SAMPLE = 800
+# The most numbers in a sketch of all rows: beyond, it would not be quick.
+MAX_SKETCH = 20_000_000
 _WORDS = 32
 _ROUNDS = 5
+# Weight of the ridge penalty, in units of the mean squared length of a row.
+_PENALTY = 0.1
+# Shares follow scores between -1 and 1; chosen so that they are rather too modest.
+_SHARPNESS = 1.5
 
 
 def covering_rows(
@@ -46,11 +53,9 @@ def covering_rows(
     rng = np.random.default_rng(random_state)
     if candidates.size > SAMPLE:
         candidates = np.sort(rng.choice(candidates, SAMPLE, replace=False))
-    blocks = [_sketched(column[candidates]) for column in columns]
-    blocks = [block for block in blocks if block.shape[1]]
-    if not blocks:
+    Z = np.hstack([np.empty((candidates.size, 0)), *sketches(columns, candidates)])
+    if not Z.shape[1]:
         return candidates[:n_rows].tolist()
-    Z = np.hstack(blocks)
     centres = Z[_spread(Z, min(n_rows, len(Z)), rng)]
     for _ in range(_ROUNDS):
         nearest = _distances(Z, centres).argmin(axis=1)
@@ -60,6 +65,61 @@ def covering_rows(
     sizes = np.bincount(distances.argmin(axis=1), minlength=len(centres))
     typical = distances.argmin(axis=0)[np.argsort(-sizes, kind="stable")]
     return candidates[list(dict.fromkeys(typical.tolist()))].tolist()
+
+
+def sketches(
+    columns: Sequence[NDArray[Any]], rows: NDArray[np.intp] | slice = slice(None)
+) -> list[NDArray[np.float64]]:
+    """Sketch each column: a block of shape (n_rows, n_numbers), empty if useless."""
+    return [_sketched(column[rows]) for column in columns]
+
+
+class SketchModel:
+    """Ridge regression on a sketch of all rows: guesses until there are better ones.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray
+        The table, without its target.
+    """
+
+    def __init__(self, columns: Sequence[NDArray[Any]]) -> None:
+        size = columns[0].size if columns else 0
+        blocks: list[NDArray[Any]] = [np.empty((size, 0), dtype=np.float32)]
+        if size * len(columns) <= MAX_SKETCH:
+            blocks += [block.astype(np.float32) for block in sketches(columns)]
+        self._Z = np.hstack(blocks)
+        self._scale = float((self._Z**2).sum(axis=1).mean()) if size else 0.0
+
+    def shares(self, labels: Mapping[int, str]) -> tuple[list[str], NDArray[Any]]:
+        """Return classes and their probabilities for all rows; none if unknown.
+
+        Parameters
+        ----------
+        labels : dict of int to str
+            Labels by row.
+
+        Returns
+        -------
+        classes : list of str
+            The classes; empty with fewer than two, or where no column says anything.
+        shares : ndarray of shape (n_rows, n_classes)
+            Their probabilities.
+        """
+        classes = sorted(set(labels.values()))
+        if len(classes) < 2 or not self._scale:
+            return [], np.empty((len(self._Z), 0))
+        rows = np.array(list(labels), dtype=np.intp)
+        Y = np.array([[name == c for c in classes] for name in labels.values()]) * 2 - 1
+        # Classes with few labels count as much as those with many.
+        weights = 1 / np.sqrt((Y > 0).sum(axis=0))[(Y > 0).argmax(axis=1)]
+        Z = self._Z[rows] * weights[:, None]
+        K = Z @ Z.T + np.outer(weights, weights) * self._scale
+        K[np.diag_indices(rows.size)] += _PENALTY * self._scale
+        duals = np.linalg.solve(K, Y * weights[:, None])
+        scores = self._Z @ (Z.T @ duals) + self._scale * (weights @ duals)
+        scores = np.exp(_SHARPNESS * (scores - scores.max(axis=1, keepdims=True)))
+        return classes, scores / scores.sum(axis=1, keepdims=True)
 
 
 def _sketched(values: NDArray[Any]) -> NDArray[np.float64]:

@@ -116,7 +116,7 @@ class _Child:
         self._banned: set[int] = set()
         self._version = -1
         self._requests: list[Message] = []
-        self._refined: Any = None
+        self._refined: tuple[Any, bool] | None = None
         self._is_final = False
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -154,37 +154,40 @@ class _Child:
         if isinstance(table, bytes):
             table = _read(table, **reading)
         engine = Engine(table, TableSetup.of(**options))
-        self.tell("status", "reading columns", 0.0)
-        engine.encode()
-        self.tell("notes", engine.encoded.notes)
-        with self._turn:
-            labels, banned, version = self._labels, self._banned, self._version
-        self.tell("order", version, engine.cover(labels, banned), "cover")
-        first, *others = engine.banks
-        engine.use(engine.built(first, self._tell_share))
-        self._is_final = not others
-        self._serve(engine, others)
+        threading.Thread(target=self._prepare, args=(engine,), daemon=True).start()
+        self._serve(engine)
 
     def _tell_share(self, share: float, what: str) -> None:
         self.tell("status", what, share)
 
-    def _finish(self, engine: Any, banks: list[str]) -> None:
-        """Compute what does not depend on labels and nobody waits for."""
+    def _prepare(self, engine: Any) -> None:
+        """Compute what does not depend on labels, while a sketch makes the guesses."""
         try:
+            self.tell("status", "reading columns", 0.0)
+            engine.encode()
+            self.tell("notes", engine.encoded.notes)
+            with self._turn:
+                labels, banned, version = self._labels, self._banned, self._version
+            self.tell("order", version, engine.cover(labels, banned), "cover")
+            first, *others = engine.banks
+            self._hand_over(engine.built(first, self._tell_share), not others)
             self.tell("groups", *engine.groups())
-            for bank in banks:
+            for bank in others:
                 model = engine.built(
                     bank, lambda share, _: self._tell_share(share, "refining")
                 )
-                with self._turn:
-                    self._refined = model
-                    self._turn.notify()
+                self._hand_over(model, True)
             self.tell("layout", engine.layout())
         except Exception as error:
             self.tell("failed", _said(error), traceback.format_exc())
 
-    def _serve(self, engine: Any, banks: list[str]) -> None:
-        finishing: threading.Thread | None = None
+    def _hand_over(self, model: Any, is_final: bool) -> None:
+        """Let the other thread learn with this model from now on."""
+        with self._turn:
+            self._refined = model, is_final
+            self._turn.notify()
+
+    def _serve(self, engine: Any) -> None:
         learned = judged = -1
         last_judged, n_suspected, seconds = 0.0, 0, 0.0
         while True:
@@ -194,8 +197,9 @@ class _Child:
                         self.tell("status", "ready", 1.0)
                     self._turn.wait_for(lambda: not self._is_idle(learned, judged))  # noqa: B023
                 if self._refined is not None:
-                    engine.use(self._refined)
-                    self._refined, self._is_final = None, True
+                    model, self._is_final = self._refined
+                    engine.use(model)
+                    self._refined = None
                     learned = judged = -1
                 # Files are made with the full bank.
                 waiting = self._is_final and bool(self._requests)
@@ -205,6 +209,10 @@ class _Child:
                 self._answer(engine, request)
                 if request[3] != labels:
                     learned = judged = -1
+                continue
+            if engine.model is None:
+                self.tell("learned", version, engine.learn(labels, judge=False), None)
+                learned = judged = version
                 continue
             self._tell_share(0.0, "learning")
             overdue = time.monotonic() - last_judged > PATIENCE
@@ -217,11 +225,6 @@ class _Child:
             # With the same labels, judging changes confidences but not the questions.
             order = None if version == learned else engine.next_rows(labels, banned)
             self.tell("learned", version, guesses, order)
-            if finishing is None:  # the first guesses have been sent already
-                finishing = threading.Thread(
-                    target=self._finish, args=(engine, banks), daemon=True
-                )
-                finishing.start()
             learned = version
             if judge or guesses is None or not self._is_final:
                 judged = version
