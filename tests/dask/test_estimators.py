@@ -314,3 +314,15 @@ def test_dask_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"pip install 'fewlabels\[dask\]'"):
         classifier().fit(lazy, [0, 1, -1, -1])
+
+
+@pytest.mark.parametrize(("limit", "bank"), [(211, "fast"), (212, "default")])
+def test_the_bank_follows_the_rows_learned_from(monkeypatch, limit, bank):
+    monkeypatch.setattr("fewlabels.automatic._recipe.FAST_ROWS", limit)
+    X, _, y = moons(300)
+    model = classifier(bank="auto").fit(da.from_array(X, chunks=100), y)
+    (learned,) = model.models_  # from 12 labels and 200 of the other rows
+    assert learned.bank == bank
+    plain = FewLabelsClassifier(bank="auto", random_state=0).fit(X[:212], y[:212])
+    other = FewLabelsClassifier(bank=bank, random_state=0).fit(X[:212], y[:212])
+    assert_array_equal(plain.predict_proba(X), other.predict_proba(X))

@@ -438,8 +438,8 @@ NEUTRAL |= {"sample_rows", "quiet", "force", "decimal", "interval"}
 NOT_IN_BATCHES = {
     "explain": "--explain needs all rows at once: pass --batch-rows 0",
     "features": "--features needs all rows at once: pass --batch-rows 0",
-    "labels": "is no folder of pictures: leave --labels out",
-    "embed_with": "is no folder of pictures: leave --embed-with out",
+    "labels": "is no folder of pictures (given as --labels)",
+    "embed_with": "is no folder of pictures (given as --embed-with)",
     "sort_into": "is no folder of pictures: leave --sort-into out",
     "scheduler": "--batch-rows cannot be used with --scheduler",
     "sheet": "leave the name of the sheet out (given as --sheet)",

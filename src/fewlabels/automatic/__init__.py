@@ -20,6 +20,7 @@ from fewlabels.automatic._effects import ColumnEffect, column_effects
 from fewlabels.automatic._errors import ErrorEstimate
 from fewlabels.automatic._members import Contribution, Member
 from fewlabels.automatic._model import BankModel
+from fewlabels.automatic._recipe import bank_for
 from fewlabels.automatic._regressor import FewLabelsRegressor
 from fewlabels.automatic._sentences import verdict
 
@@ -37,6 +38,7 @@ __all__ = [
     "LearningCurve",
     "Member",
     "SuspiciousLabel",
+    "bank_for",
     "class_errors",
     "column_effects",
     "errors_above",

@@ -29,7 +29,13 @@ from fewlabels._sklearn import Interval, StrOptions
 from fewlabels._threads import in_threads, threads
 from fewlabels.automatic._candidates import Candidate
 from fewlabels.automatic._kernels import BankKernel
-from fewlabels.automatic._recipe import BANKS, BankSettings, Sources, recipe
+from fewlabels.automatic._recipe import (
+    BANKS,
+    BankSettings,
+    Sources,
+    bank_for,
+    recipe,
+)
 from fewlabels.automatic._scaling import RowScaling, may_be_table
 from fewlabels.automatic._sources import Rows, View
 from fewlabels.preprocessing import Moments, TableSample
@@ -271,7 +277,7 @@ class KernelBank:
 
 
 BANK_CONSTRAINTS: dict[str, list[Any]] = {
-    "bank": [StrOptions(set(BANKS))],
+    "bank": [StrOptions({"auto", *BANKS})],
     "scale": [StrOptions({"auto", "standard", "unit", "none"})],
     "neighbors": [StrOptions({"exact", "approximate", "auto"})],
     "feature_groups": ["array-like", None],
@@ -305,7 +311,7 @@ def build_bank(
     if isinstance(given, TableSample) and estimator.transformer_ is None:
         sample = given.summary
     return KernelBank(
-        estimator.bank,
+        bank_for(estimator.bank, X.shape[0]),
         scale=estimator.encoded_scale(X, estimator.scale),
         neighbors=estimator.neighbors,
         feature_groups=feature_groups(estimator, X.shape[1]),

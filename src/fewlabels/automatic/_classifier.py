@@ -63,10 +63,11 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
 
     Parameters
     ----------
-    bank : {"fast", "default", "thorough"}, default="default"
-        Size and precision of the bank. "fast" leaves out the most expensive kernels and
-        is meant for up to a million rows; "thorough" has the kernels of "default" with
-        more landmarks, eigenvectors and runs.
+    bank : {"auto", "fast", "default", "thorough"}, default="default"
+        Size and precision of the bank; "auto" follows the number of rows, see
+        :func:`bank_for`. "fast" leaves out the most expensive kernels and is meant
+        for up to a million rows; "thorough" has the kernels of "default" with more
+        landmarks, eigenvectors and runs.
     scale : {"auto", "standard", "unit", "none"}, default="auto"
         How to scale rows before computing distances: columns of variance one, rows of
         length one, or not at all. "auto" treats sparse rows as text and scales them to

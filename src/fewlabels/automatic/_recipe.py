@@ -131,6 +131,36 @@ BANKS = {
         cluster_runs=100, rank=1000, n_vectors=200, landmarks=300, anchors=2000
     ),
 }
+# "auto" takes the smaller bank for more rows, to save time and memory
+# (docs/command_line.md).
+FAST_ROWS = 20_000
+
+
+def bank_for(bank: str, n_rows: int) -> str:
+    """Choose the bank for a number of rows.
+
+    Parameters
+    ----------
+    bank : {"auto", "fast", "default", "thorough"}
+        The bank asked for; "auto" leaves the choice to the number of rows.
+    n_rows : int
+        Number of training rows, labelled or not.
+
+    Returns
+    -------
+    bank : {"fast", "default", "thorough"}
+        For "auto", "fast" beyond 20,000 rows and "default" otherwise.
+
+    Examples
+    --------
+    >>> from fewlabels.automatic import bank_for
+    >>> bank_for("auto", 1_000), bank_for("auto", 1_000_000)
+    ('default', 'fast')
+    """
+    if bank != "auto":
+        return bank
+    return "fast" if n_rows > FAST_ROWS else "default"
+
 
 # Rows sampled for landmarks and anchors, and how many of them for medians. These limit
 # the cost: docs/automatic.md compares this bank with one without such limits.

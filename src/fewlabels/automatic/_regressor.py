@@ -32,7 +32,7 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
 
     Parameters
     ----------
-    bank : {"fast", "default", "thorough"}, default="default"
+    bank : {"auto", "fast", "default", "thorough"}, default="default"
         Size and precision of the bank, see :class:`FewLabelsClassifier`.
     scale : {"auto", "standard", "unit", "none"}, default="auto"
         How to scale rows, see :class:`FewLabelsClassifier`.

@@ -20,6 +20,7 @@ from fewlabels.cli._wording import in_options
 LABELS = ("markers", "merge_labels", "task")
 FEATURES = ("scale", "text_weight", "embed")
 READING = ("delimiter", "encoding", "sheet", "header_row", "keep_rows")
+PICTURES = ("labels", "embed_with")
 
 
 class Job:
@@ -71,6 +72,8 @@ class Job:
             path,
             batch_rows=self.settings["batch_rows"],
             **{key: self.settings[key] for key in READING},
+            labels=self.settings.get("labels"),
+            embed_with=self.settings.get("embed_with"),
         )
         if found is None:
             if self.settings.get("sample_rows") is not None:
@@ -84,10 +87,6 @@ class Job:
             raise UseError(
                 "--features needs all rows at once: pass --batch-rows 0 with it."
             )
-        for key in ("labels", "embed_with"):
-            if self.settings.get(key):
-                name = key.replace("_", "-")
-                raise UseError(f"{path} is no folder of pictures: leave --{name} out.")
         if self.report and found.source == "-":
             raise UseError("A report reads the rows twice: give the table as a file.")
         from fewlabels.tabular.files import check_writable
@@ -174,8 +173,9 @@ class Job:
                 "--scheduler needs Dask: pip install 'fewlabels[dask]'."
             ) from None
         keys = ("features", "sheet", "encoding", "report_path", "keep_rows", "explain")
-        pictures = ("labels", "embed_with", "sort_into")
-        refused = [key for key in (*keys, *pictures) if self.settings.get(key)]
+        refused = [
+            key for key in (*keys, *PICTURES, "sort_into") if self.settings.get(key)
+        ]
         for key in ("header_row", "batch_rows", "sample_rows"):
             if self.settings.get(key) is not None:
                 refused.append(key)
@@ -351,7 +351,7 @@ def worded(result: Any) -> Any:
 
 def reading(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the given options for reading a table."""
-    keys = (*READING, "features", "labels", "embed_with")
+    keys = (*READING, *PICTURES, "features")
     return {k: settings[k] for k in keys if settings.get(k) is not None}
 
 

@@ -25,7 +25,12 @@ from fewlabels._labels import (
 )
 from fewlabels._lazy import is_lazy
 from fewlabels._sklearn import Interval, StrOptions, fit_context
-from fewlabels.automatic import ErrorEstimate, FewLabelsClassifier, FewLabelsRegressor
+from fewlabels.automatic import (
+    ErrorEstimate,
+    FewLabelsClassifier,
+    FewLabelsRegressor,
+    bank_for,
+)
 from fewlabels.dask._learn import SampleCost, learn_parts
 from fewlabels.dask._parts import (
     Labels,
@@ -66,7 +71,7 @@ class DaskEstimator(BaseEstimator):
         sample_size: int = 100_000,
         n_models: int = 1,
         sampling: str = "uniform",
-        bank: str = "default",
+        bank: str = "auto",
         scale: str = "auto",
         feature_groups: ArrayLike | None = None,
         neighbors: str = "auto",
@@ -115,6 +120,9 @@ class DaskEstimator(BaseEstimator):
         rng = check_random_state(self.random_state)
         seeds = rng.randint(2**31, size=(2, self.n_models))
         given = {k: v for k, v in self.get_params().items() if k not in _OWN}
+        # The half sample gets the bank of the whole one, with which it is compared.
+        n_training = min(labels.n_rows, labels.rows.size + self.sample_size)
+        given["bank"] = bank_for(self.bank, n_training)
         estimators = [
             self._plain(**{**given, "random_state": int(seed)}) for seed in seeds[0]
         ]
@@ -277,7 +285,10 @@ class DaskFewLabelsClassifier(ClassifierMixin, DaskEstimator):
     sampling : {"uniform", "cover"}, default="uniform"
         "cover" thins dense regions, so that sparse ones are covered; class shares then
         differ from those of all rows.
-    bank, scale, class_weight, class_prior, feature_groups, neighbors, n_jobs, device, \
+    bank : {"auto", "fast", "default", "thorough"}, default="auto"
+        Size and precision of the bank; "auto" follows the number of training rows, see
+        :func:`~fewlabels.automatic.bank_for`.
+    scale, class_weight, class_prior, feature_groups, neighbors, n_jobs, device, \
 memory_budget
         As those of :class:`~fewlabels.automatic.FewLabelsClassifier`.
     random_state : int, RandomState instance or None, default=None
@@ -342,7 +353,7 @@ memory_budget
         sample_size: int = 100_000,
         n_models: int = 1,
         sampling: str = "uniform",
-        bank: str = "default",
+        bank: str = "auto",
         scale: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
         class_prior: str | dict[Any, float] | ArrayLike = "auto",
@@ -418,7 +429,9 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
         Number of models, each from its own sample; their predictions are averaged.
     sampling : {"uniform", "cover"}, default="uniform"
         "cover" thins dense regions, so that sparse ones are covered.
-    bank, scale, feature_groups, neighbors, n_jobs, device, memory_budget
+    bank : {"auto", "fast", "default", "thorough"}, default="auto"
+        As that of :class:`DaskFewLabelsClassifier`.
+    scale, feature_groups, neighbors, n_jobs, device, memory_budget
         As those of :class:`~fewlabels.automatic.FewLabelsRegressor`.
     random_state : int, RandomState instance or None, default=None
         Seed of the sample and of the model.

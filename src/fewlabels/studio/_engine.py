@@ -21,6 +21,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import NearestNeighbors
 
 from fewlabels.active import ClusterCoverage, FewLabelsSampling, margin
+from fewlabels.automatic import bank_for
 from fewlabels.studio._sketch import SketchModel
 from fewlabels.studio._store import answer_columns
 from fewlabels.tabular import (
@@ -111,7 +112,7 @@ class Engine:
     @property
     def banks(self) -> list[str]:
         """Return the banks to build: first a quick one if the full one is slow."""
-        bank = self.setup.bank_for(self.table.n_rows)
+        bank = bank_for(self.setup.bank, self.table.n_rows)
         quick = self.table.n_rows > QUICK_ROWS and bank != "fast"
         return ["fast", bank] if quick else [bank]
 

@@ -20,7 +20,7 @@ from fewlabels.tabular._places import (
     is_web,
     located,
 )
-from fewlabels.tabular.file_folders import folder_kind
+from fewlabels.tabular.file_folders import folder_kind, refuse_folder_options
 
 # Files with more bytes than the first are read in batches of the second, in rows.
 LARGE_BYTES = 2**27
@@ -149,8 +149,9 @@ def open_large(
     keep_rows : bool, default=False
         See :func:`~fewlabels.tabular.read_table`.
     **options : dict
-        `delimiter`, `encoding`, `sheet` and `header_row`, as for
-        :func:`~fewlabels.tabular.read_table`.
+        `delimiter`, `encoding`, `sheet`, `header_row`, `labels` and `embed_with`, as
+        for :func:`~fewlabels.tabular.read_table`; the last two are for folders of
+        files, which are read at once.
 
     Returns
     -------
@@ -189,4 +190,5 @@ def open_large(
         return None
     check_sheet(kind, place.sheet, path)
     reading = Reading(path, parts[0].suffix, **options)
+    refuse_folder_options(path, reading)
     return LargeTable(path, parts, kind, reading, batch_rows or BATCH_ROWS, keep_rows)

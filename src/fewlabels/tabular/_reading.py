@@ -25,7 +25,7 @@ from fewlabels.tabular._places import (
 )
 from fewlabels.tabular._text import DelimitedText
 from fewlabels.tabular._unpacking import check_text, decompressed, format_of
-from fewlabels.tabular.file_folders import folder_kind
+from fewlabels.tabular.file_folders import folder_kind, refuse_folder_options
 from fewlabels.tabular.picture_folders import read_pictures
 
 # How to read a folder, by what its files hold.
@@ -54,11 +54,7 @@ def read_place(given: str, how: Reading) -> Table:
         return place.database.read_path(_existing(place.path), how)
     if kind := folder_kind(place.path):
         return FOLDERS[kind](place.path, how)
-    for name in ("labels", "embed_with"):
-        if getattr(how, name) is not None:
-            raise TableError(
-                f"{given} is no folder of pictures (given as {name}): leave that out."
-            )
+    refuse_folder_options(given, how)
     parts = find_parts(place.path)
     several = len(parts) > 1 or parts[0].path != place.path
     if several:

@@ -25,6 +25,7 @@ __all__ = [
     "folder_kind",
     "folder_table",
     "labels_of",
+    "refuse_folder_options",
     "sort_files",
     "split_files",
 ]
@@ -78,6 +79,23 @@ def folder_kind(path: str) -> str:
     n_pictures = sum(counts[suffix] for suffix in PICTURE_SUFFIXES)
     n_tables = sum(counts[suffix] for suffix in BY_SUFFIX)
     return "picture" if n_pictures > n_tables else ""
+
+
+def refuse_folder_options(source: str, how: Reading) -> None:
+    """Raise for options of folders of files with anything else.
+
+    Parameters
+    ----------
+    source : str
+        Where the table comes from.
+    how : Reading
+        How to read it.
+    """
+    for name in ("labels", "embed_with"):
+        if getattr(how, name) is not None:
+            raise FileError(
+                f"{source} is no folder of pictures (given as {name}): leave that out."
+            )
 
 
 def split_files(

@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 
 from fewlabels._rows import equal_rows
 from fewlabels._words import listed, nearest_name, plural
-from fewlabels.automatic import FewLabelsClassifier, FewLabelsRegressor
+from fewlabels.automatic import FewLabelsClassifier, FewLabelsRegressor, bank_for
 from fewlabels.preprocessing import (
     ColumnDescription,
     Table,
@@ -40,12 +40,10 @@ from fewlabels.tabular._targets import (
 )
 from fewlabels.tabular.telling import LEFT_OUT
 
-# Tables with more rows than this get the smaller bank by default, to save time and
-# memory (docs/command_line.md).
-FAST_ROWS = 20_000
+# Features of tables with more rows than this are in single precision.
+SINGLE_PRECISION_ROWS = 20_000
 
 __all__ = [
-    "FAST_ROWS",
     "EncodedTable",
     "Progress",
     "TableSetup",
@@ -125,7 +123,7 @@ def encode(
     transformer = TableTransformer(**encoding, random_state=random_state)
     with noting(found):
         features = transformer.fit_transform(TableSample(table, summary))
-    if not issparse(features) and table.n_rows > FAST_ROWS:
+    if not issparse(features) and table.n_rows > SINGLE_PRECISION_ROWS:
         features = features.astype(np.float32)
     found += _unused_notes(transformer.columns_)
     return EncodedTable(table, transformer, features, found)
@@ -286,23 +284,6 @@ class TableSetup:
         encoded.table = table
         return encoded
 
-    def bank_for(self, n_rows: int) -> str:
-        """Choose the bank.
-
-        Parameters
-        ----------
-        n_rows : int
-            Rows of the table.
-
-        Returns
-        -------
-        bank : {"fast", "default", "thorough"}
-            The bank asked for, or the one that suits a table of this size.
-        """
-        if self.bank != "auto":
-            return self.bank
-        return "fast" if n_rows > FAST_ROWS else "default"
-
     def learner(
         self,
         encoded: EncodedTable,
@@ -330,7 +311,7 @@ class TableSetup:
         """
         kind = FewLabelsClassifier if labels.numbers is None else FewLabelsRegressor
         return kind(
-            bank=bank or self.bank_for(encoded.table.n_rows),
+            bank=bank or bank_for(self.bank, encoded.table.n_rows),
             scale="unit" if issparse(encoded.features) else "none",
             feature_groups=encoded.transformer.feature_groups_,
             progress=progress,
