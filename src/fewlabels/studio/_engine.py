@@ -22,8 +22,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from fewlabels.active import ClusterCoverage, FewLabelsSampling, margin
 from fewlabels.automatic import bank_for
+from fewlabels.studio._rows import answer_columns
 from fewlabels.studio._sketch import SketchModel
-from fewlabels.studio._store import answer_columns
 from fewlabels.tabular import (
     Table,
     TargetColumn,
