@@ -4,7 +4,6 @@
 
 import http.client
 import json
-import os
 import time
 
 import numpy as np
@@ -12,81 +11,15 @@ import pytest
 
 from fewlabels.studio import _run
 from fewlabels.studio._engine import Guesses
-from fewlabels.studio._server import Guard
-
-TABLE = "size,word,kind,pic\n" + "".join(
-    f"{k},<script>alert({k})</script>,{'old' if k == 9 else ''},p.png\n"
-    for k in range(10)
+from fewlabels.studio._guard import Guard
+from tests.studio.served import (
+    PNG,
+    TABLE,
+    Browser,
+    Silent,
+    posix,
+    until,
 )
-posix = pytest.mark.skipif(
-    os.name == "nt", reason="Windows lets nobody delete a file that is open"
-)
-PNG = b"\x89PNG\r\n\x1a\n rest"
-
-
-class Silent:
-    """Stands for the process that learns, and keeps what it is sent."""
-
-    def __init__(self, receive):
-        self.receive, self.sent = receive, []
-
-    def send(self, *message):
-        self.sent.append(message)
-
-    def stop(self):
-        pass
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "t.csv").write_text(TABLE)
-    (tmp_path / "p.png").write_bytes(PNG)
-    return tmp_path
-
-
-@pytest.fixture
-def studio(folder, monkeypatch):
-    monkeypatch.setattr(_run, "Worker", Silent)
-    studio = _run.Studio(folder / "t.csv", "kind", classes=["new"]).start()
-    yield studio
-    studio.stop()
-
-
-class Browser:
-    """Asks as the page does; any header can be another one."""
-
-    def __init__(self, studio):
-        _, _, self.host, self.token, _ = studio.address.split("/")
-
-    def ask(self, path, body=None, *, headers=(), token=None, raw=None):
-        connection = http.client.HTTPConnection(self.host, timeout=10)
-        sent = {"Host": self.host, "Origin": f"http://{self.host}"} | dict(headers)
-        data = raw if body is None else json.dumps(body).encode()
-        connection.request(
-            "GET" if data is None else "POST",
-            f"/{self.token if token is None else token}/{path}",
-            data,
-            {k: v for k, v in sent.items() if v is not None},
-        )
-        answer = connection.getresponse()
-        content = answer.read()
-        connection.close()
-        if answer.headers.get("content-type") == "application/json":
-            content = json.loads(content)
-        return answer.status, content, answer.headers
-
-
-@pytest.fixture
-def browser(studio):
-    return Browser(studio)
-
-
-def until(check):
-    for _ in range(200):
-        if check():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_every_answer_forbids_what_the_page_does_not_need(browser):
@@ -349,15 +282,16 @@ def test_labels_are_sent_to_the_model(browser, studio):
 
 def test_labels_go_to_label_studio_and_back(browser, studio, folder):
     browser.ask("api/label", {"rows": [0, 4], "label": "new"})
-    for what in ("labels", "label-studio", "label-studio-csv"):
+    formats = ("labels", "labels-parquet", "labels-jsonl")
+    for what in (*formats, "label-studio", "label-studio-csv"):
         status, data, headers = browser.ask("api/export", {"what": what})
         assert status == 200
         name = json.loads(headers["x-file-name"])
         browser.ask("api/label", {"rows": [0, 4, 9], "do": "clear"})
-        status, answer, _ = browser.ask(f"api/import?name={name}", raw=data)
-        assert status == 200
+        status, plan, _ = browser.ask(f"api/import?name={name}", raw=data)
+        assert (status, plan["new"], plan["n_problems"]) == (200, 3, 0)
+        answer = browser.ask("api/import/apply", {"plan": plan["plan"]})[1]
         assert answer["imported"] == 3
-        assert answer["n_problems"] == 0
         assert studio.session.labels == {0: "new", 4: "new", 9: "old"}
     assert browser.ask("api/import?name=x.csv", raw=b"a,b\n1,2\n")[0] == 400
     assert browser.ask("api/export", {"what": "everything"})[0] == 400

@@ -2,7 +2,6 @@
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import csv
 import io
 import json
 import os
@@ -402,82 +401,3 @@ def _from_journal(
         if c.kind == "row"
     ]
     return found
-
-
-def export_labels(what: str, table: Table, session: Any) -> bytes:
-    """Write the labels for other programs.
-
-    Parameters
-    ----------
-    what : {"labels", "label-studio", "label-studio-csv"}
-        The format.
-    table : Table
-        The table.
-    session : Session
-        Labels and guesses.
-
-    Returns
-    -------
-    data : bytes
-        The file.
-    """
-    target = session.about["target"]
-    names = [n for n in table.names if n != target]
-    columns = [table[n] for n in names]
-
-    def cells(row: int) -> dict[str, str]:
-        return {n: cell_text(c[row]) for n, c in zip(names, columns, strict=True)}
-
-    rows, numbers = sorted(session.labels), table.row_numbers.tolist()
-    if what == "label-studio":
-        tasks = [
-            _task(row, numbers[row], cells(row), session) for row in range(table.n_rows)
-        ]
-        return json.dumps(tasks, ensure_ascii=False, indent=1).encode(
-            "utf-8", "replace"
-        )
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if what == "labels":
-        writer.writerow(["row", *names, target])
-        writer.writerows(
-            [numbers[row], *cells(row).values(), session.labels[row]] for row in rows
-        )
-    else:
-        writer.writerow(["row", *names, "id", target, "annotation_id"])
-        writer.writerows(
-            [n := numbers[row], *cells(row).values(), n, session.labels[row], n]
-            for row in rows
-        )
-    return text.getvalue().encode("utf-8", "replace")
-
-
-def _task(row: int, number: int, cells: dict[str, str], session: Any) -> dict[str, Any]:
-    target = session.about["target"]
-
-    def result(label: str) -> list[dict[str, Any]]:
-        return [
-            {
-                "from_name": target,
-                "to_name": "row",
-                "type": "choices",
-                "value": {"choices": [label]},
-            }
-        ]
-
-    task: dict[str, Any] = {"id": number, "data": {"row": number, **cells}}
-    if row in session.labels:
-        task["annotations"] = [{"result": result(session.labels[row])}]
-        return task
-    task["annotations"] = []
-    guesses = session.guesses_of(row)
-    if guesses:
-        best = guesses[0]
-        task["predictions"] = [
-            {
-                "model_version": "fewlabels",
-                "score": best["share"],
-                "result": result(best["label"]),
-            }
-        ]
-    return task

@@ -58,6 +58,7 @@ class RowKeys:
     def __init__(self, names: Sequence[str], columns: Sequence[Any]) -> None:
         self._columns = dict(zip(names, columns, strict=True))
         self._places: dict[tuple[str, ...], dict[str, list[int]]] = {}
+        self._digests: dict[tuple[str, ...], list[str]] = {}
         self.n_rows = len(columns[0]) if columns else 0
 
     def knows(self, names: Sequence[str]) -> bool:
@@ -66,15 +67,26 @@ class RowKeys:
 
     def digest(self, row: int, names: Sequence[str]) -> str:
         """Return the digest of one row over some of its columns."""
+        known = self._digests.get(tuple(names))
+        if known is not None:
+            return known[row]
         return row_digest([cell_text(self._columns[name][row]) for name in names])
+
+    def prepare(self, names: Sequence[str]) -> None:
+        """Compute the digests of all rows, once."""
+        key = tuple(names)
+        if key not in self._digests:
+            found = [self.digest(row, names) for row in range(self.n_rows)]
+            self._digests[key] = found
 
     def places(self, digest: str, names: Sequence[str]) -> list[int]:
         """Find the rows with a digest."""
         key = tuple(names)
         if key not in self._places:
             index: dict[str, list[int]] = {}
-            for row in range(self.n_rows):
-                index.setdefault(self.digest(row, key), []).append(row)
+            self.prepare(names)
+            for row, found in enumerate(self._digests[key]):
+                index.setdefault(found, []).append(row)
             self._places[key] = index
         return self._places[key].get(digest, [])
 

@@ -8,8 +8,6 @@ files.
 # SPDX-License-Identifier: BSD-3-Clause
 
 import asyncio
-import hmac
-import ipaddress
 import json
 import secrets
 import socket
@@ -22,19 +20,26 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import (
-    JSONResponse,
-    PlainTextResponse,
-    Response,
-    StreamingResponse,
-)
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fewlabels.studio._exchange import export_labels, import_labels
+from fewlabels.studio._files import Files
+from fewlabels.studio._guard import Guard
 from fewlabels.studio._journal import LockedError, StoreError
+from fewlabels.studio._requests import (
+    Refused,
+    body,
+    class_name,
+    error,
+    flag,
+    plain,
+    refusal,
+    reply,
+    rows,
+    text,
+    whole,
+)
 from fewlabels.studio._session import Session, TakenError
-from fewlabels.tabular.files import output_suffix
 
 PAGE = Path(__file__).parent / "page"
 _TYPES = {
@@ -43,106 +48,9 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_MAX_BODY = 2**20
-_MAX_IMPORT = 2**28
-_MAX_LABEL = 500
 # Seconds between checks of files that others may change.
 _LOOK = 0.5
 _HEARTBEAT = 15.0
-DOWNLOADS = {
-    "table": "{stem}_labelled{suffix}",
-    "model": "{stem}.fewlabels",
-    "report": "{stem}_report.html",
-    "labels": "{stem}_labels.csv",
-    "label-studio": "{stem}_label_studio.json",
-    "label-studio-csv": "{stem}_label_studio.csv",
-}
-
-
-class Guard:
-    """Refuse requests that do not come from the page itself.
-
-    Parameters
-    ----------
-    app : ASGI application
-        The guarded application.
-    token : str
-        The first part of every path.
-    host : str
-        Address that the server listens on.
-    framed : bool
-        Whether the page may stand in a frame of another page, as in a notebook.
-    """
-
-    def __init__(self, app: ASGIApp, token: str, host: str, framed: bool) -> None:
-        self._app, self._token, self._host = app, token, host
-        ancestors = "http: https: vscode-webview:" if framed else "'none'"
-        policy = (
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' "
-            "blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-            f"frame-ancestors {ancestors}"
-        )
-        self._headers = [
-            (b"content-security-policy", policy.encode()),
-            (b"x-content-type-options", b"nosniff"),
-            (b"referrer-policy", b"no-referrer"),
-            (b"cache-control", b"no-store"),
-            (b"cross-origin-resource-policy", b"same-origin"),
-            (b"cross-origin-opener-policy", b"same-origin"),
-        ]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *self._headers]
-            await send(message)
-
-        why = self.refusal(scope)
-        if why:
-            refused = PlainTextResponse(why, status_code=403)
-            await refused(scope, receive, guarded)
-            return
-        await self._app(scope, receive, guarded)
-
-    def refusal(self, scope: Scope) -> str:
-        """Return why a request is refused; nothing if it is accepted."""
-        headers = {
-            k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]
-        }
-        host = headers.get("host", "")
-        if not self._is_own(host):
-            return "Refused: this address is not that of the studio."
-        first = scope["path"].lstrip("/").partition("/")[0]
-        if not hmac.compare_digest(first.encode(), self._token.encode()):
-            return "Refused: open the address that fewlabels studio printed."
-        if scope["method"] in ("GET", "HEAD"):
-            return ""
-        origin = headers.get("origin")
-        if origin != f"http://{host}":
-            return "Refused: the request comes from another site."
-        if headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            return "Refused: the request comes from another site."
-        return ""
-
-    def _is_own(self, host: str) -> bool:
-        """Whether a Host header names this server; other names may be rebound."""
-        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-        name = name.strip("[]").lower()
-        if name in ("localhost", self._host.lower()):
-            return True
-        try:
-            address = ipaddress.ip_address(name)
-        except ValueError:
-            return self._host not in _LOCAL and name == socket.gethostname().lower()
-        return address.is_loopback or self._host not in _LOCAL
-
-
-_LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 class App:
@@ -168,9 +76,9 @@ class App:
         table: Any,
         changed: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.session, self._command, self._table = session, command, table
-        self._changed = changed
-        self._files = {
+        self.session, self._changed = session, changed
+        self._files = Files(session, table, command)
+        self._page = {
             path.name: path.read_bytes()
             for path in PAGE.iterdir()
             if path.suffix in _TYPES
@@ -196,29 +104,28 @@ class App:
             "/api/label": self.label,
             "/api/undo": self.undo,
             "/api/settle": self.settle,
-            "/api/export": self.export,
-            "/api/import": self.import_,
             "/api/take_over": self.take_over,
         }
         return [
             *(Route(path, answer, methods=["GET"]) for path, answer in gets.items()),
             *(Route(path, answer, methods=["POST"]) for path, answer in posts.items()),
+            *self._files.routes(),
         ]
 
     async def file(self, request: Request) -> Response:
         """Return a file of the page."""
         name = request.path_params.get("name", "index.html")
-        if name not in self._files:
+        if name not in self._page:
             return PlainTextResponse("There is no such file.", status_code=404)
-        return Response(self._files[name], media_type=_TYPES[Path(name).suffix])
+        return Response(self._page[name], media_type=_TYPES[Path(name).suffix])
 
     async def state(self, request: Request) -> Response:
         """Return everything that a page needs when it opens."""
-        return _json(self.session.state())
+        return reply(self.session.state())
 
     async def next(self, request: Request) -> Response:
         """Return the next question."""
-        return _json({"next": self._next(request.query_params.get("client", ""))})
+        return reply({"next": self._next(request.query_params.get("client", ""))})
 
     def _next(self, client: str) -> dict[str, Any] | None:
         row = self.session.next_row(client)
@@ -228,17 +135,18 @@ class App:
         """Return one row."""
         row = request.path_params["row"]
         if row >= self.session.n_rows:
-            return _error(404, "There is no such row.")
-        return _json(self.session.card(row))
+            return error(404, "There is no such row.")
+        return reply(self.session.card(row))
 
     async def grid(self, request: Request) -> Response:
         """Return similar rows."""
-        return _json(self.session.grid(int(request.query_params.get("after", 0))))
+        after = request.query_params.get("after")
+        return reply(self.session.grid(whole(after, "after", 0, 2**31, 0)))
 
     async def map(self, request: Request) -> Response:
         """Return the positions of all rows: pairs of float32."""
         if self.session.plane is None:
-            return _error(409, "The map is not ready yet.")
+            return error(409, "The map is not ready yet.")
         plane = self.session.plane.astype("<f4")
         return Response(plane.tobytes(), media_type="application/octet-stream")
 
@@ -249,11 +157,11 @@ class App:
 
     async def history(self, request: Request) -> Response:
         """Return the latest labels."""
-        return _json(self.session.history())
+        return reply(self.session.history())
 
     async def conflicts(self, request: Request) -> Response:
         """Return the labels whose rows have changed."""
-        return _json(self.session.conflicts())
+        return reply(self.session.conflicts())
 
     async def picture(self, request: Request) -> Response:
         """Return an image of a row."""
@@ -263,50 +171,39 @@ class App:
             request.path_params["place"],
         )
         if found is None:
-            return _error(404, "There is no image that may be shown.")
+            return error(404, "There is no image that may be shown.")
         return Response(found[0], media_type=found[1])
 
     async def label(self, request: Request) -> Response:
         """Save a label, and return the next question."""
-        body = await _body(request)
-        do, label, session = body.get("do", "label"), body.get("label"), self.session
-        rows = _rows(body.get("rows"), session.n_rows)
-        if not rows or do not in ("label", "skip", "clear"):
-            return _error(400, "Rows are missing or unknown.")
-        if do == "label":
-            label = label.strip() if isinstance(label, str) else ""
-            if not label or len(label) > _MAX_LABEL:
-                return _error(400, "The name of a class needs 1 to 500 characters.")
-        client = str(body.get("client", ""))
+        given, session = await body(request), self.session
+        do, chosen = given.get("do", "label"), rows(given.get("rows"), session.n_rows)
+        if do not in ("label", "skip", "clear"):
+            return error(400, "'do' must be 'label', 'skip' or 'clear'.")
+        client = text(given, "client")
         try:
             action = session.act(
                 do,
-                rows,
-                label if do == "label" else None,
-                how=str(body.get("how", "card"))[:20],
-                key=str(body.get("key", ""))[:80],
-                seen=body.get("seen"),
-                check="seen" in body and len(rows) == 1,
+                chosen,
+                class_name(given.get("label")) if do == "label" else None,
+                how=text(given, "how", 20, "card"),
+                key=text(given, "key"),
+                seen=given.get("seen"),
+                check="seen" in given and len(chosen) == 1,
             )
-        except TakenError as error:
-            return _json({"error": str(error), "next": self._next(client)}, 409)
-        except StoreError as error:
-            return _error(507, str(error))
+        except TakenError as why:
+            return reply({"error": str(why), "next": self._next(client)}, 409)
         answer: dict[str, Any] = {"saved": action.key, **session.summary()}
-        if body.get("next", True):
+        if flag(given, "next", True):
             answer["next"] = self._next(client)
-        return _json(answer)
+        return reply(answer)
 
     async def undo(self, request: Request) -> Response:
         """Undo the last action, and return its row."""
-        body = await _body(request)
-        try:
-            action = self.session.undo(str(body.get("key", ""))[:80])
-        except StoreError as error:
-            return _error(507, str(error))
+        action = self.session.undo(text(await body(request), "key"))
         if action is None:
-            return _error(409, "There is nothing to undo.")
-        return _json(
+            return error(409, "There is nothing to undo.")
+        return reply(
             {
                 **self.session.summary(),
                 "undone": {
@@ -321,72 +218,21 @@ class App:
 
     async def settle(self, request: Request) -> Response:
         """Decide a conflict."""
-        body = await _body(request)
-        try:
-            self.session.settle(body["action"], body["place"], bool(body["keep"]))
-        except StoreError as error:
-            return _error(507, str(error))
-        return _json(self.session.conflicts())
-
-    async def export(self, request: Request) -> Response:
-        """Return a file to be saved."""
-        what = (await _body(request)).get("what")
-        if what not in DOWNLOADS:
-            return _error(400, "There is no such export.")
-        try:
-            if what in ("table", "model", "report"):
-                loop = asyncio.get_running_loop()
-                data = await self.session.export(loop, what, self._command)
-            else:
-                data = export_labels(what, self._table, self.session)
-        except (ValueError, ImportError) as error:
-            return _error(409, str(error))
-        source = Path(self.session.about["name"])
-        stem = source.name.removesuffix("".join(source.suffixes[-2:])) or "table"
-        suffix = output_suffix(self._table)
-        name = DOWNLOADS[what].format(stem=stem, suffix=suffix)
-        return Response(
-            data,
-            media_type="application/octet-stream",
-            headers={"x-file-name": json.dumps(name)},
+        given = await body(request)
+        self.session.settle(
+            text(given, "action"),
+            whole(given.get("place"), "place", 0, 2**53, 0),
+            flag(given, "keep"),
         )
-
-    async def import_(self, request: Request) -> Response:
-        """Import labels that were given elsewhere."""
-        try:
-            data = await _read(request, _MAX_IMPORT)
-            name = request.query_params.get("name", "labels")
-            found = import_labels(data, name, self._table, self.session.about["target"])
-        except ValueError as error:
-            return _error(400, str(error))
-        by_label: dict[str, list[int]] = {}
-        for row, label in found.labels.items():
-            if self.session.labels.get(row) != label:
-                by_label.setdefault(label, []).append(row)
-        try:
-            for label, rows in by_label.items():
-                self.session.act("label", rows, label, how="import", key="")
-        except StoreError as error:
-            return _error(507, str(error))
-        return _json(
-            {
-                **self.session.summary(),
-                "imported": sum(map(len, by_label.values())),
-                "same": len(found.labels) - sum(map(len, by_label.values())),
-                "problems": found.problems[:20],
-                "n_problems": len(found.problems),
-            }
-        )
+        return reply(self.session.conflicts())
 
     async def take_over(self, request: Request) -> Response:
         """Become the writer."""
         try:
             self.session.take_over()
         except LockedError:
-            return _error(409, "The other process is still running.")
-        except StoreError as error:
-            return _error(507, str(error))
-        return _json(self.session.state())
+            return error(409, "The other process is still running.")
+        return reply(self.session.state())
 
     async def events(self, request: Request) -> Response:
         """Stream events to a page as they happen."""
@@ -420,57 +266,13 @@ class App:
                 self.session.publish("changed", True)
 
 
-def _rows(given: Any, n_rows: int) -> list[int]:
-    """Read rows from a request; none if some are unknown."""
-    if not isinstance(given, list):
-        return []
-    fine = all(type(row) is int and 0 <= row < n_rows for row in given)
-    return list(dict.fromkeys(given)) if fine else []
-
-
 def _event(event: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(_plain(event), ensure_ascii=False)}\n\n".encode(
-        "utf-8", "replace"
-    )
+    text = json.dumps(plain(event), ensure_ascii=False)
+    return f"data: {text}\n\n".encode("utf-8", "replace")
 
 
-def _plain(value: Any) -> Any:
-    """Replace NaN, which JSON does not have."""
-    if isinstance(value, float) and value != value:
-        return None
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    return [_plain(v) for v in value] if isinstance(value, list) else value
-
-
-def _json(content: Any, status: int = 200) -> Response:
-    text = json.dumps(_plain(content), ensure_ascii=False)
-    return Response(
-        text.encode("utf-8", "replace"), status, media_type="application/json"
-    )
-
-
-def _error(status: int, text: str) -> Response:
-    return JSONResponse({"error": text}, status_code=status)
-
-
-async def _read(request: Request, limit: int) -> bytes:
-    data = bytearray()
-    async for chunk in request.stream():
-        data += chunk
-        if len(data) > limit:
-            raise ValueError(
-                f"More than {limit / 2**20:.0f} MB: choose a smaller file."
-            )
-    return bytes(data)
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    try:
-        body = json.loads(await _read(request, _MAX_BODY))
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}
+async def _unsaved(request: Request, why: Exception) -> Response:
+    return error(507, str(why))
 
 
 class Server:
@@ -510,7 +312,10 @@ class Server:
         shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host
         shown = f"[{shown}]" if ":" in shown else shown
         self.address = f"http://{shown}:{port}/{self.token}/"
-        starlette = Starlette(routes=[Mount(f"/{self.token}", routes=app.routes())])
+        starlette = Starlette(
+            routes=[Mount(f"/{self.token}", routes=app.routes())],
+            exception_handlers={Refused: refusal, StoreError: _unsaved},
+        )
         guard = Guard(starlette, self.token, host, framed)
         self._server = uvicorn.Server(
             uvicorn.Config(

@@ -143,16 +143,17 @@ class Session:
         key: str,
         seen: int | None = None,
         check: bool = False,
+        labels: Sequence[str] | None = None,
     ) -> Action:
         """Save an action; `seen` is the last one that the page knew, to be checked."""
         now = self.store.current(rows[0]) if check else None
         if now is not None and now.key not in (seen, key):
             raise TakenError(
                 f"Row {rows[0] + 1:,} has since been labelled elsewhere"
-                + (f", as {now.label!r}." if now.label else ".")
+                + (f", as {said!r}." if (said := now.label_of(rows[0])) else ".")
             )
         try:
-            return self.store.act(do, rows, label, how=how, key=key)
+            return self.store.act(do, rows, label, how=how, key=key, labels=labels)
         finally:
             self._changed()
 
@@ -297,7 +298,7 @@ class Session:
             "conflicts": len(self.store.conflicts),
             "writes": self.store.writes,
             "notice": self.store.notice,
-            "undoable": any(set(a.rows) - a.void for a in self.store.actions[-50:]),
+            "undoable": any(a.holds for a in self.store.actions[-50:]),
         }
 
     def state(self) -> dict[str, Any]:
@@ -368,7 +369,7 @@ class Session:
                         {
                             "row": row,
                             "do": action.do,
-                            "label": action.label,
+                            "label": self.store.said(action, row),
                             "how": action.how,
                             "time": action.time,
                             "cells": self.cards.cells(row)[:3],

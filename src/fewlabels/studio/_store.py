@@ -508,6 +508,10 @@ class LabelStore:
         self._append(entry, key)
         return self._named[key]
 
+    def prepare(self) -> None:
+        """Compute the digests of all rows; many rows are then saved at once quickly."""
+        self._keys.prepare(self.columns)
+
     def _placed(self, rows: Sequence[int]) -> list[list[Any]]:
         return [[row + 1, self._keys.digest(row, self.columns)] for row in rows]
 
