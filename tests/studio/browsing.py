@@ -76,10 +76,11 @@ class Server:
             if entry.get("do") in ("label", "skip", "clear"):
                 actions[entry["key"]] = entry
             if entry.get("do") == "undo":
-                del actions[entry["of"]]
+                actions.pop(entry["of"], None)
         for entry in actions.values():
-            for place, *_ in entry["rows"]:
-                found[place - 1] = entry["label"]
+            each = entry.get("labels") or [entry["label"]] * len(entry["rows"])
+            for (place, *_), label in zip(entry["rows"], each, strict=True):
+                found[place - 1] = label
         return {row: label for row, label in found.items() if label}
 
     def children(self):

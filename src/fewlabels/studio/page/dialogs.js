@@ -1,6 +1,6 @@
-// History, files, conflicts and keys.
+// History, conflicts and keys.
 
-import { $, ask, chip, el, plural, state, toast } from "./base.js";
+import { $, ask, chip, el, state, toast } from "./base.js";
 
 let openRow = () => {};
 export const onOpen = (callback) => { openRow = callback; };
@@ -8,7 +8,7 @@ export const onOpen = (callback) => { openRow = callback; };
 export const isOpen = () => $("dialog").open;
 export const close = () => $("dialog").close();
 
-function open(title, ...content) {
+export function open(title, ...content) {
   $("dialog-title").textContent = title;
   $("dialog-body").replaceChildren(...content);
   if (!isOpen()) $("dialog").showModal();
@@ -34,65 +34,20 @@ export async function history() {
 
 const when = (time) => (time ? new Date(time).toLocaleString(undefined, { dateStyle: "short", timeStyle: "short" }) : "");
 
-const FILES = [
-  ["table", "The table", "the same rows and columns, plus label, confidence and source"],
-  ["model", "The model", "to label new rows with fewlabels predict"],
-  ["report", "The report", "one HTML page about labels and errors"],
-  ["labels", "The labels", "a CSV of the labelled rows, for fewlabels merge"],
-  ["label-studio", "Label Studio", "JSON with annotations and predictions"],
-  ["label-studio-csv", "Label Studio CSV", "the labelled rows only"],
-];
-
-export function files() {
-  const input = el("input", { type: "file", id: "import-file", class: "visually-hidden", tabindex: -1, "aria-label": "File with labels", accept: ".json,.csv,.tsv,.jsonl,.xlsx,.parquet", onchange: () => input.files[0] && upload(input.files[0]) });
-  open("Export and import",
-    el("p", {}, `${state.name} itself never changes. Labels are saved in ${state.store}.`),
-    el("div", { class: "files" }, FILES.map(([what, name, text]) => el("button", { class: "file", "data-what": what, onclick: (event) => save(what, event.currentTarget) }, el("b", {}, name), el("small", {}, text)))),
-    el("h3", {}, "Labels from elsewhere"),
-    el("p", { class: "quiet small" }, "A table with a label column, or JSON or CSV from Label Studio. Rows are matched by number and content."),
-    input, el("button", { class: "button", disabled: !state.writes, onclick: () => input.click() }, "Choose a file"),
-    el("p", { id: "import-result", role: "status" }));
-}
-
-async function save(what, button) {
-  const note = button.querySelector("small");
-  const text = note.textContent;
-  button.disabled = true;
-  note.textContent = "preparing…";
-  try {
-    const answer = await ask("api/export", { what });
-    const name = JSON.parse(answer.headers.get("x-file-name"));
-    const link = el("a", { href: URL.createObjectURL(await answer.blob()), download: name });
-    document.body.append(link);
-    link.click();
-    link.remove();
-    note.textContent = `Saved as ${name}`;
-  } catch (error) { note.textContent = text; toast(error.message); }
-  button.disabled = false;
-}
-
-async function upload(file) {
-  const result = $("import-result");
-  result.textContent = "reading…";
-  try {
-    const answer = await fetch(`api/import?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
-    const content = await answer.json();
-    if (!answer.ok) throw new Error(content.error);
-    result.replaceChildren(`${plural(content.imported, "label")} imported, ${content.same} already there.`,
-      ...(content.n_problems ? [` ${plural(content.n_problems, "problem")}: `, content.problems.slice(0, 5).join(" ")] : []));
-  } catch (error) { result.textContent = error.message; }
-}
-
 export async function conflicts() {
   let found;
   try { found = await ask("api/conflicts"); } catch (error) { toast(error.message); return; }
   const show = (entries) => {
     if (!entries.length) { close(); toast("All conflicts are resolved."); return; }
     const decide = async (c, keep) => { try { show(await ask("api/settle", { action: c.action, place: c.place, keep })); } catch (error) { toast(error.message); } };
+    const all = async (keep) => { try { show(await ask("api/settle", { action: "", place: 0, keep })); } catch (error) { toast(error.message); } };
     open("The table has changed",
-      el("p", {}, "These labels belong to rows that have changed since. Decide which ones to keep."),
-      el("div", {}, entries.map((c) => el("div", { class: "suspect" },
+      el("p", {}, "These labels belong to rows that have changed since, or to damaged lines of the file. Decide which ones to keep."),
+      entries.length > 1 ? el("div", { class: "row all" },
+        el("button", { class: "button", onclick: () => all(true) }, `Keep all that fit a row`), el("button", { class: "button", onclick: () => all(false) }, "Drop all")) : null,
+      el("div", {}, entries.slice(0, 200).map((c) => el("div", { class: "suspect" },
         c.kind === "label" ? el("div", {}, `Row ${c.place}: you said `, chip(c.label || "–"), ", the table says ", chip(c.table_label), " now.")
+          : c.kind === "line" ? el("div", {}, `Row ${c.place}: a damaged line says `, chip(c.label), el("small", { class: "quiet", dir: "auto" }, `: ${c.card.cells.filter(Boolean).slice(0, 5).join(" · ")}`))
           : el("div", {}, `Row ${c.place} was labelled `, chip(c.label || "not sure"), ", but its cells have changed", c.card ? el("small", { class: "quiet", dir: "auto" }, `: ${c.card.cells.filter(Boolean).slice(0, 5).join(" · ")}`) : " (there is no such row)", "."),
         el("div", { class: "row" },
           c.card && c.label ? el("button", { class: "button", onclick: () => decide(c, true) }, "Keep the label") : null,
@@ -116,6 +71,5 @@ export function prepare() {
   $("dialog-close").addEventListener("click", close);
   $("dialog").addEventListener("click", (event) => { if (event.target === $("dialog")) close(); });
   $("open-history").addEventListener("click", history);
-  $("open-files").addEventListener("click", files);
   $("open-help").addEventListener("click", help);
 }

@@ -6,6 +6,7 @@ import * as grid from "./grid.js";
 import * as map from "./map.js";
 import * as quality from "./quality.js";
 import * as dialogs from "./dialogs.js";
+import * as files from "./files.js";
 
 const VIEWS = { ask: question, grid, map, quality };
 const problems = new Map();
@@ -90,7 +91,7 @@ function key(event) {
   else if (go) show(go);
   else if (event.key === "u" || event.key === "U") question.undo().then(() => show("ask"));
   else if (event.key === "h" || event.key === "H") dialogs.history();
-  else if (event.key === "e" || event.key === "E") dialogs.files();
+  else if (event.key === "e" || event.key === "E") files.files();
   else if (event.key === "?") dialogs.help();
   else return;
   event.preventDefault();
@@ -102,6 +103,7 @@ async function openRow(row) {
 
 function start() {
   dialogs.prepare();
+  files.prepare();
   for (const part of [map, quality, dialogs]) part.onOpen(openRow);
   const tabs = [...document.querySelectorAll("[role=tab]")];
   tabs.forEach((tab, k) => {
