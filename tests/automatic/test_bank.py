@@ -21,7 +21,8 @@ from fewlabels.automatic._components import Components
 from fewlabels.automatic._graphs import GraphVectors
 from fewlabels.automatic._recipe import BANKS, Sources
 from fewlabels.automatic._scaling import FAR, RowScaling
-from fewlabels.automatic._sources import Rows, Source, View
+from fewlabels.automatic._sources import Source, View
+from fewlabels.automatic._views import Rows
 from fewlabels.graphs import (
     auto_bandwidth,
     graph_laplacian,
@@ -173,7 +174,7 @@ class TestNewRows:
         signal = np.zeros(n_columns)
         signal[:5] = [8.0, 6.0, 5.0, 4.0, 3.0]
         X = rng.normal(size=(2000, n_columns)) * np.sqrt(1 + signal**2)
-        parts = Components(X[:1000], 30, np.random.RandomState(0))
+        parts = Components(Rows(X[:1000]), 30, np.random.RandomState(0))
         shares = View(rows=X[1000:])[parts].std(axis=0) / parts.train.std(axis=0)
         if n_columns == 20:
             assert parts._stretch.max() < 1.15
@@ -187,7 +188,7 @@ class TestNewRows:
     def test_directions_without_variance_say_nothing(self, form):
         """Of fewer rows than columns the last direction is a rounding error."""
         X = np.random.default_rng(0).normal(size=(240, 400))
-        parts = Components(form(X[:120]), 300, np.random.RandomState(0))
+        parts = Components(Rows(form(X[:120])), 300, np.random.RandomState(0))
         shares = View(rows=form(X[120:]))[parts].std(axis=0) / parts.train.std(axis=0)
         assert parts._stretch.min() > 1.2
         assert 0.7 < shares.mean() < 1.3
@@ -197,7 +198,7 @@ class TestNewRows:
         X[:, 2] = 0
         held = np.random.RandomState(0).permutation(120)[:24]
         X[held, 2] = 1.0
-        stretch = Components(X, 3, np.random.RandomState(0))._stretch
+        stretch = Components(Rows(X), 3, np.random.RandomState(0))._stretch
         assert np.isfinite(stretch).all()
         assert stretch.min() > 1.01
 

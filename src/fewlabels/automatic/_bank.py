@@ -4,7 +4,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from itertools import compress
 from numbers import Integral, Real
@@ -36,8 +36,9 @@ from fewlabels.automatic._recipe import (
     bank_for,
     recipe,
 )
-from fewlabels.automatic._scaling import RowScaling, may_be_table
-from fewlabels.automatic._sources import Rows, View
+from fewlabels.automatic._scaling import may_be_table
+from fewlabels.automatic._sources import View
+from fewlabels.automatic._views import FeatureView, Rows, checked_views
 from fewlabels.preprocessing import Moments, TableSample
 
 # Rows times columns above which several threads pay off.
@@ -60,6 +61,9 @@ class KernelBank:
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     feature_groups : ndarray of shape (n_features,), default=None
         For each feature, the number of the table column it comes from.
+    feature_views : dict of str to ndarray of shape (n_features,), default=None
+        Weights of the features in every view. Each view gets all candidates, which
+        compete with those of the others; None is one view of all features.
     moments : Moments, default=None
         Means and deviations of the whole table, when the rows are a sample of it.
     n_jobs : int, default=None
@@ -84,8 +88,8 @@ class KernelBank:
     is_pruned : bool
         Whether everything that predictions do not need was dropped.
     kind : {"table", "text", "pixels"}
-        How the rows are treated: as a table of columns with their own meanings, as
-        text (sparse rows), or as anything else.
+        How the rows of the first view are treated: as a table of columns with their
+        own meanings, as text (sparse rows), or as anything else.
     """
 
     # Where the rows live; not saved to files.
@@ -98,6 +102,7 @@ class KernelBank:
         scale: str = "auto",
         neighbors: str = "auto",
         feature_groups: Any = None,
+        feature_views: Mapping[str, NDArray[Any]] | None = None,
         moments: Moments | None = None,
         n_jobs: int | None = None,
         memory_budget: float | None = None,
@@ -108,7 +113,8 @@ class KernelBank:
         self._backend = backend
         self._groups = feature_groups
         self.settings = BANKS[settings] if isinstance(settings, str) else settings
-        self._scaling = RowScaling(scale)
+        views: Mapping[str, Any] = feature_views if feature_views else {"": None}
+        self._views = [FeatureView(n, scale, weights) for n, weights in views.items()]
         self._moments = moments
         self._neighbors = neighbors
         self._n_jobs = n_jobs
@@ -142,43 +148,68 @@ class KernelBank:
         progress: Callable[[float], None] | None,
     ) -> "KernelBank":
         X = X[first] if first.size < X.shape[0] else X
-        if issparse(X) and self._scaling.scale in ("standard", "none"):
+        if issparse(X) and self._views[0].scaling.scale in ("standard", "none"):
             X = self._made_dense(X)
-        X = X if issparse(X) else self._backend.asarray(X)
-        rows = self._scaling.fit(X, self._moments).transform(X)
-        self._moments = None
-        self.n_rows = rows.shape[0]
+        self.n_rows = X.shape[0]
         self.candidates: list[Candidate] = []
-        self.rows = Rows(rows)
+        self.rows: list[Rows] = []
         self.is_pruned = False
-        self.kind = "text" if issparse(rows) else "pixels"
+        self.kind = ""
         self._matrices: dict[int, NDArray[Any]] = {}
-        if self.n_rows < 2 or rows.shape[1] == 0:
-            return self
         rng = check_random_state(self._random_state)
-        columns = self._scaling.table_columns(self._groups, rows)
+        seen: set[bytes] = set()
+        for place, view in enumerate(self._views):
+
+            def tell(share: float, place: int = place) -> None:
+                if progress is not None:
+                    progress((place + share) / len(self._views))
+
+            rows = view.fit(X, self._moments, self._backend)
+            self._add_view(view, rows, rng, seen, tell)
+        self._moments = None
+        with np.errstate(over="ignore", invalid="ignore"):
+            useful = in_threads(lambda candidate: candidate.prepare(), self.candidates)
+        self.candidates = list(compress(self.candidates, useful))
+        return self
+
+    def _add_view(
+        self,
+        view: FeatureView,
+        rows: Any,
+        rng: np.random.RandomState,
+        seen: set[bytes],
+        tell: Callable[[float], None],
+    ) -> None:
+        """Follow the recipe in one view; `seen` are columns of earlier ones."""
+        self.rows.append(Rows(rows, view, self._backend))
+        groups = view.of(self._groups)
+        columns = view.scaling.table_columns(groups, rows)
+        is_table = columns is not None
+        plain = "text" if issparse(rows) else "pixels"
+        self.kind = self.kind or ("table" if is_table else plain)
+        if self.n_rows < 2 or rows.shape[1] == 0:
+            return
         if columns is not None:
-            self.kind = "table"
+            columns = [view.unseen(places, seen) for places in columns]
         sources = Sources(
-            self.rows,
+            self.rows[-1],
             self.settings,
             self._neighbors,
             rng,
             columns,
-            columns is not None or may_be_table(rows, np.bincount(self.index)),
+            is_table or may_be_table(rows, np.bincount(self.index)),
             self._backend,
         )
         steps = recipe(self.settings)
         done, total = 0.0, sum(step.share for step in steps)
         with np.errstate(over="ignore", invalid="ignore"):
             for step in steps:
-                self.candidates += step.candidates(sources)
+                for candidate in step.candidates(sources):
+                    if view.name:
+                        candidate.name = f"{view.name}: {candidate.name}"
+                    self.candidates.append(candidate)
                 done += step.share
-                if progress is not None:
-                    progress(done / total)
-            useful = in_threads(lambda candidate: candidate.prepare(), self.candidates)
-        self.candidates = list(compress(self.candidates, useful))
-        return self
+                tell(done / total)
 
     def _made_dense(self, X: Any) -> Any:
         """Make sparse rows dense if they fit into memory, or else warn."""
@@ -204,7 +235,7 @@ class KernelBank:
         lean = copy(self)
         lean._backend = NUMPY
         lean.candidates = []
-        lean.rows = Rows(None)
+        lean.rows = []
         lean.is_pruned = True
         lean._matrices = {}
         lean.index = self.index.astype(np.int32)
@@ -270,10 +301,7 @@ class KernelBank:
     def new_views(self, X: Any, size: int = 4096) -> Iterator[View]:
         """Yield views of new rows, batch by batch."""
         for batch in gen_batches(X.shape[0], size):
-            rows = X[batch]
-            if not issparse(rows) and not self._scaling.sparse_:
-                rows = self._backend.asarray(rows)
-            yield View(rows=self._scaling.transform(rows))
+            yield View(rows=X[batch])
 
 
 BANK_CONSTRAINTS: dict[str, list[Any]] = {
@@ -281,6 +309,7 @@ BANK_CONSTRAINTS: dict[str, list[Any]] = {
     "scale": [StrOptions({"auto", "standard", "unit", "none"})],
     "neighbors": [StrOptions({"exact", "approximate", "auto"})],
     "feature_groups": ["array-like", None],
+    "feature_views": [dict, None],
     "n_jobs": [Integral, None],
     **DEVICE_CONSTRAINTS,
     "memory_budget": [Interval(Real, 0, None, closed="neither"), None],
@@ -303,6 +332,16 @@ def feature_groups(estimator: Any, n_features: int) -> NDArray[np.intp] | None:
     return np.unique(groups, return_inverse=True)[1]
 
 
+def feature_views(
+    estimator: Any, n_features: int
+) -> dict[str, NDArray[np.float64]] | None:
+    """Find the views of a row, from the parameter or the encoded frame."""
+    given = estimator.feature_views
+    if given is None and estimator.transformer_ is not None:
+        given = estimator.transformer_.feature_views_
+    return checked_views(given, n_features)
+
+
 def build_bank(
     estimator: Any, X: Any, given: Any, rng: Any, line: ProgressLine
 ) -> KernelBank:
@@ -315,6 +354,7 @@ def build_bank(
         scale=estimator.encoded_scale(X, estimator.scale),
         neighbors=estimator.neighbors,
         feature_groups=feature_groups(estimator, X.shape[1]),
+        feature_views=feature_views(estimator, X.shape[1]),
         moments=None if sample is None else sample.moments,
         n_jobs=estimator.n_jobs,
         memory_budget=estimator.memory_budget,

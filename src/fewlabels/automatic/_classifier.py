@@ -44,6 +44,7 @@ from fewlabels.automatic._probabilities import probabilities
 from fewlabels.automatic._recipe import BankSettings
 from fewlabels.automatic._scaling import RowScaling
 from fewlabels.automatic._sources import Compactable
+from fewlabels.automatic._views import FeatureView
 
 
 class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
@@ -93,6 +94,12 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         tried. Without it, dense rows count as a table if `scale` standardises them, or
         if they have more than 100 two-valued columns whose adjacent ones are not
         correlated as in a picture.
+    feature_views : dict of str to array-like of shape (n_features,), default=None
+        Several descriptions of the same rows, such as the words of a text and an
+        embedding of its meaning: for each, the weights of the features, 0 for those
+        outside of it. Every view is scaled on its own and gets a bank of its own;
+        held-out labels decide which views count. For a frame with texts, the views
+        are those of its transformer. None is one view of all features.
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     n_jobs : int, default=None
@@ -197,6 +204,7 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         class_weight: dict[Any, float] | str | None = None,
         class_prior: str | dict[Any, float] | ArrayLike = "auto",
         feature_groups: ArrayLike | None = None,
+        feature_views: dict[str, ArrayLike] | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
         device: str | None = None,
@@ -208,6 +216,7 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
             bank=bank,
             scale=scale,
             feature_groups=feature_groups,
+            feature_views=feature_views,
             neighbors=neighbors,
             n_jobs=n_jobs,
             device=device,
@@ -490,7 +499,16 @@ class FewLabelsClassifier(ExplainedClassifier, PartialLabelClassifier):
         names : list of str
             Dotted names, to check a file against before loading it.
         """
-        found = {cls, BankModel, BankSettings, KernelBank, RowScaling, Plain, Rounded}
+        found = {
+            cls,
+            BankModel,
+            BankSettings,
+            KernelBank,
+            FeatureView,
+            RowScaling,
+            Plain,
+            Rounded,
+        }
         found |= {Contribution, ErrorEstimate, HeldOut, LearningCurve}
         open_ends: list[type] = [Compactable]
         while open_ends:

@@ -184,21 +184,22 @@ class Compactor:
     ----------
     functions : list of Outputs
         All functions of a bank to keep.
-    rows : Source
-        The scaled rows.
+    rows : sequence of Source
+        The scaled rows, in every view.
     n_rows : int
         Number of distinct training rows.
 
     Attributes
     ----------
-    rows : Source
-        The scaled rows.
     rounds : bool
         Whether numbers may be rounded.
     """
 
-    def __init__(self, functions: Sequence[Outputs], rows: Source, n_rows: int) -> None:
-        self.rows = rows
+    def __init__(
+        self, functions: Sequence[Outputs], rows: Sequence[Source], n_rows: int
+    ) -> None:
+        self._rows = rows
+        self._neighbors: dict[Source, tuple[NDArray[Any], ...]] = {}
         self.rounds = n_rows > EXACT_ROWS
         self._pack: Callable[[NDArray[Any]], Any] = Plain
         # Replacements of sources, and of those whose form is being tried; results that
@@ -289,17 +290,19 @@ class Compactor:
 
     def set_neighbors(self, index: Source, known: tuple[NDArray[Any], ...]) -> None:
         """Set the neighbours that training rows would find if they were new."""
-        self._shared["neighbors"] = index, known
+        self._neighbors[index] = known
 
     def trial(self, n_rows: int) -> View:
         """View training rows as new, so that they are not their own neighbours."""
-        n = self.rows.train.shape[0]
+        n = self._rows[0].train.shape[0]
         sample = np.unique(np.linspace(0, n - 1, min(n, n_rows)).astype(np.intp))
-        known = None
-        if "neighbors" in self._shared:
-            index, found = self._shared["neighbors"]
-            known = {index: tuple(part[sample] for part in found)}
-        return View(rows=to_host(self.rows.train[sample]), known=known)
+        known: dict[Source, Any] = {
+            index: tuple(part[sample] for part in found)
+            for index, found in self._neighbors.items()
+        }
+        for rows in self._rows:
+            known[self.copy_of(rows)] = to_host(rows.train[sample])
+        return View(rows=sample, known=known)
 
     def _settled(
         self, choices: list[list[Form]], changed: Changed | None

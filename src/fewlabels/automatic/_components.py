@@ -27,8 +27,8 @@ class Components(Source):
 
     Parameters
     ----------
-    rows : {ndarray, csr_array} of shape (n_rows, n_features)
-        Scaled rows.
+    source : Source
+        The scaled rows.
     n_components : int
         The largest number of components.
     rng : RandomState
@@ -44,8 +44,9 @@ class Components(Source):
     MIN_HELD_OUT = 20
 
     def __init__(
-        self, rows: Any, n_components: int, rng: Any, backend: Backend = NUMPY
+        self, source: Source, n_components: int, rng: Any, backend: Backend = NUMPY
     ) -> None:
+        self._rows, rows = source, source.train
         b = backend_of(rows)
         mean, variance, basis = self._directions(rows, n_components, rng)
         rank = min(n_components, self._n_varying(rows, variance))
@@ -138,13 +139,14 @@ class Components(Source):
         return backend_of(self._stretch).asarray(projected)
 
     def new(self, view: View) -> Any:
-        return self._project(view.rows) * self._stretch
+        return self._project(view[self._rows]) * self._stretch
 
     def compact(self, compactor: "Compactor") -> Source:
         """Keep only the components that a search or a forest reads."""
         n_columns = compactor.columns_of(self)
         matrix, offset = self._affine()
-        return Affine(matrix[:, :n_columns], offset[:n_columns])
+        rows = compactor.copy_of(self._rows)
+        return Affine(rows, matrix[:, :n_columns], offset[:n_columns])
 
     def folded(
         self, weights: NDArray[Any], offset: NDArray[Any], compactor: "Compactor"
@@ -153,7 +155,7 @@ class Components(Source):
         matrix, moved = (
             part[..., : len(weights)].astype(np.float64) for part in self._affine()
         )
-        return compactor.rows, matrix @ weights, offset - moved @ weights
+        return self._rows, matrix @ weights, offset - moved @ weights
 
     def _affine(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Matrix and offset of the map ``rows @ matrix - offset`` of new rows."""
@@ -183,15 +185,20 @@ class Affine(Source):
 
     Parameters
     ----------
+    rows : Source
+        The scaled rows.
     matrix : ndarray of shape (n_features, n_columns)
         The map.
     offset : ndarray of shape (n_columns,)
         Subtracted from the mapped rows.
     """
 
-    def __init__(self, matrix: NDArray[Any], offset: NDArray[Any]) -> None:
+    def __init__(
+        self, rows: Source, matrix: NDArray[Any], offset: NDArray[Any]
+    ) -> None:
+        self._rows = rows
         self._matrix = np.ascontiguousarray(matrix)
         self._offset = offset
 
     def new(self, view: View) -> NDArray[Any]:
-        return view.rows @ self._matrix - self._offset
+        return view[self._rows] @ self._matrix - self._offset

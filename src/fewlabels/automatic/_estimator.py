@@ -41,6 +41,7 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
         bank: str = "default",
         scale: str = "auto",
         feature_groups: ArrayLike | None = None,
+        feature_views: dict[str, ArrayLike] | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
         device: str | None = None,
@@ -51,6 +52,7 @@ class BankEstimator(TensorMixin, FrameEncoding, BaseEstimator):
         self.bank = bank
         self.scale = scale
         self.feature_groups = feature_groups
+        self.feature_views = feature_views
         self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.device = device

@@ -14,7 +14,8 @@ from fewlabels.automatic import _tuned as tuned
 from fewlabels.automatic._candidates import Form
 from fewlabels.automatic._compact import Compactor, LinearPart, summed_weights
 from fewlabels.automatic._kernels import KernelSum
-from fewlabels.automatic._sources import LazySource, Rows, Source, View, column_sums
+from fewlabels.automatic._sources import LazySource, Source, View, column_sums
+from fewlabels.automatic._views import Rows
 from fewlabels.kernels import nystrom_map
 
 
@@ -105,11 +106,12 @@ class Nystrom(_Landmarks):
         backend: Backend = NUMPY,
     ) -> None:
         super().__init__(rows.train[landmarks], gamma, backend)
+        self._rows = rows
         Z = self._features(rows.train)
         self.train, self._mean, self._unit = _normalised(Z)
 
     def new(self, view: View) -> Any:
-        Z = (self._features(view.rows) - self._mean) / self._unit
+        Z = (self._features(view[self._rows]) - self._mean) / self._unit
         return _with_constant(Z)
 
     def linear_forms(
@@ -123,7 +125,7 @@ class Nystrom(_Landmarks):
         return [
             lambda: [
                 KernelSum(
-                    compactor.copy_of(compactor.rows),
+                    compactor.copy_of(self._rows),
                     None,
                     [self._gamma],
                     compactor.single(to_host(self._landmarks)),

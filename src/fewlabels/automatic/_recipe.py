@@ -30,7 +30,8 @@ from fewlabels.automatic._forest import Forest
 from fewlabels.automatic._graphs import GraphVectors, Neighbors
 from fewlabels.automatic._kernels import BankKernel, FeatureKernel, PairKernel
 from fewlabels.automatic._paths import Geodesics
-from fewlabels.automatic._sources import JoinedColumns, Rows, Source, column_sums
+from fewlabels.automatic._sources import JoinedColumns, Source, column_sums
+from fewlabels.automatic._views import Rows
 from fewlabels.graphs import DENSE_VERTICES
 
 
@@ -183,7 +184,8 @@ class Sources:
     rng : RandomState
         Generator for samples and starts.
     columns : list of ndarray of int, default=None
-        Features of every column, if the rows are a table.
+        Features of every column, if the rows are a table; none for a column that
+        another view has a kernel of.
     may_be_table : bool, default=True
         Whether the rows may be a table although nothing marks them as one.
     backend : Backend
@@ -224,7 +226,7 @@ class Sources:
     @cached_property
     def components(self) -> Components:
         n_components = self.settings.n_components
-        return Components(self.rows.train, n_components, self.rng, self.backend)
+        return Components(self.rows, n_components, self.rng, self.backend)
 
     @cached_property
     def leading(self) -> Leading:
@@ -342,6 +344,8 @@ class SingleColumns(Step):
         columns = sources.columns or []
         if 1 < len(columns) <= self.max_columns:
             for number, places in enumerate(columns):
+                if not places.size:
+                    continue
                 source = OneColumn(sources.rows, places)
                 yield FeatureKernel(f"column {number}", "column", source)
 

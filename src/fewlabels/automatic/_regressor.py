@@ -39,6 +39,9 @@ class FewLabelsRegressor(PartialTargetMixin, BankEstimator):
     feature_groups : array-like of shape (n_features,), default=None
         For each encoded feature, the table column it comes from, see
         :class:`FewLabelsClassifier`.
+    feature_views : dict of str to array-like of shape (n_features,), default=None
+        Weights of the features in several descriptions of the same rows, see
+        :class:`FewLabelsClassifier`.
     neighbors : {"exact", "approximate", "auto"}, default="auto"
         How to search neighbours, see :func:`fewlabels.graphs.nearest_neighbors`.
     n_jobs : int, default=None

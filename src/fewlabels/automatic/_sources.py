@@ -109,7 +109,7 @@ class View:
     batch : slice or ndarray of int, default=None
         Training rows.
     rows : {ndarray, csr_array}, default=None
-        New rows, scaled, instead of training rows.
+        New rows, as they were passed to the estimator, instead of training rows.
     known : dict, default=None
         Arrays of some sources that are already known.
     """
@@ -133,16 +133,6 @@ class View:
         if key not in self._cache:
             self._cache[key] = backend_of(rows).squared_distances(rows, others)
         return self._cache[key]
-
-
-class Rows(Source):
-    """The scaled rows themselves."""
-
-    def __init__(self, rows: Any) -> None:
-        self.train = rows
-
-    def new(self, view: "View") -> Any:
-        return view.rows
 
 
 class LazySource(Source):

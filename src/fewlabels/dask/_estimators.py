@@ -74,6 +74,7 @@ class DaskEstimator(BaseEstimator):
         bank: str = "auto",
         scale: str = "auto",
         feature_groups: ArrayLike | None = None,
+        feature_views: dict[str, ArrayLike] | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
         device: str | None = None,
@@ -87,6 +88,7 @@ class DaskEstimator(BaseEstimator):
         self.bank = bank
         self.scale = scale
         self.feature_groups = feature_groups
+        self.feature_views = feature_views
         self.neighbors = neighbors
         self.n_jobs = n_jobs
         self.device = device
@@ -288,8 +290,8 @@ class DaskFewLabelsClassifier(ClassifierMixin, DaskEstimator):
     bank : {"auto", "fast", "default", "thorough"}, default="auto"
         Size and precision of the bank; "auto" follows the number of training rows, see
         :func:`~fewlabels.automatic.bank_for`.
-    scale, class_weight, class_prior, feature_groups, neighbors, n_jobs, device, \
-memory_budget
+    scale, class_weight, class_prior, feature_groups, feature_views, neighbors, \
+n_jobs, device, memory_budget
         As those of :class:`~fewlabels.automatic.FewLabelsClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seed of the sample and of the model.
@@ -358,6 +360,7 @@ memory_budget
         class_weight: dict[Any, float] | str | None = None,
         class_prior: str | dict[Any, float] | ArrayLike = "auto",
         feature_groups: ArrayLike | None = None,
+        feature_views: dict[str, ArrayLike] | None = None,
         neighbors: str = "auto",
         n_jobs: int | None = None,
         device: str | None = None,
@@ -372,6 +375,7 @@ memory_budget
             bank=bank,
             scale=scale,
             feature_groups=feature_groups,
+            feature_views=feature_views,
             neighbors=neighbors,
             n_jobs=n_jobs,
             device=device,
@@ -431,7 +435,7 @@ class DaskFewLabelsRegressor(RegressorMixin, DaskEstimator):
         "cover" thins dense regions, so that sparse ones are covered.
     bank : {"auto", "fast", "default", "thorough"}, default="auto"
         As that of :class:`DaskFewLabelsClassifier`.
-    scale, feature_groups, neighbors, n_jobs, device, memory_budget
+    scale, feature_groups, feature_views, neighbors, n_jobs, device, memory_budget
         As those of :class:`~fewlabels.automatic.FewLabelsRegressor`.
     random_state : int, RandomState instance or None, default=None
         Seed of the sample and of the model.

@@ -308,6 +308,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         widths = [block.shape[1] for block in blocks]
         self.feature_columns_ = np.repeat(self._places(), widths)
         self.feature_groups_ = None if alike else self.feature_columns_
+        self.feature_views_ = None
         return _joined(blocks)
 
     def _encoder(
