@@ -3,11 +3,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
 
 from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 
 from fewlabels import __version__
 
@@ -24,9 +26,9 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.extlinks",
-    "sphinx.ext.mathjax",
     "myst_parser",
     "numpydoc",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "auto_examples/*.ipynb"]
@@ -55,6 +57,12 @@ sphinx_gallery_conf = {
 }
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
+# Formulas that browsers show by themselves, without a network.
+html_math_renderer = "mathml"
+# Copied without prompts and outputs.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
 html_theme = "pydata_sphinx_theme"
 html_title = "fewlabels"
 html_static_path = ["_static"]
@@ -64,12 +72,9 @@ html_sidebars: dict[str, list[str]] = {
     page: []
     for page in [
         "index",
-        "automatic_measured",
-        "laplacian_paper",
-        "s2rlsc_paper",
-        "benchmarks",
         "evidence",
         "peers",
+        "reports/**",
         "reliability",
         "textbook",
     ]
@@ -99,6 +104,34 @@ def strip_code(app, doctree):
             block.children = [nodes.Text(block.rawsource)]
 
 
+def show_formula(self, node):
+    """Write a formula as MathML."""
+    formula = re.sub(r"\\[bB]ig(?![a-z])", "", node.astext())  # fences stretch anyway
+    formula = re.sub(r"\\dots(?![a-z])", r"\\ldots", formula)
+    is_block = isinstance(node, nodes.math_block)
+    self.body.append(tex2mathml(formula, as_block=is_block))
+    raise nodes.SkipNode
+
+
+def copy_reports(app):
+    """Bring the reports into the site, with links that lead there from its pages."""
+    target = Path(__file__).parent / "reports"
+    target.mkdir(exist_ok=True)
+    for path in (Path(__file__).parents[1] / "benchmarks" / "reports").glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        text = text.replace("(../results/", "(../../benchmarks/results/")
+        (target / path.name).write_text(text.replace("(../../docs/", "(../"), "utf-8")
+
+
+def link_reports(app, docname, source):
+    """Let pages link the reports where they lie in the repository."""
+    source[0] = source[0].replace("(../benchmarks/reports/", "(reports/")
+
+
 def setup(app):
     """Connect what this configuration adds to Sphinx."""
+    renderer = (show_formula, None)
+    app.add_html_math_renderer("mathml", renderer, renderer)
+    app.connect("builder-inited", copy_reports)
+    app.connect("source-read", link_reports)
     app.connect("doctree-read", strip_code)

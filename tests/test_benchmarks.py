@@ -762,3 +762,15 @@ def test_every_phase_of_the_benchmark_of_cores_exists():
         for name in path.split("."):
             found = getattr(found, name)
         assert callable(found)
+
+
+def test_the_tables_of_reports_are_those_of_the_results():
+    reports = Path(__file__).parents[1] / "benchmarks" / "reports"
+    if not reports.exists():
+        pytest.skip("the benchmarks are not part of this distribution")
+    from benchmarks.reports.fill import TABLE, filled
+
+    texts = [path.read_text(encoding="utf-8") for path in reports.glob("*.md")]
+    assert sum(len(TABLE.findall(text)) for text in texts) > 10
+    for text in texts:
+        assert filled(text) == text, "run: python benchmarks/reports/fill.py"
