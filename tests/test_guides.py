@@ -38,19 +38,20 @@ def test_examples(path):
     assert result.failed == 0
 
 
-def test_the_first_example():
-    """The code of the README runs and scores what it says."""
+def test_the_first_example(capsys):
+    """The code of the README runs, prints and scores what it says."""
     readme = DOCS.parent / "README.md"
     if not readme.exists():
         pytest.skip("the README is not part of this distribution")
-    code = readme.read_text().split("```python\n")[1].split("```")[0]
+    code, rest = readme.read_text().split("```python\n")[1].split("```", 1)
     names = {}
     exec(code, names)
-    X, y_true = names["X"], names["y_true"]
-    model = names["model"]
-    assert f"# {model.score(X, y_true):.2f}\n" in code
+    printed = rest.split("```text\n")[1].split("```")[0]
+    assert capsys.readouterr().out.split() == printed.split()
+    X, y_true, model = names["X"], names["y_true"], names["model"]
     alone = np.mean(model.baseline_.predict(X) == y_true)
-    assert f"labels: {alone:.2f} right" in code
+    accuracies = f"accurate: {model.score(X, y_true):.2f}; supervised: {alone:.2f}"
+    assert accuracies in code
 
 
 @pytest.fixture
@@ -193,11 +194,11 @@ def test_every_page_is_in_the_contents():
     assert sorted(set(pages) - set(" ".join(trees).split())) == []
 
 
-def test_commands_of_the_readme_exist():
-    """Every figure of the README has a command, and the command a file."""
-    readme = DOCS.parent / "README.md"
-    if not (readme.exists() and (DOCS.parent / "benchmarks").exists()):
+def test_commands_of_the_evidence_exist():
+    """Every table of the evidence has a command, and the command a file."""
+    evidence = DOCS / "evidence.md"
+    if not (evidence.exists() and (DOCS.parent / "benchmarks").exists()):
         pytest.skip("the benchmarks are not part of this distribution")
-    scripts = re.findall(r"`python (benchmarks/\S+\.py)", readme.read_text())
+    scripts = re.findall(r"`python (benchmarks/\S+\.py)", evidence.read_text())
     assert len(scripts) >= 5
     assert [name for name in scripts if not (DOCS.parent / name).exists()] == []
