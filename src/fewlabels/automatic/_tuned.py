@@ -2,9 +2,9 @@
 
 Each comment says what the constant does, on what evidence its value rests, and when it
 was chosen. "Sets" means the true error on 23 settings of the benchmark sets in
-benchmarks/reports/automatic.md; "first half" means every second one of 35 real tables, with
-the other half kept for reporting. `benchmarks/constants.py` leaves out, one at a time,
-those that can be left out.
+benchmarks/reports/automatic.md; "first half" means every second one of 35 real tables,
+with the other half kept for reporting. `benchmarks/constants.py` leaves out, one at a
+time, those that can be left out.
 Sizes that only trade time for memory stay next to the code that uses them.
 """
 
