@@ -49,7 +49,7 @@ help:
 	@echo "    make links   check the links of the documentation, those outside included"
 	@echo "    make dist    build wheel and source distribution, and try the wheel"
 	@echo "    make bench   measure what the documentation claims about speed and memory"
-	@echo "    make peers   compare fewlabels with other libraries and write docs/peers.md"
+	@echo "    make peers   compare fewlabels with other libraries and write benchmarks/reports/peers.md"
 	@echo "    make clean   remove everything that was made, .venv included"
 
 $(BIN)/python$(EXE):

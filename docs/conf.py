@@ -73,7 +73,6 @@ html_sidebars: dict[str, list[str]] = {
     for page in [
         "index",
         "evidence",
-        "peers",
         "reports/**",
         "reliability",
         "textbook",

@@ -30,16 +30,11 @@ from benchmarks.peers.wins import (
     growth_wins,
     peer_wins,
 )
+from benchmarks.reports.fill import table_of
 
 PICTURE = "peers_growth.png"
 # What stands beside methods with fewer splits.
 BESIDE = ("FewLabelsClassifier", "SVC", "poisson")
-
-
-def file_table(name):
-    """Return a table that another benchmark has written."""
-    place = f":file: ../benchmarks/results/{name}\n"
-    return f"```{{csv-table}}\n{place}:header-rows: 1\n:class: small\n```"
 
 
 def splits_in_words(lines, case):
@@ -255,7 +250,7 @@ def growth_section(lines):
     return [
         "## Growth",
         texts.GROWTH_TEXT,
-        f"![Seconds by the number of rows](../benchmarks/results/{PICTURE})",
+        f"![Seconds by the number of rows](../results/{PICTURE})",
         "Seconds:",
         table([*header, "power"], [[*row, exponents[row[0]]] for row in rows(seconds)]),
         "Peak memory, MiB:",
@@ -392,12 +387,12 @@ def render(folder):
         *labels_section(labels, late),
         "## MNIST with 10 to 50 labels",
         texts.MNIST_TEXT,
-        file_table("peers_mnist_means.csv"),
+        table_of("peers_mnist_means.csv").rstrip(),
         *clusters_section(results["clusters"]),
         *partition_section(results["partition"]),
         "## Exactness",
         texts.EXACT_TEXT,
-        file_table("exact_peers.csv"),
+        table_of("exact_peers.csv").rstrip(),
         *growth_section(results["growth"]),
         *elsewhere_section({**results, "labels": labels}, late),
         "## How it was run",

@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 import csv
-import io
 import math
 from collections import defaultdict
 from statistics import mean
+
+from benchmarks.reports.fill import markdown_table
 
 OURS = "fewlabels"
 # What is told the true sizes of the classes is no rival, but an upper bound.
@@ -45,16 +46,9 @@ def read(folder, task):
 
 
 def table(header, rows):
-    """Return a table for the documentation."""
+    """Return a table for the report."""
     rows = list(rows)
-    if not rows:
-        return "Not run yet."
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    options = ":header-rows: 1\n:class: small\n"
-    return f"```{{csv-table}}\n{options}\n{text.getvalue()}```"
+    return markdown_table(header, rows).rstrip() if rows else "Not run yet."
 
 
 def short(status):

@@ -38,7 +38,7 @@ from benchmarks.peers.methods import CLUSTERS, LABELS, PARTITION, TASKS
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "results"
-PAGE = HERE.parents[1] / "docs" / "peers.md"
+PAGE = HERE.parent / "reports" / "peers.md"
 
 BOOK = ("g241c", "g241d", "digit1", "usps", "bci", "text", "coil", "coil2")
 PAIRS = ("USPS 2v5", "USPS 3v8", "USPS 2v7", "USPS 8v0")

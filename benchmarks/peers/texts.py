@@ -4,12 +4,13 @@
 
 LEAD_TEXT = """
 What one might use instead of fewlabels, on the same rows and labels, with the default
-settings of each library. These are means over all sets of [](#few-labels), of the
-methods that have a result on each; seconds are those of one fit.
+settings of each library. These are means over all sets of [Few labels](#few-labels), of
+the methods that have a result on each; seconds are those of one fit.
 """
 AFTER_LEAD = """
-The cases in which another library is better or faster are listed under
-[](#where-to-use-something-else), and [](#how-it-was-run) has the conditions.
+The cases in which another library is better or faster are listed under [Where to use
+something else](#where-to-use-something-else), and [How it was run](#how-it-was-run) has
+the conditions.
 """
 PROTOCOL_TEXT = """
 This page is written by `make peers` (`python benchmarks/peers/run.py`, which needs the
@@ -24,20 +25,20 @@ its own, 150 seconds here, and grids that were cut are named. The automatic clas
 and S2RLSC were run after the others, on the same cases; so were the Laplacian and
 harmonic classifiers under "Few labels", when the default weights of graphs changed, and
 on another machine: their seconds and memory cannot be compared. Those weights were
-chosen on other splits of half of these sets ([](graphs.md)). Errors of the
-automatic classifier under "Few labels", defaults, were measured again later: they are
-newer than its seconds and memory, and than its growth and its grid, but for the grid of
-g241c, g241d, bci and g50c, and their seconds and memory.
+chosen on other splits of half of these sets ([graphs](../../docs/graphs.md)). Errors of
+the automatic classifier under "Few labels", defaults, were measured again later: they
+are newer than its seconds and memory, and than its growth and its grid, but for the
+grid of g241c, g241d, bci and g50c, and their seconds and memory.
 
 Rows are given as the loaders return them. A cell says so if a method was over its limit
 of time or memory, failed, or its library was missing. HistGradientBoosting wants 20
-rows in a leaf by default, and so predicts one class if there are fewer than 40
-labels. LabelPropagation and LabelSpreading have gamma = 20 by default, which suits rows
-in two dimensions and not rows in hundreds: see them under "best of grid". SelfTraining
-has no default classifier; it gets an SVC with probabilities. graphlearning has no
-default graph; it gets that of its guide, ten neighbours, from scikit-learn's exact
-search where rows have more than five features. ModSSC (which needs NumPy below 2.4) and
-AutoGluon cannot be installed with the versions that the others need.
+rows in a leaf by default, and so predicts one class if there are fewer than 40 labels.
+LabelPropagation and LabelSpreading have gamma = 20 by default, which suits rows in two
+dimensions and not rows in hundreds: see them under "best of grid". SelfTraining has no
+default classifier; it gets an SVC with probabilities. graphlearning has no default
+graph; it gets that of its guide, ten neighbours, from scikit-learn's exact search where
+rows have more than five features. ModSSC (which needs NumPy below 2.4) and AutoGluon
+cannot be installed with the versions that the others need.
 """
 LABELS_TEXT = """
 Mean error in percent; the smallest of each row is bold. A quarter of the unlabelled
@@ -79,8 +80,9 @@ table, whose average is two thirds supervised: pass `scale="none"`. On codes of 
 shorter training (15 epochs; six draws, 2,500 of the rows) the average has 90.6 % with
 it and 75.5 % without, and Poisson learning on the same graphs 88.8 %. On the codes and
 draws of the table Poisson learning (`GraphRegularizationClassifier(method="poisson")`,
-[](graph_labels.md)) has 94.1 %. From two labels on the two are about equal, and given
-the sizes, on the codes, the automatic classifier comes within a point of PoissonMBO.
+[labels on graphs](../../docs/graph_labels.md)) has 94.1 %. From two labels on the two
+are about equal, and given the sizes, on the codes, the automatic classifier comes
+within a point of PoissonMBO.
 """
 CLUSTERS_TEXT = """
 As many clusters as classes; error in percent after the best matching of clusters and
@@ -97,8 +99,8 @@ restarts or reads, and for TabuSampler a timeout of 1000 ms instead of its 20 ms
 """
 EXACT_TEXT = """
 `python benchmarks/peers/exact.py` gives partition problems without labels to SCIP, with
-40 seconds each, and to our exact solvers; [the guide](clustering.md) explains the
-columns.
+40 seconds each, and to our exact solvers; [the guide](../../docs/clustering.md)
+explains the columns.
 """
 GROWTH_TEXT = """
 Two moons (noise 0.1) with ten labels, or none for the clusterings; defaults. A method

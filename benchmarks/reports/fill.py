@@ -9,6 +9,7 @@ A report is plain Markdown, so that it can be read where it lies. Between a line
 
 import csv
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 REPORTS = Path(__file__).parent
@@ -16,19 +17,23 @@ RESULTS = REPORTS.parent / "results"
 TABLE = re.compile(r"(<!-- results/([\w.-]+\.csv) -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
-def markdown_table(path: Path) -> str:
-    """Return the lines of a file of results as a table of Markdown."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [[cell.replace("|", "\\|") for cell in row] for row in csv.reader(file)]
-    rows.insert(1, ["---"] * len(rows[0]))
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table of Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    cells = ([str(cell).replace("|", "\\|") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def table_of(name: str) -> str:
+    """Return the table of a file of results."""
+    with (RESULTS / name).open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    return markdown_table(header, rows)
 
 
 def filled(report: str) -> str:
     """Return the text of a report with the tables of today's results."""
-    return TABLE.sub(
-        lambda found: f"{found[1]}\n{markdown_table(RESULTS / found[2])}\n", report
-    )
+    return TABLE.sub(lambda found: f"{found[1]}\n{table_of(found[2])}\n", report)
 
 
 def main() -> None:
