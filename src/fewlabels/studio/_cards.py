@@ -130,6 +130,12 @@ class Cards:
         """Names of the columns that are shown as text."""
         return [self._names[k] for k in self._shown]
 
+    @property
+    def searched(self) -> dict[str, NDArray[Any]]:
+        """The columns that are shown, pictures by their names too."""
+        places = sorted([*self._shown, *self._pictures])
+        return {self._names[k]: self._columns[k] for k in places}
+
     def cells(self, row: int) -> list[str]:
         """Return the texts of the shown columns."""
         return [cell_text(self._columns[k][row]) for k in self._shown]

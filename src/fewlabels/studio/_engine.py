@@ -95,6 +95,7 @@ class Engine:
             self.given = TargetColumn(setup.target, nothing, {})
         self._labels: dict[int, str] = {}
         self._is_judged = False
+        self._points: NDArray[np.float32] | None = None
         # Guesses of a sketch do until the first bank is built.
         self.model: Any = None
         left_out = answer_columns(table.names, setup.target) | table.derived
@@ -155,13 +156,19 @@ class Engine:
 
     def groups(self) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Group similar rows, with their distance to the centre of the group."""
-        dense = self._dense()
+        dense = self.points()
         k = int(np.clip(self.table.n_rows // GROUP_SIZE, 1, MAX_GROUPS))
         kmeans = MiniBatchKMeans(k, n_init=1, random_state=self.setup.random_state)
         distances = kmeans.fit_transform(dense)
         codes = kmeans.labels_
         own = distances[np.arange(codes.size), codes]
         return codes.astype(np.int32), own.astype(np.float32)
+
+    def points(self) -> NDArray[np.float32]:
+        """Return rows as points: similar rows are near each other."""
+        if self._points is None:
+            self._points = np.ascontiguousarray(self._dense(), dtype=np.float32)
+        return self._points
 
     def _dense(self) -> NDArray[Any]:
         """Return the features as a dense array with few columns."""
@@ -279,9 +286,17 @@ class Engine:
     # -- in the end ---------------------------------------------------------------
 
     def export(
-        self, what: str, labels: Mapping[int, str], tell: Progress, typed: str
+        self,
+        what: str,
+        labels: Mapping[int, str],
+        tell: Progress,
+        typed: str,
+        accepted: Mapping[int, str] | None = None,
     ) -> bytes:
-        """Make the labelled table, the model or the report, as the page shows them."""
+        """Make the labelled table, the model or the report, as the page shows them.
+
+        Predictions that were accepted stay as they are, whatever is predicted now.
+        """
         if not self._is_judged or self._labels != labels:
             tell(0.0, "learning")
             self.learn(labels, judge=True)
@@ -295,7 +310,12 @@ class Engine:
             path = Path(folder, "out" + output_suffix(self.table))
             match what:
                 case "table":
-                    write_table(self.table, path, labeled.new_columns())
+                    new = {n: list(v) for n, v in labeled.new_columns().items()}
+                    predicted, *_, source = new.values()
+                    for row, name in (accepted or {}).items():
+                        predicted[row] = values.get(name, name)
+                        source[row] = "accepted"
+                    write_table(self.table, path, new)
                 case "model":
                     save_model(labeled.model, path)
                 case _:

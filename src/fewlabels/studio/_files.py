@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from fewlabels.studio._exchange import Imported, import_labels
 from fewlabels.studio._export import DOWNLOADS, LEARNED, export_labels
+from fewlabels.studio._people import People
 from fewlabels.studio._requests import (
     Refused,
     body,
@@ -65,10 +66,15 @@ class Files:
         Its table.
     command : str
         The command line, for the report.
+    people : People
+        Who labels.
     """
 
-    def __init__(self, session: Session, table: Any, command: str) -> None:
+    def __init__(
+        self, session: Session, table: Any, command: str, people: People
+    ) -> None:
         self.session, self._table, self._command = session, table, command
+        self._people = people
         self._plans: dict[str, Plan] = {}
 
     def routes(self) -> list[Route]:
@@ -168,6 +174,7 @@ class Files:
                 labels=[*wanted.values()],
                 how="import",
                 key=text(given, "key"),
+                by=self._people.of(request, given),
             )
         summary = self.session.summary()
         return reply({**summary, "imported": len(wanted), "name": plan.name})

@@ -16,6 +16,7 @@ import numpy as np
 from fewlabels.preprocessing import describe_columns, named_kinds
 from fewlabels.studio._cards import Cards, parse_size
 from fewlabels.studio._journal import LockedError, StoreError
+from fewlabels.studio._people import People, person_name
 from fewlabels.studio._rows import RowKeys, answer_columns, journal_path
 from fewlabels.studio._salvage import find_journal
 from fewlabels.studio._server import App, Server
@@ -80,6 +81,12 @@ class Studio:
         What was typed, for the report.
     wording : callable, default=str
         Rewords messages of the library, which name parameters, for the page.
+    annotator : str, default=""
+        Who labels; the name is kept with each label.
+    ask_name : bool, default=False
+        Whether the page asks for a name, once in each browser.
+    overlap : float, default=0.0
+        Share of the rows that two people are asked about, to see how far they agree.
 
     Attributes
     ----------
@@ -123,7 +130,14 @@ class Studio:
         framed: bool = False,
         command: str = "",
         wording: Callable[[str], str] = str,
+        annotator: str = "",
+        ask_name: bool = False,
+        overlap: float = 0.0,
     ) -> None:
+        if not 0 <= overlap <= 1:
+            raise ValueError(f"overlap is a share, not {overlap}: pass overlap=0.1.")
+        self._people = People(person_name(annotator), ask_name)
+        self._overlap = overlap
         size = None if image is None else parse_size(image)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._early: list[tuple[Any, ...]] = []
@@ -187,7 +201,8 @@ class Studio:
         columns = [n for n in table.names if n not in hidden]
         texts = self.given.texts.tolist()
         try:
-            self.store = LabelStore(store, keys, target, columns, texts)
+            me = self._people.me
+            self.store = LabelStore(store, keys, target, columns, texts, by=me)
         except LockedError:
             self.store = LabelStore(store, keys, target, columns, texts, write=False)
         except StoreError as error:
@@ -244,6 +259,8 @@ class Studio:
                 "rows": table.n_rows,
                 "target": target,
                 "new_target": self.is_new,
+                "me": self._people.me,
+                "asks": self._people.asks,
             },
             columns=[
                 c
@@ -252,10 +269,19 @@ class Studio:
             ],
             random_state=options["random_state"],
             wording=wording,
+            overlap=self._overlap,
         )
         notes = [self._note, *table.notes, *self.given.notes]
         self.session.notes += filter(None, notes)
-        app = App(self.session, command=command, table=table, changed=self._changed)
+        stem = self.store.path.name.removesuffix(".jsonl").removesuffix(".labels")
+        app = App(
+            self.session,
+            command=command,
+            table=table,
+            changed=self._changed,
+            guidelines=self.store.path.with_name(f"{stem}.guidelines.md"),
+            people=self._people,
+        )
         host, port, framed = where
         self.server = Server(app, host=host, port=port, framed=framed)
         self._worker.send("start", self._data, self._reading, options)

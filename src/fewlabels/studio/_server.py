@@ -23,9 +23,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
+from fewlabels.studio._desk import Desk
 from fewlabels.studio._files import Files
+from fewlabels.studio._find import Finder
 from fewlabels.studio._guard import Guard
 from fewlabels.studio._journal import LockedError, StoreError
+from fewlabels.studio._people import People
 from fewlabels.studio._requests import (
     Refused,
     body,
@@ -66,6 +69,10 @@ class App:
         The table, for exports.
     changed : callable
         Whether the table on the disk has changed.
+    guidelines : Path or None, default=None
+        The file of guidelines for those who label.
+    people : People or None, default=None
+        Who labels.
     """
 
     def __init__(
@@ -75,9 +82,15 @@ class App:
         command: str,
         table: Any,
         changed: Callable[[], bool] = lambda: False,
+        guidelines: Path | None = None,
+        people: People | None = None,
     ) -> None:
         self.session, self._changed = session, changed
-        self._files = Files(session, table, command)
+        self._people = people or People()
+        self._files = Files(session, table, command, self._people)
+        searched = session.cards.searched
+        finder = Finder([*searched], [*searched.values()])
+        self._desk = Desk(session, finder, guidelines, self._people)
         self._page = {
             path.name: path.read_bytes()
             for path in PAGE.iterdir()
@@ -110,6 +123,7 @@ class App:
             *(Route(path, answer, methods=["GET"]) for path, answer in gets.items()),
             *(Route(path, answer, methods=["POST"]) for path, answer in posts.items()),
             *self._files.routes(),
+            *self._desk.routes(),
         ]
 
     async def file(self, request: Request) -> Response:
@@ -125,18 +139,23 @@ class App:
 
     async def next(self, request: Request) -> Response:
         """Return the next question."""
-        return reply({"next": self._next(request.query_params.get("client", ""))})
+        client = request.query_params.get("client", "")[:80]
+        by = self._people.of(request, request.query_params)
+        card = self._next(client, by)
+        held = 0 if card else self.session.held(client)
+        return reply({"next": card, "held": held})
 
-    def _next(self, client: str) -> dict[str, Any] | None:
-        row = self.session.next_row(client)
-        return None if row is None else self.session.card(row)
+    def _next(self, client: str, by: str) -> dict[str, Any] | None:
+        row = self.session.next_row(client, by)
+        return None if row is None else self.session.card(row, by)
 
     async def card(self, request: Request) -> Response:
         """Return one row."""
         row = request.path_params["row"]
         if row >= self.session.n_rows:
             return error(404, "There is no such row.")
-        return reply(self.session.card(row))
+        by = self._people.of(request, request.query_params)
+        return reply(self.session.card(row, by))
 
     async def grid(self, request: Request) -> Response:
         """Return similar rows."""
@@ -180,7 +199,7 @@ class App:
         do, chosen = given.get("do", "label"), rows(given.get("rows"), session.n_rows)
         if do not in ("label", "skip", "clear"):
             return error(400, "'do' must be 'label', 'skip' or 'clear'.")
-        client = text(given, "client")
+        client, by = text(given, "client"), self._people.of(request, given)
         try:
             action = session.act(
                 do,
@@ -190,17 +209,20 @@ class App:
                 key=text(given, "key"),
                 seen=given.get("seen"),
                 check="seen" in given and len(chosen) == 1,
+                by=by,
             )
         except TakenError as why:
-            return reply({"error": str(why), "next": self._next(client)}, 409)
+            return reply({"error": str(why), "next": self._next(client, by)}, 409)
         answer: dict[str, Any] = {"saved": action.key, **session.summary()}
         if flag(given, "next", True):
-            answer["next"] = self._next(client)
+            answer["next"] = self._next(client, by)
         return reply(answer)
 
     async def undo(self, request: Request) -> Response:
         """Undo the last action, and return its row."""
-        action = self.session.undo(text(await body(request), "key"))
+        given = await body(request)
+        by = self._people.of(request, given)
+        action = self.session.undo(text(given, "key"), by or None)
         if action is None:
             return error(409, "There is nothing to undo.")
         return reply(
@@ -212,7 +234,9 @@ class App:
                     "do": action.do,
                     "how": action.how,
                 },
-                "next": self.session.card(action.rows[0]) if action.rows else None,
+                "next": self.session.card(action.rows[0], by)
+                if action.rows
+                else self._next(text(given, "client"), by),
             }
         )
 

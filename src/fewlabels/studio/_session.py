@@ -5,8 +5,8 @@ No HTTP here, and nothing slow: the worker learns, the store saves.
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-import math
 import time
+import zlib
 from asyncio import AbstractEventLoop, Future, Queue
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from fewlabels.studio._actions import Action
 from fewlabels.studio._cards import Cards
 from fewlabels.studio._journal import StoreError
+from fewlabels.studio._outlook import outlook
 from fewlabels.studio._sketch import covering_rows
 from fewlabels.studio._store import LabelStore
 
@@ -55,6 +56,8 @@ class Session:
         Seed of the first questions.
     wording : callable, default=str
         Rewords messages of the library.
+    overlap : float, default=0.0
+        Share of the rows that two people are asked about.
     """
 
     def __init__(
@@ -67,12 +70,15 @@ class Session:
         columns: Sequence[NDArray[Any]],
         random_state: int = 0,
         wording: Callable[[str], str] = str,
+        overlap: float = 0.0,
     ) -> None:
-        self._wording = wording
+        self._wording, self.overlap = wording, overlap
         self.cards, self.store, self.about = cards, store, about
         self.n_rows: int = about["rows"]
         self.labels: dict[int, str] = {}
         self.skipped: set[int] = set()
+        self.accepted: set[int] = set()
+        self.disputed: set[int] = set()
         self._fixed_classes = list(classes)
         self._known_classes: dict[str, None] = dict.fromkeys(classes)
         self._sync(range(self.n_rows) if any(store.given) else store.touched())
@@ -83,6 +89,7 @@ class Session:
         self.suspects: list[dict[str, Any]] = []
         self.plane: NDArray[np.float32] | None = None
         self.groups: NDArray[np.int32] | None = None
+        self.near: NDArray[np.float32] | None = None
         self.notes: list[str] = []
         self.status: dict[str, Any] = {"what": "starting", "share": 0.0}
         self.failure = ""
@@ -108,7 +115,12 @@ class Session:
             action = self.store.current(row)
             label = self.store.label_of(row)
             self.labels.pop(row, None)
-            self.skipped.discard(row)
+            for rows_of in (self.skipped, self.accepted, self.disputed):
+                rows_of.discard(row)
+            if action is not None and action.how == "accept":
+                self.accepted.add(row)
+            if action is not None and action.by and len(self.store.votes(row)) > 1:
+                self.disputed.add(row)
             if label is not None:
                 self.labels[row] = label
                 self._known_classes.setdefault(label)
@@ -117,10 +129,17 @@ class Session:
 
     @property
     def classes(self) -> list[str]:
-        """Return classes in the order of their keys; one without labels is gone."""
-        used = set(self.labels.values())
-        kept = used.union(self._fixed_classes)
-        return [name for name in self._known_classes if name in kept]
+        """Return classes in the order of their keys.
+
+        One without labels is gone, unless somebody has named it as a class.
+        """
+        called = self.store.called
+        listed = [entry["name"] for entry in self.store.class_list or []]
+        fixed = [called(name) for name in self._fixed_classes]
+        used = dict.fromkeys(self.labels.values())
+        kept = {*used, *listed, *fixed}
+        names = dict.fromkeys([*listed, *map(called, self._known_classes), *used])
+        return [name for name in names if name in kept]
 
     def _changed(self) -> None:
         rows = self.store.pop_changed()
@@ -131,7 +150,16 @@ class Session:
         self.publish("labels", self.summary())
 
     def _teach(self) -> None:
-        self._send("labels", self.version, dict(self.labels), set(self.skipped))
+        self._send("labels", self.version, *self.taught())
+
+    def taught(self) -> tuple[dict[int, str], set[int]]:
+        """Return what is learned from, and which other rows are not asked about.
+
+        The model learns nothing from its own predictions, even those that a person has
+        accepted: they would make it, and the estimate of its error, too sure.
+        """
+        labels = {r: a for r, a in self.labels.items() if r not in self.accepted}
+        return labels, self.skipped | self.disputed | self.accepted
 
     def act(
         self,
@@ -144,23 +172,34 @@ class Session:
         seen: int | None = None,
         check: bool = False,
         labels: Sequence[str] | None = None,
+        by: str | None = None,
+        **more: Any,
     ) -> Action:
         """Save an action; `seen` is the last one that the page knew, to be checked."""
-        now = self.store.current(rows[0]) if check else None
+        now = self.store.current(rows[0], by or None) if check else None
         if now is not None and now.key not in (seen, key):
             raise TakenError(
                 f"Row {rows[0] + 1:,} has since been labelled elsewhere"
                 + (f", as {said!r}." if (said := now.label_of(rows[0])) else ".")
             )
         try:
-            return self.store.act(do, rows, label, how=how, key=key, labels=labels)
+            return self.store.act(
+                do, rows, label, how=how, key=key, labels=labels, by=by, **more
+            )
         finally:
             self._changed()
 
-    def undo(self, key: str) -> Action | None:
-        """Undo the last action."""
+    def note(self, row: int, text: str, flag: bool, by: str | None = None) -> None:
+        """Write something about a row, or flag it."""
         try:
-            action = self.store.undo(key)
+            self.store.note(row, text, flag, by)
+        finally:
+            self._changed()
+
+    def undo(self, key: str, by: str | None = None) -> Action | None:
+        """Undo the last action, of anybody or of one person."""
+        try:
+            action = self.store.undo(key, by)
         finally:
             self._changed()
         if action is not None:
@@ -195,51 +234,91 @@ class Session:
 
     # -- questions ----------------------------------------------------------------
 
-    def next_row(self, client: str) -> int | None:
-        """Choose the next question for a tab."""
+    def next_row(self, client: str, by: str = "") -> int | None:
+        """Choose the next question for a tab; two tabs never get the same row."""
         now = time.monotonic()
         others = {
             row
             for name, (row, since) in self._shown.items()
             if name != client and now - since < RESERVED
         }
-        row = next(
-            (r for r in self.order if self._is_open(r) and r not in others), None
-        )
+        row = self._second_opinion(by, others)
         if row is None:
-            row = self._spare_row(others)
+            fits = (r for r in self.order if r not in others and self._is_open(r, by))
+            row = next(fits, None)
+        if row is None:
+            row = self._spare_row(others, by)
         if row is None:
             self._shown.pop(client, None)
         else:
             self._shown[client] = (row, now)
         return row
 
-    def _is_open(self, row: int) -> bool:
-        return row not in self.labels and row not in self.skipped
+    def _is_open(self, row: int, by: str = "") -> bool:
+        if by and row in self.skipped:  # somebody else may be sure
+            action = self.store.current(row)
+            theirs = action is not None and action.by != by and action.do == "skip"
+            return theirs and self.store.current(row, by) is None
+        done = (self.labels, self.skipped, self.disputed)
+        return not any(row in rows for rows in done)
 
-    def _spare_row(self, others: set[int]) -> int | None:
+    def held(self, client: str) -> int:
+        """Count the rows that other tabs show."""
+        now = time.monotonic()
+        shown = [(row, t) for name, (row, t) in self._shown.items() if name != client]
+        return sum(self._is_open(row) for row, t in shown if now - t < RESERVED)
+
+    def _second_opinion(self, by: str, others: set[int]) -> int | None:
+        """Choose a row that another person has labelled, every second time."""
+        if not by or not self.overlap:
+            return None
+        mine = sum(action.by == by for action in self.store.actions[-1000:])
+        if mine % 2 == 0 and any(self._is_open(row) for row in self.order):
+            return None
+        for action in self.store.actions:
+            if action.by in ("", by) or action.do != "label" or action.how != "card":
+                continue
+            row = action.rows[0] if action.rows else -1
+            if row in others or row in action.void or not self.is_shared(row):
+                continue
+            said = self.store.opinions(row)
+            if len(said) == 1 and "" not in said and by not in said:
+                return row
+        return None
+
+    def is_shared(self, row: int) -> bool:
+        """Whether two people are asked about a row."""
+        code = zlib.crc32(str(row).encode())
+        return row >= 0 and code < self.overlap * 2**32
+
+    def _spare_row(self, others: set[int], by: str = "") -> int | None:
         """Return any row without a label, when the questions have run out."""
-        while self._spare_at < self.n_rows:
+        while not by and self._spare_at < self.n_rows:
             if self._is_open(int(self._spare[self._spare_at])):
                 break
             self._spare_at += 1
         # A row before this one may have lost its label by undo.
         for place in (*range(self._spare_at, self.n_rows), *range(self._spare_at)):
             row = int(self._spare[place])
-            if self._is_open(row) and row not in others:
+            if row not in others and self._is_open(row, by):
                 return row
-        return next((r for r in sorted(others) if self._is_open(r)), None)
+        return None
 
-    def card(self, row: int) -> dict[str, Any]:
-        """Return a row to be shown."""
-        action = self.store.current(row)
+    def card(self, row: int, by: str = "") -> dict[str, Any]:
+        """Return a row to be shown; people do not see each other's labels."""
+        action = self.store.current(row, by or None)
+        note = self.store.notes.get(row)
+        label = self.labels.get(row)
+        if by and self.store.opinions(row).keys() - {"", by}:
+            label = None if action is None else self.store.said(action, row)
         return {
             "row": row,
             "cells": self.cards.cells(row),
             "pictures": self.cards.pictures(row),
             "pixels": self.cards.drawn(row),
             "guesses": self.guesses_of(row),
-            "label": self.labels.get(row),
+            "label": label,
+            "note": None if note is None else {"text": note.text, "flag": note.flag},
             "skipped": row in self.skipped,
             "given": self.store.given[row],
             "seen": None if action is None else action.key,
@@ -290,11 +369,17 @@ class Session:
     def summary(self) -> dict[str, Any]:
         """Count labels, classes and conflicts."""
         counts = Counter(self.labels.values())
+        told = {entry["name"]: entry for entry in self.store.class_list or []}
         return {
             "version": self.version,
             "labels": len(self.labels),
             "skipped": len(self.skipped),
-            "classes": [{"name": c, "count": counts[c]} for c in self.classes],
+            "classes": [
+                {"colour": "", "text": "", **told.get(c, {}), "name": c, "count": n}
+                for c, n in ((c, counts[c]) for c in self.classes)
+            ],
+            "flagged": sum(note.flag for note in self.store.notes.values()),
+            "disputed": len(self.disputed),
             "conflicts": len(self.store.conflicts),
             "writes": self.store.writes,
             "notice": self.store.notice,
@@ -463,6 +548,8 @@ class Session:
             case ("groups", codes, depth):
                 self.groups, self._depth = codes, depth
                 self.publish("grid", True)
+            case ("near", points):
+                self.near = points
             case ("layout", plane):
                 self.plane = plane
                 self.publish("map", True)
@@ -505,51 +592,6 @@ class Session:
             raise ValueError(self.failure)
         number = time.monotonic_ns()
         future = self._waiting[number] = loop.create_future()
-        self._send("export", number, what, dict(self.labels), typed)
+        accepted = {row: self.labels[row] for row in self.accepted & {*self.labels}}
+        self._send("export", number, what, self.taught()[0], typed, accepted)
         return await future
-
-
-def outlook(curve: Sequence[dict[str, Any]], n_open: int) -> dict[str, Any]:
-    r"""Predict the effect of more labels from the errors so far.
-
-    Fits a line to :math:`\log e` over :math:`\log n`, the usual power law of learning
-    curves, :math:`e = a n^{-b}`.
-
-    Parameters
-    ----------
-    curve : sequence of dict
-        Points with "labels", "value", "low" and "high".
-    n_open : int
-        Rows without a label.
-
-    Returns
-    -------
-    outlook : dict
-        "halve": labels until the error has halved, or None; "stop": a reason to stop,
-        or nothing; "next": by how much ten more labels would lower the error, or None.
-    """
-    found: dict[str, Any] = {"halve": None, "stop": "", "next": None}
-    if not curve:
-        return found
-    last = curve[-1]
-    n, value = last["labels"], last["value"]
-    if n_open == 0:
-        return {**found, "stop": "Every row has a label."}
-    if last["high"] <= 0.02 and n >= 10:
-        found["stop"] = "The expected error on the other rows is at most 2 %."
-    points = [p for p in curve if p["labels"] >= max(6, n / 4)]
-    x = np.log([p["labels"] for p in points])
-    y = np.log([max(p["value"], 1e-3) for p in points])
-    if len(points) < 5 or np.ptp(x) < math.log(1.5):
-        return found
-    slope, _ = np.polyfit(x, y, 1)
-    power = -float(slope)
-    if power > 0.1:
-        more = n * (2 ** (1 / power) - 1)
-        found["halve"] = round(more) if more <= min(20 * n, n_open) else None
-    drop = value * (1 - (1 + 10 / n) ** -max(power, 0.0))
-    found["next"] = drop
-    settled = n >= 30 and last["high"] - last["low"] < 0.2
-    if not found["stop"] and drop < 0.002 and settled:
-        found["stop"] = "Ten more labels would hardly lower the error."
-    return found

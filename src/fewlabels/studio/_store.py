@@ -138,9 +138,10 @@ class LabelStore:
         """Return the class that an action gave to a row, by its name of today."""
         if action.do != "label":
             return None
-        return self._called(action.label_of(row), action.place)
+        return self.called(action.label_of(row), action.place)
 
-    def _called(self, label: str | None, since: int = -1) -> str | None:
+    def called(self, label: str | None, since: int = -1) -> str | None:
+        """Return what a class is called today, by its name at some time."""
         for change in self._renamings:
             if change.place > since and not change.undone and label is not None:
                 label = change.renames.get(label, label)
@@ -157,7 +158,7 @@ class LabelStore:
         Where people disagree, it is that of the majority; None without one.
         """
         if not self.opinions(row):
-            return self._called(self.given[row])
+            return self.called(self.given[row])
         ranked = self.votes(row).most_common(2)
         if len(ranked) > 1 and ranked[0][1] == ranked[1][1]:
             return None

@@ -172,6 +172,7 @@ class _Child:
             first, *others = engine.banks
             self._hand_over(engine.built(first, self._tell_share), not others)
             self.tell("groups", *engine.groups())
+            self.tell("near", engine.points())
             for bank in others:
                 model = engine.built(
                     bank, lambda share, _: self._tell_share(share, "refining")

@@ -10,7 +10,7 @@ export const close = () => $("dialog").close();
 
 export function open(title, ...content) {
   $("dialog-title").textContent = title;
-  $("dialog-body").replaceChildren(...content);
+  $("dialog-body").replaceChildren(...content.filter(Boolean));
   if (!isOpen()) $("dialog").showModal();
 }
 

@@ -73,9 +73,9 @@ function preview(plan) {
   count();
   open(`Import ${plan.name}`,
     el("ul", { class: "facts" },
-      fact(plan.new, "new labels"), fact(plan.same, "labels that are there already"),
-      fact(plan.changed, "rows that have another label here", plan.by_hand ? `, ${plan.by_hand.toLocaleString("en")} of them given by hand` : ""),
-      plan.n_problems ? fact(plan.n_problems, "problems: these labels are left out") : null),
+      fact(plan.new, plan.new === 1 ? "new label" : "new labels"), fact(plan.same, "already there"),
+      fact(plan.changed, `${plan.changed === 1 ? "row has" : "rows have"} another label here`, plan.by_hand ? `, ${plan.by_hand.toLocaleString("en")} of them given by hand` : ""),
+      plan.n_problems ? fact(plan.n_problems, `left out because of ${plan.n_problems === 1 ? "a problem" : "problems"}`) : null),
     fresh.length ? el("div", {}, el("h3", {}, `${plural(fresh.length, "class", "classes")} not known here yet`), el("p", { class: "chips" }, fresh.slice(0, 40).map((c) => el("span", { class: "tag", dir: "auto" }, `${c.name} (${c.count})`)))) : null,
     plan.changed ? el("fieldset", {}, el("legend", {}, "Rows with another label"), choice(false, "Keep the labels that are here"), choice(true, `Replace ${plural(plan.changed, "label")}`),
       el("div", { class: "examples", tabindex: 0, role: "region", "aria-label": "Rows with another label" }, el("table", {}, el("thead", {}, el("tr", {}, ["Row", "Here", "In the file"].map((t) => el("th", { scope: "col" }, t)))),
