@@ -86,11 +86,11 @@ class Desk:
         """Copy what is known now, for a search in another thread."""
         session = self.session
         notes = list(session.store.notes.items())
-        labelled = {*session.labels}
-        done = labelled | session.skipped | session.disputed
+        labeled = {*session.labels}
+        done = labeled | session.skipped | session.disputed
         sets = {
             "open": {*range(session.n_rows)} - done,
-            "labelled": labelled,
+            "labelled": labeled,
             "skipped": set(session.skipped),
             "flagged": {row for row, note in notes if note.flag},
             "notes": {row for row, note in notes if note.text},
@@ -301,12 +301,12 @@ class Desk:
 def _described(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
         raise Refused(400, "Each class must be an object with a name.")
-    colour = text(entry, "colour", 7)
-    hexadecimal = all(c in "0123456789abcdefABCDEF" for c in colour[1:])
-    if colour and not (len(colour) == 7 and colour[0] == "#" and hexadecimal):
+    color = text(entry, "colour", 7)
+    hexadecimal = all(c in "0123456789abcdefABCDEF" for c in color[1:])
+    if color and not (len(color) == 7 and color[0] == "#" and hexadecimal):
         raise Refused(400, "'colour' must be as in #1a2b3c.")
     words = text(entry, "text", 2_000).strip()
-    return {"name": class_name(entry.get("name")), "text": words, "colour": colour}
+    return {"name": class_name(entry.get("name")), "text": words, "colour": color}
 
 
 def _mean_doubt(shares: NDArray[Any]) -> float | None:
