@@ -40,8 +40,8 @@ FLOORS = [
         "_rows",
         "_svm",
     },
-    {"_backend", "_sampling"},
-    {"embeddings", "graphs", "kernels", "optimize", "partition", "preprocessing"},
+    {"_backend", "_sampling", "embeddings"},
+    {"graphs", "kernels", "optimize", "partition", "preprocessing"},
     {
         "cluster",
         "datasets",

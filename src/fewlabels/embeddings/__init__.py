@@ -5,6 +5,7 @@
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.embeddings._cache import EmbeddingCache
+from fewlabels.embeddings._cells import picture_source
 from fewlabels.embeddings._pictures import PICTURE_SUFFIXES, read_picture
 from fewlabels.embeddings._protocol import (
     Embedder,
@@ -25,6 +26,7 @@ __all__ = [
     "embed_files",
     "embedder_names",
     "load_embedder",
+    "picture_source",
     "read_picture",
 ]
 

@@ -18,6 +18,7 @@ from fewlabels._threads import in_threads, threads
 from fewlabels.embeddings._cache import EmbeddingCache
 from fewlabels.embeddings._protocol import Embedder, UnreadableError, load_embedder
 
+File = str | os.PathLike[str] | bytes
 # Files whose contents are held at a time: what an interruption can lose.
 BATCH = 32
 
@@ -49,7 +50,7 @@ class EmbeddedFiles:
 
 
 def embed_files(
-    paths: Sequence[str | os.PathLike[str]],
+    paths: Sequence[File],
     embedder: str | Embedder = "picture",
     *,
     cache: str | os.PathLike[str] | None = None,
@@ -60,8 +61,8 @@ def embed_files(
 
     Parameters
     ----------
-    paths : sequence of path-like
-        The files.
+    paths : sequence of path-like or bytes
+        The files, or what they hold.
     embedder : str or Embedder, default="picture"
         Its name, see :func:`embedder_names`, or what the files hold for the default:
         EfficientNet-Lite2 for pictures, which needs the extra ``pictures`` and nothing
@@ -127,7 +128,7 @@ def embed_files(
 
 
 def _embedded(
-    paths: Sequence[str | os.PathLike[str]], embedder: Embedder, cache: EmbeddingCache
+    paths: Sequence[File], embedder: Embedder, cache: EmbeddingCache
 ) -> list[Any]:
     """Find or compute the vectors of a batch; the reason where that is impossible."""
     read = in_threads(lambda path: _read(path, embedder, cache), paths)
@@ -139,11 +140,11 @@ def _embedded(
 
 
 def _read(
-    path: str | os.PathLike[str], embedder: Embedder, cache: EmbeddingCache
+    path: File, embedder: Embedder, cache: EmbeddingCache
 ) -> tuple[bytes, Any, str]:
     """Digest of a file, what it holds unless that is known, and why it is unread."""
     try:
-        data = Path(path).read_bytes()
+        data = path if isinstance(path, bytes) else Path(path).read_bytes()
     except OSError as error:
         return b"", None, str(error.strerror or error)
     digest = hashlib.sha256(data).digest()

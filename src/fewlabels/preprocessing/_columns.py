@@ -3,12 +3,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from fewlabels.preprocessing._description import ColumnDescription
 from fewlabels.preprocessing._errors import TableError, unknown_column
 from fewlabels.preprocessing._guessing import describe
 from fewlabels.preprocessing._missing import decimal_signs, without_values
+from fewlabels.preprocessing._pictures import find_pictures
 from fewlabels.preprocessing._table import Table
 
 # Kind of the columns that each parameter names.
@@ -84,9 +86,9 @@ def describe_columns(
 
     Columns of text are numbers or dates where nine in ten values read as such; the odd
     ones are taken as missing, with a note. Signs that people write where there is no
-    number ("?", "-", "n.d.") do not count. Lists of numbers of one length are vectors.
-    Among the others,
-    those with three words or more on average that hardly repeat are
+    number ("?", "-", "n.d.") do not count. Lists of numbers of one length are vectors,
+    and names of existing files that are pictures, or data URIs, are pictures. Among the
+    others, those with three words or more on average that hardly repeat are
     free text, and so are shorter ones that are nearly all different but share words;
     other values that are nearly all different name the rows, and the rest are
     categories. Whole numbers name the rows where they count them, where they never
@@ -138,8 +140,10 @@ def describe_columns(
     likely, sure = table.decimal_sign()
     given = dict.fromkeys(table.categorical, "category")
     given |= dict.fromkeys(table.identifiers, "identifier") | kinds
+    pictures, doubts = find_pictures(table, [n for n in table.names if n not in given])
+    given |= dict.fromkeys(pictures, "picture")
     table = without_values(table, missing)
-    return [
+    columns = [
         describe(
             name,
             values,
@@ -149,4 +153,8 @@ def describe_columns(
             sure,
         )
         for name, values in zip(table.names, table.columns, strict=True)
+    ]
+    return [
+        replace(c, note=" ".join(filter(None, [c.note, doubts.get(c.name)])))
+        for c in columns
     ]

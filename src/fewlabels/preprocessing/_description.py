@@ -15,7 +15,17 @@ from fewlabels.preprocessing._numbers import to_numbers
 from fewlabels.preprocessing._parts import read_fields, read_tags, to_vectors
 from fewlabels.preprocessing._values import object_array, text_of
 
-KINDS = ("number", "category", "date", "time", "text", "vector", "tags", "fields")
+KINDS = (
+    "number",
+    "category",
+    "date",
+    "time",
+    "text",
+    "vector",
+    "picture",
+    "tags",
+    "fields",
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +38,7 @@ class ColumnDescription:
         Its name.
     kind : str
         "number", "category", "date", "time" (of the day), "text", "vector" (several
-        numbers), "tags" or "fields" (of JSON); "identifier", "constant", "empty" or
+        numbers), "picture", "tags" or "fields" (of JSON); "identifier", "constant", "empty" or
         "ignored" for columns that are left out.
     n_missing : int
         Rows without a value, also where a cell was taken as missing.
@@ -39,7 +49,8 @@ class ColumnDescription:
     notation : str
         How cells are written. Numbers: "plain", "comma" or "thousands" and perhaps
         units, or "duration"; dates: "iso" or formats of :func:`time.strptime`; vectors:
-        their length and what separates numbers; tags: what separates them.
+        their length and what separates numbers; pictures: the length of their vectors
+        and the embedder, once they are embedded; tags: what separates them.
     note : str
         Remarks for its owner, such as cells taken as missing.
     unit : str

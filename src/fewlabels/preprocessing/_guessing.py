@@ -431,6 +431,8 @@ def describe(
         return column.found(given, "it names the rows")
     if n == 0:
         return column.found("empty", "no row has a value")
+    if given == "picture":
+        return column.found(given, "its cells are pictures")
     if n == 1 and not column.n_missing:
         return column.found("constant", "all rows have the same value")
     kind, _, form = (given or "").partition("=")

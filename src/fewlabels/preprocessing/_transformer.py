@@ -37,6 +37,7 @@ from fewlabels.preprocessing._encoders import (
 from fewlabels.preprocessing._errors import TableError
 from fewlabels.preprocessing._fields import FieldsEncoder
 from fewlabels.preprocessing._missing import by_column, without_values
+from fewlabels.preprocessing._pictures import embedded_pictures, with_embedder
 from fewlabels.preprocessing._summary import ColumnSummary, TableSample
 from fewlabels.preprocessing._table import (
     Table,
@@ -91,6 +92,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
                 embedding of its meaning
     vector      lists of numbers, such as embeddings: divided by one factor, so that
                 their variance is `text_weight`
+    picture     paths of files, file URLs or data URIs: the vectors that a network
+                makes of them, as above; paths begin in the folder of the table
     ==========  =======================================================================
 
     Identifiers, constant and empty columns are left out. Numbers share one factor if
@@ -119,12 +122,18 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     embed : bool, default=False
         Whether text is also encoded by its meaning, see :func:`embed_texts`; needs the
         extra ``embeddings``.
+    embed_with : str, default=None
+        The network for pictures, see :func:`fewlabels.embeddings.load_embedder`; None
+        for EfficientNet-Lite2, which needs the extra ``pictures``.
     max_categories : int, default=30
         Categories of a column with a feature of their own; the rest share one.
     max_words : int, default=20000
         Size of the vocabulary of a column of text.
     n_topics : int, default=50
         Directions that represent a column of text among others.
+    progress : bool, "auto" or callable, default=False
+        How to tell the share of the pictures that are done, see
+        :func:`fewlabels.embeddings.embed_files`.
     random_state : int, RandomState instance or None, default=0
         Seed of these directions.
 
@@ -178,9 +187,11 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             Interval(Real, 0, None, closed="neither"),
         ],
         "embed": ["boolean"],
+        "embed_with": [str, None],
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "max_words": [Interval(Integral, 1, None, closed="left")],
         "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "progress": ["boolean", StrOptions({"auto"}), callable],
         "random_state": ["random_state"],
     }
 
@@ -197,9 +208,11 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         scale: str = "auto",
         text_weight: float | str = "auto",
         embed: bool = False,
+        embed_with: str | None = None,
         max_categories: int = 30,
         max_words: int = 20_000,
         n_topics: int = 50,
+        progress: Any = False,
         random_state: Any = 0,
     ) -> None:
         self.ignore = ignore
@@ -212,9 +225,11 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         self.scale = scale
         self.text_weight = text_weight
         self.embed = embed
+        self.embed_with = embed_with
         self.max_categories = max_categories
         self.max_words = max_words
         self.n_topics = n_topics
+        self.progress = progress
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -270,6 +285,10 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             date=self.date,
             decimal=self.decimal,
         )
+        self.columns_ = [
+            with_embedder(c, self.embed_with) if c.kind == "picture" else c
+            for c in self.columns_
+        ]
         if summary is not None:
             self.columns_ = [
                 _of_whole(column, summary.column(k))
@@ -278,6 +297,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         for column in self.columns_:
             if column.note:
                 warnings.warn(column.note, UserWarning, stacklevel=4)
+        columns, embedded = self._embedded(table)
+        self.columns_ = [embedded.get(c.name, c) for c in self.columns_]
         used = [column for column in self.columns_ if column.is_used]
         if not used:
             reasons = ", ".join(
@@ -294,7 +315,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
                     "or date=[NAME]"
                 )
             raise TableError(f"No column can be used in {rows}: {reasons}; {remedy}.")
-        heavy = ("text", "vector")
+        heavy = ("text", "vector", "picture")
         n_other = sum(column.kind not in heavy for column in used)
         seed = check_random_state(self.random_state).randint(2**31)
         self.encoders_: list[ColumnEncoder] = []
@@ -302,7 +323,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         for place, column in zip(self._places(), used, strict=True):
             encoder = self._encoder(column, n_other, len(used), seed)
             whole = None if summary is None else summary.column(place)
-            blocks.append(encoder.fit(table.columns[place], whole))
+            blocks.append(encoder.fit(columns[place], whole))
             self.encoders_.append(encoder)
         alike = self._share_unit(blocks) or len(blocks) == 1
         widths = [block.shape[1] for block in blocks]
@@ -331,6 +352,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
                 # In a pair such as 120/80, each number counts as a column.
                 pair = column.notation.partition(" ")
                 return VectorEncoder(column, float(pair[0]) if pair[2] else weight)
+            case "picture":
+                return VectorEncoder(column, weight)
             case "tags":
                 return TagsEncoder(column, self.max_categories)
             case "fields":
@@ -382,13 +405,24 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             The features.
         """
         check_is_fitted(self)
-        table = self._table(X, reset=False)
+        columns, _ = self._embedded(self._table(X, reset=False))
         return _joined(
             [
-                encoder.transform(table.columns[place])
+                encoder.transform(columns[place])
                 for encoder, place in zip(self.encoders_, self._places(), strict=True)
             ]
         )
+
+    def _embedded(
+        self, table: Table
+    ) -> tuple[list[NDArray[Any]], dict[str, ColumnDescription]]:
+        """Replace pictures by their vectors, and describe which of them were read."""
+        columns, described = list(table.columns), {}
+        for place, column in enumerate(self.columns_):
+            if column.kind == "picture":
+                found = embedded_pictures(table, column, self.progress)
+                columns[place], described[column.name] = found
+        return columns, described
 
     def _places(self) -> list[int]:
         return [k for k, column in enumerate(self.columns_) if column.is_used]

@@ -323,11 +323,18 @@ def learn_table(
     require_classes(labels)
     check_labels(table, labels, setup.task)
     class_shares(labels, setup.class_prior)
+    read = 0.15
+
+    def looking(share: float) -> None:
+        nonlocal read
+        read = 0.8  # pictures take far longer than all that follows
+        tell(read * share, "looking at pictures")
+
     tell(0.0, "reading columns")
-    encoded = setup.encode(table, labels, summary)
-    tell(0.15, "learning")
+    encoded = setup.encode(table, labels, summary, looking)
+    tell(read, "learning")
     learner = setup.learner(
-        encoded, labels, lambda share: tell(0.15 + 0.75 * share, "learning")
+        encoded, labels, lambda share: tell(read + (0.9 - read) * share, "learning")
     )
     with noting(encoded.notes):
         learner.fit(encoded.features, labels.to_learn)

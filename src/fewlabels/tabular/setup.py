@@ -117,12 +117,16 @@ def encode(
     random_state: Any,
     summary: TableSummary | None = None,
     notes: Sequence[str] = (),
+    progress: Callable[[float], None] | bool = False,
 ) -> EncodedTable:
     """Turn the columns of a table into features, in single precision if many rows."""
     found = [*table.notes, *notes]
-    transformer = TableTransformer(**encoding, random_state=random_state)
+    transformer = TableTransformer(
+        **encoding, progress=progress, random_state=random_state
+    )
     with noting(found):
         features = transformer.fit_transform(TableSample(table, summary))
+    transformer.progress = False
     if not issparse(features) and table.n_rows > SINGLE_PRECISION_ROWS:
         features = features.astype(np.float32)
     found += _unused_notes(transformer.columns_)
@@ -238,6 +242,7 @@ class TableSetup:
         table: Table,
         labels: TargetColumn,
         summary: TableSummary | None = None,
+        progress: Callable[[float], None] | bool = False,
     ) -> EncodedTable:
         """Turn columns into features, except the labels and columns that leak them.
 
@@ -249,6 +254,8 @@ class TableSetup:
             The labels.
         summary : TableSummary, default=None
             A summary of all rows of a larger table of which `table` is a sample.
+        progress : callable or bool, default=False
+            Called with the share of the pictures that are done.
 
         Returns
         -------
@@ -280,6 +287,7 @@ class TableSetup:
             self.random_state,
             summary,
             notes,
+            progress,
         )
         encoded.table = table
         return encoded

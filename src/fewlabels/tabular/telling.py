@@ -20,6 +20,7 @@ _PLURALS = {
     "time": "times",
     "text": "texts",
     "vector": "vectors",
+    "picture": "pictures",
 }
 _LEFT_OUT = ("identifier", "constant", "empty", "ignored")
 
