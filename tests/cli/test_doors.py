@@ -12,6 +12,7 @@ from contextlib import closing
 import openpyxl
 import pytest
 
+from fewlabels.embeddings import _protocol
 from fewlabels.tabular import read_table
 from tests.cli.test_commands import blob_rows, fewlabels, hidden, read, text_of
 from tests.embeddings.pictures import needs_weights, save
@@ -216,12 +217,40 @@ def test_a_folder_of_pictures(tmp_path):
     assert set(json.loads(asked.stdout)["rows"][0]["values"]) == {"file", "label"}
 
 
+def test_a_table_of_pictures_and_a_network_of_ones_own(tmp_path, monkeypatch):
+    pytest.importorskip("PIL")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cli_net.py").write_text(
+        "import numpy as np\n"
+        "def changes(pictures):\n"
+        "    grey = [np.asarray(p.convert('L'), dtype=float) for p in pictures]\n"
+        "    return [[np.abs(np.diff(g, axis=k)).mean() for k in (0, 1)] for g in grey]"
+    )
+    lines = ["photo,kind"]
+    for k in range(12):
+        kind = "disc" if k % 2 else "stripes"
+        save(tmp_path / "pics" / f"{k}.png", kind, k)
+        lines.append(f"pics/{k}.png,{kind if k < 6 else ''}")
+    table, model, out = (tmp_path / name for name in ("t.csv", "m.fewlabels", "o.csv"))
+    table.write_text("\n".join(lines) + "\n")
+    own = ("--embed-with", "cli_net:changes")
+    fewlabels("fit", table, "-t", "kind", "-o", model, "--bank", "fast", *own)
+    _protocol._loaded.cache_clear()
+    _protocol._BROUGHT.clear()
+    run = fewlabels("predict", model, table, "-o", out, code=1)
+    assert "pass --embed-with cli_net:changes" in run.stderr
+    fewlabels("predict", model, table, "-o", out, *own)
+    kinds = [("stripes", "disc")[k % 2] for k in range(12)]
+    assert [row["kind_predicted"] for row in read(out)] == kinds
+
+
 def test_options_for_pictures_are_refused_elsewhere(rows, tmp_path):
     table = tmp_path / "table.csv"
     table.write_text(text_of(rows))
     run = fewlabels("label", table, *FAST, "--sort-into", tmp_path / "new", code=2)
     assert "no folder of pictures: leave --sort-into out" in run.stderr
-    run = fewlabels("label", table, *FAST, "--embed-with", "mine", code=2)
-    assert "no folder of pictures (given as --embed-with)" in run.stderr
+    run = fewlabels("label", table, *FAST, "--embed-with", "mine", code=1)
+    assert "No column holds pictures" in run.stderr
+    assert "(given as --embed-with)" in run.stderr
     run = fewlabels("label", table, code=2)
     assert "--target" in run.stderr

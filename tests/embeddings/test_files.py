@@ -4,6 +4,7 @@
 
 import hashlib
 import importlib.metadata
+import sys
 
 import numpy as np
 import pytest
@@ -146,11 +147,57 @@ def test_packages_can_add_embedders(monkeypatch):
     monkeypatch.setattr(
         importlib.metadata.EntryPoint, "load", lambda self: globals()["Counted"]
     )
-    load_embedder.cache_clear()
+    _protocol._loaded.cache_clear()
     assert load_embedder("mine").name == "counted"
-    load_embedder.cache_clear()
+    _protocol._loaded.cache_clear()
 
 
 def test_unknown_embedders_are_refused():
     with pytest.raises(ValueError, match="did you mean 'efficientnet-lite1'"):
         load_embedder("efficientnet-lite-1")
+
+
+def test_networks_of_users_are_loaded_by_module_and_name(tmp_path, monkeypatch):
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "brought_net.py").write_text(
+        "import numpy as np\n"
+        "def means(pictures):\n"
+        "    return [np.asarray(p).mean(axis=(0, 1)) for p in pictures]\n"
+        "def wrong(pictures):\n"
+        "    return [1.0]\n"
+        "class Net:\n"
+        "    name, version, takes, n_dimensions = 'net', '1', 'picture', 1\n"
+        "    def read(self, data): return len(data)\n"
+        "    def embed(self, items): return np.array(items, dtype=float)[:, None]\n"
+        "number = 3\n"
+    )
+    image.new("RGB", (5, 3), (10, 20, 30)).save(tmp_path / "a.png")
+    found = embed_files([tmp_path / "a.png"], "brought_net:means")
+    assert found.vectors.tolist() == [[10, 20, 30]]
+    data = (tmp_path / "a.png").read_bytes()
+    assert embed_files([data], "brought_net:Net").vectors.tolist() == [[len(data)]]
+    for name, message in (
+        ("brought_net:wrong", "return a row for each"),
+        ("brought_net:number", "is no function"),
+        ("brought_net:absent", "cannot be loaded"),
+        ("no_such_module:f", "cannot be loaded"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            load_embedder(name)
+
+
+def test_names_in_saved_models_import_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trap_net.py").write_text("raise SystemExit('imported')\n")
+    with pytest.raises(ValueError, match="embed_with='trap_net:f'"):
+        load_embedder("trap_net:f", known=True)
+
+
+@pytest.mark.parametrize("library", ["timm", "open_clip", "transformers"])
+def test_absent_libraries_are_named(library, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    package = library.replace("open_clip", "open-clip-torch")
+    with pytest.raises(ImportError, match=f"pip install {package}"):
+        load_embedder(f"{library}:anything")

@@ -129,7 +129,7 @@ def _as_message(error: BaseException) -> BaseException:
             return UseError(in_options(str(error)))
         case TableError() | ValueError() | ConnectionError():
             return DataError(in_options(str(error)))
-        case ImportError() if "fewlabels[" in str(error):
+        case ImportError() if "pip install" in str(error):
             return DataError(in_options(str(error)))
         case MemoryError():
             return DataError("Not enough memory: use fewer rows, or pass --bank fast.")

@@ -120,7 +120,8 @@ reading = (
 embed_with = click.option(
     "--embed-with",
     metavar="NAME",
-    help="Network for a folder of pictures; efficientnet-lite2 by default.",
+    help="Network that looks at pictures, efficientnet-lite2 by default: a name, or "
+    "MODULE:FUNCTION of your own.",
 )
 pictures = (
     click.option(

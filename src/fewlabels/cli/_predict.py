@@ -52,6 +52,10 @@ def predict(model: str, table: str, **settings: Any) -> None:
             return job.predict_on_cluster(load_model(model), table)
         large = job.large(table)
         loaded = load_model(model)
+        if settings["embed_with"]:
+            from fewlabels.embeddings import load_embedder
+
+            load_embedder(settings["embed_with"])  # which the model may then use
         if large is not None:
             return _in_batches(job, loaded, large)
         read = job.read(table, rewritten=True)

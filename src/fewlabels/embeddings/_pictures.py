@@ -74,12 +74,32 @@ def read_picture(data: bytes, size: int) -> NDArray[np.uint8]:
     >>> read_picture(b"P3 1 1 255 10 20 30", 2).tolist()
     [[[10, 20, 30], [10, 20, 30]], [[10, 20, 30], [10, 20, 30]]]
     """
+    square = _pillow().Resampling.BICUBIC, None, 3.0
+    return np.asarray(open_picture(data, size).resize((size, size), *square))
+
+
+def open_picture(data: bytes, size: int) -> Any:
+    """Read the bytes of a picture with Pillow, in red, green and blue.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    size : int
+        Pixels of a side that are enough: photographs in JPEG are unpacked to no more
+        than twice as many.
+
+    Returns
+    -------
+    picture : PIL.Image.Image
+        The picture, read as by :func:`read_picture`.
+    """
     image_module = _pillow()
     image_module.init()
     known = [name for name in FORMATS if name in image_module.OPEN]
     try:
         with image_module.open(io.BytesIO(data), formats=known) as image:
-            return _square(image, size)
+            return _plain(image, size)
     except image_module.UnidentifiedImageError:
         raise UnreadableError("no picture") from None
     except image_module.DecompressionBombError:
@@ -103,7 +123,8 @@ def read_picture(data: bytes, size: int) -> NDArray[np.uint8]:
         raise UnreadableError(f"broken ({str(error) or 'it ends early'})") from None
 
 
-def _square(image: Any, size: int) -> NDArray[np.uint8]:
+def _plain(image: Any, size: int) -> Any:
+    """Turn a picture as its camera says, and remove transparency and other modes."""
     from PIL import Image, ImageOps
 
     image.draft("RGB", (size, size))  # JPEG: unpack no more pixels than are needed
@@ -120,9 +141,7 @@ def _square(image: Any, size: int) -> NDArray[np.uint8]:
         image = image.convert("RGBA")
         white = Image.new("RGBA", image.size, "white")
         image = Image.alpha_composite(white, image)
-    image = image.convert("RGB")
-    image = image.resize((size, size), Image.Resampling.BICUBIC, reducing_gap=3.0)
-    return np.asarray(image, dtype=np.uint8)
+    return image.convert("RGB")
 
 
 def _eight_bits(values: NDArray[np.float64]) -> NDArray[np.uint8]:

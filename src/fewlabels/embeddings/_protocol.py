@@ -23,6 +23,8 @@ _OWN = {
 }
 # Chosen where no name is given.
 DEFAULT = {"picture": "efficientnet-lite2"}
+# Names of modules that were loaded because the user said so.
+_BROUGHT: set[str] = set()
 
 
 class UnreadableError(ValueError):
@@ -131,14 +133,19 @@ def embedder_names(takes: str | None = None) -> list[str]:
     return sorted(own | {point.name for point in entry_points(group=GROUP)})
 
 
-@cache
-def load_embedder(name: str) -> Embedder:
+def load_embedder(name: str, *, known: bool = False) -> Embedder:
     """Load an embedder by its name, and whatever it needs.
 
     Parameters
     ----------
     name : str
-        One of :func:`embedder_names`, or what files hold ("picture") for the default.
+        One of :func:`embedder_names`, or what files hold ("picture") for the default;
+        a network for pictures of another library, as "timm:NAME", "open_clip:NAME" or
+        "transformers:NAME"; or "MODULE:FUNCTION", which is imported: a function from a
+        list of pictures of Pillow to an array with a row for each.
+    known : bool, default=False
+        Whether to refuse names of modules that were not loaded before. A saved model
+        names its embedder, and must not choose what is imported.
 
     Returns
     -------
@@ -148,7 +155,7 @@ def load_embedder(name: str) -> Embedder:
     Raises
     ------
     ValueError
-        If there is none of this name.
+        If there is none of this name, or it is not known.
     ImportError
         If its package is not installed.
 
@@ -160,6 +167,22 @@ def load_embedder(name: str) -> Embedder:
     ValueError: No embedder is called 'eficientnet-lite0'; did you mean ...
     """
     name = DEFAULT.get(name, name)
+    if known and ":" in name and name not in _BROUGHT:
+        raise ValueError(
+            f"This model was fitted with the network {name!r}, which is imported only "
+            f"if you say so: pass embed_with={name!r}."
+        )
+    return _loaded(name)
+
+
+@cache
+def _loaded(name: str) -> Embedder:
+    if ":" in name:
+        from fewlabels.embeddings._brought import brought_embedder
+
+        brought = brought_embedder(name)
+        _BROUGHT.add(name)
+        return brought
     if name in _OWN:
         from fewlabels.embeddings._efficientnet import lite_embedder
 
@@ -173,7 +196,10 @@ def load_embedder(name: str) -> Embedder:
                 "fewlabels.embeddings.Embedder."
             )
         return made
-    known = embedder_names()
-    near = nearest_name(name, known)
+    names = embedder_names()
+    near = nearest_name(name, names)
     hint = f"did you mean {near!r}? There" if near else "there"
-    raise ValueError(f"No embedder is called {name!r}; {hint} are {listed(known)}.")
+    raise ValueError(
+        f"No embedder is called {name!r}; {hint} are {listed(names)}, and timm:NAME, "
+        "open_clip:NAME, transformers:NAME and MODULE:FUNCTION."
+    )

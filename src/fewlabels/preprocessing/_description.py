@@ -38,8 +38,8 @@ class ColumnDescription:
         Its name.
     kind : str
         "number", "category", "date", "time" (of the day), "text", "vector" (several
-        numbers), "picture", "tags" or "fields" (of JSON); "identifier", "constant", "empty" or
-        "ignored" for columns that are left out.
+        numbers), "picture", "tags" or "fields" (of JSON); "identifier", "constant",
+        "empty" or "ignored" for columns that are left out.
     n_missing : int
         Rows without a value, also where a cell was taken as missing.
     n_distinct : int

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fewlabels._words import listed, plural
-from fewlabels.embeddings import embed_files, load_embedder, picture_source
+from fewlabels.embeddings import load_embedder, picture_source
 from fewlabels.preprocessing._description import ColumnDescription
 from fewlabels.preprocessing._errors import TableError
 from fewlabels.preprocessing._table import Table
@@ -139,10 +139,12 @@ def embedded_pictures(
     column : ColumnDescription
         With the cells that hold none that can be read, of which there is a warning.
     """
+    from fewlabels.embeddings import embed_files
+
     folder, cells = folder_of(table), table[column.name]
     given = [picture_source(cell, folder) for cell in cells]
     rows = [row for row, picture in enumerate(given) if picture is not None]
-    embedder = load_embedder(column.notation.partition(" ")[2])
+    embedder = load_embedder(column.notation.partition(" ")[2], known=True)
     found = embed_files(
         [p for p in given if p is not None],
         embedder,

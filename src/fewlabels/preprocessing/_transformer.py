@@ -297,6 +297,11 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         for column in self.columns_:
             if column.note:
                 warnings.warn(column.note, UserWarning, stacklevel=4)
+        if self.embed_with and not any(c.kind == "picture" for c in self.columns_):
+            raise TableError(
+                "No column holds pictures that can be found: leave the network for "
+                "them out (given as embed_with)."
+            )
         columns, embedded = self._embedded(table)
         self.columns_ = [embedded.get(c.name, c) for c in self.columns_]
         used = [column for column in self.columns_ if column.is_used]
@@ -314,7 +319,10 @@ class TableTransformer(TransformerMixin, BaseEstimator):
                     "to use one, pass numeric=[NAME], categorical=[NAME], text=[NAME] "
                     "or date=[NAME]"
                 )
-            raise TableError(f"No column can be used in {rows}: {reasons}; {remedy}.")
+            notes = "".join(f" {c.note}" for c in self.columns_ if c.note)
+            raise TableError(
+                f"No column can be used in {rows}: {reasons}; {remedy}.{notes}"
+            )
         heavy = ("text", "vector", "picture")
         n_other = sum(column.kind not in heavy for column in used)
         seed = check_random_state(self.random_state).randint(2**31)
