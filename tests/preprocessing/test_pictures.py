@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 from fewlabels.embeddings import _protocol, picture_source
-from fewlabels.preprocessing import TableError, TableTransformer, describe_columns
+from fewlabels.preprocessing import (
+    FileError,
+    TableError,
+    TableTransformer,
+    describe_columns,
+)
 from fewlabels.tabular import (
     Table,
     label_table,
@@ -147,12 +152,13 @@ def test_without_the_package_pictures_are_left_out_with_a_note(photos, monkeypat
     labeled = label_table(both, "kind")
     assert any("not looked at" in note for note in labeled.notes)
     with pytest.raises(ImportError, match="pip install x"):
-        label_table(both, "kind", embed_with="efficientnet-lite2")
+        label_table(read_table(photos, embed_with="efficientnet-lite2"), "kind")
 
 
-def test_a_network_without_pictures_is_refused(edges):
-    with pytest.raises(TableError, match=r"given as embed_with"):
-        TableTransformer(embed_with="edges").fit({"size": [1.0, 2.0, 3.0]})
+def test_a_network_without_pictures_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("size,photo\n1,a.png\n2,b.png\n")
+    with pytest.raises(FileError, match=r"given as embed_with.* 0 of 2 were found"):
+        read_table(tmp_path / "t.csv", embed_with="edges")
 
 
 def test_models_look_at_the_pictures_of_another_table(photos, edges, tmp_path):

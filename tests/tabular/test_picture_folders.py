@@ -146,7 +146,7 @@ def test_folders_of_tables_are_told_apart(photos, tmp_path, edges):
         (parts / f"{k}.csv").write_text("a,b\n1,2\n")
     assert not folder_kind(str(parts))
     assert read_table(parts).names == ["a", "b"]
-    with pytest.raises(TableError, match=r"no folder of pictures \(given as embed"):
+    with pytest.raises(TableError, match=r"no folder of them \(given as embed"):
         read_table(parts, embed_with="edges")
 
 

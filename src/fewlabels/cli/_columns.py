@@ -42,7 +42,7 @@ def columns(table: str, **settings: Any) -> None:
 
         read = job.read(table)
         # How they become features does not matter here.
-        given = encoding(settings, read)
+        given = encoding(settings, read.names)
         kinds = {k: v for k, v in given.items() if k not in FEATURES}
         return read, describe_columns(read, **kinds)
 

@@ -73,6 +73,7 @@ class Job:
             batch_rows=self.settings["batch_rows"],
             **{key: self.settings[key] for key in READING},
             labels=self.settings.get("labels"),
+            embed_with=self.settings.get("embed_with"),
         )
         if found is None:
             if self.settings.get("sample_rows") is not None:
@@ -120,7 +121,7 @@ class Job:
             self.reads, what = 0.8, "looking at pictures"
         table = read_table(
             path,
-            **reading(self.settings, path),
+            **reading(self.settings),
             progress=lambda share: self.console.tell(self.reads * share, what),
         )
         check_text_options(table, self.settings)
@@ -134,7 +135,7 @@ class Job:
 
     def encoding(self, table: Any) -> dict[str, Any]:
         """Return the columns named by options, and their scaling."""
-        return encoding(self.settings, table)
+        return encoding(self.settings, table.names)
 
     @property
     def learning(self) -> dict[str, Any]:
@@ -348,25 +349,19 @@ def worded(result: Any) -> Any:
     return result
 
 
-def reading(settings: dict[str, Any], path: str) -> dict[str, Any]:
+def reading(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the given options for reading a table."""
-    from fewlabels.tabular.file_folders import folder_kind
-
-    keys = [*READING, "features", "labels"]
-    if folder_kind(path):
-        keys.append("embed_with")
+    keys = (*READING, *PICTURES, "features")
     return {k: settings[k] for k in keys if settings.get(k) is not None}
 
 
-def encoding(settings: dict[str, Any], table: Any) -> dict[str, Any]:
+def encoding(settings: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return the columns named by options (a,b,c names three), and their scaling."""
-    kinds: dict[str, Any] = {
-        key: [name for given in settings[key] for name in names_in(given, table.names)]
+    kinds = {
+        key: [name for given in settings[key] for name in names_in(given, names)]
         for key in ("ignore", "text", "categorical", "numeric", "date")
     }
     kinds |= {key: list(settings.get(key, ())) for key in ("decimal", "missing")}
-    if not getattr(table, "derived", ()):  # a folder has been embedded already
-        kinds["embed_with"] = settings.get("embed_with")
     return {key: value for key, value in kinds.items() if value} | {
         key: settings[key] for key in FEATURES
     }

@@ -136,6 +136,9 @@ def embedder_names(takes: str | None = None) -> list[str]:
 def load_embedder(name: str, *, known: bool = False) -> Embedder:
     """Load an embedder by its name, and whatever it needs.
 
+    Packages add names as entry points of the group "fewlabels.embedders": a class with
+    the attributes and methods of :class:`Embedder`.
+
     Parameters
     ----------
     name : str

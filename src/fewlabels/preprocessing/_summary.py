@@ -281,6 +281,9 @@ class TableSample(NamedTuple):
         The rows.
     summary : TableSummary or None
         Summary of all rows.
+    progress : bool, "auto" or callable, default=False
+        How to tell the share of the pictures that are embedded, see
+        :func:`fewlabels.embeddings.embed_files`.
 
     Examples
     --------
@@ -297,6 +300,7 @@ class TableSample(NamedTuple):
 
     rows: Any
     summary: TableSummary | None
+    progress: Any = False
 
 
 def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:

@@ -122,6 +122,9 @@ class Table:
         The files of a folder that rows come from, by the number of the row.
     whole : Table or None
         The table with all rows of the file, where some, such as totals, are left out.
+    embed_with : str or None
+        The network for columns of pictures, see
+        :func:`fewlabels.embeddings.load_embedder`; None for the default.
     """
 
     names: list[str]
@@ -135,6 +138,7 @@ class Table:
     places: NDArray[np.intp] | None = None
     files: NDArray[Any] | None = None
     whole: "Table | None" = None
+    embed_with: str | None = None
     _decimal: tuple[str, bool] | None = None
 
     @classmethod
@@ -290,6 +294,7 @@ class Table:
             identifiers=self.identifiers - set(names),
             derived=self.derived - set(names),
             places=self.places,
+            embed_with=self.embed_with,
             _decimal=self.decimal_sign(),
         )
 
@@ -311,7 +316,7 @@ class Table:
         part._decimal = self.decimal_sign()
         part.identifiers, part.derived = self.identifiers, self.derived
         part.places = self.row_numbers[rows] - 1
-        part.files = self.files
+        part.files, part.embed_with = self.files, self.embed_with
         if hasattr(self.origin, "with_columns"):  # a file, not a frame
             inside = rows if self.whole is None else self.rows_in_whole[rows]
             part.origin = self.origin.take(inside)

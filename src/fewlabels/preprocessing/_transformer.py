@@ -93,7 +93,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     vector      lists of numbers, such as embeddings: divided by one factor, so that
                 their variance is `text_weight`
     picture     paths of files, file URLs or data URIs: the vectors that a network
-                makes of them, as above; paths begin in the folder of the table
+                makes of them (extra ``pictures``), as above; paths begin in the folder
+                of the table
     ==========  =======================================================================
 
     Identifiers, constant and empty columns are left out. Numbers share one factor if
@@ -122,18 +123,12 @@ class TableTransformer(TransformerMixin, BaseEstimator):
     embed : bool, default=False
         Whether text is also encoded by its meaning, see :func:`embed_texts`; needs the
         extra ``embeddings``.
-    embed_with : str, default=None
-        The network for pictures, see :func:`fewlabels.embeddings.load_embedder`; None
-        for EfficientNet-Lite2, which needs the extra ``pictures``.
     max_categories : int, default=30
         Categories of a column with a feature of their own; the rest share one.
     max_words : int, default=20000
         Size of the vocabulary of a column of text.
     n_topics : int, default=50
         Directions that represent a column of text among others.
-    progress : bool, "auto" or callable, default=False
-        How to tell the share of the pictures that are done, see
-        :func:`fewlabels.embeddings.embed_files`.
     random_state : int, RandomState instance or None, default=0
         Seed of these directions.
 
@@ -187,11 +182,9 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             Interval(Real, 0, None, closed="neither"),
         ],
         "embed": ["boolean"],
-        "embed_with": [str, None],
         "max_categories": [Interval(Integral, 1, None, closed="left")],
         "max_words": [Interval(Integral, 1, None, closed="left")],
         "n_topics": [Interval(Integral, 1, None, closed="left")],
-        "progress": ["boolean", StrOptions({"auto"}), callable],
         "random_state": ["random_state"],
     }
 
@@ -208,11 +201,9 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         scale: str = "auto",
         text_weight: float | str = "auto",
         embed: bool = False,
-        embed_with: str | None = None,
         max_categories: int = 30,
         max_words: int = 20_000,
         n_topics: int = 50,
-        progress: Any = False,
         random_state: Any = 0,
     ) -> None:
         self.ignore = ignore
@@ -225,11 +216,9 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         self.scale = scale
         self.text_weight = text_weight
         self.embed = embed
-        self.embed_with = embed_with
         self.max_categories = max_categories
         self.max_words = max_words
         self.n_topics = n_topics
-        self.progress = progress
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -272,7 +261,8 @@ class TableTransformer(TransformerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X: Any) -> Any:
-        X, summary = X if isinstance(X, TableSample) else (X, None)
+        sample = X if isinstance(X, TableSample) else TableSample(X, None)
+        X, summary, progress = sample
         table = self._table(X, reset=True)
         if by_column(self.missing, table.names, "missing"):
             summary = None  # its counts and means include values that mean missing
@@ -286,7 +276,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
             decimal=self.decimal,
         )
         self.columns_ = [
-            with_embedder(c, self.embed_with) if c.kind == "picture" else c
+            with_embedder(c, table.embed_with) if c.kind == "picture" else c
             for c in self.columns_
         ]
         if summary is not None:
@@ -297,12 +287,7 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         for column in self.columns_:
             if column.note:
                 warnings.warn(column.note, UserWarning, stacklevel=4)
-        if self.embed_with and not any(c.kind == "picture" for c in self.columns_):
-            raise TableError(
-                "No column holds pictures that can be found: leave the network for "
-                "them out (given as embed_with)."
-            )
-        columns, embedded = self._embedded(table)
+        columns, embedded = self._embedded(table, progress)
         self.columns_ = [embedded.get(c.name, c) for c in self.columns_]
         used = [column for column in self.columns_ if column.is_used]
         if not used:
@@ -422,13 +407,13 @@ class TableTransformer(TransformerMixin, BaseEstimator):
         )
 
     def _embedded(
-        self, table: Table
+        self, table: Table, progress: Any = False
     ) -> tuple[list[NDArray[Any]], dict[str, ColumnDescription]]:
         """Replace pictures by their vectors, and describe which of them were read."""
         columns, described = list(table.columns), {}
         for place, column in enumerate(self.columns_):
             if column.kind == "picture":
-                found = embedded_pictures(table, column, self.progress)
+                found = embedded_pictures(table, column, progress)
                 columns[place], described[column.name] = found
         return columns, described
 

@@ -6,6 +6,7 @@ from fewlabels._missing import MISSING, PLACEHOLDERS
 from fewlabels.preprocessing._dates import date_notation, to_seconds
 from fewlabels.preprocessing._numbers import decimal_sign, number_notation, to_numbers
 from fewlabels.preprocessing._parts import to_vectors, vector_length
+from fewlabels.preprocessing._pictures import find_pictures, folder_of
 from fewlabels.preprocessing._values import (
     LARGEST,
     arrow_values,
@@ -29,6 +30,8 @@ __all__ = [
     "counts",
     "date_notation",
     "decimal_sign",
+    "find_pictures",
+    "folder_of",
     "is_missing",
     "is_placeholder",
     "missing_mask",

@@ -54,7 +54,7 @@ def read_place(given: str, how: Reading) -> Table:
         return place.database.read_path(_existing(place.path), how)
     if kind := folder_kind(place.path):
         return FOLDERS[kind](place.path, how)
-    refuse_folder_options(given, how)
+    refuse_folder_options(given, replace(how, embed_with=None))
     parts = find_parts(place.path)
     several = len(parts) > 1 or parts[0].path != place.path
     if several:

@@ -18,7 +18,7 @@ import numpy as np
 
 from fewlabels._words import listed, plural
 from fewlabels.preprocessing import FileError, Table, TableError
-from fewlabels.preprocessing.cells import object_array
+from fewlabels.preprocessing.cells import find_pictures, object_array
 from fewlabels.tabular import _replacing
 from fewlabels.tabular._extra_rows import real_rows
 from fewlabels.tabular._formats import (
@@ -104,8 +104,8 @@ def read_table(
         For a folder of pictures, a table with their names (column "file") and labels
         (column "label"); without it, pictures are labelled by the folder they are in.
     embed_with : str, default=None
-        For a folder of pictures, the network that turns them into vectors, see
-        :func:`fewlabels.embeddings.embedder_names`.
+        The network that turns pictures of a folder or of a column into vectors, see
+        :func:`fewlabels.embeddings.load_embedder`.
     progress : callable, default=None
         Called with the share read so far.
 
@@ -142,7 +142,34 @@ def read_table(
         table = read_data(path.read(), name, Reading(name, "", *options))
     if not keep_rows and not table.identifiers:
         table = real_rows(table)
+    if embed_with is not None and not table.derived:
+        table = with_network(table, embed_with)
     return table if features is None else with_features(table, features)
+
+
+def with_network(table: Table, name: str) -> Table:
+    """Choose the network for the pictures of a table.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    name : str
+        See :func:`fewlabels.embeddings.load_embedder`.
+
+    Returns
+    -------
+    table : Table
+        The same, with its network.
+    """
+    found, doubts = find_pictures(table, table.names)
+    if not found:
+        why = next(iter(doubts.values()), "")
+        raise FileError(
+            f"{table.source} has no column of pictures, and is no folder of them "
+            f"(given as embed_with): leave that out. {why}".strip()
+        )
+    return replace(table, embed_with=name)
 
 
 def with_features(table: Table, path: str | os.PathLike[str]) -> Table:

@@ -121,12 +121,9 @@ def encode(
 ) -> EncodedTable:
     """Turn the columns of a table into features, in single precision if many rows."""
     found = [*table.notes, *notes]
-    transformer = TableTransformer(
-        **encoding, progress=progress, random_state=random_state
-    )
+    transformer = TableTransformer(**encoding, random_state=random_state)
     with noting(found):
-        features = transformer.fit_transform(TableSample(table, summary))
-    transformer.progress = False
+        features = transformer.fit_transform(TableSample(table, summary, progress))
     if not issparse(features) and table.n_rows > SINGLE_PRECISION_ROWS:
         features = features.astype(np.float32)
     found += _unused_notes(transformer.columns_)
