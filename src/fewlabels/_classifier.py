@@ -11,7 +11,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 
-from fewlabels._labels import Labels, label_array, unlabeled_mask
+from fewlabels._labels import Labels, decide, label_array, unlabeled_mask
 
 # Probabilities closer than this count as equal: iteratively trained models have no more
 # digits, and rounding would decide what is learnt.
@@ -57,16 +57,63 @@ class PartialLabelClassifier(ClassifierMixin, BaseEstimator):
         return accuracy_score(truth, self.predict(X)[known], sample_weight=weights)
 
 
-class SupervisedClassifier(PartialLabelClassifier):
-    """A classifier that learns only from the labelled rows."""
+class InductiveClassifier(PartialLabelClassifier):
+    """A classifier that predicts training rows without a label like new rows."""
 
-    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
-        """Predict class indices of validated rows; defined by a subclass."""
+    def _validated(self, X: Any) -> Any:
+        """Check that the model is fitted, and validate new rows."""
+        raise NotImplementedError
+
+    def _predict(self, X: Any) -> NDArray[Any]:
+        """Predict the classes of validated rows."""
         raise NotImplementedError
 
     def _transduction(self, X: Any, labels: Labels) -> NDArray[Any]:
         """Label of every training row: given or predicted."""
-        return labels.completed(lambda i: labels.classes[self._predict_codes(X[i])])
+        return labels.completed(lambda free: self._predict(X[free]))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows like those of `fit`; for a precomputed kernel, their kernel with all
+            training rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predicted classes.
+        """
+        return self._predict(self._validated(X))
+
+
+class DecisionClassifier(InductiveClassifier):
+    """A classifier that predicts by real outputs."""
+
+    def _decision(self, X: Any) -> NDArray[Any]:
+        """Compute the outputs of validated rows."""
+        raise NotImplementedError
+
+    def _predict(self, X: Any) -> NDArray[Any]:
+        return decide(self._decision(X), self.classes_)
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Compute the real outputs, the largest for the predicted class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows like those of `fit`; for a precomputed kernel, their kernel with all
+            training rows.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With up to two classes, one value per row, positive for `classes_[1]`.
+        """
+        return self._decision(self._validated(X))
 
 
 def accepts_sparse(*estimators: Any) -> bool:

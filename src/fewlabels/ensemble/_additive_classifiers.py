@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from fewlabels._classifier import as_decision
-from fewlabels._labels import decide
+from fewlabels._classifier import DecisionClassifier, as_decision
 from fewlabels._params import usual
 from fewlabels._sklearn import HasMethods, Interval, check_sample_weight, fit_context
 from fewlabels.ensemble._additive import (
@@ -25,7 +24,7 @@ from fewlabels.ensemble._additive import (
 from fewlabels.ensemble._base import BoostedClassifier
 
 
-class _AdditiveClassifier(BoostedClassifier):
+class _AdditiveClassifier(BoostedClassifier, DecisionClassifier):
     """A booster: rounds of weighted least squares."""
 
     learning_rate: float
@@ -102,24 +101,8 @@ class _AdditiveClassifier(BoostedClassifier):
         *_, F = self._staged_outputs(X)
         return F
 
-    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
-        return decide(as_decision(self._outputs(X)), np.arange(self.classes_.size))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Compute the additive function F.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes half the log-odds of `classes_[1]`; else one column per
-            class.
-        """
-        return as_decision(self._outputs(self._validated(X)))
+    def _decision(self, X: Any) -> NDArray[np.float64]:
+        return as_decision(self._outputs(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Yield F after every round.
@@ -132,7 +115,8 @@ class _AdditiveClassifier(BoostedClassifier):
         Yields
         ------
         decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            As `decision_function` returns it.
+            For two classes half the log-odds of `classes_[1]`; else one column per
+            class.
         """
         staged = self._staged_outputs(self._validated(X))
         next(staged)  # skip the zeros before the first round

@@ -5,11 +5,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Tags
 
-from fewlabels._classifier import SupervisedClassifier, accepts_sparse
+from fewlabels._classifier import InductiveClassifier, accepts_sparse
 from fewlabels._labels import Labels, validate_partially_labeled
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import validate_fitted
@@ -23,7 +23,7 @@ def seeded(estimator: Any, rng: np.random.RandomState) -> Any:
     return model
 
 
-class BoostedClassifier(SupervisedClassifier):
+class BoostedClassifier(InductiveClassifier):
     """A classifier made of copies of `estimator`; takes sparse rows if that does."""
 
     estimator: Any
@@ -39,22 +39,6 @@ class BoostedClassifier(SupervisedClassifier):
 
     def _validated(self, X: Any) -> Any:
         return validate_fitted(self, X, **self._checks())
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        X = self._validated(X)
-        return self.classes_[self._predict_codes(X)]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -278,6 +278,6 @@ class ThreeStageBoostClassifier(BoostedClassifier):
         self.transduction_ = self._transduction(X, labels)
         return self
 
-    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
+    def _predict(self, X: Any) -> NDArray[Any]:
         votes = np.array([vote_of(model, X) for model in self.estimators_])
-        return settle(votes).astype(np.intp)
+        return self.classes_[settle(votes).astype(np.intp)]

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fewlabels._classifier import SupervisedClassifier, as_decision
-from fewlabels._labels import UNLABELED, Labels, decide, validate_partially_labeled
+from fewlabels._classifier import DecisionClassifier, as_decision
+from fewlabels._labels import UNLABELED, Labels, validate_partially_labeled
 from fewlabels._linalg import inverse_root_of_rows, inverse_square_root
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_fitted
 from fewlabels.feature_selection._feature_scores import class_moments
 
 
-class _LinearClassifier(SupervisedClassifier):
+class _LinearClassifier(DecisionClassifier):
     """Linear outputs, one for two classes and one per class for more."""
 
     coef_: NDArray[np.float64]
@@ -50,41 +50,11 @@ class _LinearClassifier(SupervisedClassifier):
         self.transduction_ = self._transduction(X, labels)
         return self
 
-    def _outputs(self, X: Any) -> NDArray[np.float64]:
+    def _validated(self, X: Any) -> Any:
+        return validate_fitted(self, X, dtype=np.float64)
+
+    def _decision(self, X: Any) -> NDArray[np.float64]:
         return as_decision(X @ self.coef_.T + self.intercept_)
-
-    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
-        return decide(self._outputs(X), np.arange(self.classes_.size))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Compute the linear outputs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For up to two classes one value per row, positive for `classes_[1]`.
-        """
-        return self._outputs(validate_fitted(self, X, dtype=np.float64))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        return decide(self.decision_function(X), self.classes_)
 
 
 class FisherLinearClassifier(_LinearClassifier):

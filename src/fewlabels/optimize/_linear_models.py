@@ -12,9 +12,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 
-from fewlabels._classifier import SupervisedClassifier, as_decision
+from fewlabels._classifier import DecisionClassifier, as_decision
 from fewlabels._labels import (
-    decide,
     signed_targets,
     validate_partial_targets,
     validate_partially_labeled,
@@ -111,11 +110,10 @@ class _FiniteSumModel(BaseEstimator):
             return W[:, :-1], W[:, -1]
         return W, np.zeros(targets.shape[1])
 
-    def _outputs(self, X: Any) -> NDArray[Any]:
-        X = validate_fitted(self, X, accept_sparse="csr", dtype=np.float64)
-        return self._products(X)
+    def _validated(self, X: Any) -> Any:
+        return validate_fitted(self, X, accept_sparse="csr", dtype=np.float64)
 
-    def _products(self, X: Any) -> NDArray[Any]:
+    def _outputs(self, X: Any) -> NDArray[Any]:
         return np.asarray(X @ np.atleast_2d(self.coef_).T) + self.intercept_
 
     def __sklearn_tags__(self) -> Tags:
@@ -124,7 +122,7 @@ class _FiniteSumModel(BaseEstimator):
         return tags
 
 
-class FiniteSumClassifier(SupervisedClassifier, _FiniteSumModel):
+class FiniteSumClassifier(_FiniteSumModel, DecisionClassifier):
     r"""Linear classifier: a smooth or a hinge loss, an elastic net, a choice of solver.
 
     .. math::
@@ -252,38 +250,8 @@ class FiniteSumClassifier(SupervisedClassifier, _FiniteSumModel):
         self.transduction_ = self._transduction(X, labels)
         return self
 
-    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
-        return decide(as_decision(self._products(X)), np.arange(self.classes_.size))
-
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Compute the outputs of the linear models.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For up to two classes one value per row, positive for `classes_[1]`.
-        """
+    def _decision(self, X: Any) -> NDArray[Any]:
         return as_decision(self._outputs(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        return decide(self.decision_function(X), self.classes_)
 
 
 class FiniteSumRegressor(PartialTargetMixin, _FiniteSumModel):
@@ -383,4 +351,4 @@ class FiniteSumRegressor(PartialTargetMixin, _FiniteSumModel):
         y : ndarray of shape (n_samples,)
             The predicted targets.
         """
-        return self._outputs(X)[:, 0]
+        return self._outputs(self._validated(X))[:, 0]

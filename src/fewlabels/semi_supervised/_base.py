@@ -12,8 +12,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._backend import backend_at_hand
-from fewlabels._classifier import PartialLabelClassifier
-from fewlabels._labels import Labels, decide
+from fewlabels._classifier import DecisionClassifier
+from fewlabels._labels import Labels
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, StrOptions, validate_data
 from fewlabels.kernels import KernelRows, is_precomputed
@@ -88,43 +88,8 @@ class KernelEstimator(BaseEstimator):
         return tags
 
 
-class KernelClassifier(KernelEstimator, PartialLabelClassifier):
+class KernelClassifier(KernelEstimator, DecisionClassifier):
     """A kernel classifier with real outputs, for a `y` with missing labels."""
-
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Compute the real outputs of the model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With up to two classes, one value per row, positive for `classes_[1]`.
-        """
-        return self._decision(self._validated(X))
-
-    def _decision(self, X: Any) -> NDArray[Any]:
-        """Compute the outputs of validated rows, as a subclass defines them."""
-        raise NotImplementedError
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; for a precomputed kernel their kernel with all training rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        decision = self.decision_function(X)
-        return decide(decision, self.classes_)
 
 
 class RepresentedKernelClassifier(KernelClassifier):

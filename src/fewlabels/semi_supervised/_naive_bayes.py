@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 from sklearn.neighbors import KernelDensity
-from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._classifier import SupervisedClassifier
+from fewlabels._classifier import InductiveClassifier
 from fewlabels._labels import Labels, validate_partially_labeled
-from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
+from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_fitted
 
 
-class KernelNaiveBayes(SupervisedClassifier):
+class KernelNaiveBayes(InductiveClassifier):
     r"""Naive Bayes with a kernel density for every class and feature.
 
     .. math::
@@ -143,8 +142,11 @@ class KernelNaiveBayes(SupervisedClassifier):
                     joint[:, k] += density.score_samples(X[:, [j]])
         return joint
 
-    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
-        return self._joint(X).argmax(axis=1)
+    def _validated(self, X: Any) -> Any:
+        return validate_fitted(self, X, dtype=np.float64)
+
+    def _predict(self, X: Any) -> NDArray[Any]:
+        return self.classes_[self._joint(X).argmax(axis=1)]
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict logarithms of class probabilities.
@@ -159,9 +161,7 @@ class KernelNaiveBayes(SupervisedClassifier):
         log_proba : ndarray of shape (n_samples, n_classes)
             The logarithms, in the order of `classes_`.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return log_softmax(self._joint(X), axis=1)
+        return log_softmax(self._joint(self._validated(X)), axis=1)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class probabilities.
@@ -177,19 +177,3 @@ class KernelNaiveBayes(SupervisedClassifier):
             The probabilities, in the order of `classes_`.
         """
         return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        codes = self.predict_log_proba(X).argmax(axis=1)
-        return self.classes_[codes]

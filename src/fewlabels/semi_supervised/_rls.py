@@ -13,7 +13,6 @@ from scipy import linalg, sparse
 
 from fewlabels._classifier import as_decision
 from fewlabels._labels import (
-    decide,
     relative_weights,
     signed_targets,
     validate_partially_labeled,
@@ -477,9 +476,7 @@ class RLSClassifier(KernelClassifier):
             is_factor=is_factor,
         )
         self._keep_best(path, Y, weights)
-        self.transduction_ = labels.completed(
-            lambda free: decide(self._decision(X[free]), labels.classes)
-        )
+        self.transduction_ = self._transduction(X, labels)
         return self
 
     def _labeled_block(self, X: Any) -> NDArray[Any]:

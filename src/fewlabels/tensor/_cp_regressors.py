@@ -79,7 +79,7 @@ class _CPRegressor(PartialTargetMixin, TensorEstimator):
         y : ndarray of shape (n_samples,)
             The predicted targets.
         """
-        X = self._fitted_tensors(X)
+        X = self._validated(X)
         return X.reshape(X.shape[0], -1) @ self.coef_.ravel() + self.intercept_
 
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from fewlabels._classifier import SupervisedClassifier, as_decision
-from fewlabels._labels import decide, signed_targets
+from fewlabels._classifier import DecisionClassifier, as_decision
+from fewlabels._labels import signed_targets
 from fewlabels._sklearn import fit_context
 from fewlabels.exceptions import warn_not_converged
 from fewlabels.tensor._tensor_rows import TensorEstimator, validate_labeled_tensors
 
 
-class LinearTensorClassifier(SupervisedClassifier, TensorEstimator):
+class LinearTensorClassifier(TensorEstimator, DecisionClassifier):
     """One-vs-rest problems, each with a tensor of weights and a constant."""
 
     max_iter: int
@@ -68,40 +68,7 @@ class LinearTensorClassifier(SupervisedClassifier, TensorEstimator):
         self.transduction_ = self._transduction(X, labels)
         return self
 
-    def _outputs(self, X: NDArray[Any]) -> NDArray[np.float64]:
+    def _decision(self, X: Any) -> NDArray[np.float64]:
         modes = range(1, len(self.tensor_shape_) + 1)
-        return np.tensordot(X, self.coef_, axes=(modes, modes)) + self.intercept_
-
-    def _predict_codes(self, X: Any) -> NDArray[np.intp]:
-        return decide(as_decision(self._outputs(X)), np.arange(self.classes_.size))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Compute real outputs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, I_1, ..., I_M) or (n_samples, n_entries)
-            Tensors, or their entries.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes one value per row, positive for `classes_[1]`.
-        """
-        return as_decision(self._outputs(self._fitted_tensors(X)))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every tensor.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, I_1, ..., I_M) or (n_samples, n_entries)
-            Tensors, or their entries.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        X = self._fitted_tensors(X)
-        return self.classes_[self._predict_codes(X)]
+        outputs = np.tensordot(X, self.coef_, axes=(modes, modes)) + self.intercept_
+        return as_decision(outputs)

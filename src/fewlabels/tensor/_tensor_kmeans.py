@@ -223,7 +223,7 @@ class TensorDistanceTransformer(
         Z : ndarray of shape (n_samples, n_entries)
             Vectors whose Euclidean distances are the tensor distances.
         """
-        X = self._fitted_tensors(X)
+        X = self._validated(X)
         roots = grid_roots(self.tensor_shape_, self.bandwidth)
         Z = mode_products(X, [root.astype(X.dtype) for root in roots], skip=1)
         return Z.reshape(X.shape[0], -1)
@@ -379,7 +379,7 @@ class TensorKMeans(ClusterMixin, TensorEstimator):
         labels : ndarray of shape (n_samples,)
             The clusters.
         """
-        X = self._fitted_tensors(X)
+        X = self._validated(X)
         Z = self.transformer_.transform(X).astype(np.float64, copy=False)
         return self.kmeans_.predict(Z)
 

@@ -37,7 +37,7 @@ class TensorEstimator(BaseEstimator):
 
     tensor_shape_: tuple[int, ...]
 
-    def _fitted_tensors(self, X: Any) -> NDArray[Any]:
+    def _validated(self, X: Any) -> NDArray[Any]:
         """Validate tensors like those of `fit`."""
         check_is_fitted(self)
         return validate_tensors(self, X, reset=False)

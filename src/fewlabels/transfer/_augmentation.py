@@ -397,7 +397,7 @@ class HeterogeneousFeatureAugmentation(DomainClassifier):
         self.intercept_ = np.array([s.intercept for s in solutions])
         self.values_ = np.array([s.value for s in solutions])
         self.directions_ = np.column_stack([s.direction for s in solutions])
-        self._keep_transduction(X, labels)
+        self.transduction_ = self._transduction(X, labels)
         return self
 
     def _decision(self, X: Any) -> NDArray[Any]:

@@ -18,11 +18,10 @@ from sklearn.base import (
 )
 from sklearn.utils import Tags, column_or_1d
 
-from fewlabels._classifier import PartialLabelClassifier, accepts_sparse
+from fewlabels._classifier import DecisionClassifier, accepts_sparse
 from fewlabels._labels import (
     UNLABELED,
     Labels,
-    decide,
     label_array,
     validate_partially_labeled,
     with_holes,
@@ -280,7 +279,7 @@ class DomainTransformer(
         return self.fit(X, y, sample_domain=sample_domain).transform(X)
 
 
-class DomainClassifier(DomainMixin, PartialLabelClassifier):
+class DomainClassifier(DomainMixin, DecisionClassifier):
     """A classifier for rows of the target, some of whose labels may be missing."""
 
     def _learn(self, X: Any, labels: Labels, domains: NDArray[np.intp]) -> None:
@@ -311,7 +310,7 @@ class DomainClassifier(DomainMixin, PartialLabelClassifier):
         X, labels = validate_partially_labeled(self, X, y, **self._checks)
         self.classes_ = labels.classes
         self._learn(X, labels, self._check_domains(sample_domain, X))
-        self._keep_transduction(X, labels)
+        self.transduction_ = self._transduction(X, labels)
         return self
 
     def _labeled_target(
@@ -327,44 +326,3 @@ class DomainClassifier(DomainMixin, PartialLabelClassifier):
                 "EigenTransferClassifier, which do without."
             )
         return rows
-
-    def _keep_transduction(self, X: Any, labels: Labels) -> None:
-        """Keep given labels, and predict those of the other training rows."""
-        self.transduction_ = labels.classes[labels.codes]
-        holes = np.flatnonzero(labels.codes == UNLABELED)
-        if holes.size:
-            self.transduction_[holes] = decide(self._decision(X[holes]), self.classes_)
-
-    def _decision(self, X: Any) -> NDArray[Any]:
-        """Compute outputs for rows that have been validated."""
-        raise NotImplementedError
-
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Compute real outputs, the largest for the class that is predicted.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of the target.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For up to two classes one value per row, positive for `classes_[1]`.
-        """
-        return self._decision(self._validated(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of the target.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        return decide(self.decision_function(X), self.classes_)

@@ -285,8 +285,9 @@ class ASOClassifier(DomainClassifier):
         self.transduction_ = decide(self._outputs(X, domains), self.classes_)
         self.transduction_[known] = self.classes_[labels.codes[known]]
 
-    def _keep_transduction(self, X: Any, labels: Labels) -> None:
-        """Do nothing: `_learn` has predicted by the rules of each domain."""
+    def _transduction(self, X: Any, labels: Labels) -> NDArray[Any]:
+        """Return what `_learn` has predicted by the rules of each domain."""
+        return self.transduction_
 
     def _outputs(self, X: Any, domains: NDArray[np.intp]) -> NDArray[Any]:
         first = next(iter(self.coef_.values()))
