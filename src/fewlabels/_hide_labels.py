@@ -14,6 +14,15 @@ from sklearn.utils import check_random_state
 from fewlabels._labels import UNLABELED, encode_labels, label_array, with_holes
 
 
+def check_one_amount(n_labeled: float | None, per_class: int | None) -> None:
+    """Raise unless exactly one of two ways to say how many labels stay is used."""
+    if (n_labeled is None) == (per_class is None):
+        raise ValueError(
+            f"Give exactly one of n_labeled and per_class, got n_labeled={n_labeled!r} "
+            f"and per_class={per_class!r}."
+        )
+
+
 def hide_labels(
     y: ArrayLike,
     *,
@@ -68,11 +77,7 @@ def hide_labels(
     >>> hide_labels(["ham", "spam", "spam", "ham"], per_class=1, random_state=0)
     array([None, 'spam', None, 'ham'], dtype=object)
     """
-    if (n_labeled is None) == (per_class is None):
-        raise ValueError(
-            f"Give exactly one of n_labeled and per_class, got n_labeled={n_labeled!r} "
-            f"and per_class={per_class!r}."
-        )
+    check_one_amount(n_labeled, per_class)
     values = label_array(y)
     with warnings.catch_warnings():  # a single class is no problem here
         warnings.simplefilter("ignore", UserWarning)

@@ -32,6 +32,15 @@ def check_rows(X: Any) -> Any:
     return check_array(X, accept_sparse="csr", dtype=FLOATS)
 
 
+def check_square_kernel(X: Any) -> None:
+    """Refuse a precomputed kernel that is not square."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "kernel='precomputed' needs a square kernel matrix X in fit, got shape "
+            f"{X.shape}."
+        )
+
+
 def dense_if_small(X: Any) -> Any:
     """Make sparse rows dense if they fit: some models treat them differently."""
     small = issparse(X) and math.prod(X.shape) <= DENSE_ENTRIES

@@ -30,9 +30,7 @@ class SVMDual(NamedTuple):
     value: float
 
 
-def centered_kernel(
-    K: NDArray[Any],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def centered_kernel(K: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Kernel matrix centred in feature space, and its row means."""
     K = np.asarray(K, dtype=np.float64)
     means = K.mean(axis=1)

@@ -179,15 +179,7 @@ def _laplacian_kernel(
 
 @triton.jit
 def _matvec_kernel(
-    A,
-    v,
-    out,
-    n_rows,
-    n_columns,
-    stride,
-    span,
-    BM: tl.constexpr,
-    BN: tl.constexpr,
+    A, v, out, n_rows, n_columns, stride, span, BM: tl.constexpr, BN: tl.constexpr
 ):
     """Product of some rows of a stored matrix with part of a vector."""
     rows = tl.program_id(0) * BM + tl.arange(0, BM)

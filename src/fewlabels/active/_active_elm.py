@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from fewlabels._classifier import as_decision
 from fewlabels._labels import decide, encode_labels, signed_targets
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, validate_data
@@ -149,7 +150,4 @@ class ActiveELMClassifier(QueryLoop, ELMClassifier):
         return Query(candidates[places], utilities)
 
     def _answers(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        outputs = self._hidden[rows] @ self.coef_
-        if outputs.shape[1] == 1:
-            outputs = outputs[:, 0]
-        return decide(outputs, self.classes_)
+        return decide(as_decision(self._hidden[rows] @ self.coef_), self.classes_)

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import accepts_sparse
 from fewlabels._labels import encode_labels
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import view_columns
-from fewlabels._sklearn import HasMethods, validate_data
+from fewlabels._sklearn import HasMethods, validate_data, validate_fitted
 from fewlabels.active._loop import QueryLoop, upsampled_rows
 from fewlabels.active._query import Query, fit_model
 from fewlabels.active._utilities import middle_certainty, select_batch
@@ -196,8 +195,7 @@ class CoActiveLearner(QueryLoop):
         proba : ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of `classes_`.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = validate_fitted(self, X, accept_sparse="csr", dtype=FLOATS)
         return self._both(X)
 
     def predict(self, X: Any) -> NDArray[Any]:

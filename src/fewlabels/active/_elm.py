@@ -13,18 +13,17 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._classifier import PartialLabelClassifier, as_decision
-from fewlabels._labels import (
-    UNLABELED,
-    Labels,
-    decide,
-    signed_targets,
-    validate_partially_labeled,
-)
+from fewlabels._classifier import DecisionClassifier, as_decision
+from fewlabels._labels import decide, signed_targets, validate_partially_labeled
 from fewlabels._linalg import FLOATS, ROUNDING
-from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
+from fewlabels._sklearn import (
+    Interval,
+    StrOptions,
+    fit_context,
+    validate_data,
+    validate_fitted,
+)
 
 ACTIVATIONS: dict[str, Any] = {
     "sigmoid": expit,
@@ -270,9 +269,10 @@ class _ExtremeLearning:
             X, self.n_hidden, self.activation, self.weight_scale, random_state
         )
 
+    def _validated(self, X: Any) -> Any:
+        return validate_fitted(self, X, accept_sparse="csr", dtype=FLOATS)
+
     def _outputs(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return self.layer_(X) @ self.coef_
 
     def __sklearn_tags__(self) -> Tags:
@@ -378,7 +378,7 @@ class ELMRegressor(_ExtremeLearning, MultiOutputMixin, RegressorMixin, BaseEstim
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             The predictions.
         """
-        return self._outputs(X)
+        return self._outputs(self._validated(X))
 
 
 def elm_probabilities(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -389,7 +389,7 @@ def elm_probabilities(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     return P / P.sum(axis=1, keepdims=True)
 
 
-class ELMClassifier(_ExtremeLearning, PartialLabelClassifier):
+class ELMClassifier(_ExtremeLearning, DecisionClassifier):
     r"""Extreme learning machine for classification.
 
     One-vs-rest targets of -1 and +1 are fitted as in :class:`ELMRegressor`, on the
@@ -470,44 +470,13 @@ class ELMClassifier(_ExtremeLearning, PartialLabelClassifier):
         Y = signed_targets(labels.codes, self.classes_.size)
         rows = labels.labeled
         self.coef_ = elm_weights(H[rows], Y[rows], alpha=self.alpha)
-        self._keep_transduction(labels, H)
+        self.transduction_ = labels.completed(
+            lambda free: decide(as_decision(H[free] @ self.coef_), self.classes_)
+        )
         return self
 
-    def _keep_transduction(self, labels: Labels, H: NDArray[np.float64]) -> None:
-        self.transduction_ = self.classes_[labels.codes]
-        holes = np.flatnonzero(labels.codes == UNLABELED)
-        outputs = as_decision(H[holes] @ self.coef_)
-        self.transduction_[holes] = decide(outputs, self.classes_)
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Compute the outputs of the network.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One value per row for up to two classes, positive for `classes_[1]`.
-        """
+    def _decision(self, X: Any) -> NDArray[np.float64]:
         return as_decision(self._outputs(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of every row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            The predicted classes.
-        """
-        return decide(self.decision_function(X), self.classes_)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Turn outputs into probabilities of classes.
@@ -522,7 +491,7 @@ class ELMClassifier(_ExtremeLearning, PartialLabelClassifier):
         proba : ndarray of shape (n_samples, n_classes)
             Rows sum to 1.
         """
-        outputs = self._outputs(X)
+        outputs = self._outputs(self._validated(X))
         if self.classes_.size == 1:
             return np.ones((outputs.shape[0], 1))
         return elm_probabilities(outputs)

@@ -205,10 +205,7 @@ class QueryLoop(PartialLabelClassifier):
                 f"{self._n_classes()} classes, too few to learn from: ask more. "
                 "The answers are in y_."
             )
-        labels = encode_labels(self.y_)
-        self.transduction_ = labels.classes[labels.codes]
-        holes = np.flatnonzero(labels.codes == UNLABELED)
-        self.transduction_[holes] = self._answers(holes)
+        self.transduction_ = encode_labels(self.y_).completed(self._answers)
 
     def _loop(self, oracle: Oracle) -> None:
         quiet = 0

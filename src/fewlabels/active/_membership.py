@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from fewlabels._labels import UNLABELED, encode_labels, unlabeled_mask, with_holes
+from fewlabels._labels import encode_labels, unlabeled_mask, with_holes
 from fewlabels._sklearn import (
     HasMethods,
     Interval,
@@ -516,10 +516,9 @@ class MembershipLearner(InnerClassifier):
         self.classes_ = self.estimator_.classes_
         self.queries_, self.answers_ = made, answers
         self.n_queries_ = len(made)
-        self.transduction_ = labels.classes[labels.codes]
-        holes = np.flatnonzero(labels.codes == UNLABELED)
-        if holes.size:
-            self.transduction_[holes] = self.estimator_.predict(X[holes])
+        self.transduction_ = labels.completed(
+            lambda free: self.estimator_.predict(X[free])
+        )
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -11,13 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from fewlabels._labels import (
-    UNLABELED,
-    encode_labels,
-    label_array,
-    unlabeled_mask,
-    with_holes,
-)
+from fewlabels._labels import encode_labels, label_array, unlabeled_mask, with_holes
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import (
     HasMethods,
@@ -380,11 +374,9 @@ class StreamLearner(InnerClassifier):
                 f"{len(set(self._labels))} classes, too few to learn from: raise "
                 "n_start, rate or budget. The answers are in y_."
             )
-        labels = encode_labels(self.y_)
-        self.transduction_ = labels.classes[labels.codes]
-        holes = np.flatnonzero(labels.codes == UNLABELED)
-        if holes.size:
-            self.transduction_[holes] = self.estimator_.predict(X[holes])
+        self.transduction_ = encode_labels(self.y_).completed(
+            lambda free: self.estimator_.predict(X[free])
+        )
 
     @property
     def n_queries_(self) -> int:

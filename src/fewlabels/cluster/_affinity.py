@@ -10,12 +10,11 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._backend import backend_for, follow
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params, is_default
-from fewlabels._sklearn import Interval, StrOptions, validate_data
+from fewlabels._sklearn import Interval, StrOptions, validate_data, validate_fitted
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs import GRAPH_CONSTRAINTS, SimilarityGraphTransformer
 from fewlabels.kernels import KERNEL_CONSTRAINTS, TiledGram, resolve_kernel
@@ -98,10 +97,7 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
                 )
             return X
         self.kernel_ = resolve_kernel(
-            X,
-            self.affinity,
-            gamma=self.gamma,
-            kernel_params=self.kernel_params,
+            X, self.affinity, gamma=self.gamma, kernel_params=self.kernel_params
         )
         self._fit_X = X
         if backend_for(self).is_numpy:
@@ -110,8 +106,7 @@ class GraphClusterer(ClusterMixin, BaseEstimator):
 
     def _weights_to_training_rows(self, X: Any) -> Any:
         """Validate new rows and weigh their edges to all training rows."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = validate_fitted(self, X, accept_sparse="csr", dtype=FLOATS)
         if self._transformer is not None:
             return self._transformer.transform(X)
         return X if self.kernel_ is None else self.kernel_(X, self._fit_X)

@@ -12,11 +12,10 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._distances import squared_distances
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, fit_context, validate_data
+from fewlabels._sklearn import Interval, fit_context, validate_data, validate_fitted
 
 
 def _near(leader: Any, X: Any, threshold: float, metric: Any) -> NDArray[np.bool_]:
@@ -177,8 +176,7 @@ class LeaderClustering(ClusterMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             The clusters; -1 for a row that no leader is near to.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = validate_fitted(self, X, accept_sparse="csr", dtype=FLOATS)
         return self._first_near(X)
 
     def __sklearn_tags__(self) -> Tags:

@@ -13,7 +13,6 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._sklearn import (
     Interval,
@@ -21,6 +20,7 @@ from fewlabels._sklearn import (
     check_array,
     fit_context,
     validate_data,
+    validate_fitted,
 )
 
 # Draws between two looks at the centres, however few the rows are.
@@ -255,11 +255,7 @@ class MacQueenKMeans(ClusterMixin, BaseEstimator):
             else self.max_draws
         )
         result = macqueen_kmeans(
-            X,
-            self._starts(X, rng),
-            max_draws=max_draws,
-            tol=self.tol,
-            random_state=rng,
+            X, self._starts(X, rng), max_draws=max_draws, tol=self.tol, random_state=rng
         )
         if not result.converged and self.tol > 0:
             warnings.warn(
@@ -330,6 +326,5 @@ class MacQueenKMeans(ClusterMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             The clusters.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_fitted(self, X, dtype=np.float64)
         return self._nearest(X)[0]

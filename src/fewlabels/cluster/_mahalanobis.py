@@ -13,7 +13,6 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._labels import by_first_row
 from fewlabels._linalg import (
@@ -28,6 +27,7 @@ from fewlabels._sklearn import (
     check_array,
     fit_context,
     validate_data,
+    validate_fitted,
 )
 
 MAX_SEED = np.iinfo(np.int32).max
@@ -273,8 +273,7 @@ class MahalanobisKMeans(ClusterMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             Their clusters.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        X = validate_fitted(self, X, dtype=FLOATS)
         if self._whitener.shape[1] == 0:
             return np.zeros(len(X), dtype=np.intp)
         start = self.cluster_centers_[0]

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._backend import (
     DEVICE_CONSTRAINTS,
@@ -20,7 +19,13 @@ from fewlabels._backend import (
 from fewlabels._labels import by_first_row
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params
-from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
+from fewlabels._sklearn import (
+    Interval,
+    StrOptions,
+    fit_context,
+    validate_data,
+    validate_fitted,
+)
 from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, represent_rows
 from fewlabels.partition import HEURISTICS, SOLVERS, PartitionProblem, solve
@@ -315,8 +320,7 @@ class RLSClustering(TensorMixin, ClusterMixin, BaseEstimator):
         decision : ndarray of shape (n_samples,) or (n_samples, n_clusters)
             For up to two clusters one value per row, positive for cluster 1.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = validate_fitted(self, X, accept_sparse="csr", dtype=FLOATS)
         if self.features_ is not None:
             outputs = self.features_.transform(X) @ self.coef_
         elif self.coef_ is not None:

@@ -13,10 +13,15 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state, gen_batches
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS, eigh_between, signs
-from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
+from fewlabels._sklearn import (
+    Interval,
+    StrOptions,
+    fit_context,
+    validate_data,
+    validate_fitted,
+)
 from fewlabels.cluster._assign import assign_rows, nearest_center, warn_unjoined
 from fewlabels.exceptions import warn_ignored
 from fewlabels.kernels import (
@@ -351,10 +356,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
             )
         rng = check_random_state(self.random_state)
         self.kernel_ = resolve_kernel(
-            X,
-            self.kernel,
-            gamma=self.gamma,
-            kernel_params=self.kernel_params,
+            X, self.kernel, gamma=self.gamma, kernel_params=self.kernel_params
         )
         if self.kernel_.is_precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -417,8 +419,7 @@ class NystromSpectralClustering(ClusterMixin, BaseEstimator):
         embedding : ndarray of shape (n_samples, n_clusters)
             Like `embedding_`; zero for a row without affinity to any landmark.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = validate_fitted(self, X, accept_sparse="csr", dtype=FLOATS)
         C = self._affinities(X)
         warn_unjoined(C.sum(axis=1), "landmark", _REMEDY)
         return _unit_rows(C @ self._mapping)  # the scale of a row does not matter

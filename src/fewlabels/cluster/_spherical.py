@@ -19,11 +19,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._distances import safe_unit
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, fit_context, validate_data
+from fewlabels._sklearn import Interval, fit_context, validate_data, validate_fitted
 
 
 class SphericalDictionary(NamedTuple):
@@ -53,11 +52,7 @@ def _picked(scores: NDArray[Any], labels: NDArray[np.intp]) -> NDArray[Any]:
 
 
 def spherical_kmeans(
-    X: Any,
-    directions: NDArray[Any],
-    *,
-    max_iter: int = 100,
-    tol: float = 1e-6,
+    X: Any, directions: NDArray[Any], *, max_iter: int = 100, tol: float = 1e-6
 ) -> SphericalDictionary:
     r"""Find directions, one per row, that capture as much of the rows as possible.
 
@@ -262,8 +257,7 @@ class SphericalKMeans(
         return safe_sparse_dot(X, self.cluster_centers_.T, dense_output=True)
 
     def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return validate_fitted(self, X, accept_sparse="csr", dtype=FLOATS)
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """Assign rows to the direction with the largest absolute inner product.
@@ -347,7 +341,7 @@ class PatchNormalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "eps": [Interval(Real, 0, None, closed="neither")],
+        "eps": [Interval(Real, 0, None, closed="neither")]
     }
 
     def __init__(self, *, eps: float = 1e-8) -> None:

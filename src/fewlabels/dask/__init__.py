@@ -5,16 +5,8 @@ Everything is imported on first use; it needs the extra "dask".
 
 # SPDX-License-Identifier: BSD-3-Clause
 
-from fewlabels.dask._estimators import (
-    DaskFewLabelsClassifier,
-    DaskFewLabelsRegressor,
-)
-from fewlabels.dask._folders import (
-    WrittenParts,
-    lazy_table,
-    sample_frame,
-    write_parts,
-)
+from fewlabels.dask._estimators import DaskFewLabelsClassifier, DaskFewLabelsRegressor
+from fewlabels.dask._folders import WrittenParts, lazy_table, sample_frame, write_parts
 from fewlabels.dask._harmonic import DaskHarmonicSolution, dask_harmonic_functions
 from fewlabels.dask._learn import SampleCost
 

@@ -93,12 +93,7 @@ def _centered(K: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def align_features(
-    X: ArrayLike,
-    alpha: float,
-    gamma: float,
-    *,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
+    X: ArrayLike, alpha: float, gamma: float, *, tol: float = 1e-6, max_iter: int = 1000
 ) -> ProjectedGradientResult:
     r"""Find weights of few features that preserve the Gaussian kernel matrix.
 

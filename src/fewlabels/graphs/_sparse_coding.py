@@ -88,11 +88,7 @@ def _code_omp(
 
 CODERS: dict[
     str, Callable[[NDArray[Any], NDArray[Any], float, int], NDArray[np.float64]]
-] = {
-    "basis_pursuit": _code_basis_pursuit,
-    "lasso": _code_lasso,
-    "omp": _code_omp,
-}
+] = {"basis_pursuit": _code_basis_pursuit, "lasso": _code_lasso, "omp": _code_omp}
 
 
 def _nearest_up_to_sign(

@@ -16,10 +16,16 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
+from fewlabels._rows import check_square_kernel
+from fewlabels._sklearn import (
+    Interval,
+    StrOptions,
+    fit_context,
+    validate_data,
+    validate_fitted,
+)
 from fewlabels.kernels._functions import (
     KERNEL_CONSTRAINTS,
     Kernel,
@@ -46,16 +52,10 @@ class _LowRankFeatures(
     landmarks_: Any
 
     def _resolve_kernel(self, X: Any) -> Kernel:
-        if is_precomputed(self.kernel) and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "kernel='precomputed' needs a square kernel matrix X in fit, got shape "
-                f"{X.shape}."
-            )
+        if is_precomputed(self.kernel):
+            check_square_kernel(X)
         return resolve_kernel(
-            X,
-            self.kernel,
-            gamma=self.gamma,
-            kernel_params=self.kernel_params,
+            X, self.kernel, gamma=self.gamma, kernel_params=self.kernel_params
         )
 
     def _keep_landmarks(self, X: Any, chosen: NDArray[Any]) -> None:
@@ -88,10 +88,7 @@ class _LowRankFeatures(
         Z : ndarray of shape (n_samples, rank)
             Features whose inner products approximate the kernel.
         """
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse=self._accept_sparse(), dtype=FLOATS, reset=False
-        )
+        X = validate_fitted(self, X, accept_sparse=self._accept_sparse(), dtype=FLOATS)
         return self._map_features(self._landmark_kernel(X))
 
     def _map_features(self, C: NDArray[Any]) -> NDArray[Any]:

@@ -346,12 +346,7 @@ class MovedKernel:
     """
 
     def __init__(
-        self,
-        kernel: Kernel,
-        function: KernelFunction,
-        backend: Backend,
-        X: Any,
-        Y: Any,
+        self, kernel: Kernel, function: KernelFunction, backend: Backend, X: Any, Y: Any
     ) -> None:
         self.kernel, self.function, self.backend = kernel, function, backend
         self.dtype = X.dtype if Y is None else np.result_type(X, Y)

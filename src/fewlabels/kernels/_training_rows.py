@@ -12,6 +12,7 @@ from scipy import sparse
 
 from fewlabels._backend import Backend
 from fewlabels._distances import safe_unit
+from fewlabels._rows import check_square_kernel
 from fewlabels.kernels._definite import check_semidefinite
 from fewlabels.kernels._feature_maps import NystromFeatures
 from fewlabels.kernels._functions import Kernel, moved_kernel, resolve_kernel
@@ -155,11 +156,7 @@ def represent_rows(
         return KernelRows(Z, True, features.kernel_, features)
     resolved = resolve_kernel(X, kernel, **params)
     if resolved.is_precomputed:
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "kernel='precomputed' needs a square kernel matrix X in fit, got "
-                f"shape {X.shape}."
-            )
+        check_square_kernel(X)
         K = (X.toarray() if sparse.issparse(X) else X).astype(np.float64, copy=False)
         return KernelRows(check_semidefinite(K), False, resolved)
     if resolved.metric == "linear" and X.shape[1] <= X.shape[0]:

@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import indexable
 
-from fewlabels._hide_labels import hide_labels
+from fewlabels._hide_labels import check_one_amount, hide_labels
 from fewlabels._labels import UNLABELED, encode_labels, label_array, unlabeled_mask
 from fewlabels._sklearn import safe_indexing
 
@@ -153,10 +153,7 @@ class LabelSplitter(BaseCrossValidator):
         return super().split(X, y, groups)
 
     def get_n_splits(
-        self,
-        X: Any = None,
-        y: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> int:
         """Return the number of splits.
 
@@ -377,10 +374,7 @@ class LabeledSplit(LabelSplitter):
             yield np.flatnonzero(in_train), np.sort(rows[held_out])
 
     def get_n_splits(
-        self,
-        X: Any = None,
-        y: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        self, X: Any = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> int:
         """Return the number of splits.
 
@@ -453,11 +447,7 @@ class LabelShuffleSplit(LabelSplitter):
         random_state: int | RandomState | None = None,
     ) -> None:
         _check_count("n_splits", n_splits, least=1)
-        if (n_labeled is None) == (per_class is None):
-            raise ValueError(
-                "Give exactly one of n_labeled and per_class, got "
-                f"n_labeled={n_labeled!r} and per_class={per_class!r}."
-            )
+        check_one_amount(n_labeled, per_class)
         self.n_splits = n_splits
         self.n_labeled = n_labeled
         self.per_class = per_class

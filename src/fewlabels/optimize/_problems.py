@@ -394,10 +394,7 @@ class QuadraticProblem(CoordinateProblem):
     code, share, is_quadratic = _QUADRATIC, 1.0, True
 
     def __init__(
-        self,
-        A: ArrayLike,
-        b: ArrayLike,
-        penalty: ElasticNetPenalty | None = None,
+        self, A: ArrayLike, b: ArrayLike, penalty: ElasticNetPenalty | None = None
     ) -> None:
         self.A = check_array(A, dtype=np.float64, input_name="A")
         self.b = column_or_1d(np.asarray(b, dtype=np.float64))

@@ -89,12 +89,7 @@ def basis_pursuit(
 
 
 def reweighted_l1(
-    Phi: Any,
-    y: Any,
-    *,
-    eps: float | None = None,
-    max_iter: int = 20,
-    tol: float = 1e-6,
+    Phi: Any, y: Any, *, eps: float | None = None, max_iter: int = 20, tol: float = 1e-6
 ) -> OptimizationResult:
     r"""Find a solution of linear equations with few entries.
 

@@ -149,10 +149,7 @@ def branch_and_bound(
         n_flips=first.n_flips,
         n_swaps=first.n_swaps,
         objectives=np.array([objective]),
-        seconds={
-            "prepare": prepared - clock,
-            "start": started - prepared,
-        },
+        seconds={"prepare": prepared - clock, "start": started - prepared},
         stop_reason=stop_reason,
         representation="factor",
         lower_bound=max(bound, 0.0),

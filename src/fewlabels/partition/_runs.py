@@ -124,10 +124,7 @@ def _relative_to_first(codes: NDArray[np.intp], k: int) -> Array:
 
 
 def prepare_gains(
-    problem: PartitionProblem,
-    representation: str,
-    memory_budget: float,
-    n_runs: int,
+    problem: PartitionProblem, representation: str, memory_budget: float, n_runs: int
 ) -> Gains:
     """Choose how gains are computed, and prepare the arrays.
 

@@ -114,10 +114,7 @@ def local_search(
     limit = _limit(max_trials, "max_trials")
 
     def run(
-        gains: Gains,
-        codes: NDArray[np.intp],
-        products: Array,
-        rng: np.random.Generator,
+        gains: Gains, codes: NDArray[np.intp], products: Array, rng: np.random.Generator
     ) -> Run:
         return _climb(problem, gains, codes, products, limit, swaps)
 
@@ -278,10 +275,7 @@ def evolve(
     limit = _limit(max_generations, "max_generations")
 
     def run(
-        gains: Gains,
-        codes: NDArray[np.intp],
-        products: Array,
-        rng: np.random.Generator,
+        gains: Gains, codes: NDArray[np.intp], products: Array, rng: np.random.Generator
     ) -> Run:
         from fewlabels._loops.partition import evolve as evolve_loop
 
@@ -407,24 +401,13 @@ def tabu_search(
     limit = _limit(max_steps, "max_steps")
 
     def run(
-        gains: Gains,
-        codes: NDArray[np.intp],
-        products: Array,
-        rng: np.random.Generator,
+        gains: Gains, codes: NDArray[np.intp], products: Array, rng: np.random.Generator
     ) -> Run:
         from fewlabels._loops.partition import walk
 
         sizes = np.bincount(codes, minlength=problem.n_classes)
         history, steps, moves, n_swaps, exhausted = walk(
-            gains.of(problem),
-            codes,
-            sizes,
-            products,
-            0.0,
-            tenure,
-            patience,
-            limit,
-            rng,
+            gains.of(problem), codes, sizes, products, 0.0, tenure, patience, limit, rng
         )
         reason = (
             "max_steps reached" if exhausted else f"{patience} steps without a new best"

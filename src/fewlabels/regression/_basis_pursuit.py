@@ -189,20 +189,13 @@ def _violation(A: Floats, y: Floats, x: Floats) -> float:
 
 
 def _checked(
-    A: Floats,
-    y: Floats,
-    x: Floats,
-    missing: Callable[[Floats], float],
+    A: Floats, y: Floats, x: Floats, missing: Callable[[Floats], float]
 ) -> Floats:
     """Return x if it is optimal; ties between columns may lead the path astray."""
     return x if _violation(A, y, x) <= SLACK else _by_weight(A, y, missing)
 
 
-def _by_weight(
-    A: Floats,
-    y: Floats,
-    missing: Callable[[Floats], float],
-) -> Floats:
+def _by_weight(A: Floats, y: Floats, missing: Callable[[Floats], float]) -> Floats:
     """Search for the weight at which the lasso meets the bound."""
 
     def solution(tau: float) -> Floats:

@@ -126,9 +126,7 @@ def _members(groups: ArrayLike | None, n_features: int) -> list[NDArray[np.intp]
     return [np.flatnonzero(names == name) for name in np.unique(names)]
 
 
-def _orthogonal_columns(
-    X: Floats,
-) -> tuple[Floats, Floats, Floats]:
+def _orthogonal_columns(X: Floats) -> tuple[Floats, Floats, Floats]:
     """Rotate columns until they are orthogonal: X V, their lengths, and V."""
     if X.shape[1] == 1:
         length = np.linalg.norm(X, axis=0)

@@ -12,12 +12,7 @@ from fewlabels.reinforcement._environments import TabularEnv
 from fewlabels.reinforcement._tables import mean_rewards
 
 LAYOUTS = {
-    "cliff": (
-        "............",
-        "............",
-        "............",
-        "SXXXXXXXXXXG",
-    ),
+    "cliff": ("............", "............", "............", "SXXXXXXXXXXG"),
     "four-rooms": (
         "#############",
         "#S....#.....#",
@@ -33,12 +28,7 @@ LAYOUTS = {
         "#.....#....G#",
         "#############",
     ),
-    "lake": (
-        "S...",
-        ".H.H",
-        "...H",
-        "H..G",
-    ),
+    "lake": ("S...", ".H.H", "...H", "H..G"),
 }
 # Up, right, down, left.
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))

@@ -242,9 +242,7 @@ def policy_gain(mdp: MDP, policy: ArrayLike) -> NDArray[np.float64]:
     return _gain_and_bias(mdp, policy)[0]
 
 
-def _recurrent(
-    chain: sparse.csr_array,
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def _recurrent(chain: sparse.csr_array) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Class of every state of a chain, and which classes are never left."""
     chain.eliminate_zeros()
     n_classes, member = connected_components(chain, connection="strong")

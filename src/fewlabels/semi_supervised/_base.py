@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._backend import backend_at_hand
 from fewlabels._classifier import DecisionClassifier
 from fewlabels._labels import Labels
 from fewlabels._linalg import FLOATS
-from fewlabels._sklearn import Interval, StrOptions, validate_data
+from fewlabels._sklearn import Interval, StrOptions, validate_fitted
 from fewlabels.kernels import KernelRows, is_precomputed
 from fewlabels.partition import check_balance
 
@@ -78,8 +77,7 @@ class KernelEstimator(BaseEstimator):
 
     def _validated(self, X: Any) -> Any:
         """Check new rows."""
-        check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return validate_fitted(self, X, accept_sparse="csr", dtype=FLOATS)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

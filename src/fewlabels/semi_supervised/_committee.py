@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
 from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._labels import Labels, validate_partially_labeled
 from fewlabels._rows import dense_if_small
-from fewlabels._sklearn import validate_data
+from fewlabels._sklearn import validate_fitted
 
 MAX_SEED = np.iinfo(np.int32).max
 
@@ -49,8 +48,7 @@ class Committee(PartialLabelClassifier):
         return dense_if_small(X), labels
 
     def _validated(self, X: Any) -> Any:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_fitted(self, X, accept_sparse="csr", dtype=np.float64)
         return dense_if_small(X)
 
     def _codes(self, X: Any) -> NDArray[np.intp]:

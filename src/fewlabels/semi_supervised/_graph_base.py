@@ -19,7 +19,7 @@ from fewlabels._labels import Labels, validate_partially_labeled
 from fewlabels._linalg import FLOATS
 from fewlabels._params import is_default
 from fewlabels._rows import KnownRows
-from fewlabels._sklearn import HasMethods, Interval, StrOptions, validate_data
+from fewlabels._sklearn import HasMethods, Interval, StrOptions, validate_fitted
 from fewlabels.exceptions import DisconnectedGraphWarning, warn_ignored
 from fewlabels.graphs import WEIGHT_CONSTRAINTS, SimilarityGraphTransformer
 from fewlabels.semi_supervised._graph_system import check_graph
@@ -95,8 +95,7 @@ class GraphEstimator(BaseEstimator):
 
     def _average(self, X: Any, values: NDArray[Any], default: Any) -> NDArray[Any]:
         """Values of rows as in fit; for others, the weighted mean near them."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        X = validate_fitted(self, X, accept_sparse="csr", dtype=FLOATS)
         if self.transformer_ is None:
             check_non_negative(X, f"{type(self).__name__}.predict")
         found = self._known.find(X)

@@ -104,12 +104,7 @@ def graph_regularization(
     alone = root == 0
     diagonal = np.where(alone, 1 - share, 1.0)
     return solve_grounded(
-        share * S,
-        diagonal,
-        (1 - share) * Y,
-        solver=solver,
-        tol=tol,
-        max_iter=max_iter,
+        share * S, diagonal, (1 - share) * Y, solver=solver, tol=tol, max_iter=max_iter
     )
 
 

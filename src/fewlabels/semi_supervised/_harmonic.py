@@ -11,15 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from fewlabels._backend import (
-    DEVICE_CONSTRAINTS,
-    Backend,
-    TensorMixin,
-    backend_for,
-)
-from fewlabels._labels import (
-    validate_partial_targets,
-)
+from fewlabels._backend import DEVICE_CONSTRAINTS, Backend, TensorMixin, backend_for
+from fewlabels._labels import validate_partial_targets
 from fewlabels._linalg import FLOATS
 from fewlabels._regressor import PartialTargetMixin
 from fewlabels._sklearn import Interval, StrOptions, fit_context

@@ -5,9 +5,7 @@
 from typing import Any, ClassVar
 
 from fewlabels._sklearn import StrOptions
-from fewlabels.semi_supervised._laplacian_base import (
-    LaplacianClassifier,
-)
+from fewlabels.semi_supervised._laplacian_base import LaplacianClassifier
 
 
 class LaplacianSVC(LaplacianClassifier):

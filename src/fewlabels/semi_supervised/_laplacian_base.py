@@ -31,6 +31,7 @@ from fewlabels._labels import (
 )
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params, is_default
+from fewlabels._rows import check_square_kernel
 from fewlabels._sklearn import Interval, StrOptions, fit_context, validate_data
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs import (
@@ -63,7 +64,6 @@ from fewlabels.semi_supervised._laplacian_problem import (
 )
 from fewlabels.semi_supervised._laplacian_rows import (
     build_graph,
-    check_square_kernel,
     dense_rows,
     precise_gram,
     usual_gamma,
@@ -405,10 +405,7 @@ class LaplacianEstimator(TensorMixin, KernelEstimator):
         }
         if self.solver_ == "low_rank":
             return laplacian_low_rank(
-                task.precise_problem,
-                *weights,
-                factor=factor,
-                **{**options, **common},
+                task.precise_problem, *weights, factor=factor, **{**options, **common}
             )
         X = dense_rows(task.X) if self.kernel_.is_precomputed else task.X
         gram = gram_operator(

@@ -12,19 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS
 
-from fewlabels._backend import (
-    DEVICE_CONSTRAINTS,
-    TensorMixin,
-    backend_for,
-    follow,
-)
-from fewlabels._labels import (
-    Labels,
-    signed_targets,
-    validate_partially_labeled,
-)
+from fewlabels._backend import DEVICE_CONSTRAINTS, TensorMixin, backend_for, follow
+from fewlabels._labels import Labels, signed_targets, validate_partially_labeled
 from fewlabels._linalg import FLOATS
 from fewlabels._params import check_params, default_of
+from fewlabels._rows import check_square_kernel
 from fewlabels._sklearn import StrOptions, fit_context
 from fewlabels.exceptions import warn_ignored
 from fewlabels.graphs import (
@@ -53,12 +45,8 @@ from fewlabels.semi_supervised._laplacian_deformed import (
     laplacian_factor,
 )
 from fewlabels.semi_supervised._laplacian_in_labels import least_squares_in_labels
-from fewlabels.semi_supervised._laplacian_problem import (
-    LaplacianProblem,
-    usual_energy,
-)
+from fewlabels.semi_supervised._laplacian_problem import LaplacianProblem, usual_energy
 from fewlabels.semi_supervised._laplacian_rows import (
-    check_square_kernel,
     dense_rows,
     kernel_distances,
     precise_gram,
@@ -325,11 +313,7 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
         return dict(zip(names, as_given.values(), strict=True))
 
     def _graphs(
-        self,
-        X: Any,
-        labeled: NDArray[np.intp],
-        grid: dict[str, list[Any]],
-        graph: Any,
+        self, X: Any, labeled: NDArray[np.intp], grid: dict[str, list[Any]], graph: Any
     ) -> Iterator[tuple[int, Any]]:
         """Yield the graph for every number of neighbours, from one search."""
         n = X.shape[0]
@@ -378,10 +362,7 @@ class LaplacianRLSClassifierCV(TensorMixin, KernelClassifier):
     ) -> NDArray[Any]:
         """Accuracy, squared error and evidence of all combinations with one gamma."""
         kernel = resolve_kernel(
-            X,
-            self.kernel,
-            gamma=gamma,
-            kernel_params=self.kernel_params,
+            X, self.kernel, gamma=gamma, kernel_params=self.kernel_params
         )
         gram = precise_gram(X, kernel, backend_for(self))
         n, labeled = X.shape[0], labels.labeled

@@ -13,10 +13,7 @@ from fewlabels._labels import encode_targets, validate_partial_targets
 from fewlabels._linalg import FLOATS
 from fewlabels._regressor import PartialTargetMixin
 from fewlabels._sklearn import fit_context
-from fewlabels.semi_supervised._laplacian_base import (
-    LaplacianEstimator,
-    Validation,
-)
+from fewlabels.semi_supervised._laplacian_base import LaplacianEstimator, Validation
 from fewlabels.semi_supervised._laplacian_pcg import NORMS
 
 
@@ -219,11 +216,7 @@ class LaplacianRLSRegressor(PartialTargetMixin, LaplacianEstimator):
         )
         labeled = np.flatnonzero(~np.isnan(targets))
         solution = self._solve(
-            X,
-            labeled,
-            targets[labeled, None],
-            graph,
-            self._validation(X, X_val, y_val),
+            X, labeled, targets[labeled, None], graph, self._validation(X, X_val, y_val)
         )
         self.labeled_indices_ = labeled
         self.transduction_ = solution.outputs[:, 0].copy()

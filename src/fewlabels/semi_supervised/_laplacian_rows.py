@@ -24,15 +24,6 @@ def usual_gamma(kernel: Any, gamma: Any) -> Any:
     return "scale" if local and not rbf else gamma
 
 
-def check_square_kernel(X: Any) -> None:
-    """Refuse a precomputed kernel that is not square."""
-    if X.shape[0] != X.shape[1]:
-        raise ValueError(
-            "kernel='precomputed' needs a square kernel matrix X in fit, got shape "
-            f"{X.shape}."
-        )
-
-
 def precise_gram(X: Any, kernel: Kernel, device: Any = None) -> GramOperator:
     """Gram operator in float64 that computes columns only on demand."""
     if kernel.is_precomputed:

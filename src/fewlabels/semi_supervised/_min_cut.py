@@ -252,9 +252,7 @@ def _improved_by_pairs(
         inside = np.flatnonzero((found == a) | (found == b))
         part = W[inside][:, inside]
         cut = minimum_cut(
-            part,
-            np.flatnonzero(given[inside] == b),
-            np.flatnonzero(given[inside] == a),
+            part, np.flatnonzero(given[inside] == b), np.flatnonzero(given[inside] == a)
         )
         if cut.value < _cut_value(part, found[inside]):
             found[inside] = np.where(cut.source_side, b, a)
@@ -349,11 +347,7 @@ class MinCutClassifier(GraphEstimator, PartialLabelClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = GRAPH_CONSTRAINTS
 
     def __init__(
-        self,
-        *,
-        n_neighbors: int = 10,
-        weight: Any = "heat",
-        affinity: Any = "knn",
+        self, *, n_neighbors: int = 10, weight: Any = "heat", affinity: Any = "knn"
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weight = weight

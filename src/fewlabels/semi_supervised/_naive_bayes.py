@@ -76,10 +76,7 @@ class KernelNaiveBayes(InductiveClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "bandwidth": [
-            StrOptions({"scott"}),
-            Interval(Real, 0, None, closed="neither"),
-        ]
+        "bandwidth": [StrOptions({"scott"}), Interval(Real, 0, None, closed="neither")]
     }
 
     def __init__(self, *, bandwidth: float | str = "scott") -> None:

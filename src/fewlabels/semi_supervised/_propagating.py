@@ -13,14 +13,14 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import KDTree
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, check_non_negative
+from sklearn.utils.validation import check_non_negative
 
 from fewlabels._classifier import PartialLabelClassifier
 from fewlabels._distances import safe_unit, squared_distances
 from fewlabels._labels import validate_partially_labeled
 from fewlabels._linalg import FLOATS
 from fewlabels._rows import check_rows, is_euclidean
-from fewlabels._sklearn import StrOptions, fit_context, validate_data
+from fewlabels._sklearn import StrOptions, fit_context, validate_fitted
 from fewlabels.graphs import make_search
 
 # Up to this many features, a k-d tree can skip most of the rows.
@@ -313,8 +313,7 @@ class PropagatingNearestNeighborClassifier(PartialLabelClassifier):
         y : ndarray of shape (n_queries,)
             The predicted classes.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._input())
+        X = validate_fitted(self, X, **self._input())
         if self.X_fit_ is None:
             nearest = np.argmin(X, axis=1)
         else:

@@ -18,13 +18,8 @@ from fewlabels._labels import (
     validate_partially_labeled,
 )
 from fewlabels._linalg import FLOATS, semidefinite_eigh
-from fewlabels._rows import dense_if_small
-from fewlabels._sklearn import (
-    Interval,
-    StrOptions,
-    check_sample_weight,
-    fit_context,
-)
+from fewlabels._rows import check_square_kernel, dense_if_small
+from fewlabels._sklearn import Interval, StrOptions, check_sample_weight, fit_context
 from fewlabels.kernels import (
     KERNEL_CONSTRAINTS,
     check_semidefinite,
@@ -454,10 +449,7 @@ class RLSClassifier(KernelClassifier):
             else X[rows].astype(np.float64, copy=False)
         )
         self.kernel_ = resolve_kernel(
-            self.X_fit_,
-            self.kernel,
-            gamma=self.gamma,
-            kernel_params=self.kernel_params,
+            self.X_fit_, self.kernel, gamma=self.gamma, kernel_params=self.kernel_params
         )
         linear = self.kernel_.metric == "linear"
         K = dense_if_small(self.X_fit_) if linear else self._labeled_block(X)
@@ -483,11 +475,7 @@ class RLSClassifier(KernelClassifier):
         """Kernel matrix of the labelled rows."""
         if not self.kernel_.is_precomputed:
             return self.kernel_(self.X_fit_)
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "kernel='precomputed' needs a square kernel matrix X in fit, got shape "
-                f"{X.shape}."
-            )
+        check_square_kernel(X)
         K = X[self.labeled_indices_][:, self.labeled_indices_]
         return K.toarray() if sparse.issparse(K) else K
 
@@ -503,10 +491,7 @@ class RLSClassifier(KernelClassifier):
         return alphas
 
     def _keep_best(
-        self,
-        path: list[RLSSolution],
-        Y: NDArray[Any],
-        weights: NDArray[Any] | None,
+        self, path: list[RLSSolution], Y: NDArray[Any], weights: NDArray[Any] | None
     ) -> None:
         """Store the solution with the smallest squared leave-one-out error."""
         alphas = np.array([solution.alpha for solution in path])

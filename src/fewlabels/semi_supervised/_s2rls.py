@@ -10,11 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from fewlabels._backend import (
-    DEVICE_CONSTRAINTS,
-    TensorMixin,
-    backend_for,
-)
+from fewlabels._backend import DEVICE_CONSTRAINTS, TensorMixin, backend_for
 from fewlabels._classifier import as_decision
 from fewlabels._labels import (
     UNLABELED,

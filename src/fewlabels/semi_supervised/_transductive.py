@@ -11,11 +11,7 @@ from sklearn.utils import check_random_state
 
 from fewlabels._classifier import as_decision
 from fewlabels._distances import safe_unit
-from fewlabels._labels import (
-    decide,
-    signed_targets,
-    validate_partially_labeled,
-)
+from fewlabels._labels import decide, signed_targets, validate_partially_labeled
 from fewlabels._linalg import FLOATS
 from fewlabels._sklearn import Interval, fit_context
 from fewlabels.kernels import (

@@ -91,11 +91,7 @@ class TriTrainingClassifier(Committee):
     }
 
     def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        max_iter: int = 100,
-        random_state: Any = None,
+        self, estimator: Any = None, *, max_iter: int = 100, random_state: Any = None
     ) -> None:
         self.estimator = estimator
         self.max_iter = max_iter

@@ -258,11 +258,7 @@ class ClusterThenLabelClassifier(PartialLabelClassifier):
     }
 
     def __init__(
-        self,
-        clusterer: Any = None,
-        classifier: Any = None,
-        *,
-        random_state: Any = None,
+        self, clusterer: Any = None, classifier: Any = None, *, random_state: Any = None
     ) -> None:
         self.clusterer = clusterer
         self.classifier = classifier

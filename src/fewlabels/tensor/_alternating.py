@@ -103,8 +103,7 @@ _LOSSES = {
         lambda C: LogisticRegression(C=C, tol=1e-8, max_iter=10_000),
     ),
     "squared": _Loss(
-        lambda y, f: (y - f) ** 2,
-        lambda C: Ridge(alpha=1 / (2 * C), solver="svd"),
+        lambda y, f: (y - f) ** 2, lambda C: Ridge(alpha=1 / (2 * C), solver="svd")
     ),
 }
 

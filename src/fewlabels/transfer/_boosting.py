@@ -221,11 +221,7 @@ class TrAdaBoostClassifier(DomainClassifier):
     }
 
     def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 20,
-        random_state: Any = None,
+        self, estimator: Any = None, *, n_estimators: int = 20, random_state: Any = None
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators

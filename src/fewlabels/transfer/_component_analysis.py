@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 
 from fewlabels._linalg import eigh_between, signed
 from fewlabels._params import check_number, usual
+from fewlabels._rows import check_square_kernel
 from fewlabels._sklearn import Interval
 from fewlabels.kernels import KERNEL_CONSTRAINTS, is_precomputed, resolve_kernel
 from fewlabels.transfer._discrepancy import mean_difference
@@ -187,11 +188,8 @@ class TransferComponentAnalysis(DomainTransformer):
         self.kernel_ = resolve_kernel(
             self.X_fit_, self.kernel, gamma=self.gamma, kernel_params=self.kernel_params
         )
-        if self.X_fit_ is None and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "kernel='precomputed' needs a square kernel matrix X in fit, got shape "
-                f"{X.shape}."
-            )
+        if self.X_fit_ is None:
+            check_square_kernel(X)
         K: Any = self.kernel_(X)
         K = K.toarray() if sparse.issparse(K) else K
         self.eigenvalues_, self.dual_components_ = transfer_components(

@@ -51,10 +51,7 @@ class StackedDomains(NamedTuple):
 
 
 def stack_domains(
-    X_source: Any,
-    y_source: ArrayLike,
-    X_target: Any,
-    y_target: ArrayLike | None = None,
+    X_source: Any, y_source: ArrayLike, X_target: Any, y_target: ArrayLike | None = None
 ) -> StackedDomains:
     """Put the rows of a source and a target domain into one table.
 

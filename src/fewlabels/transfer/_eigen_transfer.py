@@ -36,11 +36,7 @@ def _non_negative(X: Any) -> Any:
 
 
 def eigen_transfer_graph(
-    X: Any,
-    classes: NDArray[np.intp],
-    n_classes: int,
-    *,
-    label_weight: float = 1.0,
+    X: Any, classes: NDArray[np.intp], n_classes: int, *, label_weight: float = 1.0
 ) -> sparse.csr_array:
     """Join rows with their features and their classes.
 
