@@ -33,7 +33,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test test-slow test-lowest test-pre fuzz lint workflows docs site links bench peers \
-	dist try-wheel check-tag clean
+	dist try-wheel release-check check-tag clean
 
 help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | head -n 7
@@ -48,6 +48,7 @@ help:
 	@echo "    make site    put it beside the pages of other versions, in build/site"
 	@echo "    make links   check the links of the documentation, those outside included"
 	@echo "    make dist    build wheel and source distribution, and try the wheel"
+	@echo "    make release-check  the same, and whether the version can be tagged"
 	@echo "    make bench   measure what the documentation claims about speed and memory"
 	@echo "    make peers   compare fewlabels with other libraries and write benchmarks/reports/peers.md"
 	@echo "    make clean   remove everything that was made, .venv included"
@@ -134,15 +135,19 @@ dist: $(BIN)/python$(EXE)
 	$(BIN)/python tests/check_dist.py dist
 	$(MAKE) try-wheel
 
-# The wheel alone, in an environment of its own: the README's example, and the command line.
+# The wheel alone, in an environment of its own: the README's example, the command line,
+# the labelling page and the licences of everything it needs.
 WHEEL_BIN = build/clean/$(SCRIPTS)
 try-wheel: $(BIN)/python$(EXE)
 	rm -rf build/clean
 	mkdir -p build
 	$(BIN)/python -m venv build/clean
-	$(WHEEL_BIN)/python -m pip install --quiet "$$(ls dist/*.whl)[cli]"
-	cd build && ../$(WHEEL_BIN)/python -c "exec(open('../README.md', encoding='utf-8').read().split('\x60\x60\x60python\n')[1].split('\x60\x60\x60')[0])"
-	cd build && ../$(WHEEL_BIN)/fewlabels demo --output wheel-demo --force
+	$(WHEEL_BIN)/python -m pip install --quiet "$$(ls dist/*.whl)[studio]"
+	cd build && ../$(WHEEL_BIN)/python ../tests/check_wheel.py ../README.md
+
+# What must hold before a release: both distributions, and the tag that is about to be set.
+release-check: dist
+	$(MAKE) check-tag TAG=v$$($(WHEEL_BIN)/python -c "import fewlabels; print(fewlabels.__version__)")
 
 # A tag v1.2.3 must name the version and have a dated heading in the changelog.
 check-tag:
