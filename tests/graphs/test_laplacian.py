@@ -164,7 +164,7 @@ def test_rounding_is_forgiven_and_more_is_not(container):
         graph_laplacian(container(np.ones((2, 3))))
     with pytest.raises(ValueError, match="NaN"):
         graph_laplacian(container(np.full((2, 2), np.nan)))
-    with pytest.raises(ValueError, match="laplacian='plain' must be one of"):
+    with pytest.raises(ValueError, match="laplacian='plain' is unknown; use one of"):
         graph_laplacian(container(ring(5)), "plain")
 
 

@@ -164,7 +164,7 @@ def test_progress(moons):
         ({}, {}, "estimators is empty"),
         ({"a": 3}, {}, "'a' has no fit"),
         (MODELS, {"reference": "none"}, "reference='none' is not among"),
-        (MODELS, {"confidence": 95}, "confidence must lie between"),
+        (MODELS, {"confidence": 95}, "confidence must be positive and less"),
         (MODELS, {"scoring": ["accuracy"]}, "scoring must be one score"),
         ([*MODELS.values(), LabeledOnly(Ridge())], {}, "mixes classifiers and"),
     ],
@@ -177,5 +177,5 @@ def test_wrong_parameters(moons, estimators, params, message):
 def test_wrong_names(comparison):
     with pytest.raises(ValueError, match="'nobody' is not among"):
         comparison.difference("nobody")
-    with pytest.raises(ValueError, match="confidence must lie between"):
+    with pytest.raises(ValueError, match="confidence must be positive and less"):
         comparison.difference("rbf", confidence=0)

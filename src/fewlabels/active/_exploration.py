@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from fewlabels._params import check_number
 from fewlabels.active._query import Pool, Query, QueryStrategy
 
 
@@ -202,8 +203,7 @@ class SoftmaxExploration(QueryStrategy):
         n_queries: int,
         diversity: float,
     ) -> NDArray[np.intp]:
-        if self.temperature <= 0:
-            raise ValueError(f"temperature must be positive, got {self.temperature}.")
+        check_number("temperature", self.temperature, above=0)
         spread = np.ptp(utilities)
         scaled = (utilities - utilities.min()) / (spread if spread > 0 else 1.0)
         # The largest of u / T plus Gumbel noise are such draws.

@@ -12,6 +12,7 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from fewlabels._labels import encode_labels, unlabeled_mask, with_holes
 from fewlabels._linalg import FLOATS
+from fewlabels._params import check_number
 from fewlabels._sklearn import check_array
 from fewlabels.active._query import make_pool
 
@@ -107,8 +108,7 @@ def find_opposite_pair(
             f"A pair has two classes, but y has {labels.classes.size}: hide the labels "
             "of all others."
         )
-    if max_queries < 1:
-        raise ValueError(f"max_queries must be at least 1, got {max_queries}.")
+    check_number("max_queries", max_queries, 1)
     X = check_array(X, accept_sparse="csr", dtype=FLOATS)
     pool = make_pool(X, y, candidates)
     values = with_holes(y)

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from fewlabels._distances import safe_unit
 from fewlabels._labels import encode_labels
 from fewlabels._linalg import FLOATS
+from fewlabels._params import check_number
 from fewlabels._rows import equal_rows
 from fewlabels._sklearn import check_array, safe_indexing
 from fewlabels.active._query import (
@@ -266,8 +267,7 @@ class QueryByCommittee(QueryStrategy):
             if not self.estimators:
                 raise ValueError("estimators is empty: give at least one classifier.")
             return [fit_model(e, pool.X, pool.y) for e in self.estimators]
-        if self.n_members < 1:
-            raise ValueError(f"n_members must be at least 1, got {self.n_members}.")
+        check_number("n_members", self.n_members, 1)
         kind = LogisticRegression() if self.estimators is None else self.estimators
         rng = check_random_state(self.random_state)
         codes = encode_labels(pool.y).codes
@@ -408,8 +408,7 @@ class VarianceReduction(QueryStrategy):
         return np.array(chosen, dtype=np.intp)
 
     def _covariances(self, pool: Pool) -> NDArray[np.float64]:
-        if self.alpha <= 0:
-            raise ValueError(f"alpha must be positive, got {self.alpha}.")
+        check_number("alpha", self.alpha, above=0)
         # In double precision: products of large rows leave no digit for the ridge.
         X = check_array(pool.X, accept_sparse="csr", dtype=np.float64)
         gamma = "scale" if self.gamma is None else self.gamma

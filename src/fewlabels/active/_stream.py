@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from fewlabels._labels import encode_labels, label_array, unlabeled_mask, with_holes
 from fewlabels._linalg import FLOATS
+from fewlabels._params import check_number
 from fewlabels._sklearn import (
     HasMethods,
     Interval,
@@ -94,8 +95,7 @@ class StreamThreshold:
             raise ValueError(f"rate must be in (0, 1], got {rate}.")
         if isinstance(rule, str) and rule not in RULES:
             raise ValueError(f"rule must be a number or one of {RULES}, got {rule!r}.")
-        if window < 1:
-            raise ValueError(f"window must be at least 1, got {window}.")
+        check_number("window", window, 1)
         self.rate, self.rule, self.window = float(rate), rule, int(window)
         self.value = np.nan if isinstance(rule, str) else float(rule)
         self.n_seen, self.n_asked = 0, 0

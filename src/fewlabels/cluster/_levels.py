@@ -12,6 +12,7 @@ from scipy.spatial.distance import squareform
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from fewlabels._labels import by_first_row
+from fewlabels._params import check_choice
 from fewlabels._sklearn import check_array
 
 # How the dissimilarities between the members of two clusters become one.
@@ -41,8 +42,7 @@ class HierarchicalLevels(NamedTuple):
 
 def _checked(D: ArrayLike, method: str, rtol: float) -> NDArray[np.float64]:
     """Validate dissimilarities and the name of the method."""
-    if method not in METHODS:
-        raise ValueError(f"method={method!r} must be one of {tuple(METHODS)}.")
+    check_choice("method", method, METHODS)
     distances: NDArray[Any] = check_array(D, dtype=np.float64, input_name="D")
     n = distances.shape[0]
     if distances.shape[1] != n or not np.allclose(
@@ -182,8 +182,7 @@ def hierarchical_levels(
            [0, 0, 1],
            [0, 0, 0]])
     """
-    if ties not in TIES:
-        raise ValueError(f"ties={ties!r} must be one of {TIES}.")
+    check_choice("ties", ties, TIES)
     distances = _checked(D, method, rtol)
     n = distances.shape[0]
     singles = np.arange(n)[None]

@@ -23,6 +23,7 @@ from fewlabels._backend import (
     get_backend,
 )
 from fewlabels._linalg import all_copies, eigh_between, is_symmetric, signed
+from fewlabels._params import check_choice
 from fewlabels._sklearn import Interval, StrOptions, check_array, fit_context
 from fewlabels.cluster._affinity import (
     AFFINITY_CONSTRAINTS,
@@ -198,12 +199,8 @@ def spectral_relaxation(
     >>> u * u[0] > 0  # on the side of the first vertex
     array([ True,  True, False, False])
     """
-    if laplacian not in LAPLACIANS:
-        raise ValueError(f"laplacian={laplacian!r} must be one of {LAPLACIANS}.")
-    if eigen_solver not in EIGEN_SOLVERS:
-        raise ValueError(
-            f"eigen_solver={eigen_solver!r} must be one of {EIGEN_SOLVERS}."
-        )
+    check_choice("laplacian", laplacian, LAPLACIANS)
+    check_choice("eigen_solver", eigen_solver, EIGEN_SOLVERS)
     n = np.shape(W)[0]
     if not 1 <= n_components <= n:
         raise ValueError(

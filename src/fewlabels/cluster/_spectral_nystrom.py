@@ -15,6 +15,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import Tags, check_random_state, gen_batches
 
 from fewlabels._linalg import FLOATS, eigh_between, signs
+from fewlabels._params import check_choice
 from fewlabels._sklearn import (
     Interval,
     StrOptions,
@@ -142,8 +143,7 @@ def nystrom_relaxation(
     >>> result.eigenvalues.round(3)
     array([1.   , 0.909])
     """
-    if method not in METHODS:
-        raise ValueError(f"method={method!r} must be one of {METHODS}.")
+    check_choice("method", method, METHODS)
     if C.min() < 0:
         raise ValueError(
             f"The affinities are negative (down to {C.min():.3g}): use a kernel that "

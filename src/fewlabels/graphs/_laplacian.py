@@ -20,6 +20,7 @@ from fewlabels._linalg import (
     mirrored,
     same_pattern,
 )
+from fewlabels._params import check_choice
 from fewlabels._sklearn import check_array
 
 
@@ -197,10 +198,7 @@ def graph_laplacian(
            [-0.5,  1. , -0.5],
            [ 0. , -1. ,  1. ]])
     """
-    if laplacian not in LAPLACIANS:
-        raise ValueError(
-            f"laplacian={laplacian!r} must be one of {sorted(LAPLACIANS)}."
-        )
+    check_choice("laplacian", laplacian, LAPLACIANS)
     on_device = not backend_of(W).is_numpy
     if on_device and laplacian != "symmetric":
         raise ValueError(

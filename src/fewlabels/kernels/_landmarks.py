@@ -12,6 +12,7 @@ from scipy import linalg
 from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
+from fewlabels._params import check_number
 from fewlabels.kernels._functions import Kernel
 
 
@@ -64,8 +65,7 @@ def ridge_leverage_scores(
     >>> ridge_leverage_scores(K, np.arange(3), np.diag(K), alpha=1.0).round(3)
     array([0.333, 0.333, 0.5  ])
     """
-    if not alpha > 0:
-        raise ValueError(f"alpha must be positive, got {alpha}.")
+    check_number("alpha", alpha, above=0, most=np.inf)
     n, s = columns.shape
     A = columns[indices].astype(np.float64)
     A.flat[:: s + 1] += alpha * s / n

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fewlabels._params import check_number
 from fewlabels._words import indefinite_kernel
 from fewlabels.kernels._operators import GramOperator
 
@@ -87,8 +88,7 @@ def pivoted_cholesky(
         )
     if n_components is not None and n_components < 1:
         raise ValueError(f"n_components must be at least 1, got {n_components}.")
-    if not tol >= 0:
-        raise ValueError(f"tol must not be negative, got {tol}.")
+    check_number("tol", tol, 0, np.inf)
     n = gram.shape[0]
     limit = n if n_components is None else min(n_components, n)
     residual = gram.diagonal().astype(np.float64)

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from fewlabels._distances import safe_unit, squared_distances
 from fewlabels._linalg import FLOATS
+from fewlabels._params import check_number
 from fewlabels._rows import check_rows
 from fewlabels._sklearn import check_array
 
@@ -37,8 +38,7 @@ def gamma_from_width(width: float) -> float:
     >>> gamma_from_width(2.0)
     0.125
     """
-    if not width > 0:
-        raise ValueError(f"width must be positive, got {width}.")
+    check_number("width", width, above=0, most=np.inf)
     square = float(width) * float(width)  # a power would raise OverflowError
     if not 0 < square < np.inf:
         raise ValueError(f"The square of width={width} is no number: scale the rows.")
@@ -64,8 +64,7 @@ def width_from_gamma(gamma: float) -> float:
     >>> width_from_gamma(0.125)
     2.0
     """
-    if not gamma > 0:
-        raise ValueError(f"gamma must be positive, got {gamma}.")
+    check_number("gamma", gamma, above=0, most=np.inf)
     return float((2.0 * gamma) ** -0.5)
 
 
@@ -173,8 +172,7 @@ def distance_quantile(
     X: Any, quantile: float, max_samples: int = 2000, random_state: Any = 0
 ) -> float:
     """Quantile of the distances between distinct validated rows."""
-    if max_samples < 2:
-        raise ValueError(f"max_samples must be at least 2, got {max_samples}.")
+    check_number("max_samples", max_samples, 2)
     n_samples = X.shape[0]
     if n_samples > max_samples:
         rng = check_random_state(random_state)

@@ -13,6 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import indexable
 
 from fewlabels._labels import with_holes
+from fewlabels._params import check_number
 from fewlabels._progress import Progress, ProgressLine
 from fewlabels.model_selection._cross_validation import (
     check_splits,
@@ -318,8 +319,7 @@ def compare(
         raise ValueError(
             f"reference={reference!r} is not among the estimators {', '.join(names)}."
         )
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}.")
+    check_number("confidence", confidence, above=0, below=1)
     X, y, groups = indexable(X, y, groups)
     labels = with_holes(y)
     splits = check_splits(cv, X, labels, groups, held_out)
