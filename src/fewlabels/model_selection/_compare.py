@@ -117,8 +117,7 @@ class Comparison:
            Learning 52 (2003). :doi:`10.1023/A:1024068626366`
         """
         level = self.confidence if confidence is None else confidence
-        if not 0 < level < 1:
-            raise ValueError(f"confidence must lie between 0 and 1, got {level}.")
+        check_number("confidence", level, above=0, below=1)
         one, other = self._column(name), self._column(reference or self.reference)
         d = self.scores[:, one] - self.scores[:, other]
         if d.size == 1:
