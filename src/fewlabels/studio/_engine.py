@@ -100,8 +100,9 @@ class Engine:
         self.model: Any = None
         left_out = answer_columns(table.names, setup.target) | table.derived
         left_out |= set(setup.encoding.get("ignore", ()))
-        pairs = zip(table.names, table.columns, strict=True)
-        self.sketch = SketchModel([c for name, c in pairs if name not in left_out])
+        used = [name for name in table.names if name not in left_out]
+        self._sketched = used
+        self.sketch = SketchModel([table[name] for name in used])
 
     # -- once ---------------------------------------------------------------------
 
@@ -250,6 +251,11 @@ class Engine:
         pairs = zip(asked, typical, strict=False)
         mixed = [row for pair in pairs for row in pair]
         return list(dict.fromkeys([*mixed, *asked, *typical]))[:QUESTIONS]
+
+    def effects(self) -> dict[str, float]:
+        """Measure the effect of each column on the predictions made last."""
+        found = self.sketch.effects(self._p, self.setup.random_state)
+        return dict(zip(self._sketched, found, strict=False))
 
     def judgement(self) -> dict[str, Any]:
         """Estimate the errors of the predictions."""

@@ -95,6 +95,16 @@ def rows(given: Any, n_rows: int) -> list[int]:
     raise Refused(400, "Rows are missing or unknown.")
 
 
+def names(given: dict[str, Any], name: str, limit: int) -> list[str]:
+    """Read a list of texts of a request."""
+    found = given.get(name)
+    if not isinstance(found, list) or not all(isinstance(t, str) for t in found):
+        raise Refused(400, f"{name!r} must be a list of texts.")
+    if len(found) > limit:
+        raise Refused(400, f"{name!r} may have at most {limit:,} entries.")
+    return found
+
+
 def flag(given: dict[str, Any], name: str, default: bool = False) -> bool:
     """Read true or false."""
     value = given.get(name, default)

@@ -35,6 +35,7 @@ from fewlabels.studio._requests import (
     class_name,
     error,
     flag,
+    names,
     plain,
     refusal,
     reply,
@@ -43,6 +44,7 @@ from fewlabels.studio._requests import (
     whole,
 )
 from fewlabels.studio._session import Session, TakenError
+from fewlabels.studio._views import Views
 
 PAGE = Path(__file__).parent / "page"
 _TYPES = {
@@ -120,6 +122,7 @@ class App:
             "/api/take_over": self.take_over,
         }
         return [
+            *Views(self.session).routes(),
             *(Route(path, answer, methods=["GET"]) for path, answer in gets.items()),
             *(Route(path, answer, methods=["POST"]) for path, answer in posts.items()),
             *self._files.routes(),
@@ -222,9 +225,11 @@ class App:
         """Undo the last action, and return its row."""
         given = await body(request)
         by = self._people.of(request, given)
-        action = self.session.undo(text(given, "key"), by or None)
+        tabs = names(given, "tabs", 50) if "tabs" in given else None
+        action = self.session.undo(text(given, "key"), by or None, tabs)
         if action is None:
-            return error(409, "There is nothing to undo.")
+            where = "" if tabs is None else " in this tab: the history shows all labels"
+            return error(409, f"There is nothing to undo{where}.")
         return reply(
             {
                 **self.session.summary(),

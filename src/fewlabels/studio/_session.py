@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from fewlabels.studio._actions import Action
 from fewlabels.studio._cards import Cards
+from fewlabels.studio._columns import ColumnView
 from fewlabels.studio._journal import StoreError
+from fewlabels.studio._keys import class_keys
 from fewlabels.studio._outlook import outlook
 from fewlabels.studio._sketch import covering_rows
 from fewlabels.studio._store import LabelStore
@@ -75,12 +77,16 @@ class Session:
         self._wording, self.overlap = wording, overlap
         self.cards, self.store, self.about = cards, store, about
         self.n_rows: int = about["rows"]
+        self.columns = ColumnView(cards, self.n_rows, store)
         self.labels: dict[int, str] = {}
         self.skipped: set[int] = set()
         self.accepted: set[int] = set()
         self.disputed: set[int] = set()
         self._fixed_classes = list(classes)
-        self._known_classes: dict[str, None] = dict.fromkeys(classes)
+        # In the order in which they were named, which their keys follow.
+        named = [a.label for a in store.actions if a.do == "label" and a.holds]
+        known = [*classes, *(name for name in named if name)]
+        self._known_classes: dict[str, None] = dict.fromkeys(known)
         self._sync(range(self.n_rows) if any(store.given) else store.touched())
         store.pop_changed()
         self.version = 0
@@ -196,10 +202,12 @@ class Session:
         finally:
             self._changed()
 
-    def undo(self, key: str, by: str | None = None) -> Action | None:
-        """Undo the last action, of anybody or of one person."""
+    def undo(
+        self, key: str, by: str | None = None, tabs: Sequence[str] | None = None
+    ) -> Action | None:
+        """Undo the last action, of anybody, of one person or of some tabs."""
         try:
-            action = self.store.undo(key, by)
+            action = self.store.undo(key, by, tabs)
         finally:
             self._changed()
         if action is not None:
@@ -370,13 +378,21 @@ class Session:
         """Count labels, classes and conflicts."""
         counts = Counter(self.labels.values())
         told = {entry["name"]: entry for entry in self.store.class_list or []}
+        keys = class_keys(self._known_classes)
         return {
             "version": self.version,
             "labels": len(self.labels),
             "skipped": len(self.skipped),
             "classes": [
-                {"colour": "", "text": "", **told.get(c, {}), "name": c, "count": n}
-                for c, n in ((c, counts[c]) for c in self.classes)
+                {
+                    "colour": "",
+                    "text": "",
+                    **told.get(c, {}),
+                    "name": c,
+                    "count": n,
+                    "key": k,
+                }
+                for c, n, k in ((c, counts[c], keys.get(c)) for c in self.classes)
             ],
             "flagged": sum(note.flag for note in self.store.notes.values()),
             "disputed": len(self.disputed),
@@ -404,6 +420,7 @@ class Session:
             **self.about,
             **self.summary(),
             "columns": self.cards.names,
+            **self.columns.shown(),
             "store": self.store.path.name,
             "holder": self.store.holder.get("pid"),
             "notes": notes,
@@ -447,6 +464,7 @@ class Session:
     def history(self) -> list[dict[str, Any]]:
         """List the rows that were labelled or skipped, the latest first."""
         found = []
+        brief = self.columns.shown()["brief"][:6]
         for action in reversed(self.store.actions):
             for row in action.rows:
                 if row not in action.void and self.store.current(row) is action:
@@ -457,7 +475,7 @@ class Session:
                             "label": self.store.said(action, row),
                             "how": action.how,
                             "time": action.time,
-                            "cells": self.cards.cells(row)[:3],
+                            "cells": [self.cards.cells(row)[k] for k in brief],
                             "guess": next(iter(self.guesses_of(row)), None),
                         }
                     )
@@ -553,6 +571,9 @@ class Session:
             case ("layout", plane):
                 self.plane = plane
                 self.publish("map", True)
+            case ("effects", effects):
+                if self.columns.learn(effects):
+                    self.publish("columns", self.columns.shown())
             case ("notes", notes):
                 self.notes = notes
             case ("answer", number, result, error):

@@ -9,6 +9,7 @@ is built.
 # SPDX-License-Identifier: BSD-3-Clause
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 from zlib import crc32
 
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 SAMPLE = 800
 # The most numbers in a sketch of all rows: beyond, it would not be quick.
 MAX_SKETCH = 20_000_000
+# Rows on which the effects of columns are measured.
+EFFECT_ROWS = 2000
 _WORDS = 32
 _ROUNDS = 5
 # Weight of the ridge penalty, in units of the mean squared length of a row.
@@ -85,10 +88,12 @@ class SketchModel:
 
     def __init__(self, columns: Sequence[NDArray[Any]]) -> None:
         size = columns[0].size if columns else 0
-        blocks: list[NDArray[Any]] = [np.empty((size, 0), dtype=np.float32)]
+        blocks: list[NDArray[Any]] = []
         if size * len(columns) <= MAX_SKETCH:
-            blocks += [block.astype(np.float32) for block in sketches(columns)]
-        self._Z = np.hstack(blocks)
+            blocks = [block.astype(np.float32) for block in sketches(columns)]
+        self._Z = np.hstack([np.empty((size, 0), dtype=np.float32), *blocks])
+        ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
+        self._places = [slice(a, b) for a, b in pairwise(ends)]
         self._scale = float((self._Z**2).sum(axis=1).mean()) if size else 0.0
 
     def shares(self, labels: Mapping[int, str]) -> tuple[list[str], NDArray[Any]]:
@@ -120,6 +125,39 @@ class SketchModel:
         scores = self._Z @ (Z.T @ duals) + self._scale * (weights @ duals)
         scores = np.exp(_SHARPNESS * (scores - scores.max(axis=1, keepdims=True)))
         return classes, scores / scores.sum(axis=1, keepdims=True)
+
+    def effects(self, shares: NDArray[Any], random_state: int = 0) -> list[float]:
+        """Measure how much of the predictions each column explains by itself.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_rows, n_classes)
+            Predicted probabilities.
+        random_state : int, default=0
+            Seed of the sample of rows.
+
+        Returns
+        -------
+        effects : list of float
+            The coefficient of determination, adjusted for the numbers in the sketch,
+            between 0 and 1 for each column; empty if there is no sketch.
+        """
+        rng = np.random.default_rng(random_state)
+        rows = rng.permutation(len(shares))[:EFFECT_ROWS]
+        P = shares[rows] - shares[rows].mean(axis=0)
+        total, m, found = float((P**2).sum()), rows.size, []
+        for place in self._places:
+            Z = self._Z[rows, place].astype(float)
+            if Z.shape[1] == 1:  # a number may matter without being monotone
+                Z = np.hstack([Z, Z**2, Z**3])
+            free = m - Z.shape[1] - 1
+            if not total or not Z.shape[1] or free < 1:
+                found.append(0.0)
+                continue
+            Q, _ = np.linalg.qr(Z - Z.mean(axis=0))
+            left = 1 - float(((Q.T @ P) ** 2).sum()) / total
+            found.append(max(0.0, 1 - left * (m - 1) / free))
+        return found
 
 
 def _sketched(values: NDArray[Any]) -> NDArray[np.float64]:

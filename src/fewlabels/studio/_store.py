@@ -97,6 +97,7 @@ class LabelStore:
         self.actions: list[Action] = []
         self.errors: list[dict[str, Any]] = []
         self.draws: dict[str, Draw] = {}
+        self.view: dict[str, list[str]] = {}
         self.conflicts: list[Conflict] = []
         self.notes: dict[int, Note] = {}
         self.renamed: dict[str, str] = {}
@@ -310,6 +311,8 @@ class LabelStore:
                         text, flag = str(entry["text"]), bool(entry["flag"])
                         self.notes[row] = Note(text, flag, by, entry["at"])
                         self._changed.add(row)
+            case "view":
+                self.view = {k: list(entry[k]) for k in ("pinned", "hidden")}
             case "draw":
                 rows = [self._find(k, name, section) for k, name in entry["rows"]]
                 draw = Draw(entry["key"], rows, entry["audit"], entry["at"])
@@ -516,12 +519,15 @@ class LabelStore:
     def _placed(self, rows: Sequence[int]) -> list[list[Any]]:
         return [[row + 1, self._keys.digest(row, self.columns)] for row in rows]
 
-    def undo(self, key: str = "", by: str | None = None) -> Action | None:
-        """Undo the last action that still holds, of anybody or of one person."""
+    def undo(
+        self, key: str = "", by: str | None = None, tabs: Sequence[str] | None = None
+    ) -> Action | None:
+        """Undo the last action that holds, of anybody, of a person or of some tabs."""
         if key in self._named:
             return self._named[key]
         for action in reversed(self.actions):
-            if action.holds and by in (None, action.by):
+            ours = tabs is None or action.key.partition("-")[0] in tabs
+            if action.holds and ours and by in (None, action.by):
                 self._append({"do": "undo", "of": action.key}, key)
                 return self._named[action.key]
         return None
@@ -544,6 +550,11 @@ class LabelStore:
         """Record a point of the error curve."""
         entry = {"do": "error", "labels": n_labels, "value": value}
         self._append({**entry, "low": low, "high": high}, "")
+
+    def note_view(self, pinned: Sequence[str], hidden: Sequence[str]) -> None:
+        """Keep which columns the person wants to see."""
+        entry = {"do": "view", "pinned": list(pinned), "hidden": list(hidden)}
+        self._append(entry, "")
 
     def note_draw(self, rows: Sequence[int], audit: dict[str, Any]) -> Draw:
         """Keep which rows were drawn to check predictions, before anyone sees them."""

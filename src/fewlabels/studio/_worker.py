@@ -22,6 +22,8 @@ from typing import Any, BinaryIO
 
 # Seconds between estimates of the error while labels keep coming.
 PATIENCE = 4.0
+# Labels from which predictions say something about columns.
+TELLING = 8
 # Labels between searches for suspicious ones.
 SUSPECT_EVERY = 10
 _THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB")
@@ -190,6 +192,7 @@ class _Child:
 
     def _serve(self, engine: Any) -> None:
         learned = judged = -1
+        told = False
         last_judged, n_suspected, seconds = 0.0, 0, 0.0
         while True:
             with self._turn:
@@ -227,6 +230,9 @@ class _Child:
             order = None if version == learned else engine.next_rows(labels, banned)
             self.tell("learned", version, guesses, order)
             learned = version
+            if guesses is not None and len(labels) >= TELLING and not told:
+                told = True
+                self.tell("effects", engine.effects())
             if judge or guesses is None or not self._is_final:
                 judged = version
             if not judge or guesses is None:

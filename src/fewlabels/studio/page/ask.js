@@ -1,87 +1,85 @@
 // One row at a time.
 
-import { $, ask, chip, classBox, classButton, client, colour, el, newKey, percent, pictures, plural, state, toast } from "./base.js";
+import { $, ask, calmly, classBox, classButton, classOf, client, colour, el, newKey, percent, plural, recount, state, tabs, toast } from "./base.js";
+import { arrive, cardOf, reason, scrolled } from "./card.js";
+import { zoomFirst } from "./zoom.js";
 
-const LONG = 60;
-let card = null;
+let card = null; // the question
+let opened = null; // a row opened from elsewhere
 let busy = false;
 let done = false;
-let single = false; // opened from map, history or review: back to the questions afterwards
 let box = null;
+let guessed = 0; // when a guess appeared on a card that had none
+const queue = []; // keys that came before the next card
+const undone = []; // what can be done again
+let leave = () => {};
+let columns = () => {};
 
-export const current = () => card;
+export const onLeave = (callback) => { leave = callback; };
+export const onColumns = (callback) => { columns = callback; };
+export const isOpened = () => opened !== null;
+const shown = () => opened || card;
 
 export function render(view) {
-  if (!card && !done) { load(); view.replaceChildren(); return; }
-  if (!card) { view.replaceChildren(finished()); return; }
-  view.replaceChildren(el("div", { class: "ask", id: "ask" }, shownCard(), answers()));
+  if (!shown() && !done) { load(); view.replaceChildren(); return; }
+  if (!shown()) { view.replaceChildren(finished()); return; }
+  view.replaceChildren(el("div", { class: "ask", id: "ask" },
+    cardOf(shown(), el("span", { class: "why" }, reason(shown(), opened)),
+      el("button", { class: "button plain small-button", onclick: columns, title: "Choose which columns are shown" }, "Columns")),
+    answers()));
 }
 
 async function load() {
-  try {
-    show((await ask(`api/next?client=${client}`)).next);
-  } catch (error) { toast(error.message); }
+  try { show((await ask(`api/next?client=${client}`)).next); drain(); } catch (error) { toast(error.message); }
 }
 
 function show(next) {
   card = next;
   done = !next;
-  single = false;
+  guessed = 0;
   if (state.view === "ask") render($("view"));
 }
 
-/** Open any row. */
+/** Open any row; the question waits. */
 export async function open(row) {
-  card = await ask(`api/card/${row}`);
-  single = true;
-  done = false;
+  opened = await ask(`api/card/${row}`);
 }
 
-function shownCard() {
-  const why = card.label ? "labelled" : single ? "" : state.order === "model" ? "the model would learn most from it" : "typical of many others";
-  const cells = card.cells.map((text, k) => cell(state.columns[k], text));
-  const images = pictures(card);
-  return el("article", { class: "card", "aria-labelledby": "card-title" },
-    el("header", {}, el("h2", { id: "card-title" }, `Row ${(card.row + 1).toLocaleString("en")}`),
-      card.label ? el("span", { class: "was quiet" }, "now ", chip(card.label)) : card.skipped ? el("span", { class: "was quiet" }, "skipped") : null,
-      el("span", { class: "why" }, why)),
-    images.length ? el("div", { class: "pictures" }, images) : null,
-    cells.length ? el("dl", { class: "cells" }, cells) : null);
-}
-
-function cell(name, text) {
-  const long = text.length > LONG || text.includes("\n");
-  const empty = text === "";
-  return el("div", { class: long ? "long" : null }, el("dt", { dir: "auto" }, name),
-    el("dd", { dir: "auto", class: empty ? "none" : null, tabindex: long && text.length > 1500 ? 0 : null }, empty ? "–" : text));
+export function close() {
+  opened = null;
+  if (card && (card.label || card.skipped)) { card = null; done = false; }
 }
 
 function answers() {
-  const shares = new Map(card.guesses.map((g) => [g.label, g.share]));
+  const now = shown();
+  const shares = new Map(now.guesses.map((g) => [g.label, g.share]));
   const blocked = !state.writes;
-  box = classBox(answer);
+  box = classBox((name) => perform("label", name));
   return el("div", { class: "answers" },
-    guess(), state.classes.length ? el("div", { class: "classes", role: "group", "aria-label": "Classes" },
-      state.classes.map((c, k) => classButton(c, k, { share: shares.get(c.name), onclick: () => answer(c.name), disabled: blocked, pressed: card.label ? card.label === c.name : undefined }))) : null,
+    opened ? el("button", { class: "button", id: "back", onclick: () => leave(), "aria-keyshortcuts": "Escape" }, "Back", el("kbd", { "aria-hidden": "true" }, "Esc")) : null,
+    guess(now), state.classes.length ? el("div", { class: `classes${state.classes.length > 9 ? " many" : ""}`, role: "group", "aria-label": "Classes" },
+      state.classes.map((c, k) => classButton(c, k, { share: shares.get(c.name), onclick: () => perform("label", c.name), disabled: blocked, pressed: now.label ? now.label === c.name : undefined }))) : null,
     blocked ? null : box,
     el("div", { class: "rest" },
-      el("button", { class: "button", onclick: skip, disabled: blocked, "aria-keyshortcuts": "S" }, card.label ? "Remove label" : "Not sure", el("kbd", { "aria-hidden": "true" }, "S")),
-      el("button", { class: "button", onclick: undo, disabled: blocked || !state.undoable, "aria-keyshortcuts": "U" }, "Undo", el("kbd", { "aria-hidden": "true" }, "U"))));
+      now.label
+        ? el("button", { class: "button", onclick: () => perform("clear"), disabled: blocked, "aria-keyshortcuts": "Delete" }, "Remove label", el("kbd", { "aria-hidden": "true" }, "Del"))
+        : el("button", { class: "button", onclick: () => perform("skip"), disabled: blocked, "aria-keyshortcuts": "S" }, "Not sure", el("kbd", { "aria-hidden": "true" }, "S")),
+      el("button", { class: "button", onclick: () => perform("undo"), disabled: blocked || !state.undoable, "aria-keyshortcuts": "U" }, "Undo", el("kbd", { "aria-hidden": "true" }, "U"))));
 }
 
-function guess() {
-  const best = card.guesses[0];
+function guess(now) {
+  const best = now.guesses[0];
   if (!best) {
-    if (state.classes.length > 1) return null;
+    const named = state.classes.filter((c) => c.count).length > 1;
     return el("div", { class: "panel guess" }, el("h3", {}, "No guess yet"),
-      el("p", { class: "small quiet" }, state.classes.length ? "A guess will appear here once two classes have labels." : "Type the class of this row below. Guesses start with the second class."));
+      el("p", { class: "small quiet" }, named ? "The first guess is on its way." : state.classes.length ? "A guess will appear here once two classes have labels." : "Type the class of this row below. Guesses start with the second class."));
   }
   return el("div", { class: "panel guess", colour: colour(best.label) },
     el("h3", {}, "Probably"),
     el("div", { class: "line" }, el("span", { class: "name" }, el("i", { class: "swatch" }), el("span", { dir: "auto", id: "guess" }, best.label)),
-      el("b", { class: "number" }, percent(best.share, 0))),
+      el("b", { class: "share" }, percent(best.share, 0))),
     el("div", { class: "bar-share" }, el("i", { "width%": Math.round(100 * best.share) })),
-    el("button", { class: "button primary", id: "accept", onclick: accept, disabled: !state.writes, "aria-keyshortcuts": "Enter" }, "Accept", el("kbd", { "aria-hidden": "true" }, "Enter")));
+    el("button", { class: "button primary", id: "accept", onclick: () => perform("accept"), disabled: !state.writes, "aria-keyshortcuts": "Enter" }, "Accept", el("kbd", { "aria-hidden": "true" }, "Enter")));
 }
 
 function finished() {
@@ -90,71 +88,129 @@ function finished() {
     el("button", { class: "button primary", onclick: () => $("open-files").click() }, "Export"));
 }
 
+/** Do something now, or when the next card is there: no key is dropped. */
+function perform(what, label) {
+  if (!state.writes) return;
+  if (busy || (!shown() && !done)) { if (queue.length < 500) queue.push([what, label]); return; }
+  if (what === "undo") { undo(); return; }
+  if (what === "redo") { redo(); return; }
+  const now = shown();
+  if (!now) return;
+  if (what === "accept") {
+    // A guess that has only just appeared was not what the key was meant for.
+    if (!now.guesses[0] || performance.now() - guessed < 400) return;
+    send({ do: "label", label: now.guesses[0].label });
+  } else if (what === "label") send({ do: "label", label });
+  else if (what === "skip" && !now.label) send({ do: "skip" });
+  else if (what === "clear" && now.label) send({ do: "clear" });
+}
+
+function drain() {
+  while (queue.length && !busy && (shown() || done)) perform(...queue.shift());
+}
+
 async function send(body) {
-  if (busy || !card || !state.writes) return;
   busy = true;
   $("ask")?.classList.add("busy-now");
   const pressed = performance.now();
-  const row = card.row;
+  const from = opened;
+  const { row, seen } = shown();
   try {
-    const answer = await ask("api/label", { rows: [row], how: "card", key: newKey(), seen: card.seen, client, ...body });
+    const answer = await ask("api/label", { rows: [row], how: "card", key: newKey(), seen, client, next: !from, ...body });
     Object.assign(state, pick(answer));
+    undone.length = 0;
     busy = false;
-    show(answer.next);
-    const said = body.label ? `${body.label}` : body.do === "clear" ? "label removed" : "skipped";
-    $("toast").textContent = `Row ${row + 1}: ${said}. Saved.`; // for screen readers; not shown
+    const said = `Row ${row + 1}: ${body.label || (body.do === "clear" ? "label removed" : "skipped")}. Saved.`;
+    if (from) {
+      if (card?.row === row) card = null;
+      toast(said);
+      leave(row);
+    } else {
+      show(answer.next);
+      const best = card?.guesses[0];
+      arrive(`${said} ${card ? `Now row ${card.row + 1}${best ? `, probably ${best.label}, ${percent(best.share, 0)}` : ""}.` : "All rows are done."}`);
+    }
     // Time from the key press to the next card, for measurements.
     requestAnimationFrame(() => performance.measure("answer", { start: pressed, end: performance.now() }));
+    drain();
   } catch (error) {
     busy = false;
+    queue.length = 0;
     $("ask")?.classList.remove("busy-now");
     toast(error.message);
-    if (error.status === 409 && error.content?.next) show(error.content.next);
+    if (error.status === 409 && error.content?.next && !from) show(error.content.next);
   }
 }
 
-const pick = ({ version, labels, skipped, classes, conflicts, writes, notice, undoable }) => ({ version, labels, skipped, classes, conflicts, writes, notice, undoable });
+const pick = ({ next, undone: _, saved, ...summary }) => summary;
 
-export const answer = (label) => send({ do: "label", label });
-const accept = () => card?.guesses[0] && answer(card.guesses[0].label);
-const skip = () => send(card?.label ? { do: "clear" } : { do: "skip" });
-
+/** Undo the last thing done in this tab. */
 export async function undo() {
-  if (busy || !state.writes) return;
+  if (busy) { queue.push(["undo"]); return; }
+  if (!state.writes) return;
   busy = true;
   try {
-    const back = await ask("api/undo", { key: newKey() });
+    const back = await ask("api/undo", { key: newKey(), tabs });
     Object.assign(state, pick(back));
     const { rows, label } = back.undone;
+    undone.push(back.undone);
     busy = false;
-    show(back.next);
+    if (state.view === "ask") { opened = null; show(back.next); }
     toast(`Undone: ${label ? `“${label}” of ` : ""}${rows.length === 1 ? `row ${rows[0] + 1}` : plural(rows.length, "row")}.`);
+    arrive($("toast").textContent);
+    drain();
+  } catch (error) { busy = false; queue.length = 0; toast(error.message); }
+}
+
+/** Do again what was undone. */
+export async function redo() {
+  if (busy) { queue.push(["redo"]); return; }
+  const last = undone.pop();
+  if (!last || !state.writes) { toast("There is nothing to redo."); return; }
+  busy = true;
+  const { rows, label, do: what, how } = last;
+  try {
+    const answer = await ask("api/label", { rows, label, do: what, how, key: newKey(), client });
+    Object.assign(state, pick(answer));
+    busy = false;
+    if (state.view === "ask") { opened = null; show(answer.next); }
+    toast(`Done again: ${label ? `“${label}” for ` : ""}${rows.length === 1 ? `row ${rows[0] + 1}` : plural(rows.length, "row")}.`);
+    drain();
   } catch (error) { busy = false; toast(error.message); }
 }
 
-/** Show changed guesses, and leave the rest of the card alone. */
+/** Show new classes and counts, and a first guess; a guess that is there stays. */
 export async function refresh() {
-  if (!card || busy || state.view !== "ask") return;
-  const row = card.row;
-  const focused = document.activeElement;
-  if (focused?.closest(".other")) return;
-  try {
-    const now = await ask(`api/card/${row}`);
-    if (!card || card.row !== row || busy) return;
-    card = now;
-    const held = focused?.dataset?.class;
+  const now = shown();
+  if (!now || busy || state.view !== "ask") return;
+  const known = [...document.querySelectorAll(".answers .class")].map((b) => b.dataset.class).join("\n");
+  if (!now.guesses.length && state.order) {
+    try {
+      const { guesses } = await ask(`api/card/${now.row}`);
+      if (shown() !== now || busy) return;
+      if (guesses.length) { now.guesses = guesses; guessed = performance.now(); }
+    } catch { return; } // the next request will show the error
+  }
+  const same = known === state.classes.map((c) => c.name).join("\n");
+  const stale = $("view").querySelector(".guess h3")?.textContent === "No guess yet" && now.guesses.length;
+  calmly(() => {
+    if (shown() !== now || busy) return;
+    if ((same && !stale) || document.activeElement?.closest(".other")) { recount($("view")); return; }
+    const held = document.activeElement?.dataset?.class;
     document.querySelector(".answers")?.replaceWith(answers());
     if (held !== undefined) document.querySelector(`[data-class="${CSS.escape(held)}"]`)?.focus();
-  } catch { /* the next request will show the error */ }
+  });
 }
 
 export function key(event) {
-  if (event.key >= "1" && event.key <= "9") {
-    const chosen = state.classes[Number(event.key) - 1];
-    if (chosen) answer(chosen.name);
-  } else if (event.key === "Enter" && !event.target.closest("button, a")) accept();
-  else if (event.key === "s" || event.key === "S") skip();
+  const chosen = classOf(event.key);
+  if (chosen) perform("label", chosen.name);
+  else if (event.key === "Enter" && !event.target.closest("button, a")) perform("accept");
+  else if (event.key === "s" || event.key === "S") perform("skip");
+  else if (event.key === "Delete" || event.key === "Backspace") perform("clear");
+  else if (event.key === "Escape" && opened) leave();
+  else if (event.key === "z" || event.key === "Z") zoomFirst();
   else if (event.key === "/") box?.querySelector("input").focus();
-  else return false;
+  else return scrolled(event);
   return true;
 }

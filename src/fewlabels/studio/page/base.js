@@ -1,8 +1,29 @@
 // Shared by all views: elements without HTML strings, requests, state, wording.
 
-export const state = { classes: [], labels: 0, rows: 0, columns: [], quality: {}, writes: true };
+export const state = { classes: [], labels: 0, rows: 0, columns: [], layout: [], brief: [], quality: {}, writes: true };
 
 export const client = [...crypto.getRandomValues(new Uint8Array(8))].map((b) => b.toString(16).padStart(2, "0")).join("");
+
+/** Every name that this tab has had since it was opened: undo is for its own labels. */
+export const tabs = (() => {
+  let known = [];
+  try {
+    known = JSON.parse(sessionStorage.getItem("tabs") || "[]").slice(-20);
+    sessionStorage.setItem("tabs", JSON.stringify([...known, client]));
+  } catch { /* storage is forbidden: undo reaches back to the last reload */ }
+  return [...known, client];
+})();
+
+let pressed = false, late = [];
+for (const kind of ["pointerdown", "pointerup", "pointercancel"]) {
+  addEventListener(kind, () => {
+    pressed = kind === "pointerdown";
+    // The click comes after the pointer is released.
+    if (!pressed) setTimeout(() => { const run = late; late = []; run.forEach((f) => f()); });
+  }, { capture: true });
+}
+/** Replace part of the page, but never under a pressed button, whose click would be lost. */
+export function calmly(change) { if (pressed) late.push(change); else change(); }
 
 let count = 0;
 export const newKey = () => `${client}-${Date.now().toString(36)}-${count++}`;
@@ -144,16 +165,28 @@ export function classBox(choose, { label = "Another class" } = {}) {
   return el("div", { class: "other" }, input, el("kbd", { "aria-hidden": "true" }, "/"), list);
 }
 
-/** A button for a class. */
+/** The class that a key stands for. */
+export const classOf = (key) => state.classes.find((c) => c.key && c.key === key.toLowerCase());
+
+/** A button for a class. Shares and counts look different, and never share a place. */
 export function classButton(entry, place, { share, pressed, onclick, disabled }) {
   return el("button", {
     class: `class${entry.name.length > 22 ? " wide-name" : ""}`, colour: colour(place), "data-class": entry.name, onclick, disabled,
-    "aria-pressed": pressed === undefined ? null : String(pressed), "aria-keyshortcuts": place < 9 ? String(place + 1) : null,
+    "aria-pressed": pressed === undefined ? null : String(pressed), "aria-keyshortcuts": entry.key || null,
   },
   el("i", { class: "fill", "width%": share ? Math.round(100 * share) : 0 }),
-  place < 9 ? el("kbd", { "aria-hidden": "true" }, String(place + 1)) : null,
+  entry.key ? el("kbd", { "aria-hidden": "true" }, entry.key.toUpperCase()) : null,
   el("i", { class: "swatch" }), el("span", { class: "name", dir: "auto" }, entry.name),
-  el("span", { class: "count", title: plural(entry.count, "label") }, share ? percent(share, 0) : String(entry.count)));
+  el("span", { class: "count" }, plural(entry.count, "label")),
+  share ? el("b", { class: "share" }, percent(share, 0)) : null);
+}
+
+/** Update counts where they stand, without replacing buttons. */
+export function recount(root) {
+  for (const button of root?.querySelectorAll(".class[data-class]") || []) {
+    const entry = state.classes.find((c) => c.name === button.dataset.class);
+    if (entry) button.querySelector(".count").textContent = plural(entry.count, "label");
+  }
 }
 
 export function waiting(title, text, share) {

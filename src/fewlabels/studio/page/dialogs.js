@@ -1,6 +1,7 @@
 // History, conflicts and keys.
 
 import { $, ask, chip, el, state, toast } from "./base.js";
+import { briefLine } from "./columns.js";
 
 let openRow = () => {};
 export const onOpen = (callback) => { openRow = callback; };
@@ -23,7 +24,7 @@ export async function history() {
     const wanted = find.value.trim().toLocaleLowerCase();
     const fits = (e) => !wanted || [e.label || "skipped", String(e.row + 1), ...e.cells].some((t) => t.toLocaleLowerCase().includes(wanted));
     list.replaceChildren(...entries.filter(fits).slice(0, 200).map((e) => el("button", { class: "entry", onclick: () => { close(); openRow(e.row); } },
-      el("span", { class: "what" }, `Row ${e.row + 1}`, el("small", { dir: "auto" }, [when(e.time), e.how, ...e.cells.filter(Boolean)].join(" · "))),
+      el("span", { class: "what" }, `Row ${e.row + 1}`, el("small", { dir: "auto" }, [when(e.time), e.how, ...e.cells.filter(Boolean).slice(0, 4)].join(" · "))),
       e.do === "label" ? chip(e.label) : el("span", { class: "quiet" }, ({ skip: "not sure", check: "check only" })[e.do] || "removed"))));
     if (!list.children.length) list.replaceChildren(el("p", { class: "quiet" }, entries.length ? "Nothing matches." : "Nothing has been labelled here yet."));
   };
@@ -47,8 +48,8 @@ export async function conflicts() {
         el("button", { class: "button", onclick: () => all(true) }, `Keep all that fit a row`), el("button", { class: "button", onclick: () => all(false) }, "Drop all")) : null,
       el("div", {}, entries.slice(0, 200).map((c) => el("div", { class: "suspect" },
         c.kind === "label" ? el("div", {}, `Row ${c.place}: you said `, chip(c.label || "–"), ", the table says ", chip(c.table_label), " now.")
-          : c.kind === "line" ? el("div", {}, `Row ${c.place}: a damaged line says `, chip(c.label), el("small", { class: "quiet", dir: "auto" }, `: ${c.card.cells.filter(Boolean).slice(0, 5).join(" · ")}`))
-          : el("div", {}, `Row ${c.place} was labelled `, chip(c.label || "not sure"), ", but its cells have changed", c.card ? el("small", { class: "quiet", dir: "auto" }, `: ${c.card.cells.filter(Boolean).slice(0, 5).join(" · ")}`) : " (there is no such row)", "."),
+          : c.kind === "line" ? el("div", {}, `Row ${c.place}: a damaged line says `, chip(c.label), el("small", { class: "quiet", dir: "auto" }, `: ${briefLine(c.card.cells)}`))
+          : el("div", {}, `Row ${c.place} was labelled `, chip(c.label || "not sure"), ", but its cells have changed", c.card ? el("small", { class: "quiet", dir: "auto" }, `: ${briefLine(c.card.cells)}`) : " (there is no such row)", "."),
         el("div", { class: "row" },
           c.card && c.label ? el("button", { class: "button", onclick: () => decide(c, true) }, "Keep the label") : null,
           el("button", { class: "button", onclick: () => decide(c, false) }, c.kind === "label" ? "Use the table's label" : "Drop the label"))))));

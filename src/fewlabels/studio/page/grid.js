@@ -1,18 +1,24 @@
 // Similar rows, labelled together.
 
-import { $, ask, classBox, classButton, client, el, newKey, percent, pictures, plural, state, toast, waiting } from "./base.js";
+import { $, ask, classBox, classButton, classOf, client, el, newKey, percent, plural, recount, state, toast, waiting } from "./base.js";
+import { brief } from "./columns.js";
 
 let shown = null;
 let odd = new Set();
 let label = null;
 let after = 0;
 let busy = false;
+let openRow = () => {};
+export const onOpen = (callback) => { openRow = callback; };
 
 export function render(view) {
   if (!shown) { load(); view.replaceChildren(); return; }
-  if (!shown.ready) { view.replaceChildren(waiting("Finding groups", "Similar rows will appear here in a moment.")); return; }
+  if (!shown.ready) {
+    view.replaceChildren(state.failure ? waiting("No groups", `They need what the guesses need: ${state.failure}`)
+      : waiting("Finding groups", "Similar rows will appear here in a moment.", state.status?.share));
+    return;
+  }
   if (!shown.cards.length) { view.replaceChildren(waiting("Nothing left to group", "All rows are done.")); return; }
-  const kept = shown.cards.length - odd.size;
   const sure = shown.cards.map((c) => c.guesses[0]?.share ?? 0);
   const mean = sure.reduce((a, b) => a + b, 0) / sure.length;
   const guess = shown.cards[0].guesses[0]?.label;
@@ -22,31 +28,36 @@ export function render(view) {
     el("button", { class: "button", onclick: () => other(1), "aria-keyshortcuts": "N" }, "Another group", el("kbd", { "aria-hidden": "true" }, "N"))),
     el("div", { class: "tiles", role: "group", "aria-label": "Rows; press those that do not belong" }, shown.cards.map(tile)),
     el("div", { class: "panel choose", role: "group", "aria-label": "Label for these rows" },
-      state.classes.slice(0, 12).map((c, k) => classButton(c, k, { pressed: c.name === label, onclick: () => { label = c.name; render(view); } })),
-      classBox((name) => { label = name; if (!state.classes.some((c) => c.name === name)) toast(`New class: ${name}`); render(view); }),
-      el("button", { class: "button primary", id: "label-all", disabled: !label || !kept || !state.writes, onclick: apply, "aria-keyshortcuts": "Enter" },
-        label ? `Label ${plural(kept, "row")} as “${label}”` : "Choose a class", el("kbd", { "aria-hidden": "true" }, "Enter"))));
+      el("div", { class: "choices" }, state.classes.map((c, k) => classButton(c, k, { pressed: c.name === label, onclick: () => choose(c.name) }))),
+      classBox((name) => { if (!state.classes.some((c) => c.name === name)) toast(`New class: ${name}`); choose(name); }),
+      el("button", { class: "button primary", id: "label-all", onclick: apply, "aria-keyshortcuts": "Enter" }, "", el("kbd", { "aria-hidden": "true" }, "Enter"))));
+  update();
+}
+
+function choose(name) { label = name; update(); }
+
+/** Show what is marked and chosen, without replacing anything. */
+function update() {
+  const kept = shown.cards.length - odd.size;
+  for (const node of document.querySelectorAll(".tile")) {
+    const out = odd.has(Number(node.dataset.row));
+    node.classList.toggle("odd", out);
+    node.querySelector(".mark").setAttribute("aria-pressed", String(out));
+  }
+  for (const button of document.querySelectorAll(".choose .class")) button.setAttribute("aria-pressed", String(button.dataset.class === label));
+  const button = $("label-all");
+  button.disabled = !label || !kept || !state.writes;
+  button.firstChild.textContent = label ? `Label ${plural(kept, "row")} as “${label}”` : "Choose a class";
 }
 
 function tile(card) {
-  const images = pictures(card);
   const best = card.guesses[0];
-  const pairs = card.cells.map((text, k) => [state.columns[k], text]).filter(([, text]) => text !== "");
-  const short = pairs.filter(([, text]) => text.length <= 60).slice(0, images.length ? 1 : 4);
-  const long = pairs.find(([, text]) => text.length > 60);
-  const node = el("button", { class: "tile", "aria-pressed": String(odd.has(card.row)), "data-row": card.row, onclick: () => {
-    if (odd.has(card.row)) odd.delete(card.row); else odd.add(card.row);
-    node.setAttribute("aria-pressed", String(odd.has(card.row)));
-    const kept = shown.cards.length - odd.size;
-    const button = $("label-all");
-    button.disabled = !label || !kept || !state.writes;
-    if (label) button.firstChild.textContent = `Label ${plural(kept, "row")} as “${label}”`;
-  } },
-  el("small", {}, el("span", {}, `Row ${card.row + 1}`), best ? el("span", { class: "number" }, percent(best.share, 0)) : null), images,
-  long ? el("span", { class: "text", dir: "auto" }, long[1]) : null,
-  (long ? short.slice(0, 1) : short).map(([name, text]) => el("span", { class: "pair" }, el("span", { dir: "auto" }, name), el("b", { dir: "auto" }, text))),
-  el("span", { class: "out", "aria-hidden": "true" }, "odd one out"));
-  return node;
+  const mark = () => { if (!odd.delete(card.row)) odd.add(card.row); update(); };
+  return el("div", { class: "tile", "data-row": card.row },
+    el("button", { class: "mark", "aria-pressed": "false", onclick: mark, ondblclick: () => openRow(card.row) },
+      el("small", {}, el("span", {}, `Row ${card.row + 1}`), best ? el("b", { class: "share" }, percent(best.share, 0)) : null),
+      brief(card), el("span", { class: "out", "aria-hidden": "true" }, "odd one out")),
+    el("button", { class: "open", "aria-label": `Open row ${card.row + 1}`, title: "Open the row", onclick: () => openRow(card.row) }, "⤢"));
 }
 
 async function load() {
@@ -54,14 +65,14 @@ async function load() {
     shown = await ask(`api/grid?after=${after}`);
     odd = new Set();
     label = shown.cards[0]?.guesses[0]?.label ?? null;
-    if (state.view === "grid") render($("view"));
+    if (state.view === "grid") { render($("view")); document.querySelector(".tiles .mark")?.focus({ preventScroll: true }); }
   } catch (error) { toast(error.message); }
 }
 
 function other(step) { after += step; shown = null; load(); }
 
 async function apply() {
-  if (busy || !label) return;
+  if (busy || !label || !shown?.cards?.length || odd.size === shown.cards.length) return;
   busy = true;
   const rows = shown.cards.map((c) => c.row).filter((row) => !odd.has(row));
   try {
@@ -76,16 +87,23 @@ async function apply() {
   busy = false;
 }
 
+/** Show the group again: labels were given or taken back. */
+export function reload() { shown = null; render($("view")); }
+export const counts = () => recount(document.querySelector(".choose"));
+/** Choose another group the next time, unless a row was only opened from this one. */
 export function forget() { shown = null; }
+/** Leave out a row that was labelled elsewhere. */
+export function drop(row) { if (shown) shown.cards = shown.cards.filter((c) => c.row !== row); odd.delete(row); }
 export function ready() { if (shown && !shown.ready) { shown = null; if (state.view === "grid") load(); } }
+export function failed() { if (shown && !shown.ready && state.view === "grid") render($("view")); }
 
 export function key(event) {
-  if (event.key >= "1" && event.key <= "9") {
-    const chosen = state.classes[Number(event.key) - 1];
-    if (chosen) { label = chosen.name; render($("view")); }
-  } else if (event.key === "n" || event.key === "N") other(1);
+  const chosen = classOf(event.key);
+  if (chosen) { if (shown?.cards?.length) choose(chosen.name); }
+  else if (event.key === "n" || event.key === "N") other(1);
   else if (event.key === "/") document.querySelector(".choose input")?.focus();
-  else if (event.key === "Enter" && !event.target.closest("button, a")) apply();
+  // Enter labels, also from a tile that was just marked, and from the class that is chosen; Space marks.
+  else if (event.key === "Enter" && (!event.target.closest("button, a") || event.target.closest(".mark, .class[aria-pressed=true]"))) apply();
   else return false;
   return true;
 }

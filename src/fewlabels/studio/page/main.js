@@ -1,15 +1,17 @@
 // Connects the views: tabs, keys, events from the server.
 
-import { $, ask, client, el, percent, plural, state, toast } from "./base.js";
+import { $, ask, calmly, client, el, percent, plural, state, toast } from "./base.js";
 import * as question from "./ask.js";
 import * as grid from "./grid.js";
 import * as map from "./map.js";
 import * as quality from "./quality.js";
 import * as dialogs from "./dialogs.js";
 import * as files from "./files.js";
+import { columnsDialog } from "./columns.js";
 
 const VIEWS = { ask: question, grid, map, quality };
 const problems = new Map();
+let came = "ask"; // where a row was opened
 let read = ""; // the notice that the person has read
 
 function show(name, focus = false) {
@@ -23,7 +25,7 @@ function show(name, focus = false) {
   const view = $("view");
   view.setAttribute("aria-labelledby", `tab-${name}`);
   view.classList.toggle("full", name === "map");
-  if (name === "grid") grid.forget();
+  if (name !== "ask" && question.isOpened()) { question.close(); history.replaceState({}, "", "#"); }
   Promise.resolve(VIEWS[name].render(view)).catch((error) => toast(error.message));
 }
 
@@ -71,43 +73,87 @@ function receive({ kind, content }) {
     const changed = content.classes.length !== state.classes.length || content.writes !== state.writes;
     Object.assign(state, content);
     figures();
-    if (changed && state.view === "ask") question.refresh();
+    if (state.view === "ask") question.refresh();
+    if (state.view === "grid") { if (changed) calmly(() => grid.reload()); else grid.counts(); }
     if (state.view === "map") map.colours();
-  } else if (kind === "status") { state.status = content; figures(); if (state.view === "map" && !state.map) show("map"); }
+  } else if (kind === "status") { state.status = content; figures(); if (state.view === "map" && !state.map) calmly(() => map.render($("view"))); }
   else if (kind === "learned") { state.order = "model"; question.refresh(); if (state.view === "map") map.colours(); }
-  else if (kind === "quality") { state.quality = content; figures(); if (state.view === "quality") quality.render($("view")); }
+  else if (kind === "quality") { state.quality = content; figures(); if (state.view === "quality") calmly(() => quality.render($("view"))); }
+  else if (kind === "columns") Object.assign(state, content);
   else if (kind === "map") { state.map = true; if (state.view === "map") show("map"); }
   else if (kind === "grid") { state.grid = true; grid.ready(); }
-  else if (kind === "failure") { state.failure = content; figures(); }
+  else if (kind === "failure") { state.failure = content; figures(); grid.failed(); }
   else if (kind === "changed") banner("changed", "The table on the disk has changed. Start fewlabels studio again to read it; all labels are kept.");
 }
 
 function key(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
-  if (dialogs.isOpen()) return;
+  if (event.altKey || event.isComposing || event.repeat) return;
+  if (dialogs.isOpen() || $("zoom")) return;
   if (event.target.closest("input, textarea, select")) return;
-  const go = { a: "ask", g: "grid", m: "map", q: "quality" }[event.key.toLowerCase()];
+  const letter = event.key.toLowerCase();
+  if (event.ctrlKey || event.metaKey) {
+    if (letter === "z" || letter === "y") { event.preventDefault(); again(letter === "y" || event.shiftKey); }
+    return;
+  }
+  const go = { a: "ask", g: "grid", m: "map", q: "quality" }[letter];
   if (VIEWS[state.view]?.key?.(event)) event.preventDefault();
-  else if (go) show(go);
-  else if (event.key === "u" || event.key === "U") question.undo().then(() => show("ask"));
-  else if (event.key === "h" || event.key === "H") dialogs.history();
-  else if (event.key === "e" || event.key === "E") files.files();
+  else if (go) change(go);
+  else if (letter === "u") again(event.shiftKey);
+  else if (letter === "h") dialogs.history();
+  else if (letter === "e") files.files();
   else if (event.key === "?") dialogs.help();
   else return;
   event.preventDefault();
 }
 
+/** Undo or redo, and stay where one is. */
+async function again(redo) {
+  await (redo ? question.redo() : question.undo());
+  figures();
+  if (state.view !== "ask") VIEWS[state.view].reload?.();
+}
+
+/** Go to a view; the focus goes along, so that its keys work. */
+function change(name) {
+  if (name === "ask" && question.isOpened()) { question.close(); history.replaceState({}, "", "#"); }
+  if (name === "grid") grid.forget();
+  show(name);
+  $("view").focus({ preventScroll: true });
+}
+
 async function openRow(row) {
-  try { await question.open(row); show("ask"); $("view").focus({ preventScroll: true }); } catch (error) { toast(error.message); }
+  const from = state.view;
+  try {
+    const again = question.isOpened();
+    await question.open(row);
+    if (!again) came = from;
+    history[again ? "replaceState" : "pushState"]({ row }, "", `#row-${row + 1}`);
+    show("ask");
+    $("card")?.focus({ preventScroll: true });
+  } catch (error) { toast(error.message); }
+}
+
+/** Leave an opened row: back to where it was opened. */
+async function travel(event) {
+  const { row } = event.state || {};
+  if (row !== undefined) { try { await question.open(row); show("ask"); } catch (error) { toast(error.message); } return; }
+  if (!question.isOpened()) return;
+  question.close();
+  show(came);
+  $("view").focus({ preventScroll: true });
 }
 
 function start() {
   dialogs.prepare();
   files.prepare();
-  for (const part of [map, quality, dialogs]) part.onOpen(openRow);
+  for (const part of [grid, map, quality, dialogs]) part.onOpen(openRow);
+  history.replaceState({}, "", "#");
+  addEventListener("popstate", travel);
+  question.onLeave((row) => { if (row !== undefined) grid.drop(row); history.back(); });
+  question.onColumns(() => columnsDialog(dialogs.open, () => show(state.view)));
   const tabs = [...document.querySelectorAll("[role=tab]")];
   tabs.forEach((tab, k) => {
-    tab.addEventListener("click", () => show(tab.dataset.view));
+    tab.addEventListener("click", () => change(tab.dataset.view));
     tab.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: tabs.length - 1 }[event.key];
       if (step) { event.preventDefault(); show(tabs[(k + step) % tabs.length].dataset.view, true); }

@@ -1,6 +1,7 @@
 // All rows in two dimensions, on a canvas: 20,000 points move smoothly.
 
-import { $, ask, chip, classBox, classButton, client, colour, el, newKey, percent, plural, state, toast, waiting } from "./base.js";
+import { $, ask, chip, classBox, classButton, classOf, client, el, newKey, percent, plural, state, toast, waiting } from "./base.js";
+import { brief, briefLine } from "./columns.js";
 
 const LABELED = 1, SKIPPED = 2, SUSPECT = 4, NONE = 65535;
 let points = null;
@@ -12,6 +13,8 @@ let scale = 1, shiftX = 0, shiftY = 0;
 let lasso = null;
 let chosen = [];
 let planned = false;
+let hovered = -1;
+const LEGEND = 14; // classes named in the legend
 let openRow = () => {};
 
 export const onOpen = (callback) => { openRow = callback; };
@@ -61,9 +64,10 @@ function tools() {
 
 function legend() {
   if (by === "sure") {
-    return el("div", { class: "panel legend" }, el("div", {}, "Confidence"), el("div", { class: "ramp" }), el("p", {}, "uncertain (left) to certain (right); ringed rows have a label"));
+    return el("div", { class: "panel legend", hidden: chosen.length > 0 }, el("div", {}, "Confidence"), el("div", { class: "ramp" }), el("p", {}, "uncertain (left) to certain (right); ringed rows have a label"));
   }
-  return el("div", { class: "panel legend" }, el("ul", {}, state.classes.slice(0, 14).map((c) => el("li", {}, chip(c.name)))),
+  return el("div", { class: "panel legend", hidden: chosen.length > 0 }, el("ul", {}, state.classes.slice(0, LEGEND).map((c) => el("li", {}, chip(c.name))),
+    state.classes.length > LEGEND ? el("li", { class: "quiet" }, `and ${state.classes.length - LEGEND} more`) : null),
     el("p", {}, state.classes.length ? "Ringed rows have a label; fainter colours mean less certain guesses." : "Grey: no label and no guess yet."));
 }
 
@@ -229,12 +233,34 @@ function hover(x, y) {
   const tip = $("tip");
   const row = points && codes ? nearest(x, y) : -1;
   tip.hidden = row < 0;
+  if (row === hovered) return;
+  hovered = row;
   if (row < 0) return;
   const name = state.classes[codes[row]]?.name;
   const state_ = marks[row] & LABELED ? "labelled" : marks[row] & SKIPPED ? "skipped" : name ? percent(sure[row] / 255, 0) : "no guess yet";
   tip.replaceChildren(`Row ${row + 1} `, name ? chip(name) : "", ` ${state_}`, marks[row] & SUSPECT ? " · doubtful" : "");
-  tip.style.left = `${Math.min(x + 14, box.width - 200)}px`;
-  tip.style.top = `${Math.max(y - 40, 6)}px`;
+  tip.style.left = `${Math.min(x + 14, Math.max(6, box.width - 300))}px`;
+  tip.style.top = `${Math.max(Math.min(y - 40, box.height - 180), 6)}px`;
+  // What the row says, once the pointer rests.
+  setTimeout(async () => {
+    if (hovered !== row || !tip.isConnected) return;
+    try {
+      const card = await ask(`api/card/${row}`);
+      if (hovered === row) tip.append(el("div", { class: "brief" }, brief(card, 3)));
+    } catch { /* a hint only */ }
+  }, 90);
+}
+
+/** List the rows that are selected, as far as they fit. */
+async function list(rows, holder) {
+  const some = rows.slice(0, 24);
+  if (!some.length) return;
+  try {
+    const cards = await ask(`api/cards?rows=${some.join(",")}`);
+    holder.replaceChildren(...cards.map((card) => el("li", {}, el("button", { class: "entry", onclick: () => openRow(card.row) },
+      el("span", { class: "what" }, `Row ${card.row + 1}`, el("small", { dir: "auto" }, briefLine(card.cells))), card.guesses[0] ? chip(card.guesses[0].label) : null))),
+    ...(rows.length > some.length ? [el("li", { class: "quiet small" }, `and ${(rows.length - some.length).toLocaleString("en")} more`)] : []));
+  } catch (error) { toast(error.message); }
 }
 
 function selection() {
@@ -246,9 +272,11 @@ function selection() {
   if (!chosen.length) { holder.replaceChildren(); return; }
   holder.replaceChildren(el("div", { class: "panel selected", role: "group", "aria-label": "Selected rows" },
     el("strong", {}, plural(rows.length, "row"), kept ? el("span", { class: "quiet" }, ` (${kept} already labelled, kept)`) : ""),
-    state.classes.slice(0, 9).map((c, k) => classButton(c, k, { onclick: () => apply(rows, c.name), disabled: !state.writes || !rows.length })),
+    el("ul", { class: "chosen", tabindex: 0, "aria-label": "Selected rows without a label" }),
+    el("div", { class: "choices" }, state.classes.map((c, k) => classButton(c, k, { onclick: () => apply(rows, c.name), disabled: !state.writes || !rows.length }))),
     state.writes ? classBox((name) => apply(rows, name)) : null,
-    el("button", { class: "button plain", onclick: () => { chosen = []; selection(); plan(); } }, "Cancel")));
+    el("button", { class: "button plain", onclick: () => { chosen = []; selection(); plan(); } }, "Cancel", el("kbd", { "aria-hidden": "true" }, "Esc"))));
+  list(rows, holder.querySelector(".chosen"));
 }
 
 async function apply(rows, label) {
@@ -261,9 +289,16 @@ async function apply(rows, label) {
   } catch (error) { toast(error.message); }
 }
 
+export const reload = colours;
+
 export function key(event) {
   const step = 60;
-  if (event.key === "+" || event.key === "=") zoom(1.4);
+  const named = chosen.length && classOf(event.key);
+  if (named) {
+    const rows = chosen.filter((row) => !(marks[row] & LABELED));
+    if (rows.length && state.writes) apply(rows, named.name);
+  } else if (event.key === "/" && chosen.length) document.querySelector(".selected input")?.focus();
+  else if (event.key === "+" || event.key === "=") zoom(1.4);
   else if (event.key === "-") zoom(1 / 1.4);
   else if (event.key === "l" || event.key === "L") $("lasso").click();
   else if (event.key === "Escape" && chosen.length) { chosen = []; selection(); plan(); }
