@@ -17,6 +17,7 @@ from tests.studio.browsing import (
     CULTIVARS,
     TRUTH,
     accessible,
+    keys_of,
     label_truly,
     needs_chromium,
     picture,
@@ -145,7 +146,8 @@ def test_many_at_once(pages, wines):
     assert new == set(rows) - set(odd)
     assert all(wines.labels()[row] == guess for row in new)
     page.keyboard.press("u")
-    page.wait_for_selector(".card")
+    page.wait_for_selector("#toast:has-text('Undone')")
+    page.wait_for_selector(".tile")
     assert wines.labels() == known
 
 
@@ -177,11 +179,9 @@ def test_map(pages, wines):
     page.wait_for_selector(".selected", state="detached")
     assert len(wines.labels()) == len(known) + chosen
     page.keyboard.press("u")
-    page.wait_for_selector(".card")
+    page.wait_for_selector("#toast:has-text('Undone')")
     assert wines.labels() == known
     # A click opens the card; zooming and moving keep on drawing.
-    page.keyboard.press("m")
-    page.wait_for_selector(".map canvas")
     page.get_by_role("button", name="Zoom in").click()
     page.get_by_role("button", name="Fit").click()
     page.wait_for_timeout(300)
@@ -295,7 +295,8 @@ def test_digits_as_pictures(servers, pages, tmp_path):
     page = pages(server.address)
     assert page.locator("canvas.pixels").count() == 1
     label_truly(page, truth, 12)
-    # The tenth class has no key: it is found by searching.
+    # Digits are on their own keys, and any class is found by searching.
+    assert keys_of(page) == {name: name for name in "0123456789"}
     page.keyboard.press("/")
     page.keyboard.type("9")
     assert page.locator("[role=option]").all_inner_texts() == ["9"]

@@ -79,7 +79,7 @@ function guess(now) {
     el("div", { class: "line" }, el("span", { class: "name" }, el("i", { class: "swatch" }), el("span", { dir: "auto", id: "guess" }, best.label)),
       el("b", { class: "share" }, percent(best.share, 0))),
     el("div", { class: "bar-share" }, el("i", { "width%": Math.round(100 * best.share) })),
-    el("button", { class: "button primary", id: "accept", onclick: () => perform("accept"), disabled: !state.writes, "aria-keyshortcuts": "Enter" }, "Accept", el("kbd", { "aria-hidden": "true" }, "Enter")));
+    el("button", { class: "button primary", id: "accept", "data-fresh": guessed > 0, onclick: () => perform("accept"), disabled: !state.writes, "aria-keyshortcuts": "Enter" }, "Accept", el("kbd", { "aria-hidden": "true" }, "Enter")));
 }
 
 function finished() {
