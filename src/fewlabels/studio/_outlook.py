@@ -4,9 +4,24 @@
 
 import math
 from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+
+from fewlabels.studio._actions import Action
+
+
+def seconds_per_label(actions: Sequence[Action]) -> float | None:
+    """Return the usual time between labels given lately; None if there are too few."""
+    times = [
+        datetime.fromisoformat(a.time).timestamp()
+        for a in actions[-40:]
+        if a.do == "label" and a.how == "card" and a.time
+    ]
+    gaps = [b - a for a, b in pairwise(times) if b - a < 120]
+    return float(np.median(gaps)) if len(gaps) >= 3 else None
 
 
 def outlook(curve: Sequence[dict[str, Any]], n_open: int) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from asyncio import AbstractEventLoop, Future, Queue
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,15 +19,15 @@ from numpy.typing import NDArray
 from fewlabels.studio._actions import Action
 from fewlabels.studio._cards import Cards
 from fewlabels.studio._columns import ColumnView
+from fewlabels.studio._groups import group_of
 from fewlabels.studio._journal import StoreError
 from fewlabels.studio._keys import class_keys
-from fewlabels.studio._outlook import outlook
+from fewlabels.studio._outlook import outlook, seconds_per_label
 from fewlabels.studio._sketch import covering_rows
 from fewlabels.studio._store import LabelStore
 
 # Seconds for which a row shown in one tab is not shown in another.
 RESERVED = 900.0
-GRID = 24
 FIRST = 24
 # Flags of a row on the map.
 LABELED, SKIPPED, SUSPECT = 1, 2, 4
@@ -139,13 +138,16 @@ class Session:
 
         One without labels is gone, unless somebody has named it as a class.
         """
-        called = self.store.called
         listed = [entry["name"] for entry in self.store.class_list or []]
-        fixed = [called(name) for name in self._fixed_classes]
-        used = dict.fromkeys(self.labels.values())
-        kept = {*used, *listed, *fixed}
-        names = dict.fromkeys([*listed, *map(called, self._known_classes), *used])
-        return [name for name in names if name in kept]
+        fixed = [self.store.called(name) for name in self._fixed_classes]
+        kept = {*self.labels.values(), *listed, *fixed}
+        return [name for name in self._all_classes() if name in kept]
+
+    def _all_classes(self) -> list[str]:
+        """Return all classes that were ever named, in the order of their keys."""
+        listed = [entry["name"] for entry in self.store.class_list or []]
+        known = map(self.store.called, self._known_classes)
+        return list(dict.fromkeys([*listed, *known, *self.labels.values()]))
 
     def _changed(self) -> None:
         rows = self.store.pop_changed()
@@ -346,31 +348,11 @@ class Session:
         """Choose similar rows for which the model predicts the same class."""
         if self.groups is None or self._depth is None:
             return {"ready": False, "cards": []}
-        open_rows = np.ones(self.n_rows, dtype=bool)
-        open_rows[[*self.labels, *self.skipped]] = False
-        rows = np.flatnonzero(open_rows)
-        if not rows.size:
-            return {"ready": True, "cards": [], "of": 0}
-        codes = np.zeros(rows.size, dtype=np.int64)
-        sure = np.ones(rows.size)
-        if self.guesses is not None:
-            codes = self.guesses.codes[rows, 0].astype(np.int64)
-            sure = self.guesses.shares[rows, 0].astype(float)
-        pairs = self.groups[rows].astype(np.int64) * 70_000 + codes
-        _, inverse, sizes = np.unique(pairs, return_inverse=True, return_counts=True)
-        # Groups in which many rows can be labelled at once, the least certain first.
-        doubt = np.bincount(inverse, weights=1.02 - sure) / sizes
-        value = np.minimum(sizes, GRID) * np.sqrt(doubt)
-        ranked = np.argsort(-value, kind="stable")
-        chosen = ranked[after % ranked.size]
-        members = rows[inverse == chosen]
-        members = members[np.argsort(self._depth[members], kind="stable")][:GRID]
-        return {
-            "ready": True,
-            "cards": [self.card(int(row)) for row in members],
-            "of": int(sizes[chosen]),
-            "groups": int(ranked.size),
-        }
+        members, sizes = group_of(
+            self.groups, self._depth, [*self.labels, *self.skipped], self.guesses, after
+        )
+        cards = [self.card(row) for row in members]
+        return {"ready": True, "cards": cards, **sizes}
 
     # -- what the page shows ------------------------------------------------------
 
@@ -378,7 +360,7 @@ class Session:
         """Count labels, classes and conflicts."""
         counts = Counter(self.labels.values())
         told = {entry["name"]: entry for entry in self.store.class_list or []}
-        keys = class_keys(self._known_classes)
+        keys = class_keys(self._all_classes())
         return {
             "version": self.version,
             "labels": len(self.labels),
@@ -447,19 +429,8 @@ class Session:
             "suspects": [
                 s for s in self.suspects if self.labels.get(s["row"]) == s["label"]
             ],
-            "seconds": self._seconds_per_label(),
+            "seconds": seconds_per_label(self.store.actions),
         }
-
-    def _seconds_per_label(self) -> float | None:
-        from datetime import datetime
-
-        times = [
-            datetime.fromisoformat(a.time).timestamp()
-            for a in self.store.actions[-40:]
-            if a.do == "label" and a.how == "card" and a.time
-        ]
-        gaps = [b - a for a, b in pairwise(times) if b - a < 120]
-        return float(np.median(gaps)) if len(gaps) >= 3 else None
 
     def history(self) -> list[dict[str, Any]]:
         """List the rows that were labelled or skipped, the latest first."""
