@@ -204,7 +204,7 @@ def _go_on(job: Job, checked: Any) -> tuple[dict[str, Any], list[str]]:
             f"{plural(n_learned, 'label')} may be learned from now on. To bring them "
             f"into the table: {merge}. To check what is predicted then, pass --new."
         )
-    return summary | _numbers(report), lines
+    return summary | checked.numbers(), lines
 
 
 def _more(job: Job, checked: Any, report: Any) -> list[str]:
@@ -279,21 +279,4 @@ def _summary(checked: Any) -> dict[str, Any]:
         "drawn": checked.when,
         "rows_to_check": [row + 1 for row in checked.rows],
         "journal": str(checked.path),
-    }
-
-
-def _numbers(report: Any) -> dict[str, Any]:
-    def entry(e: Any) -> dict[str, Any]:
-        ends = {"value": e.value, "low": e.low, "high": e.high}
-        return {**ends, "rows": e.n_rows, "checked": e.n_drawn}
-
-    return {
-        "error": entry(report.error),
-        "missing": report.n_missing,
-        "by_class": {name: entry(e) for name, e in report.by_class.items()},
-        "by_confidence": [
-            {"least": low, "most": high, **entry(e)}
-            for low, high, e in report.by_confidence
-        ],
-        "class_shares": {name: entry(e) for name, e in report.class_shares.items()},
     }

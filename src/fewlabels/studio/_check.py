@@ -5,11 +5,12 @@
 import csv
 import io
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from fewlabels._words import listed, nearest_name, plural
-from fewlabels.model_selection import AuditReport, ErrorAudit
+from fewlabels.model_selection import AuditReport, ErrorAudit, ShareEstimate
 from fewlabels.preprocessing import Table, TableError
 from fewlabels.preprocessing.cells import is_missing, text_of
 from fewlabels.studio._exchange import import_labels
@@ -17,7 +18,7 @@ from fewlabels.studio._journal import LockedError
 from fewlabels.studio._rows import RowKeys, answer_columns, cell_text
 from fewlabels.studio._salvage import find_journal
 from fewlabels.studio._store import Draw, LabelStore
-from fewlabels.tabular import read_target
+from fewlabels.tabular import TargetColumn, read_target
 from fewlabels.tabular.files import home_of, replacing
 
 # What people write where they do not know.
@@ -96,6 +97,33 @@ class TableCheck:
                 f"Another process is labelling this table ({self.path.name} is in "
                 "use): end it first."
             ) from None
+        self._begin()
+
+    @classmethod
+    def of_page(cls, table: Table, given: TargetColumn, store: LabelStore) -> Self:
+        """Make a check on the journal that the labelling page has opened.
+
+        Parameters
+        ----------
+        table : Table
+            The table.
+        given : TargetColumn
+            Its labels.
+        store : LabelStore
+            The journal.
+
+        Returns
+        -------
+        check : TableCheck
+            The check.
+        """
+        check = cls.__new__(cls)
+        check.table, check.target, check.given = table, given.name, given
+        check.store, check.path, check._columns = store, store.path, store.columns
+        check._begin()
+        return check
+
+    def _begin(self) -> None:
         draws = sorted(self.store.draws.values(), key=lambda draw: draw.time)
         self.audit: ErrorAudit | None = None
         self.when = ""
@@ -129,8 +157,9 @@ class TableCheck:
         found = {}
         for row in self.audit.rows.tolist():
             action = self.store.current(row) if row >= 0 else None
-            if action is not None and action.do in ("check", "label") and action.label:
-                found[row] = action.label
+            if action is not None and action.do in ("check", "label"):
+                if (label := action.label_of(row)) is not None:
+                    found[row] = label
         return found
 
     def draw(
@@ -140,6 +169,7 @@ class TableCheck:
         *,
         sequential: bool = False,
         level: float = 0.9,
+        known: Mapping[str, int] | None = None,
         random_state: Any = None,
     ) -> list[int]:
         """Draw rows to check predictions.
@@ -154,6 +184,8 @@ class TableCheck:
             Whether more may be drawn later, see :meth:`extend`.
         level : float, default=0.9
             Coverage of the intervals.
+        known : dict of str to int, default=None
+            Rows of each class whose label is known; those of the table when None.
         random_state : int, RandomState instance or None, default=None
             Seed.
 
@@ -170,7 +202,7 @@ class TableCheck:
             labeled.confidence[open_rows],
             n_rows=n_rows,
             sequential=sequential,
-            known=self.given.class_counts,
+            known=self.given.class_counts if known is None else known,
             level=level,
             random_state=random_state,
         )
@@ -322,6 +354,31 @@ class TableCheck:
         if self.audit is None:
             raise TableError("No row was drawn yet.")
         return self.audit.report(self.labels)
+
+    def numbers(self) -> dict[str, Any]:
+        """Return the report as plain values.
+
+        Returns
+        -------
+        numbers : dict
+            "error", "missing", "by_class", "by_confidence" and "class_shares".
+        """
+        report = self.report()
+
+        def entry(e: ShareEstimate) -> dict[str, Any]:
+            ends = {"value": e.value, "low": e.low, "high": e.high}
+            return {**ends, "rows": e.n_rows, "checked": e.n_drawn}
+
+        return {
+            "error": entry(report.error),
+            "missing": report.n_missing,
+            "by_class": {name: entry(e) for name, e in report.by_class.items()},
+            "by_confidence": [
+                {"least": low, "most": high, **entry(e)}
+                for low, high, e in report.by_confidence
+            ],
+            "class_shares": {name: entry(e) for name, e in report.class_shares.items()},
+        }
 
     def close(self) -> None:
         """Let go of the journal."""

@@ -28,6 +28,7 @@ from fewlabels.studio._files import Files
 from fewlabels.studio._find import Finder
 from fewlabels.studio._guard import Guard
 from fewlabels.studio._journal import LockedError, StoreError
+from fewlabels.studio._page_check import PageCheck
 from fewlabels.studio._people import People
 from fewlabels.studio._requests import (
     Refused,
@@ -93,6 +94,7 @@ class App:
         searched = session.cards.searched
         finder = Finder([*searched], [*searched.values()])
         self._desk = Desk(session, finder, guidelines, self._people)
+        self._check = PageCheck(session, table, self._people)
         self._page = {
             path.name: path.read_bytes()
             for path in PAGE.iterdir()
@@ -123,6 +125,7 @@ class App:
         }
         return [
             *Views(self.session).routes(),
+            *self._check.routes(),
             *(Route(path, answer, methods=["GET"]) for path, answer in gets.items()),
             *(Route(path, answer, methods=["POST"]) for path, answer in posts.items()),
             *self._files.routes(),

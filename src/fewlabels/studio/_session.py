@@ -81,6 +81,7 @@ class Session:
         self.skipped: set[int] = set()
         self.accepted: set[int] = set()
         self.disputed: set[int] = set()
+        self.held_out: set[int] = set()  # drawn for a check, and not labelled yet
         self._fixed_classes = list(classes)
         # In the order in which they were named, which their keys follow.
         named = [a.label for a in store.actions if a.do == "label" and a.holds]
@@ -167,7 +168,7 @@ class Session:
         accepted: they would make it, and the estimate of its error, too sure.
         """
         labels = {r: a for r, a in self.labels.items() if r not in self.accepted}
-        return labels, self.skipped | self.disputed | self.accepted
+        return labels, self.skipped | self.disputed | self.accepted | self.held_out
 
     def act(
         self,
@@ -184,6 +185,13 @@ class Session:
         **more: Any,
     ) -> Action:
         """Save an action; `seen` is the last one that the page knew, to be checked."""
+        if do == "label" and how in ("grid", "map", "accept") and self.held_out:
+            # Nobody meant these in particular, and nothing may be learned from them.
+            kept = [k for k, row in enumerate(rows) if row not in self.held_out]
+            if not kept:
+                raise TakenError("These rows are kept for the check.")
+            rows = [rows[k] for k in kept]
+            labels = None if labels is None else [labels[k] for k in kept]
         now = self.store.current(rows[0], by or None) if check else None
         if now is not None and now.key not in (seen, key):
             raise TakenError(
@@ -269,7 +277,7 @@ class Session:
             action = self.store.current(row)
             theirs = action is not None and action.by != by and action.do == "skip"
             return theirs and self.store.current(row, by) is None
-        done = (self.labels, self.skipped, self.disputed)
+        done = (self.labels, self.skipped, self.disputed, self.held_out)
         return not any(row in rows for rows in done)
 
     def held(self, client: str) -> int:
@@ -348,9 +356,9 @@ class Session:
         """Choose similar rows for which the model predicts the same class."""
         if self.groups is None or self._depth is None:
             return {"ready": False, "cards": []}
-        members, sizes = group_of(
-            self.groups, self._depth, [*self.labels, *self.skipped], self.guesses, after
-        )
+        done = [*self.labels, *self.skipped, *self.held_out]
+        found = group_of(self.groups, self._depth, done, self.guesses, after)
+        members, sizes = found
         cards = [self.card(row) for row in members]
         return {"ready": True, "cards": cards, **sizes}
 

@@ -5,11 +5,12 @@ import * as question from "./ask.js";
 import * as grid from "./grid.js";
 import * as map from "./map.js";
 import * as quality from "./quality.js";
+import * as check from "./check.js";
 import * as dialogs from "./dialogs.js";
 import * as files from "./files.js";
 import { columnsDialog } from "./columns.js";
 
-const VIEWS = { ask: question, grid, map, quality };
+const VIEWS = { ask: question, grid, map, quality, check };
 const problems = new Map();
 let came = "ask"; // where a row was opened
 let read = ""; // the notice that the person has read
@@ -95,7 +96,7 @@ function key(event) {
     if (letter === "z" || letter === "y") { event.preventDefault(); again(letter === "y" || event.shiftKey); }
     return;
   }
-  const go = { a: "ask", g: "grid", m: "map", q: "quality" }[letter];
+  const go = { a: "ask", g: "grid", m: "map", q: "quality", c: "check" }[letter];
   if (VIEWS[state.view]?.key?.(event)) event.preventDefault();
   else if (go) change(go);
   else if (letter === "u") again(event.shiftKey);
@@ -117,6 +118,7 @@ async function again(redo) {
 function change(name) {
   if (name === "ask" && question.isOpened()) { question.close(); history.replaceState({}, "", "#"); }
   if (name === "grid") grid.forget();
+  if (name === "check") check.forget();
   show(name);
   $("view").focus({ preventScroll: true });
 }
